@@ -1,0 +1,242 @@
+#include "core/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static int system_error(struct err *e, const char *what, const char *path) {
+    int code = errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM;
+    return err_set(e, code, "%s: %s: %s", path, what, strerror(errno));
+}
+
+int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
+    *out = (struct buf)BUF_INIT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return system_error(e, "cannot be opened", path);
+    int rc = 0;
+    struct stat st;
+    if (fstat(fd, &st)) {
+        rc = system_error(e, "cannot be examined", path);
+    } else if (!S_ISREG(st.st_mode)) {
+        rc = err_set(e, ERR_INPUT, "%s: is not a regular file", path);
+    } else if ((uint64_t)st.st_size > limit) {
+        rc = err_set(e, ERR_INPUT, "%s: has %lld bytes, at most %zu are read", path,
+                     (long long)st.st_size, limit);
+    }
+    char chunk[1 << 16];
+    while (!rc) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) rc = system_error(e, "cannot be read", path);
+        if (n <= 0) break;
+        buf_add(out, chunk, (size_t)n);
+        if (out->size > limit)
+            rc = err_set(e, ERR_INPUT, "%s: grew past %zu bytes while read", path, limit);
+    }
+    close(fd);
+    if (rc) buf_release(out);
+    return rc;
+}
+
+int file_aside_open(struct file_aside *f, const char *path, struct err *e) {
+    f->path = xstrdup(path);
+    f->temporary = xprintf("%s.tmp-%ld", path, (long)getpid());
+    f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (f->fd >= 0) return 0;
+    int rc = system_error(e, "cannot be created", f->temporary);
+    free(f->path);
+    free(f->temporary);
+    return rc;
+}
+
+int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err *e) {
+    const char *at = bytes;
+    while (n) {
+        ssize_t done = write(f->fd, at, n > (1u << 30) ? 1u << 30 : n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return system_error(e, "cannot be written", f->temporary);
+        at += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+static void aside_free(struct file_aside *f) {
+    free(f->path);
+    free(f->temporary);
+    f->path = f->temporary = NULL;
+    f->fd = -1;
+}
+
+void file_aside_abandon(struct file_aside *f) {
+    if (!f->path) return;
+    if (f->fd >= 0) close(f->fd);
+    unlink(f->temporary);
+    aside_free(f);
+}
+
+/* Makes a rename durable; folders that cannot be opened or synced are let be. */
+static void sync_folder_of(const char *path) {
+    char *folder = xstrdup(path);
+    char *slash = strrchr(folder, '/');
+    if (slash == folder) slash[1] = '\0';
+    else if (slash) *slash = '\0';
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+int file_aside_commit(struct file_aside *f, struct err *e) {
+    int rc = 0;
+    if (fsync(f->fd)) rc = system_error(e, "cannot be flushed", f->temporary);
+    if (close(f->fd) && !rc) rc = system_error(e, "cannot be closed", f->temporary);
+    f->fd = -1;
+    if (!rc && rename(f->temporary, f->path)) rc = system_error(e, "cannot be renamed to", f->path);
+    if (rc) {
+        file_aside_abandon(f);
+        return rc;
+    }
+    sync_folder_of(f->path);
+    aside_free(f);
+    return 0;
+}
+
+int file_write(const char *path, const void *bytes, size_t n, struct err *e) {
+    struct file_aside f;
+    int rc = file_aside_open(&f, path, e);
+    if (rc) return rc;
+    rc = file_aside_add(&f, bytes, n, e);
+    if (rc) {
+        file_aside_abandon(&f);
+        return rc;
+    }
+    return file_aside_commit(&f, e);
+}
+
+bool file_exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool file_is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int file_make_folder(const char *path, struct err *e) {
+    char *part = xstrdup(path);
+    int rc = 0;
+    for (char *p = part + 1; !rc; p++) {
+        if (*p != '/' && *p) continue;
+        char end = *p;
+        *p = '\0';
+        if (mkdir(part, 0700) && errno != EEXIST) rc = system_error(e, "cannot be made", part);
+        *p = end;
+        if (!end) break;
+    }
+    if (!rc && !file_is_folder(path))
+        rc = err_set(e, ERR_SYSTEM, "%s: exists and is not a folder", path);
+    free(part);
+    return rc;
+}
+
+char *file_join(const char *folder, const char *name) {
+    return xprintf("%s%s%s", folder, text_ends(folder, "/") || !*folder ? "" : "/", name);
+}
+
+char *file_base_name(const char *path) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    size_t start = n;
+    while (start && path[start - 1] != '/') start--;
+    return xstrndup(path + start, n - start);
+}
+
+bool file_name_is_safe(const char *name) {
+    if (!*name || *name == '.') return false;
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p < 0x20 || *p == 0x7F || *p == '/' || *p == '\\') return false;
+    return true;
+}
+
+struct sha256 {
+    EVP_MD_CTX *context;
+};
+
+struct sha256 *sha256_start(void) {
+    struct sha256 *h = xmalloc(sizeof *h);
+    h->context = EVP_MD_CTX_new();
+    if (!h->context || !EVP_DigestInit_ex(h->context, EVP_sha256(), NULL))
+        BUG("the library has no SHA-256");
+    return h;
+}
+
+void sha256_add(struct sha256 *h, const void *bytes, size_t n) {
+    if (!EVP_DigestUpdate(h->context, bytes, n)) BUG("SHA-256 failed");
+}
+
+void sha256_finish(struct sha256 *h, char out[65]) {
+    unsigned char digest[32];
+    if (!EVP_DigestFinal_ex(h->context, digest, NULL)) BUG("SHA-256 failed");
+    for (int i = 0; i < 32; i++) {
+        out[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+    out[64] = '\0';
+    EVP_MD_CTX_free(h->context);
+    free(h);
+}
+
+void sha256_hex(const void *bytes, size_t n, char out[65]) {
+    struct sha256 *h = sha256_start();
+    sha256_add(h, bytes, n);
+    sha256_finish(h, out);
+}
+
+int file_sha256(const char *path, char out[65], struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return system_error(e, "cannot be opened", path);
+    struct sha256 *h = sha256_start();
+    char *chunk = xmalloc(1 << 20);
+    int rc = 0;
+    for (;;) {
+        ssize_t n = read(fd, chunk, 1 << 20);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) rc = system_error(e, "cannot be read", path);
+        if (n <= 0) break;
+        sha256_add(h, chunk, (size_t)n);
+    }
+    sha256_finish(h, out);
+    free(chunk);
+    close(fd);
+    return rc;
+}
+
+int file_lock(const char *path, bool wait, int *fd, struct err *e) {
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (*fd < 0) return system_error(e, "cannot be opened", path);
+    while (flock(*fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
+        if (errno == EINTR) continue;
+        int why = errno;
+        close(*fd);
+        *fd = -1;
+        errno = why;
+        return why == EWOULDBLOCK ? 0 : system_error(e, "cannot be locked", path);
+    }
+    return 0;
+}
+
+void file_unlock(int fd) {
+    if (fd >= 0) close(fd);
+}

@@ -1,0 +1,126 @@
+#include "core/base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/text.h"
+
+/* jansson itself recurses to 2048 levels; petri's limit is checked before. */
+static int depth_line(const char *s, size_t n) {
+    int depth = 0, line = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i];
+        if (c == '\n') line++;
+        if (quoted) {
+            if (c == '\\') i++;
+            else if (c == '"') quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > JSON_DEPTH) return line;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e) {
+    int deep = depth_line(bytes, n);
+    if (deep) {
+        err_set(e, ERR_INPUT, "%s: line %d: nested deeper than %d levels", name, deep, JSON_DEPTH);
+        return NULL;
+    }
+    json_error_t where;
+    json_t *value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &where);
+    if (!value)
+        err_set(e, ERR_INPUT, "%s: line %d, column %d: not valid JSON: %s", name, where.line,
+                where.column, where.text);
+    return value;
+}
+
+json_t *json_read(const char *path, size_t limit, struct err *e) {
+    struct buf text;
+    if (file_read(path, limit, &text, e)) return NULL;
+    size_t skip = text.size >= 3 && !memcmp(text.data, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    json_t *value = json_parse(path, buf_text(&text) + skip, text.size - skip, e);
+    buf_release(&text);
+    return value;
+}
+
+static const json_t *member(const json_t *o, const char *key) {
+    const json_t *v = json_object_get(o, key);
+    return v && !json_is_null(v) ? v : NULL;
+}
+
+static bool mismatch(const char *file, const char *key, const char *wanted, struct err *e) {
+    err_set(e, ERR_INPUT, "%s: \"%s\" must be %s", file, key, wanted);
+    return false;
+}
+
+bool json_get_int(const json_t *o, const char *file, const char *key, json_int_t *out, struct err *e) {
+    const json_t *v = member(o, key);
+    if (!v) return false;
+    if (!json_is_integer(v)) return mismatch(file, key, "a whole number", e);
+    *out = json_integer_value(v);
+    return true;
+}
+
+bool json_get_double(const json_t *o, const char *file, const char *key, double *out, struct err *e) {
+    const json_t *v = member(o, key);
+    if (!v) return false;
+    if (!json_is_number(v)) return mismatch(file, key, "a number", e);
+    *out = json_number_value(v);
+    return true;
+}
+
+bool json_get_bool(const json_t *o, const char *file, const char *key, bool *out, struct err *e) {
+    const json_t *v = member(o, key);
+    if (!v) return false;
+    if (!json_is_boolean(v)) return mismatch(file, key, "true or false", e);
+    *out = json_is_true(v);
+    return true;
+}
+
+bool json_get_string(const json_t *o, const char *file, const char *key, const char **out, struct err *e) {
+    const json_t *v = member(o, key);
+    if (!v) return false;
+    if (!json_is_string(v)) return mismatch(file, key, "a string", e);
+    *out = json_string_value(v);
+    return true;
+}
+
+void json_add_string(struct buf *b, const char *s) {
+    buf_putc(b, '"');
+    size_t n = strlen(s);
+    while (n) {
+        uint32_t cp;
+        size_t used = utf8_decode(s, n, &cp);
+        if (cp == '"' || cp == '\\') buf_printf(b, "\\%c", (char)cp);
+        else if (cp < 0x20 || (cp >= 0x7F && cp < 0xA0)) buf_printf(b, "\\u%04x", cp);
+        else if (cp == 0xFFFD && used == 1) buf_puts(b, "\\ufffd");
+        else buf_add(b, s, used);
+        s += used;
+        n -= used;
+    }
+    buf_putc(b, '"');
+}
+
+static void add_number(struct buf *b, const char *text, bool finite) {
+    if (finite) buf_puts(b, text);
+    else buf_printf(b, "\"%s\"", text);
+}
+
+void json_add_double(struct buf *b, double v) {
+    char text[32];
+    text_from_double(v, text);
+    add_number(b, text, isfinite(v));
+}
+
+void json_add_float(struct buf *b, float v) {
+    char text[32];
+    text_from_float(v, text);
+    add_number(b, text, isfinite(v));
+}

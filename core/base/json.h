@@ -1,0 +1,33 @@
+/* JSON through jansson, with the limits that files of strangers need: size, depth,
+ * no repeated keys, strict UTF-8, no NaN.  Callers use jansson's own json_t. */
+#ifndef CORE_BASE_JSON_H
+#define CORE_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+enum { JSON_DEPTH = 64 };
+
+/* Parses n bytes.  `name` (a file) and the line stand in the message.  NULL on
+ * failure; the caller owns the result (json_decref). */
+json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e);
+/* Reads and parses a file of at most `limit` bytes. */
+json_t *json_read(const char *path, size_t limit, struct err *e);
+
+/* Typed members: false when the key is absent or null (*out untouched); ERR_INPUT
+ * in *e (message names file and key) when it has another type.  e->code tells. */
+bool json_get_int(const json_t *o, const char *file, const char *key, json_int_t *out, struct err *e);
+bool json_get_double(const json_t *o, const char *file, const char *key, double *out, struct err *e);
+bool json_get_bool(const json_t *o, const char *file, const char *key, bool *out, struct err *e);
+bool json_get_string(const json_t *o, const char *file, const char *key, const char **out, struct err *e);
+
+/* Writers for output that is built as text.  Numbers are shortest-exact; a number
+ * that is not finite is written as the string "nan", "inf" or "-inf". */
+void json_add_string(struct buf *b, const char *s);
+void json_add_double(struct buf *b, double v);
+void json_add_float(struct buf *b, float v);
+
+#endif

@@ -1,0 +1,73 @@
+#include "core/base/mem.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*abort_hook)(void);
+
+void mem_on_abort(void (*hook)(void)) { abort_hook = hook; }
+
+void mem_bug(const char *file, int line, const char *format, ...) {
+    void (*hook)(void) = abort_hook;
+    abort_hook = NULL;
+    if (hook) hook();
+    fprintf(stderr, "petri: this is a fault of the program, at %s:%d: ", file, line);
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    abort();
+}
+
+static void *checked(void *p, size_t size) {
+    if (!p) BUG("no memory for %zu bytes", size);
+    return p;
+}
+
+void *xmalloc(size_t size) { return checked(malloc(size ? size : 1), size); }
+
+void *xcalloc(size_t count, size_t size) {
+    return checked(calloc(count ? count : 1, size ? size : 1), size);
+}
+
+void *xrealloc(void *p, size_t count, size_t size) {
+    size_t bytes;
+    if (!mem_mul(count, size, &bytes)) BUG("array of %zu items of %zu bytes", count, size);
+    return checked(realloc(p, bytes ? bytes : 1), bytes);
+}
+
+char *xstrndup(const char *s, size_t n) {
+    char *copy = xmalloc(n + 1);
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *xstrdup(const char *s) { return xstrndup(s, strlen(s)); }
+
+char *xprintf(const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    BUG_IF(n < 0);
+    char *text = xmalloc((size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+bool mem_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+void *mem_try(size_t count, size_t size) {
+    size_t bytes;
+    if (!mem_mul(count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
+    bytes = (bytes + 63) & ~(size_t)63;
+    return aligned_alloc(64, bytes ? bytes : 64);
+}

@@ -1,0 +1,195 @@
+#include "core/base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+
+enum { REPLACEMENT = 0xFFFD };
+
+size_t utf8_decode(const char *s, size_t n, uint32_t *cp) {
+    utf8proc_int32_t c;
+    utf8proc_ssize_t limit = n > 4 ? 4 : (utf8proc_ssize_t)n;
+    utf8proc_ssize_t used = utf8proc_iterate((const utf8proc_uint8_t *)s, limit, &c);
+    if (used <= 0) {
+        *cp = REPLACEMENT;
+        return 1;
+    }
+    *cp = (uint32_t)c;
+    return (size_t)used;
+}
+
+size_t utf8_encode(uint32_t cp, char out[4]) {
+    utf8proc_ssize_t n = utf8proc_encode_char((utf8proc_int32_t)cp, (utf8proc_uint8_t *)out);
+    return n > 0 ? (size_t)n : utf8_encode(REPLACEMENT, out);
+}
+
+bool utf8_valid(const char *s, size_t n) {
+    while (n) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t limit = n > 4 ? 4 : (utf8proc_ssize_t)n;
+        utf8proc_ssize_t used = utf8proc_iterate((const utf8proc_uint8_t *)s, limit, &c);
+        if (used <= 0) return false;
+        s += used;
+        n -= (size_t)used;
+    }
+    return true;
+}
+
+static bool is_hidden(uint32_t cp) {
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x200E || cp == 0x200F ||
+           (cp >= 0x2028 && cp <= 0x202E) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xFEFF;
+}
+
+int text_cp_width(uint32_t cp) {
+    if (is_hidden(cp)) return 1;
+    int w = utf8proc_charwidth((utf8proc_int32_t)cp);
+    return w < 0 ? 0 : w > 2 ? 2 : w;
+}
+
+int text_width(const char *s) {
+    int width = 0;
+    size_t n = strlen(s);
+    while (n) {
+        uint32_t cp;
+        size_t used = utf8_decode(s, n, &cp);
+        width += text_cp_width(cp);
+        s += used;
+        n -= used;
+    }
+    return width;
+}
+
+size_t text_fit(const char *s, int columns) {
+    size_t n = strlen(s), at = 0;
+    int width = 0;
+    while (at < n) {
+        uint32_t cp;
+        size_t used = utf8_decode(s + at, n - at, &cp);
+        width += text_cp_width(cp);
+        if (width > columns) break;
+        at += used;
+    }
+    return at;
+}
+
+char *text_visible(const char *s, size_t n) {
+    struct buf out = BUF_INIT;
+    while (n) {
+        uint32_t cp;
+        size_t used = utf8_decode(s, n, &cp);
+        if (cp < 0x20 || cp == 0x7F) {
+            /* the block "control pictures" has one sign for each */
+            char sign[4];
+            buf_add(&out, sign, utf8_encode(cp == 0x7F ? 0x2421 : 0x2400 + cp, sign));
+        } else if (is_hidden(cp) || (cp == REPLACEMENT && used == 1)) {
+            buf_puts(&out, "\u00B7");
+        } else {
+            buf_add(&out, s, used);
+        }
+        s += used;
+        n -= used;
+    }
+    return buf_take(&out);
+}
+
+bool text_to_double(const char *s, double *out) {
+    /* strtod would also take blanks, hexadecimal, "inf" and "nan" */
+    if (!*s || strspn(s, "0123456789+-.eE") != strlen(s)) return false;
+    char *end;
+    errno = 0;
+    double v = strtod(s, &end);
+    if (*end || !isfinite(v)) return false;
+    *out = v;
+    return true;
+}
+
+bool text_to_int(const char *s, int64_t *out) {
+    if (!*s || strspn(s, "0123456789+-") != strlen(s)) return false;
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    if (*end || errno) return false;
+    *out = v;
+    return true;
+}
+
+void text_from_double(double v, char out[32]) {
+    if (isnan(v) || isinf(v)) {
+        snprintf(out, 32, "%s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(out, 32, "%.*g", digits, v);
+        if (strtod(out, NULL) == v) return;
+    }
+}
+
+void text_from_float(float v, char out[32]) {
+    if (!isfinite(v)) {
+        text_from_double((double)v, out);
+        return;
+    }
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(out, 32, "%.*g", digits, (double)v);
+        if (strtof(out, NULL) == v) return;
+    }
+}
+
+void text_thousands(int64_t v, char out[32]) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%lld", (long long)(v < 0 ? -v : v));
+    char *o = out;
+    if (v < 0) *o++ = '-';
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0) *o++ = ',';
+        *o++ = digits[i];
+    }
+    *o = '\0';
+}
+
+static int edit_distance(const char *a, const char *b) {
+    enum { LONGEST = 64 };
+    size_t n = strlen(a), m = strlen(b);
+    if (n > LONGEST || m > LONGEST) return LONGEST;
+    int row[LONGEST + 1];
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int change = corner + (a[i - 1] != b[j - 1]);
+            int best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
+            corner = row[j];
+            row[j] = change < best ? change : best;
+        }
+    }
+    return row[m];
+}
+
+const char *text_nearest(const char *s, const char *const *names, size_t count) {
+    const char *best = NULL;
+    int least = 0;
+    for (size_t i = 0; i < count; i++) {
+        int d = edit_distance(s, names[i]);
+        if (!best || d < least) {
+            best = names[i];
+            least = d;
+        }
+    }
+    if (!best) return NULL;
+    size_t longest = strlen(s) > strlen(best) ? strlen(s) : strlen(best);
+    return (size_t)least * 2 <= longest ? best : NULL;
+}
+
+bool text_starts(const char *s, const char *prefix) { return !strncmp(s, prefix, strlen(prefix)); }
+
+bool text_ends(const char *s, const char *suffix) {
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && !strcmp(s + n - m, suffix);
+}

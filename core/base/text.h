@@ -1,0 +1,50 @@
+/* Text from files and for the terminal: UTF-8, widths, numbers, near names.
+ *
+ * petri sets only LC_CTYPE, never LC_NUMERIC, so printf and strtod use a point
+ * everywhere; text_to_double() refuses what strtod would take in part. */
+#ifndef CORE_BASE_TEXT_H
+#define CORE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Decodes one code point of the n bytes at s into *cp and returns how many bytes
+ * it took; an invalid byte gives *cp = 0xFFFD and takes 1.  n must be > 0. */
+size_t utf8_decode(const char *s, size_t n, uint32_t *cp);
+/* Writes cp as 1 to 4 bytes; returns how many. */
+size_t utf8_encode(uint32_t cp, char out[4]);
+bool utf8_valid(const char *s, size_t n);
+
+/* Columns that a code point takes on a terminal: 0, 1 or 2. */
+int text_cp_width(uint32_t cp);
+/* Columns of a whole string as text_visible() would show it. */
+int text_width(const char *s);
+/* Bytes of s that fit in `columns` columns, never cutting a character. */
+size_t text_fit(const char *s, int columns);
+
+/* s with control characters (C0, DEL, C1, bidi overrides, invalid bytes) replaced
+ * by visible stand-ins one column wide each (as ␛ or ·); caller frees. */
+char *text_visible(const char *s, size_t n);
+
+/* Whole-string numbers, without locale, without surrounding blanks.  false when s
+ * is not a finite number (or not an integer) or out of range. */
+bool text_to_double(const char *s, double *out);
+bool text_to_int(const char *s, int64_t *out);
+
+/* The shortest decimal form that reads back as the same double ("0.1", "1e-05");
+ * NaN and infinities give "nan", "inf", "-inf".  Writes at most 32 bytes. */
+void text_from_double(double v, char out[32]);
+/* The same for a value that was a float. */
+void text_from_float(float v, char out[32]);
+/* 1234567 → "1,234,567". */
+void text_thousands(int64_t v, char out[32]);
+
+/* The nearest of `count` names to `s` by edit distance, or NULL when none is near
+ * enough to be meant. */
+const char *text_nearest(const char *s, const char *const *names, size_t count);
+
+bool text_starts(const char *s, const char *prefix);
+bool text_ends(const char *s, const char *suffix);
+
+#endif

@@ -1,0 +1,162 @@
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "tests/support/test.h"
+
+static void sha256_of_known_text(void **state) {
+    (void)state;
+    char hex[65];
+    sha256_hex("abc", 3, hex);
+    assert_string_equal(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+static void control_characters_become_visible(void **state) {
+    (void)state;
+    static const char raw[] = "a\x1b]0;X\x07" "b\xc2\x9b" "31m\xff";
+    char *shown = text_visible(raw, sizeof raw - 1);
+    for (const char *p = shown; *p; p++) assert_true((unsigned char)*p >= 0x20);
+    assert_null(strstr(shown, "\xc2\x9b"));
+    assert_int_equal(text_width(shown), 13);
+    free(shown);
+}
+
+static void widths_are_columns(void **state) {
+    (void)state;
+    assert_int_equal(text_width("好"), 2);
+    assert_int_equal(text_width("e\u0301"), 1);
+    assert_int_equal(text_fit("a好b", 2), 1);
+    assert_int_equal(text_fit("a好b", 3), 4);
+}
+
+static void numbers_are_whole_strings(void **state) {
+    (void)state;
+    double v;
+    assert_true(text_to_double("1e-12", &v) && v == 1e-12);
+    assert_false(text_to_double("2,6", &v));
+    assert_false(text_to_double("1.0 ", &v));
+    assert_false(text_to_double("nan", &v));
+    assert_false(text_to_double("0x10", &v));
+    assert_false(text_to_double("", &v));
+    int64_t n;
+    assert_true(text_to_int("-12", &n) && n == -12);
+    assert_false(text_to_int("99999999999999999999", &n));
+    char shown[32];
+    text_from_double(0.1, shown);
+    assert_string_equal(shown, "0.1");
+    text_from_float(0.1f, shown);
+    assert_string_equal(shown, "0.1");
+    text_thousands(-1234567, shown);
+    assert_string_equal(shown, "-1,234,567");
+}
+
+static void near_names_are_found(void **state) {
+    (void)state;
+    const char *names[] = { "lora", "prefix", "full" };
+    assert_string_equal(text_nearest("lroa", names, 3), "lora");
+    assert_null(text_nearest("xyzxyz", names, 3));
+}
+
+static void a_written_file_is_whole_or_absent(void **state) {
+    (void)state;
+    char *folder = test_folder();
+    struct err e = ERR_INIT;
+    char *path = test_file(folder, "a", "hello", 5);
+    struct file_aside f;
+    test_ok(file_aside_open(&f, path, &e), &e);
+    test_ok(file_aside_add(&f, "half", 4, &e), &e);
+    file_aside_abandon(&f);
+    struct buf text;
+    test_ok(file_read(path, 100, &text, &e), &e);
+    assert_string_equal(buf_text(&text), "hello");
+    buf_release(&text);
+    test_refused(file_read(path, 3, &text, &e), ERR_INPUT, &e, "5 bytes");
+    test_refused(file_read(folder, 3, &text, &e), ERR_INPUT, &e, "not a regular file");
+    free(path);
+    path = file_join(folder, "absent");
+    test_refused(file_read(path, 3, &text, &e), ERR_NOT_FOUND, &e, "absent");
+    free(path);
+    free(folder);
+}
+
+static void a_lock_is_held_once(void **state) {
+    (void)state;
+    char *folder = test_folder();
+    char *path = file_join(folder, "lock");
+    struct err e = ERR_INIT;
+    int first, second;
+    test_ok(file_lock(path, false, &first, &e), &e);
+    assert_true(first >= 0);
+    test_ok(file_lock(path, false, &second, &e), &e);
+    assert_int_equal(second, -1);
+    file_unlock(first);
+    test_ok(file_lock(path, false, &second, &e), &e);
+    assert_true(second >= 0);
+    file_unlock(second);
+    free(path);
+    free(folder);
+}
+
+static void json_has_limits(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    assert_null(json_parse("f", "{\"a\":1,\"a\":2}", 13, &e));
+    assert_non_null(strstr(e.text, "line 1"));
+    char *deep = xmalloc(200000);
+    memset(deep, '[', 200000);
+    assert_null(json_parse("f", deep, 200000, &e));
+    assert_non_null(strstr(e.text, "deeper"));
+    free(deep);
+    assert_null(json_parse("f", "[\"\\ud800\"]", 10, &e));
+    assert_null(json_parse("f", "[NaN]", 5, &e));
+    struct buf b = BUF_INIT;
+    json_add_string(&b, "a\"\n\x1b好");
+    assert_string_equal(buf_text(&b), "\"a\\\"\\u000a\\u001b好\"");
+    buf_clear(&b);
+    json_add_double(&b, NAN);
+    assert_string_equal(buf_text(&b), "\"nan\"");
+    buf_release(&b);
+}
+
+static void random_numbers_depend_on_key_and_counter_only(void **state) {
+    (void)state;
+    struct rng_key a = rng_key(1, RNG_DROPOUT, 7, rng_site("x")), b = rng_key(1, RNG_DROPOUT, 8, rng_site("x"));
+    assert_true(rng_bits(a, 5) == rng_bits(a, 5));
+    assert_true(rng_bits(a, 5) != rng_bits(b, 5));
+    double sum = 0, squares = 0, uniform = 0;
+    enum { N = 100000 };
+    for (uint64_t i = 0; i < N; i++) {
+        double v = rng_normal(a, i);
+        sum += v;
+        squares += v * v;
+        uniform += rng_uniform(b, i);
+    }
+    assert_true(fabs(sum / N) < 0.02 && fabs(squares / N - 1) < 0.03 && fabs(uniform / N - 0.5) < 0.005);
+    uint32_t order[100], seen[100] = { 0 };
+    rng_permute(a, order, 100);
+    for (int i = 0; i < 100; i++) seen[order[i]]++;
+    for (int i = 0; i < 100; i++) assert_int_equal(seen[i], 1);
+}
+
+int main(void) {
+    setlocale(LC_CTYPE, "");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sha256_of_known_text),
+        cmocka_unit_test(control_characters_become_visible),
+        cmocka_unit_test(widths_are_columns),
+        cmocka_unit_test(numbers_are_whole_strings),
+        cmocka_unit_test(near_names_are_found),
+        cmocka_unit_test(a_written_file_is_whole_or_absent),
+        cmocka_unit_test(a_lock_is_held_once),
+        cmocka_unit_test(json_has_limits),
+        cmocka_unit_test(random_numbers_depend_on_key_and_counter_only),
+    };
+    return cmocka_run_group_tests_name("core/base", tests, NULL, NULL);
+}

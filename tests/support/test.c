@@ -1,0 +1,59 @@
+#include "tests/support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+
+void test_ok(int rc, const struct err *e) {
+    if (rc) fail_msg("failed with %d: %s", rc, e->text);
+}
+
+void test_refused(int rc, int code, const struct err *e, const char *part) {
+    if (rc != code) fail_msg("returned %d, not %d: %s", rc, code, e->text);
+    if (!strstr(e->text, part)) fail_msg("the message lacks \"%s\": %s", part, e->text);
+}
+
+static char *folders[256];
+static size_t folder_count;
+
+static void remove_folders(void) {
+    for (size_t i = 0; i < folder_count; i++) {
+        char *command = xprintf("rm -rf '%s'", folders[i]);
+        if (system(command)) fprintf(stderr, "could not remove %s\n", folders[i]);
+        free(command);
+        free(folders[i]);
+    }
+}
+
+char *test_folder(void) {
+    const char *base = getenv("TMPDIR");
+    char *path = xprintf("%s/petri-test-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(path)) fail_msg("no temporary folder");
+    if (!folder_count) atexit(remove_folders);
+    BUG_IF(folder_count == COUNT_OF(folders));
+    folders[folder_count++] = xstrdup(path);
+    return path;
+}
+
+char *test_file(const char *folder, const char *name, const void *bytes, size_t n) {
+    char *path = file_join(folder, name);
+    struct err e = ERR_INIT;
+    test_ok(file_write(path, bytes, n, &e), &e);
+    return path;
+}
+
+const char *test_root(void) {
+    const char *root = getenv("PETRI_ROOT");
+    return root ? root : ".";
+}
+
+char *test_path(const char *path) { return file_join(test_root(), path); }
+
+const char *test_shared_data(void) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/../shared/data", test_root());
+    return file_is_folder(path) ? path : NULL;
+}

@@ -1,0 +1,33 @@
+/* What every test program includes: cmocka, the default main and small helpers. */
+#ifndef TESTS_SUPPORT_TEST_H
+#define TESTS_SUPPORT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "core/base/err.h"
+
+/* Fails the test with the error's text when rc is not 0. */
+void test_ok(int rc, const struct err *e);
+/* rc is `code` and the message holds `part`. */
+void test_refused(int rc, int code, const struct err *e, const char *part);
+
+/* A fresh folder under TMPDIR, removed when the program ends; caller frees the path. */
+char *test_folder(void);
+/* Writes a file into a folder; caller frees the path. */
+char *test_file(const char *folder, const char *name, const void *bytes, size_t n);
+
+/* The project's root (PETRI_ROOT, or the working folder). */
+const char *test_root(void);
+/* root/path; caller frees. */
+char *test_path(const char *path);
+/* The folder of shared development data, or NULL when it is absent (the test then
+ * prints "skipped: …" and calls skip()). */
+const char *test_shared_data(void);
+
+#endif
