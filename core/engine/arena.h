@@ -1,0 +1,38 @@
+/* The memory of a step: one block with two ends.
+ *
+ * The low end holds what must live until backward is done; it only grows and is
+ * cut back to a mark.  The high end is a stack of scratch.  The block is reserved
+ * once and grows between steps (never inside: blocks chain until the next reset,
+ * which then reserves their sum), so a steady step calls no malloc.  Everything is
+ * 64-byte aligned.  One thread at a time uses an arena. */
+#ifndef CORE_ENGINE_ARENA_H
+#define CORE_ENGINE_ARENA_H
+
+#include <stddef.h>
+
+struct arena;
+
+struct arena *arena_new(void);
+void arena_free(struct arena *a);
+/* Forgets everything; keeps (and consolidates) the memory. */
+void arena_reset(struct arena *a);
+
+/* `bytes` from the low end, not cleared.  Aborts only when the system is out of memory. */
+void *arena_keep(struct arena *a, size_t bytes);
+/* `bytes` from the high end, not cleared. */
+void *arena_scratch(struct arena *a, size_t bytes);
+
+struct arena_mark {
+    size_t block, low, high;
+};
+struct arena_mark arena_mark(const struct arena *a);
+/* Releases what was kept since the mark. */
+void arena_keep_release(struct arena *a, struct arena_mark m);
+/* Releases the scratch taken since the mark. */
+void arena_scratch_release(struct arena *a, struct arena_mark m);
+
+/* Most bytes ever in use at once, and how many times the system was asked for memory. */
+size_t arena_peak(const struct arena *a);
+size_t arena_grown(const struct arena *a);
+
+#endif

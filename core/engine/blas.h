@@ -1,0 +1,47 @@
+/* Matrix products: OpenBLAS behind one function, its kernel chosen for this
+ * processor, and a record of the products of a step for replaying them alone. */
+#ifndef CORE_ENGINE_BLAS_H
+#define CORE_ENGINE_BLAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/err.h"
+#include "core/engine/real.h"
+
+/* C = alpha·op(A)·op(B) + beta·C, row-major, op(A) m×k, op(B) k×n; beta 0 never reads C. */
+void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a, int lda,
+               const real *b, int ldb, real beta, real *c, int ldc);
+
+/* Call first in main (and in every test program's main that computes).  One BLAS
+ * thread.  When OPENBLAS_CORETYPE is unset and the kernel OpenBLAS chose is weaker
+ * than what processor and operating system can run (CPUID and XGETBV), tests the
+ * better one in a child process and, when that passes, re-executes the program with
+ * OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
+void blas_start(char **argv);
+
+struct blas_facts {
+    char processor[64];   /* brand string */
+    char features[64];    /* "avx2", "avx512", "neon", … what may be used */
+    char kernel[32];      /* OpenBLAS core name in use */
+    char version[64];     /* OpenBLAS configuration string */
+    char chosen_by[32];   /* "library", "environment", "petri" */
+    bool self_test_passed;
+    char self_test[96];   /* one phrase: what was tested or what failed */
+};
+/* Runs the self-test on first call (milliseconds; odd shapes against a plain loop). */
+const struct blas_facts *blas_facts(void);
+/* GF/s of an m×n×k product on this thread, best of a few within about `seconds`. */
+double blas_rate(int m, int n, int k, double seconds);
+
+/* Between record_start and record_stop the calling thread's products are noted (shapes
+ * only); replay runs them on scratch memory and returns the seconds taken. */
+struct blas_record;
+struct blas_record *blas_record_start(void);
+void blas_record_stop(struct blas_record *r);
+size_t blas_record_count(const struct blas_record *r);
+double blas_record_flops(const struct blas_record *r);
+double blas_record_replay(const struct blas_record *r);
+void blas_record_free(struct blas_record *r);
+
+#endif

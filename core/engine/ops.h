@@ -1,0 +1,94 @@
+/* The ops of the tape.  Each function checks shapes (BUG on a mismatch), computes
+ * the result at once and records how to go back.  n: tokens, d: channels, H: heads.
+ *
+ * Every op is one row of the table in optable.h: forward, backward, flop count and
+ * test cases stand together there. */
+#ifndef CORE_ENGINE_OPS_H
+#define CORE_ENGINE_OPS_H
+
+#include "core/engine/tape.h"
+
+/* y = x Wᵀ + b.  x n×in, w out×in (the layout of PyTorch files), b 1×out or none. */
+node op_linear(struct tape *t, node x, node w, node b);
+/* y = base + s·(x Wᵀ + b): base n×out, s a constant times the 1×1 value `scale` when
+ * that is given.  May take over the memory of `base` when nothing else needs it. */
+node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, node scale);
+/* y = x W: x n×k, w k×m. */
+node op_matmul(struct tape *t, node x, node w);
+/* Per-head linear: x n×(H·a), w (H·b)×a, block h of w maps columns h·a… of x to columns
+ * h·b… of y (n×(H·b)). */
+node op_head_linear(struct tape *t, node x, node w, int heads);
+
+node op_add(struct tape *t, node a, node b);                            /* a + b */
+node op_add_scaled(struct tape *t, node a, node b, double s, node scale); /* a + s·scale·b */
+node op_bias(struct tape *t, node x, node b);                           /* x + b on each row, b 1×d */
+node op_channel_scale(struct tape *t, node x, node l);                  /* x ⊙ l on each row, l 1×d */
+node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
+node op_scale(struct tape *t, node a, double s);                        /* s·a */
+
+enum act { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_COUNT };
+node op_act(struct tape *t, node x, enum act act);
+/* act(x Wᵀ + b) with the bias fused: what op_linear + op_act give, one pass less. */
+node op_linear_act(struct tape *t, node x, node w, node b, enum act act);
+
+/* LayerNorm over channels of x (+ residual when given): γ 1×d, β 1×d or none. */
+node op_layernorm(struct tape *t, node x, node residual, node gamma, node beta, double eps);
+/* RMSNorm (T5): no mean, no β. */
+node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps);
+
+/* Inverted dropout with probability p at a named site; element (row id, token in its
+ * row, channel).  The identity when the tape is not training or p is 0. */
+node op_dropout(struct tape *t, node x, const struct tape_rows *rows, double p, uint64_t site);
+
+/* Gathers rows of one table: y[i] = table[ids[i]] (+ rows of two further tables).  ids
+ * are copied.  A trained table's gradient is scattered. */
+node op_embed(struct tape *t, int n, node table, const int32_t *ids);
+node op_embed3(struct tape *t, int n, node word, const int32_t *word_ids, node position,
+               const int32_t *position_ids, node type, const int32_t *type_ids);
+
+/* y = first row of each sequence (count×d), or the mean over its rows. */
+node op_pool_first(struct tape *t, node x, const struct tape_rows *rows);
+node op_pool_mean(struct tape *t, node x, const struct tape_rows *rows);
+
+/* Rows lo…hi-1 (or columns) of x. */
+node op_rows(struct tape *t, node x, int lo, int hi);
+node op_cols(struct tape *t, node x, int lo, int hi);
+/* rows of a above rows of b. */
+node op_concat_rows(struct tape *t, node a, node b);
+
+/* How a further set of keys and values joins an attention. */
+enum kv_join {
+    KV_CONCAT, /* one softmax over both: the gated form (1-λ)h + λΔh, He et al. 2022 eq. 7 */
+    KV_ADD,    /* h + s·softmax(q P_kᵀ·c) P_v, a softmax of its own */
+};
+struct kv_set {
+    node key, value;   /* l×d: shared by all sequences, never masked */
+    enum kv_join join;
+    double s;          /* KV_ADD: constant factor */
+    node scale;        /* KV_ADD: 1×1 learned factor, or NODE_NONE */
+};
+struct attention {
+    int heads;
+    double score_scale;                 /* 1/sqrt(d_h); 1 for T5 */
+    const struct tape_rows *query_rows; /* sequences of q */
+    const struct tape_rows *key_rows;   /* sequences of k and v; the same count */
+    bool causal;
+    node relative_bias;                 /* NODE_NONE, or table×H with bucket(i,j) below */
+    const int32_t *bucket;              /* longest_q × longest_k bucket numbers, row-major */
+    int bucket_stride;
+    double dropout;                     /* on the probabilities; drops prefix columns too */
+    uint64_t site;
+    int sets;
+    const struct kv_set *set;           /* copied */
+};
+/* Multi-head attention over packed sequences: q n×d_q, k and v m×d_q; the result
+ * n×d_q is the concatenation of the heads' outputs (taps a.head and a.ctx). */
+node op_attention(struct tape *t, node q, node k, node v, const struct attention *a);
+
+/* Sums, so that shards add up: Σ_i w_i·loss_i as a 1×1 value.
+ * Cross-entropy of logits count×classes with integer labels (natural logarithm). */
+node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const real *weights);
+/* Squared error of predictions count×1. */
+node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights);
+
+#endif
