@@ -1,0 +1,74 @@
+/* The shape of a model, from its config.json alone: family, sizes, flags.  Counting,
+ * validating and drawing a method need no more than this. */
+#ifndef CORE_MODEL_ARCH_H
+#define CORE_MODEL_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/engine/ops.h"
+
+enum family { FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5, FAMILY_COUNT };
+
+/* Parts of a family's transformer that a flag decides. */
+struct arch {
+    enum family family;
+    char model_type[32];  /* as in config.json */
+    int width;            /* d */
+    int heads, head_width;/* H, d_h; H·d_h is the projections' width and may differ from d */
+    int inner;            /* f, FFN inner width */
+    int encoder_layers, decoder_layers;
+    int vocabulary, positions, types;
+    int position_offset;  /* first position's row: 0 BERT, 2 RoBERTa and BART */
+    int pad_id;
+    int buckets, bucket_distance;  /* T5's relative bias; 0 without */
+    double norm_eps;
+    enum act act;
+    bool gated;           /* FFN of two branches (T5 v1.1) */
+    bool pre_norm, rms_norm, biases, scale_scores, embed_norm, embed_scale, tied;
+    double dropout, attention_dropout, classifier_dropout; /* as published in the config */
+    bool pooler;          /* BERT: a pooler stands between first token and classifier */
+    int labels;           /* from id2label; 0 when the config names none */
+    char **label;         /* labels names in id order, owned */
+    char torch_dtype[16]; /* "" when absent */
+};
+
+/* Reads DIR/config.json (or the file itself).  Defaults taken are said in `report` (may
+ * be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
+ * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
+ * is refused with the list of those it does; families known but not built yet likewise. */
+int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
+void arch_release(struct arch *a);
+const char *family_name(enum family f);
+/* The longest input in tokens: positions less what the family reserves. */
+int arch_longest(const struct arch *a);
+
+/* The tensors that a model of this shape has, by their canonical names (Hugging Face's,
+ * without the "bert." prefix), each once (tied ones are aliases), in a fixed order: the
+ * order of the forward pass.  The index into this list is "the tensor's index"
+ * everywhere. */
+enum tensor_role {
+    ROLE_EMBED_WORD, ROLE_EMBED_POSITION, ROLE_EMBED_TYPE, ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B,
+    ROLE_Q_W, ROLE_Q_B, ROLE_K_W, ROLE_K_B, ROLE_V_W, ROLE_V_B, ROLE_O_W, ROLE_O_B,
+    ROLE_A_NORM_W, ROLE_A_NORM_B,
+    ROLE_F1_W, ROLE_F1_B, ROLE_F1G_W, ROLE_F2_W, ROLE_F2_B, ROLE_F_NORM_W, ROLE_F_NORM_B,
+    ROLE_RELATIVE_BIAS, ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B,
+    ROLE_POOLER_W, ROLE_POOLER_B, ROLE_LM_HEAD, ROLE_COUNT
+};
+struct tensor_info {
+    char name[96];
+    int rows, cols;       /* a vector is 1 × cols */
+    enum tensor_role role;
+    int stack, sublayer, layer; /* enum stack, enum sublayer; layer -1 outside the blocks */
+    bool bias, vector;    /* bias: an additive vector (LayerNorm β included); vector: rank 1 */
+};
+/* Fills a new array (free()) and returns its length. */
+int arch_tensors(const struct arch *a, struct tensor_info **out);
+/* Index of the tensor with this role at this place, or -1. */
+int arch_find(const struct tensor_info *list, int n, enum tensor_role role, int stack, int sublayer,
+              int layer);
+
+#endif

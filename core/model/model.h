@@ -1,0 +1,76 @@
+/* A pretrained transformer: its shape, tokenizer and weights, loaded once and shared
+ * read-only by all runs and threads (reference-counted). */
+#ifndef CORE_MODEL_MODEL_H
+#define CORE_MODEL_MODEL_H
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/model/arch.h"
+#include "core/model/taps.h"
+#include "core/text/tokenizer.h"
+
+struct model {
+    struct arch arch;
+    struct tokenizer *tokenizer; /* NULL when the folder has none (said in the report) */
+    int tensors;
+    struct tensor_info *tensor;  /* arch_tensors() */
+    real **weight;               /* weight[i]: tensor[i]'s values, packed; NULL for an absent
+                                  * pooler */
+    /* The folder's own head, when it has one (classifier.weight labels×d, bias 1×labels). */
+    real *head_w, *head_b;
+    int head_rows;
+    char *folder;                /* as given */
+    char *name;                  /* last part of the folder */
+    char sha256[65];             /* over names, shapes and bytes of the tensors used: the
+                                  * backbone's fingerprint, the same for a sharded or
+                                  * prefixed copy of the same F32 numbers */
+    struct buf report;           /* lines: used, unused and why, newly made, defaults taken */
+};
+
+/* `where`: a folder, or a hub name ("org/name") found in the local Hugging Face cache
+ * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder below
+ * assets/models.  On failure nothing stays loaded; *e names file and tensor. */
+struct model *model_load(const char *where, struct err *e);
+/* The same, but one copy in the process: a second call for the same files gives the same
+ * model.  Each call is matched by model_release.  Thread-safe. */
+struct model *model_share(const char *where, struct err *e);
+void model_release(struct model *m);
+/* The folder that `where` stands for; caller frees; NULL with *e when there is none. */
+char *model_find(const char *where, struct err *e);
+
+/* The tokens of the rows of one shard, packed. */
+struct batch {
+    int rows;            /* sequences */
+    int tokens;
+    int32_t *ids, *types, *positions; /* tokens each; positions count from 0 in each row */
+    int *start;          /* rows+1 */
+    uint64_t *row_id;    /* rows: the row's number in its split */
+    int32_t *label;      /* rows: class, or -1 */
+    real *target;        /* rows: regression target */
+    real *weight;        /* rows: weight in the loss */
+};
+
+/* One forward pass.  Plain data; lives on the stack. */
+struct forward {
+    struct tape *tape;
+    const struct model *model;
+    const struct batch *batch;
+    struct tape_rows rows;       /* filled by forward_init */
+    const struct hooks *hooks;   /* NULL: the model as it is */
+    double dropout, attention_dropout; /* hidden and attention probabilities */
+    /* Called with every layer's output (0: embeddings) when set; for embedding maps,
+     * parity tests, recycling must not drop them before. */
+    void (*layer_done)(void *self, int layer, node output);
+    void *layer_self;
+};
+void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
+                  const struct hooks *hooks);
+
+/* The encoder's last layer: tokens × d. */
+node forward_encode(struct forward *f);
+/* What the classifier reads: BERT tanh(pooler(first token)); rows × d. */
+node forward_pool(struct forward *f, node encoded);
+/* A model tensor's value on the tape: the method's in its place, or the frozen one. */
+node forward_weight(struct forward *f, int tensor);
+
+#endif

@@ -1,0 +1,59 @@
+/* safetensors files: reading those of strangers, writing petri's own.
+ *
+ * All checks are made on the header before anything is allocated for the data:
+ * length ≤ 100,000,000 and ≤ the file, JSON object, no repeated names, known types,
+ * shape product × type size without wrap, ranges from 0 without hole or overlap up to
+ * the end of the file exactly. */
+#ifndef CORE_MODEL_SAFETENSORS_H
+#define CORE_MODEL_SAFETENSORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/engine/real.h"
+
+enum st_type { ST_F32, ST_F16, ST_BF16, ST_F64, ST_I64, ST_I32, ST_I16, ST_I8, ST_U8, ST_BOOL, ST_TYPES };
+const char *st_type_name(enum st_type type);
+
+struct st_tensor {
+    char *name;
+    enum st_type type;
+    int rank;
+    size_t shape[8];
+    size_t count;      /* product of the shape */
+    size_t begin, end; /* bytes in the data part */
+};
+
+struct st_file; /* an open file and its checked header */
+
+struct st_file *st_open(const char *path, struct err *e);
+/* From memory, as fuzzing does; `bytes` must outlive it. */
+struct st_file *st_open_memory(const char *name, const void *bytes, size_t n, struct err *e);
+void st_close(struct st_file *f);
+size_t st_count(const struct st_file *f);
+const struct st_tensor *st_at(const struct st_file *f, size_t i);
+const struct st_tensor *st_find(const struct st_file *f, const char *name);
+/* Value of a key of __metadata__, or NULL. */
+const char *st_meta(const struct st_file *f, const char *key);
+/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted; others refused) into
+ * `out`, which has room for its count. */
+int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
+
+/* Writes a file aside and renames it.  Tensors are stored in the order given as `type`
+ * (F32, or F64 for optimiser state of the double build). */
+struct st_write {
+    const char *name;
+    enum st_type type; /* ST_F32 (from real), ST_F64 (from double), ST_I64 (from int64_t) */
+    int rank;
+    size_t shape[8];
+    const void *data;
+};
+struct st_pair {
+    const char *key, *value;
+};
+int st_save(const char *path, const struct st_write *tensors, size_t n, const struct st_pair *meta,
+            size_t metas, struct err *e);
+
+#endif

@@ -1,0 +1,72 @@
+/* Taps: the named places of a transformer block that a method may read or write,
+ * and the hooks by which it does.  Transformer code knows taps, never methods.
+ *
+ * n: query tokens, m: key tokens, d: width, H: heads, f: FFN inner width. */
+#ifndef CORE_MODEL_TAPS_H
+#define CORE_MODEL_TAPS_H
+
+#include "core/engine/ops.h"
+
+enum stack { STACK_ENCODER, STACK_DECODER };
+enum sublayer { SUB_SELF, SUB_CROSS, SUB_FFN, SUB_EMBED };
+
+enum tap {
+    TAP_NONE,
+    /* attention sublayer */
+    TAP_A_RES,  /* n×d  residual stream before the sublayer */
+    TAP_A_IN,   /* n×d  sublayer input: post-norm a.res, pre-norm LN(a.res) */
+    TAP_A_Q,    /* n×dq xW_q + b_q */
+    TAP_A_K,    /* m×dq */
+    TAP_A_V,    /* m×dq */
+    TAP_A_HEAD, /* n×dq per-head outputs side by side (the same matrix as a.ctx) */
+    TAP_A_CTX,  /* n×dq concatenated heads, the input of W_o */
+    TAP_A_OUT,  /* n×d  a.ctx W_o + b_o, after its dropout */
+    TAP_A_END,  /* n×d  end of the sublayer: post-norm LN(a.res + a.out) */
+    /* feed-forward sublayer */
+    TAP_F_RES,  /* n×d */
+    TAP_F_IN,   /* n×d */
+    TAP_F_PRE,  /* n×f  f.in W_1 + b_1 */
+    TAP_F_ACT,  /* n×f  φ(f.pre) */
+    TAP_F_OUT,  /* n×d  f.act W_2 + b_2, after its dropout */
+    TAP_F_NORM, /* n×d  LN(f.out + f.res), not yet adapted: what Pfeiffer's adapter reads */
+    TAP_F_END,  /* n×d */
+    TAP_EMBED,  /* n×d  the embedding stack's output */
+    TAP_COUNT
+};
+/* "a.q", "f.out", …; tap_by_name gives TAP_NONE for an unknown name. */
+const char *tap_name(enum tap tap);
+enum tap tap_by_name(const char *name);
+
+/* The values of a block so far.  A tap not yet computed is NODE_NONE. */
+struct site {
+    enum stack stack;
+    enum sublayer sublayer;
+    int layer; /* 0-based within the stack; -1 for the embedding */
+    node value[TAP_COUNT];
+    const struct tape_rows *rows;     /* of the query side */
+    const struct tape_rows *key_rows; /* of the key side */
+};
+
+/* When a written tap is offered.  A linear map's output is offered twice: RAW, before
+ * the dropout that follows a.out and f.out (what is folded into the map, as LoRA or a
+ * bias, belongs here), and DONE, after it (adapters).  At taps without a dropout both
+ * follow one another. */
+enum tap_stage { TAP_RAW, TAP_DONE };
+
+struct forward;
+
+/* A method's side of the taps.  Any member may be NULL. */
+struct hooks {
+    void *self;
+    /* The value of a model tensor by its index (model.h): a trained leaf or a made value
+     * in its place, or NODE_NONE for the frozen one. */
+    node (*weight)(void *self, struct tape *t, int tensor);
+    /* `value` is what the model computed for `tap`; returns what the model goes on with. */
+    node (*write)(void *self, struct tape *t, const struct forward *f, struct site *site,
+                  enum tap tap, enum tap_stage stage, node value);
+    /* Further keys and values of an attention: fills at most `room`, returns how many. */
+    int (*keys)(void *self, struct tape *t, const struct forward *f, struct site *site,
+                struct kv_set *set, int room);
+};
+
+#endif
