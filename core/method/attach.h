@@ -1,0 +1,40 @@
+/* A method at work: hooks for the transformer, the prologue that makes weights, the
+ * head, and folding into the base weights.
+ *
+ * Purity: nothing here holds parameter values.  They are handed in with each call as
+ * one flat vector (plan.h), so that another vector can be put in. */
+#ifndef CORE_METHOD_ATTACH_H
+#define CORE_METHOD_ATTACH_H
+
+#include "core/method/plan.h"
+
+struct attach; /* one for each tape (worker) */
+
+struct attach *attach_new(const struct plan *p, const struct model *m);
+void attach_free(struct attach *a);
+
+/* Prologue: makes the plan's made tensors from `params` on `t`; `made[i]` gets the value
+ * of made tensor i.  Run once a step on a tape of its own; its backward is seeded with
+ * the shards' summed gradients of the made values. */
+void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads, node *made);
+
+/* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
+ * reals), gradients into grads (trained reals, then made_size reals).  grads NULL: all
+ * frozen (evaluation).  The hooks are valid until the next begin. */
+const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
+                                 const real *made, real *grads);
+/* Zero-fills the gradients of trained tensors that this shard did not use. */
+void attach_end(struct attach *a, real *grads);
+
+/* Logits of a shard, rows × classes: pool, dropout, classifier. */
+node attach_head(struct attach *a, struct forward *f, node encoded, double dropout);
+
+/* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
+ * if not, *why (static text naming the module's form). */
+bool attach_can_merge(const struct plan *p, const char **why);
+/* New weights for every model tensor that changes: out[i] (i: tensor index) is allocated
+ * (free()) or NULL.  In 32-bit (or double) whatever the file's type. */
+int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,78 @@
+/* What a method is on a given model: every tensor that is trained, made or kept, with
+ * its place in one flat block.  The one counting routine: screen, run record, checks
+ * and files all read this list. */
+#ifndef CORE_METHOD_PLAN_H
+#define CORE_METHOD_PLAN_H
+
+#include "core/method/space.h"
+#include "core/model/arch.h"
+#include "core/model/model.h"
+
+enum plan_kind {
+    PLAN_OWN,   /* a new tensor of a module */
+    PLAN_MODEL, /* a copy of a model tensor, trained in its place */
+    PLAN_HEAD,  /* the classification head (and a pooler that the file lacks) */
+};
+
+struct plan_tensor {
+    char name[96];      /* "enc.3.self/lora.0.q.W_d", "head.weight", or the model's name */
+    enum plan_kind kind;
+    int module;         /* index in the method, -1 for the head */
+    int layer, tensor;  /* layer -1: all; index of the model's tensor for PLAN_MODEL */
+    int rows, cols;
+    size_t offset, count; /* in the flat block, in reals */
+    bool kept;          /* false: needed only while training (a prefix's MLP) */
+    bool decays;        /* weight decay applies: matrices, not vectors */
+    int role;           /* private to attach */
+    bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
+                         * prefix): listed, not expected to change */
+};
+
+/* A tensor made by the prologue from trained ones (a generated prefix): kept after
+ * training in their place. */
+struct plan_made {
+    char name[96];
+    int module, layer, rows, cols;
+    size_t offset, count; /* in the block of made values, which follows the trained ones */
+};
+
+struct plan {
+    struct method method;
+    int classes;          /* outputs of the head: 1 for regression */
+    int tensors, made;
+    struct plan_tensor *tensor;
+    struct plan_made *made_tensor;
+    size_t trained;       /* reals in the flat block, head included */
+    size_t made_size;     /* reals that the prologue makes */
+    size_t trained_method, kept_method; /* without the head */
+    size_t head;          /* the head's own */
+    size_t model;         /* the backbone's, each tensor once */
+    int lowest_layer;     /* lowest adapted layer, 0-based; -1: the embedding */
+};
+
+enum level { LEVEL_INFO, LEVEL_WARNING, LEVEL_ERROR };
+struct finding {
+    enum level level;
+    char rule[8];     /* "V6" */
+    int module;       /* -1: the whole method */
+    char text[240];   /* with the reason and what would be right */
+};
+/* Checks a method on a model's shape by the rules of docs/methods.md; fills at most `room`
+ * findings, errors first; returns how many there are. */
+int method_check(const struct method *m, const struct arch *a, struct finding *out, int room);
+
+/* NULL with *e when method_check has an error.  `classes` 1 for regression. */
+struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e);
+void plan_free(struct plan *p);
+/* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…]}, without
+ * the head in trained and kept; modules: index, text, trained, kept, where.  Caller frees. */
+char *plan_counts_json(const struct plan *p, const struct arch *a);
+/* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
+char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
+
+/* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
+ * ones are copies of the model's.  The head: the folder's own when it has one with as
+ * many outputs, else N(0, 0.02) and bias 0. */
+void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params);
+
+#endif

@@ -1,0 +1,114 @@
+/* The space of methods: a method is a set of modules, each a point on the axes
+ * function · position (read and write tap, layers) · insertion · composition, with a
+ * source (who makes its weights); later a regime (how it is learned).
+ *
+ * Plain data without pointers: copied, compared and stored freely.  Insertion is not
+ * stored: sequential means that the read tap is the write tap (or, at the FFN, the
+ * not-yet-adapted f.norm).  Two methods are the same point when method_canonical() of
+ * both are equal byte for byte. */
+#ifndef CORE_METHOD_SPACE_H
+#define CORE_METHOD_SPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/engine/ops.h"
+#include "core/model/taps.h"
+
+enum fn {
+    FN_BOTTLENECK, /* φ(x W_d + b_d) W_u + b_u */
+    FN_LINEAR,     /* x W_d W_u */
+    FN_SOFTMAX,    /* softmax(x W_q P_kᵀ/√d_h) P_v */
+    FN_SCALE,      /* x ⊙ l */
+    FN_BIAS,       /* the existing additive vectors, trained */
+    FN_FULL,       /* the existing tensors, trained */
+    FN_COUNT
+};
+enum comp { COMP_ADD, COMP_SCALED, COMP_LEARNED, COMP_GATED, COMP_MULTIPLY, COMP_IN_WEIGHT, COMP_COUNT };
+enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
+enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_COUNT };
+enum init {
+    INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
+    INIT_LORA,     /* W_d Kaiming-uniform(√5), W_u 0, biases 0 */
+    INIT_BERT,     /* N(0, 0.02), biases 0 */
+    INIT_HOULSBY,  /* truncated N(0, 0.01), biases 0 */
+    INIT_NORMAL,   /* N(0, 1) */
+    INIT_COUNT
+};
+/* Which existing tensors FN_BIAS and FN_FULL take. */
+enum target {
+    TARGET_NONE,
+    TARGET_TAP,        /* of the linear map whose output is the write tap */
+    TARGET_ALL,        /* every tensor (full) or every additive vector (bias) of the model */
+    TARGET_NORMS,      /* LayerNorm weights and biases */
+    TARGET_EMBEDDINGS,
+    TARGET_COUNT
+};
+
+enum { METHOD_MODULES = 24, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
+
+struct module {
+    enum fn fn;
+    enum act act;         /* FN_BOTTLENECK */
+    enum tap read, write; /* TAP_NONE where the function has none */
+    enum target target;
+    enum comp comp;
+    double scale;         /* s of COMP_SCALED; start of COMP_LEARNED */
+    enum head_form heads;
+    enum source source;
+    int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
+    int mid;              /* SOURCE_MLP: the MLP's inner width */
+    enum act mid_act;     /* tanh */
+    bool biases;          /* FN_BOTTLENECK: b_d and b_u exist */
+    enum init init;
+    double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
+    int first, last;      /* layers, 1-based inclusive; last 0: the stack's last */
+    int stack;            /* enum stack; encoder only for now */
+    int site;             /* SUB_SELF, SUB_CROSS, SUB_FFN, SUB_EMBED: follows from write */
+};
+
+struct method {
+    int count;
+    struct module module[METHOD_MODULES];
+    int head;             /* METHOD_HEAD_… */
+};
+
+const char *fn_name(enum fn f);
+const char *comp_name(enum comp c);
+const char *source_name(enum source s);
+bool module_is_sequential(const struct module *m);
+
+/* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
+ * modules spelled out, joined by '+'; grammar in docs/methods.md.  Unknown keys are
+ * refused with the nearest known one. */
+int method_parse(const char *text, struct method *out, struct err *e);
+/* The shortest text that parses back to the same point: a preset when the point equals
+ * one, modules spelled out otherwise.  Caller frees. */
+char *method_text(const struct method *m);
+/* Always module by module, no preset names: the canonical text.  Caller frees. */
+char *method_canonical(const struct method *m);
+/* JSON form, schema in docs/method.schema.json.  Caller frees. */
+char *method_json(const struct method *m);
+int method_from_json(const char *json, size_t n, struct method *out, struct err *e);
+
+/* A published method, from assets/presets.  Its sizes may be set by their letters. */
+struct preset {
+    const char *name;    /* "adapter-pfeiffer" */
+    const char *title;   /* "Adapter (Pfeiffer)" */
+    const char *paper;   /* "Pfeiffer et al. 2021, AdapterFusion, EACL" */
+    const char *sizes;   /* the default sizes as text: "r=48" */
+    double lr;           /* a learning rate that trains, with AdamW */
+    const char *note;    /* what is trained besides, what a library does otherwise */
+    struct method method;/* at default sizes */
+};
+int preset_count(void);
+const struct preset *preset_at(int i);
+const struct preset *preset_find(const char *name);
+/* The preset that the point equals up to its sizes, or NULL. */
+const struct preset *method_preset(const struct method *m);
+/* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
+ * caller frees; NULL for an empty method. */
+char *method_nearest(const struct method *m);
+
+#endif
