@@ -1,0 +1,57 @@
+/* What a run tells the world.  Sent from worker threads, one run's events in order; the
+ * receiver copies what it keeps and returns quickly (it may block when its queue is
+ * full: a point is never dropped). */
+#ifndef CORE_TRAIN_EVENT_H
+#define CORE_TRAIN_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum run_state {
+    RUN_QUEUED, RUN_RUNNING, RUN_PAUSED, RUN_FINISHED,
+    RUN_STOPPED,     /* by the user */
+    RUN_FAILED,      /* with step and reason */
+    RUN_INTERRUPTED, /* its owner is gone */
+    RUN_STATES
+};
+const char *run_state_name(enum run_state s);
+int run_state_by_name(const char *name); /* -1 when unknown */
+
+enum event_kind {
+    EVENT_STATE,      /* state, text: the reason of a failure */
+    EVENT_POINT,      /* one training step: step, loss, lr, grad_norm, tokens, seconds */
+    EVENT_EVALUATION, /* step, metrics */
+    EVENT_CHECKPOINT, /* step, path, best, sha256 */
+    EVENT_MESSAGE,    /* text: something worth saying once */
+};
+
+enum { EVENT_METRICS = 12 };
+struct event_metric {
+    const char *name;  /* "accuracy", "f1", "loss", "majority", … static */
+    double value;
+    const char *undefined; /* NULL, or why there is no value; static */
+};
+
+struct event {
+    enum event_kind kind;
+    int64_t run;       /* the id the owner gave */
+    int64_t step;      /* steps done; the first trained step is 1 */
+    enum run_state state;
+    const char *text;
+    double loss, lr, grad_norm; /* may be NaN or infinite: told as they are */
+    double tokens;     /* tokens of this step */
+    double seconds;    /* of training, monotonic, summed over all spans */
+    int metrics;
+    struct event_metric metric[EVENT_METRICS];
+    const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
+    bool constant;     /* every prediction was the same */
+    bool best;
+    const char *path, *sha256;
+};
+
+struct event_sink {
+    void *self;
+    void (*send)(void *self, const struct event *e);
+};
+
+#endif

@@ -1,0 +1,30 @@
+/* The workers of the process: one pool, W threads, each with its arena and tape, that take
+ * units of all runs in turn.  A run may be limited to fewer workers than the pool has. */
+#ifndef CORE_TRAIN_POOL_H
+#define CORE_TRAIN_POOL_H
+
+#include "core/train/run.h"
+
+struct pool;
+
+struct pool *pool_new(int workers);
+/* Waits for the units in hand, joins the threads.  Runs are not freed. */
+void pool_free(struct pool *p);
+/* Adds a run (its limit of workers; 0: all); it starts when its turn comes.  The order of
+ * adding is the queue's; at most `pool_width` runs train at once, the others are queued. */
+void pool_add(struct pool *p, struct run *r, int workers);
+/* Wakes the workers after run_unpause and the like. */
+void pool_wake(struct pool *p);
+/* Waits until the run is over (finished, stopped or failed), or `seconds` passed (< 0: no
+ * limit).  Returns whether it is over. */
+bool pool_wait(struct pool *p, struct run *r, double seconds);
+int pool_width(const struct pool *p);
+
+/* A worker's own things, for core/train only. */
+struct worker {
+    int index;
+    struct arena *arena;
+    struct tape *tape;
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* A run: model + task + method + config, trained step by step by the pool's workers.
+ *
+ * A step: the prologue makes weights once; S shards go forward and backward, each on one
+ * thread; their gradients are added in shard order; the prologue goes backward; clip;
+ * optimiser.  The run owns its parameters, gradients and optimiser state (flat), the
+ * order of its rows (a function of seed and epoch), and its checkpoints' folder.
+ *
+ * Threads: run_new, run_free and the getters belong to the owner; run_take and run_work
+ * to the pool; run_pause, run_resume, run_stop and run_progress may be called by any thread. */
+#ifndef CORE_TRAIN_RUN_H
+#define CORE_TRAIN_RUN_H
+
+#include "core/data/task.h"
+#include "core/method/attach.h"
+#include "core/train/config.h"
+#include "core/train/event.h"
+
+struct run;
+struct worker;
+
+/* Takes over nothing: model and task must outlive the run (the model is shared by
+ * reference, task may be shared by runs).  `folder`: where checkpoints go, or NULL for
+ * none.  On failure NULL and *e. */
+struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
+                    const char *folder, struct event_sink sink, struct err *e);
+/* The same from the last checkpoint of `folder`.  Refuses (ERR_INPUT, naming the file)
+ * when model, train or dev file changed since, ERR_USAGE when the run is finished. */
+struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
+                            struct task *task, const char *folder, struct event_sink sink,
+                            struct err *e);
+void run_free(struct run *r);
+
+/* Work for one worker at a time: a shard of a step, a part of an evaluation.  The pool
+ * asks; a run never owns a thread. */
+enum run_take { RUN_TOOK, RUN_BUSY, RUN_IDLE, RUN_OVER };
+struct unit {
+    struct run *run;
+    int kind;
+    int64_t index;
+};
+enum run_take run_take(struct run *r, struct unit *u);
+void run_work(struct unit *u, struct worker *w);
+
+/* Requests: take effect at the next step's end.  Stopping saves a checkpoint. */
+void run_pause(struct run *r);
+void run_unpause(struct run *r);
+void run_stop(struct run *r);
+
+struct run_progress {
+    enum run_state state;
+    int64_t step, steps;
+    double loss, seconds, tokens_per_second, seconds_left;
+    bool evaluating;
+};
+void run_progress(struct run *r, struct run_progress *out);
+
+const struct plan *run_plan(const struct run *r);
+const struct run_config *run_config_of(const struct run *r);
+/* SHA-256 over the trained tensors (names, shapes, bytes): equal runs are seen equal. */
+void run_weights_sha256(const struct run *r, char out[65]);
+/* The flat block (plan.h), for tests and reports.  Only while no worker works on it. */
+real *run_params(struct run *r);
+
+#endif
