@@ -1,0 +1,106 @@
+/* One split of labelled text: its rows as petri will train on or score them.
+ *
+ * A dataset is read from a file of strangers (TSV, CSV or JSON Lines), never guesses
+ * silently and says in its report (core/data/report.h) what became of every physical line.
+ * It owns all text; rows point into it.  After reading and encoding it is only read, from
+ * any number of threads. */
+#ifndef CORE_DATA_DATASET_H
+#define CORE_DATA_DATASET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/data/report.h"
+#include "core/text/tokenizer.h"
+
+enum {
+    DATASET_CLASSES = 4096,          /* most classes of a task */
+    DATASET_NAME = 1024,             /* longest class name, bytes */
+    DATASET_LINE = 64 << 20,         /* longest record, bytes */
+};
+#define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
+
+enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL };
+enum data_kind { DATA_CLASSES, DATA_REGRESSION };
+/* What the label column holds; DATA_KIND_AUTO decides and says why in the report. */
+enum data_choice { DATA_KIND_AUTO, DATA_KIND_CLASSES, DATA_KIND_REGRESSION };
+
+struct dataset_row {
+    const char *a, *b;       /* texts, each followed by a NUL; b is NULL in a single-text split */
+    size_t a_size, b_size;   /* bytes */
+    int32_t label;           /* class; -1: no gold label, and always -1 in regression */
+    bool gold;               /* false: the row has no gold label or score */
+    double target;           /* regression: the score; 0 when there is none */
+    uint64_t id;             /* the row's number among the rows of its file, from 0; it stays
+                              * the same when only a part of the rows is drawn */
+    size_t line;             /* physical line on which it begins, from 1 */
+};
+
+struct dataset {
+    char *path;
+    char sha256[65];         /* of the file's bytes */
+    enum data_format format; /* never DATA_AUTO */
+    enum data_kind kind;
+    bool pair;
+    int columns;
+    char **column;           /* column names as in the file ("#1", … without a header) */
+    int classes;             /* 0 in regression */
+    char **class_name;       /* bytes as in the file; show them through text_visible */
+    size_t *class_rows;      /* rows of each class */
+    size_t rows;
+    struct dataset_row *row;
+    struct import_report report;
+
+    /* After dataset_encode: row i's ids are ids[start[i]] … ids[start[i+1]-1]. */
+    size_t max_len;          /* 0 before */
+    size_t *start;           /* rows+1 */
+    int32_t *ids;
+    uint8_t *types;
+
+    struct dataset_memory *memory; /* private: what the texts live in */
+};
+
+struct dataset_options {
+    const char *path;
+    enum data_format format;  /* DATA_AUTO: by extension (.tsv .csv .jsonl .json .ndjson) */
+    bool no_header;           /* columns are then named "#1", "#2", … */
+    /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
+     * single text; label NULL: no row has a gold label. */
+    const char *text_a, *text_b, *label;
+    /* Classes known beforehand (from the train split, the task, or a model's id2label), in
+     * the order of their ids; labels are matched by name.  NULL: the file's own labels,
+     * whole numbers in numeric order, else in byte order. */
+    const char *const *names;
+    int name_count;
+    /* Where `names` come from, for messages ("the train split", "the model's id2label"). */
+    const char *names_from;
+    /* names come from a model: when no label has such a name and all are the numbers
+     * 0 … name_count-1, they are taken as class numbers and the report says so. */
+    bool names_or_numbers;
+    enum data_choice kind;
+    /* A row without gold label is skipped and named (a train split); otherwise it is kept. */
+    bool need_gold;
+};
+
+/* Reads a split.  On failure *d is empty and *e names file, row and reason: ERR_INPUT (a
+ * broken file, a wrong label or score), ERR_USAGE (a column that is not there),
+ * ERR_NOT_FOUND.  dataset_release frees; it may be called on an empty one. */
+int dataset_read(struct dataset *d, const struct dataset_options *o, struct err *e);
+void dataset_release(struct dataset *d);
+
+/* Turns every row into ids of at most max_len and fills the token part of the report.
+ * `embedding_rows` (0: not checked): a row with an id that the embedding has no row for is
+ * ERR_INPUT, naming token, id, rows and line.  Encoding again replaces the ids. */
+int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
+                   int embedding_rows, struct err *e);
+
+/* Keeps a fixed draw of n rows (seed 0, the same for every run), in file order; says so in
+ * the report.  n = 0 or n >= rows keeps all.  Not after dataset_encode. */
+void dataset_draw(struct dataset *d, size_t n);
+
+/* Counts rows of `d` whose texts are also in `other`, into d's report. */
+void dataset_compare(struct dataset *d, const struct dataset *other);
+
+#endif

@@ -1,0 +1,65 @@
+/* Scores over a whole split, never averaged over batches.
+ *
+ * A score that does not exist (one class only, constant predictions, no gold labels) is
+ * `defined = false` with the reason; it is never NaN, 0 or 1 in its stead.  Pure functions;
+ * struct metrics owns its confusion matrix. */
+#ifndef CORE_DATA_METRICS_H
+#define CORE_DATA_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum metric_id {
+    METRIC_LOSS,     /* mean of the rows' losses */
+    METRIC_ACCURACY,
+    METRIC_F1,       /* of the positive class */
+    METRIC_F1_MACRO, /* mean of the F1 of those classes that occur in gold or predictions */
+    METRIC_MATTHEWS, /* any number of classes (Gorodkin 2004) */
+    METRIC_PEARSON,
+    METRIC_SPEARMAN, /* ties get the mean of their ranks */
+    METRIC_COUNT
+};
+
+struct metric_value {
+    double value;    /* 0 when undefined */
+    bool defined;
+    const char *why; /* static text, NULL when defined */
+};
+
+/* "loss", "accuracy", "f1", "f1_macro", "matthews", "pearson", "spearman". */
+const char *metric_name(enum metric_id id);
+/* The id of a name (also "mcc", "acc", "macro_f1"), or -1. */
+int metric_find(const char *name);
+/* +1: greater is better; -1: smaller is better. */
+int metric_direction(enum metric_id id);
+/* Is `a` strictly better than `b`?  An undefined value or one that is not finite is never
+ * better; any defined one is better than an undefined one. */
+bool metric_better(enum metric_id id, struct metric_value a, struct metric_value b);
+
+struct metrics {
+    size_t rows;              /* rows with predictions */
+    size_t gold;              /* those with a gold label */
+    struct metric_value value[METRIC_COUNT];
+    struct metric_value majority; /* accuracy of always giving the commonest gold class;
+                                   * undefined in regression */
+    int32_t majority_class;   /* -1 when there is none */
+    bool constant;            /* all predictions are equal (and there are at least two rows) */
+    bool as_majority;         /* accuracy is the majority baseline's */
+    int classes;              /* 0 in regression */
+    int positive;             /* class that METRIC_F1 is of, or -1 */
+    size_t *confusion;        /* classes × classes: [gold * classes + predicted], owned */
+    struct metric_value *f1, *precision, *recall; /* each class, owned */
+};
+
+/* gold[i] in 0 … classes-1, or -1 (none: the row counts in no score); pred[i] in
+ * 0 … classes-1.  loss: each row's loss, or NULL.  positive: a class, or -1 (F1 is then
+ * undefined).  */
+void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *pred,
+                        const double *loss, size_t n, int classes, int positive);
+/* has[i] false (has NULL: all true): the row has no gold score. */
+void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, const double *pred,
+                       const double *loss, size_t n);
+void metrics_release(struct metrics *m);
+
+#endif

@@ -1,0 +1,72 @@
+/* What an import found: every physical line is accounted for, nothing is dropped unsaid.
+ *
+ * Filled by the readers (rows, lines), by dataset_read (labels, repeats) and by
+ * dataset_encode (tokens); then only read. */
+#ifndef CORE_DATA_REPORT_H
+#define CORE_DATA_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+
+enum { REPORT_FIRST = 20 }; /* how many skipped rows are named */
+
+struct report_skip {
+    size_t line; /* physical line, from 1 */
+    char *why;   /* owned */
+};
+
+struct import_report {
+    /* rows + blank + skipped + header + continued == lines */
+    size_t lines;      /* physical lines, a last one without line end included */
+    size_t rows;       /* rows read */
+    size_t header;     /* 1 when the first line named the columns */
+    size_t blank;      /* blank lines passed over */
+    size_t continued;  /* further lines of quoted fields (CSV) */
+    size_t skipped;    /* lines left out, each for a reason */
+    int first_count;
+    struct report_skip first[REPORT_FIRST];
+    bool bom;          /* the file began with a byte order mark, removed */
+    size_t unlabelled; /* rows kept without a gold label */
+    size_t empty_a, empty_b; /* rows kept whose text is empty */
+    size_t not_utf8;   /* rows with bytes that are not UTF-8 (each read as U+FFFD) */
+
+    /* Repeats: rows whose texts an earlier row has.  Near: equal after lower-casing and
+     * making blanks one space, exact ones not counted again. */
+    size_t same, near;
+    size_t same_other_label; /* exact repeats with another label than the first */
+    char *across;            /* name of the split compared with, NULL when none was */
+    size_t across_same, across_near;
+
+    /* Tokens (dataset_encode). */
+    size_t max_len;           /* 0: not encoded yet */
+    size_t cut_rows, cut_rows_a, cut_rows_b;
+    size_t cut_tokens_a, cut_tokens_b;
+    size_t vanished;          /* rows in which one text lost all its tokens */
+    size_t tokens;            /* of the texts before cutting, without special ones */
+    size_t unknown;           /* unknown ones among them */
+    size_t special_rows;      /* rows that spell a special token */
+    int special_count;
+    size_t special_first[REPORT_FIRST]; /* lines of the first of them */
+
+    struct buf notes;  /* one line each: decisions and warnings ("warning: …") */
+};
+
+/* Names a skipped line (printf style; text from the file must be made visible before). */
+void report_skip(struct import_report *r, size_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Adds a line to notes. */
+void report_note(struct import_report *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void report_release(struct import_report *r);
+
+struct dataset;
+/* The whole report of a split for people, lines ended by '\n', control characters made
+ * visible. */
+void report_text(const struct dataset *d, struct buf *out);
+/* The same as one JSON object. */
+void report_json(const struct dataset *d, struct buf *out);
+
+#endif

@@ -1,0 +1,72 @@
+/* A task: a train split, one or two dev splits, what they are scored by, and the classes.
+ *
+ * task_open knows GLUE's own folders, folders with train.tsv and dev.tsv that have a header,
+ * names below assets/tasks, and single files with named columns.  Owned by the caller; only
+ * read after opening and encoding, so any thread may use it. */
+#ifndef CORE_DATA_TASK_H
+#define CORE_DATA_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/dataset.h"
+#include "core/data/metrics.h"
+
+enum { TASK_DEVS = 2 };
+
+/* Zeroed, then the members that matter set. */
+struct task_source {
+    const char *where;        /* a folder, or a name below assets/tasks; or NULL and… */
+    const char *train, *dev;  /* …files (train may be NULL to evaluate, dev to train alone) */
+    const char *assets;       /* the assets folder; NULL: "assets" */
+    /* Columns for files and for folders that are not GLUE's; NULL: "sentence" (or "text"),
+     * none, "label". */
+    const char *text, *text_b, *label;
+    enum data_format format;
+    enum data_choice kind;
+    bool official_dev;        /* dev_official.tsv in place of dev.tsv */
+    bool no_train;            /* do not read the train split (evaluation of a saved run) */
+    size_t dev_rows;          /* a fixed draw of so many dev rows; 0: all */
+    /* The classes of a head that exists already (a model's id2label, a run's), in the order
+     * of its outputs; labels are matched by name.  NULL: the task's own. */
+    const char *const *names;
+    int name_count;
+    const char *names_from;   /* "the model's id2label", for messages */
+    const char *positive;     /* name of the positive class; NULL: the task's, or with two
+                               * classes the second */
+    const char *metric;       /* NULL: the task's own */
+};
+
+struct task {
+    char *name;               /* "SST-2", "reviews", or the train file's base name */
+    enum data_kind kind;
+    bool pair;
+    int classes;              /* 0 in regression */
+    char **class_name;        /* order of the head's outputs; show through text_visible */
+    int positive;             /* -1: none */
+    enum metric_id metric;    /* what "best" means */
+    bool has_train;
+    struct dataset train;
+    int devs;
+    struct dataset dev[TASK_DEVS];
+    char *dev_name[TASK_DEVS]; /* "dev", "dev_matched", "dev_mismatched", "dev_official" */
+    struct buf report;        /* lines about the task as a whole */
+};
+
+/* On failure *t is empty and *e says which file, row and why. */
+int task_open(struct task *t, const struct task_source *s, struct err *e);
+void task_release(struct task *t);
+/* Encodes every split (dataset_encode). */
+int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, int embedding_rows,
+                struct err *e);
+
+/* Names that task_open understands without a path: the GLUE layouts and the folders below
+ * assets/tasks.  *names and its strings are the caller's. */
+size_t task_names(const char *assets, char ***names);
+
+/* Adds the whole report: the task's lines, then each split's. */
+void task_report(const struct task *t, struct buf *out);
+
+#endif
