@@ -1,0 +1,369 @@
+#include "core/model/arch.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum {
+    CONFIG_LIMIT = 1 << 20, /* bytes */
+    LAYERS_MAX = 256,
+    WIDTH_MAX = 65536,
+    VOCABULARY_MAX = 1 << 22,
+    POSITIONS_MAX = 1 << 20,
+    LABELS_MAX = 65536,
+};
+
+/* What the readers below share.  The first error stays in *e. */
+struct reading {
+    const char *file;
+    const json_t *config;
+    struct buf *report;
+    struct err *e;
+    bool failed;
+};
+
+static void taken(struct reading *r, const char *key, const char *value) {
+    if (r->report) buf_printf(r->report, "%s: no \"%s\": %s is taken\n", r->file, key, value);
+}
+
+/* A whole number of lo…hi.  `fallback` < 0: the key must be there. */
+static int get_int(struct reading *r, const char *key, int fallback, int lo, int hi) {
+    if (r->failed) return 0;
+    json_int_t v = 0;
+    struct err bad = ERR_INIT;
+    if (!json_get_int(r->config, r->file, key, &v, &bad)) {
+        char text[32];
+        if (!bad.code && fallback >= 0) {
+            snprintf(text, sizeof text, "%d", fallback);
+            taken(r, key, text);
+            return fallback;
+        }
+        r->failed = true;
+        if (bad.code) *r->e = bad;
+        else err_set(r->e, ERR_INPUT, "%s: \"%s\" is missing", r->file, key);
+        return 0;
+    }
+    if (v < lo || v > hi) {
+        r->failed = true;
+        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %lld; it must be %d to %d", r->file, key,
+                (long long)v, lo, hi);
+        return 0;
+    }
+    return (int)v;
+}
+
+/* A number of lo…hi.  `said`: whether a default taken is worth a line. */
+static double get_double(struct reading *r, const char *key, double fallback, double lo, double hi,
+                         bool said) {
+    if (r->failed) return 0;
+    double v = fallback;
+    struct err bad = ERR_INIT;
+    char text[32];
+    if (!json_get_double(r->config, r->file, key, &v, &bad)) {
+        if (bad.code) {
+            r->failed = true;
+            *r->e = bad;
+        } else if (said) {
+            text_from_double(fallback, text);
+            taken(r, key, text);
+        }
+        return fallback;
+    }
+    if (!(v >= lo && v <= hi)) {
+        r->failed = true;
+        text_from_double(v, text);
+        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; it must be %g to %g", r->file, key, text, lo, hi);
+    }
+    return v;
+}
+
+static double get_rate(struct reading *r, const char *key, double fallback, bool said) {
+    return get_double(r, key, fallback, 0, 0.999, said);
+}
+
+static bool get_bool(struct reading *r, const char *key, bool fallback) {
+    bool v = fallback;
+    struct err bad = ERR_INIT;
+    if (r->failed) return fallback;
+    if (!json_get_bool(r->config, r->file, key, &v, &bad) && bad.code) {
+        r->failed = true;
+        *r->e = bad;
+    }
+    return v;
+}
+
+/* NULL when absent. */
+static const char *get_string(struct reading *r, const char *key) {
+    const char *v = NULL;
+    struct err bad = ERR_INIT;
+    if (r->failed) return NULL;
+    if (!json_get_string(r->config, r->file, key, &v, &bad) && bad.code) {
+        r->failed = true;
+        *r->e = bad;
+    }
+    return v;
+}
+
+static void refuse(struct reading *r, const char *key, const char *found, const char *right) {
+    if (r->failed) return;
+    r->failed = true;
+    err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; %s", r->file, key, found, right);
+}
+
+static const struct {
+    const char *name;
+    enum act act;
+} act_names[] = {
+    {"gelu", ACT_GELU},          {"gelu_python", ACT_GELU},   {"gelu_new", ACT_GELU_TANH},
+    {"gelu_fast", ACT_GELU_TANH}, {"gelu_pytorch_tanh", ACT_GELU_TANH}, {"relu", ACT_RELU},
+    {"silu", ACT_SILU},          {"swish", ACT_SILU},         {"tanh", ACT_TANH},
+};
+
+static enum act get_act(struct reading *r, const char *key, const char *fallback) {
+    const char *name = get_string(r, key);
+    if (!name) {
+        if (!r->failed) taken(r, key, fallback);
+        name = fallback;
+    }
+    for (size_t i = 0; i < COUNT_OF(act_names); i++)
+        if (!strcmp(name, act_names[i].name)) return act_names[i].act;
+    struct buf known = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(act_names); i++)
+        buf_printf(&known, "%s%s", i ? ", " : "petri knows ", act_names[i].name);
+    char *found = xprintf("\"%s\"", name);
+    refuse(r, key, found, buf_text(&known));
+    free(found);
+    buf_release(&known);
+    return ACT_NONE;
+}
+
+static void divide_heads(struct reading *r, const char *key, struct arch *a) {
+    if (r->failed) return;
+    if (a->width % a->heads) {
+        char *found = xprintf("%d", a->heads);
+        char *right = xprintf("it must divide the width %d", a->width);
+        refuse(r, key, found, right);
+        free(found);
+        free(right);
+        return;
+    }
+    a->head_width = a->width / a->heads;
+}
+
+static void read_bert(struct reading *r, struct arch *a) {
+    bool roberta = a->family == FAMILY_ROBERTA;
+    a->width = get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
+    a->encoder_layers = get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
+    a->heads = get_int(r, "num_attention_heads", -1, 1, WIDTH_MAX);
+    divide_heads(r, "num_attention_heads", a);
+    a->inner = get_int(r, "intermediate_size", -1, 1, WIDTH_MAX);
+    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->positions = get_int(r, "max_position_embeddings", roberta ? 514 : 512, 1, POSITIONS_MAX);
+    a->types = get_int(r, "type_vocab_size", roberta ? 1 : 2, 1, 1024);
+    a->norm_eps = get_double(r, "layer_norm_eps", 1e-12, 0, 1, true);
+    a->act = get_act(r, "hidden_act", "gelu");
+    a->pad_id = get_int(r, "pad_token_id", roberta ? 1 : 0, 0, VOCABULARY_MAX);
+    a->position_offset = roberta ? a->pad_id + 1 : 0;
+    a->dropout = get_rate(r, "hidden_dropout_prob", 0.1, true);
+    a->attention_dropout = get_rate(r, "attention_probs_dropout_prob", 0.1, true);
+    a->classifier_dropout = get_rate(r, "classifier_dropout", a->dropout, false);
+    a->biases = a->scale_scores = a->embed_norm = a->tied = true;
+    a->pooler = !roberta;
+    const char *kind = get_string(r, "position_embedding_type");
+    if (kind && strcmp(kind, "absolute"))
+        refuse(r, "position_embedding_type", kind, "petri reads only absolute positions");
+    if (get_bool(r, "is_decoder", false))
+        refuse(r, "is_decoder", "true", "petri reads this family as an encoder only");
+    if (get_bool(r, "add_cross_attention", false))
+        refuse(r, "add_cross_attention", "true", "petri reads this family as an encoder only");
+}
+
+/* petri's blocks have one count of heads and one inner width for both stacks. */
+static void same_on_both(struct reading *r, const char *key, int a, int b) {
+    if (r->failed || a == b) return;
+    char *found = xprintf("%d and differs from the encoder's %d", b, a);
+    refuse(r, key, found, "petri reads only equal ones");
+    free(found);
+}
+
+static void read_bart(struct reading *r, struct arch *a) {
+    bool mbart = a->family == FAMILY_MBART;
+    a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
+    a->encoder_layers = get_int(r, "encoder_layers", -1, 1, LAYERS_MAX);
+    a->decoder_layers = get_int(r, "decoder_layers", -1, 1, LAYERS_MAX);
+    a->heads = get_int(r, "encoder_attention_heads", -1, 1, WIDTH_MAX);
+    divide_heads(r, "encoder_attention_heads", a);
+    same_on_both(r, "decoder_attention_heads", a->heads,
+                 get_int(r, "decoder_attention_heads", a->heads, 1, WIDTH_MAX));
+    a->inner = get_int(r, "encoder_ffn_dim", -1, 1, WIDTH_MAX);
+    same_on_both(r, "decoder_ffn_dim", a->inner, get_int(r, "decoder_ffn_dim", a->inner, 1, WIDTH_MAX));
+    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->position_offset = 2;
+    a->positions = get_int(r, "max_position_embeddings", 1024, 1, POSITIONS_MAX) + a->position_offset;
+    a->norm_eps = 1e-5;
+    a->act = get_act(r, "activation_function", "gelu");
+    a->pad_id = get_int(r, "pad_token_id", 1, 0, VOCABULARY_MAX);
+    a->dropout = get_rate(r, "dropout", 0.1, true);
+    a->attention_dropout = get_rate(r, "attention_dropout", 0, true);
+    a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
+    a->embed_scale = get_bool(r, "scale_embedding", false);
+    a->biases = a->scale_scores = a->embed_norm = true;
+    a->pre_norm = mbart;
+    a->tied = get_bool(r, "tie_word_embeddings", true);
+}
+
+static void read_t5(struct reading *r, struct arch *a) {
+    a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
+    a->encoder_layers = get_int(r, "num_layers", -1, 1, LAYERS_MAX);
+    a->decoder_layers = get_int(r, "num_decoder_layers", a->encoder_layers, 1, LAYERS_MAX);
+    a->heads = get_int(r, "num_heads", -1, 1, WIDTH_MAX);
+    a->head_width = get_int(r, "d_kv", 64, 1, WIDTH_MAX);
+    a->inner = get_int(r, "d_ff", -1, 1, WIDTH_MAX);
+    a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
+    a->buckets = get_int(r, "relative_attention_num_buckets", 32, 4, 65536);
+    a->bucket_distance = get_int(r, "relative_attention_max_distance", 128, 2, POSITIONS_MAX);
+    a->norm_eps = get_double(r, "layer_norm_epsilon", 1e-6, 0, 1, true);
+    a->pad_id = get_int(r, "pad_token_id", 0, 0, VOCABULARY_MAX);
+    a->dropout = a->attention_dropout = get_rate(r, "dropout_rate", 0.1, true);
+    a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
+    a->pre_norm = a->rms_norm = true;
+    a->tied = get_bool(r, "tie_word_embeddings", true);
+    const char *kind = get_string(r, "feed_forward_proj");
+    if (!kind || !strcmp(kind, "relu")) {
+        if (!kind && !r->failed) taken(r, "feed_forward_proj", "relu");
+        a->act = ACT_RELU;
+    } else if (!strcmp(kind, "gated-gelu")) {
+        a->act = ACT_GELU_TANH;
+        a->gated = true;
+    } else {
+        char *found = xprintf("\"%s\"", kind);
+        refuse(r, "feed_forward_proj", found, "petri knows relu and gated-gelu");
+        free(found);
+    }
+    if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
+        refuse(r, "d_kv", "too large", "num_heads × d_kv may be 65536 at most");
+}
+
+static const struct {
+    const char *name;
+    const char *architecture; /* how the class names in "architectures" begin */
+    void (*read)(struct reading *r, struct arch *a);
+} families[FAMILY_COUNT] = {
+    [FAMILY_BERT] = {"bert", "Bert", read_bert},
+    [FAMILY_ROBERTA] = {"roberta", "Roberta", read_bert},
+    [FAMILY_BART] = {"bart", "Bart", read_bart},
+    [FAMILY_MBART] = {"mbart", "MBart", read_bart},
+    [FAMILY_T5] = {"t5", "T5", read_t5},
+};
+
+const char *family_name(enum family f) {
+    return (unsigned)f < FAMILY_COUNT ? families[f].name : "unknown";
+}
+
+static char *known_families(void) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < FAMILY_COUNT; i++) buf_printf(&b, "%s%s", i ? ", " : "", families[i].name);
+    return buf_take(&b);
+}
+
+/* Folders older than the key "model_type" still name their class. */
+static const char *type_of_architecture(struct reading *r) {
+    const char *class = json_string_value(json_array_get(json_object_get(r->config, "architectures"), 0));
+    for (int i = 0; class && i < FAMILY_COUNT; i++)
+        if (text_starts(class, families[i].architecture)) {
+            taken(r, "model_type", families[i].name);
+            return families[i].name;
+        }
+    return NULL;
+}
+
+static void read_family(struct reading *r, struct arch *a) {
+    const char *type = get_string(r, "model_type");
+    if (r->failed) return;
+    if (!type) type = type_of_architecture(r);
+    char *known = known_families();
+    int i = 0;
+    while (type && i < FAMILY_COUNT && strcmp(families[i].name, type)) i++;
+    if (!type) {
+        r->failed = true;
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; petri knows %s", r->file, known);
+    } else if (i == FAMILY_COUNT) {
+        r->failed = true;
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is \"%s\"; petri knows %s", r->file, type, known);
+    } else {
+        a->family = (enum family)i;
+        snprintf(a->model_type, sizeof a->model_type, "%s", type);
+    }
+    free(known);
+}
+
+/* id2label: an object from "0", "1", … to names, each id once and none left out. */
+static void read_labels(struct reading *r, struct arch *a) {
+    const json_t *map = json_object_get(r->config, "id2label");
+    if (r->failed || !map || json_is_null(map)) return;
+    size_t n = json_object_size(map);
+    if (!json_is_object(map) || n > LABELS_MAX) {
+        refuse(r, "id2label", "not right", "it must be an object of at most 65,536 ids and names");
+        return;
+    }
+    a->label = xcalloc(n ? n : 1, sizeof *a->label);
+    a->labels = (int)n;
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)map, key, value) {
+        int64_t id;
+        const char *name = json_string_value(value);
+        if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name || !*name) {
+            char *found = xprintf("wrong at the key \"%s\"", key);
+            refuse(r, "id2label", found, "its keys must be 0, 1, … without a gap, its values names");
+            free(found);
+            return;
+        }
+        a->label[id] = xstrdup(name);
+    }
+}
+
+int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
+    *out = (struct arch){0};
+    char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
+    struct err first = ERR_INIT;
+    json_t *config = json_read(file, CONFIG_LIMIT, &first);
+    struct reading r = {file, config, report, &first, false};
+    if (!config) {
+        r.failed = true;
+    } else if (!json_is_object(config)) {
+        r.failed = true;
+        err_set(&first, ERR_INPUT, "%s: is not a JSON object", file);
+    } else {
+        read_family(&r, out);
+        if (!r.failed) families[out->family].read(&r, out);
+        read_labels(&r, out);
+        const char *type = get_string(&r, "torch_dtype");
+        if (!type) type = get_string(&r, "dtype");
+        snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
+        if (!r.failed && out->positions && arch_longest(out) < 3)
+            refuse(&r, "max_position_embeddings", "too small", "no text fits");
+    }
+    json_decref(config);
+    free(file);
+    if (!r.failed) return 0;
+    arch_release(out);
+    if (e) *e = first;
+    return first.code;
+}
+
+void arch_release(struct arch *a) {
+    for (int i = 0; i < a->labels; i++) free(a->label[i]);
+    free(a->label);
+    *a = (struct arch){0};
+}
+
+int arch_longest(const struct arch *a) {
+    return a->positions ? a->positions - a->position_offset : INT_MAX;
+}

@@ -1,0 +1,34 @@
+#include "core/model/taps.h"
+
+#include <string.h>
+
+static const char *const names[TAP_COUNT] = {
+    [TAP_NONE] = "none",
+    [TAP_A_RES] = "a.res",
+    [TAP_A_IN] = "a.in",
+    [TAP_A_Q] = "a.q",
+    [TAP_A_K] = "a.k",
+    [TAP_A_V] = "a.v",
+    [TAP_A_HEAD] = "a.head",
+    [TAP_A_CTX] = "a.ctx",
+    [TAP_A_OUT] = "a.out",
+    [TAP_A_END] = "a.end",
+    [TAP_F_RES] = "f.res",
+    [TAP_F_IN] = "f.in",
+    [TAP_F_PRE] = "f.pre",
+    [TAP_F_ACT] = "f.act",
+    [TAP_F_OUT] = "f.out",
+    [TAP_F_NORM] = "f.norm",
+    [TAP_F_END] = "f.end",
+    [TAP_EMBED] = "embed",
+};
+
+const char *tap_name(enum tap tap) {
+    return (unsigned)tap < TAP_COUNT ? names[tap] : names[TAP_NONE];
+}
+
+enum tap tap_by_name(const char *name) {
+    for (int i = TAP_NONE + 1; i < TAP_COUNT; i++)
+        if (!strcmp(names[i], name)) return (enum tap)i;
+    return TAP_NONE;
+}

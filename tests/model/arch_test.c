@@ -1,0 +1,228 @@
+/* Shapes of the families from a config alone, and which configs are refused. */
+#include "tests/support/test.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/model/arch.h"
+#include "core/model/taps.h"
+
+#define BERT_REST                                                                                  \
+    "\"max_position_embeddings\":512,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"               \
+    "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"attention_probs_dropout_prob\":0.1,"    \
+    "\"pad_token_id\":0}"
+#define BERT_BASE                                                                                  \
+    "{\"model_type\":\"bert\",\"hidden_size\":768,\"num_hidden_layers\":12,"                       \
+    "\"num_attention_heads\":12,\"intermediate_size\":3072,\"vocab_size\":30522," BERT_REST
+#define ROBERTA_BASE                                                                               \
+    "{\"model_type\":\"roberta\",\"hidden_size\":768,\"num_hidden_layers\":12,"                    \
+    "\"num_attention_heads\":12,\"intermediate_size\":3072,\"vocab_size\":50265,"                  \
+    "\"max_position_embeddings\":514,\"type_vocab_size\":1,\"layer_norm_eps\":1e-5,"               \
+    "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"attention_probs_dropout_prob\":0.1,"    \
+    "\"pad_token_id\":1}"
+#define BART_BASE                                                                                  \
+    "{\"model_type\":\"bart\",\"d_model\":768,\"encoder_layers\":6,\"decoder_layers\":6,"          \
+    "\"encoder_attention_heads\":12,\"decoder_attention_heads\":12,\"encoder_ffn_dim\":3072,"      \
+    "\"decoder_ffn_dim\":3072,\"vocab_size\":50265,\"max_position_embeddings\":1024,"              \
+    "\"activation_function\":\"gelu\",\"pad_token_id\":1}"
+#define T5_SMALL                                                                                   \
+    "{\"model_type\":\"t5\",\"d_model\":512,\"d_kv\":64,\"d_ff\":2048,\"num_layers\":6,"           \
+    "\"num_heads\":8,\"vocab_size\":32128,\"feed_forward_proj\":\"relu\"}"
+
+static int read_text(const char *text, struct arch *a, struct buf *report, struct err *e) {
+    static char *folder;
+    if (!folder) folder = test_folder();
+    free(test_file(folder, "config.json", text, strlen(text)));
+    return arch_read(folder, a, report, e);
+}
+
+static void read_ok(const char *text, struct arch *a, struct buf *report) {
+    struct err e = ERR_INIT;
+    test_ok(read_text(text, a, report, &e), &e);
+}
+
+static long values(const struct arch *a) {
+    struct tensor_info *list;
+    int n = arch_tensors(a, &list);
+    long sum = 0;
+    for (int i = 0; i < n; i++) sum += (long)list[i].rows * list[i].cols;
+    free(list);
+    return sum;
+}
+
+static void test_sizes(void **state) {
+    (void)state;
+    static const struct {
+        const char *config;
+        long values;
+    } cases[] = {
+        {BERT_BASE, 109482240},
+        {ROBERTA_BASE, 124645632 - 768 * 769}, /* the pooler stays out */
+        {BART_BASE, 139420416},
+        {T5_SMALL, 60506624},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arch a;
+        read_ok(cases[i].config, &a, NULL);
+        assert_int_equal(values(&a), cases[i].values);
+        arch_release(&a);
+    }
+}
+
+static void test_bert_fields(void **state) {
+    (void)state;
+    struct arch a;
+    struct buf report = BUF_INIT;
+    read_ok(BERT_BASE, &a, &report);
+    assert_int_equal(a.family, FAMILY_BERT);
+    assert_int_equal(a.head_width, 64);
+    assert_int_equal(a.act, ACT_GELU);
+    assert_int_equal(arch_longest(&a), 512);
+    assert_true(a.biases && a.embed_norm && a.scale_scores && a.pooler);
+    assert_false(a.pre_norm || a.rms_norm || a.gated || a.embed_scale);
+    assert_true(a.norm_eps == 1e-12 && a.dropout == 0.1);
+    assert_string_equal(buf_text(&report), "");
+    buf_release(&report);
+    arch_release(&a);
+
+    read_ok(ROBERTA_BASE, &a, NULL);
+    assert_int_equal(a.position_offset, 2);
+    assert_int_equal(arch_longest(&a), 512);
+    arch_release(&a);
+}
+
+static void test_tensor_list(void **state) {
+    (void)state;
+    struct arch a;
+    read_ok(BERT_BASE, &a, NULL);
+    struct tensor_info *list;
+    int n = arch_tensors(&a, &list);
+    assert_int_equal(n, 5 + 12 * 16 + 2);
+    int biases = 0;
+    for (int i = 0; i < n; i++) {
+        biases += list[i].bias ? list[i].cols : 0;
+        assert_int_equal(list[i].vector, list[i].rows == 1);
+        assert_int_equal(arch_find(list, n, list[i].role, list[i].stack, list[i].sublayer, list[i].layer), i);
+    }
+    assert_int_equal(biases, 102912);
+    int i = arch_find(list, n, ROLE_V_W, STACK_ENCODER, SUB_SELF, 11);
+    assert_string_equal(list[i].name, "encoder.layer.11.attention.self.value.weight");
+    i = arch_find(list, n, ROLE_F1_W, STACK_ENCODER, SUB_FFN, 0);
+    assert_string_equal(list[i].name, "encoder.layer.0.intermediate.dense.weight");
+    assert_int_equal(list[i].rows, 3072);
+    assert_int_equal(list[i].cols, 768);
+    assert_int_equal(arch_find(list, n, ROLE_LM_HEAD, STACK_ENCODER, SUB_EMBED, -1), -1);
+    free(list);
+    arch_release(&a);
+}
+
+static void test_defaults_are_said(void **state) {
+    (void)state;
+    struct arch a;
+    struct buf report = BUF_INIT;
+    read_ok("{\"architectures\":[\"BertModel\"],\"hidden_size\":8,\"num_hidden_layers\":2,"
+            "\"num_attention_heads\":2,\"intermediate_size\":16,\"vocab_size\":32,"
+            "\"max_position_embeddings\":16,\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\"}",
+            &a, &report);
+    assert_int_equal(a.types, 2);
+    assert_true(a.norm_eps == 1e-12);
+    assert_string_equal(a.torch_dtype, "float16");
+    assert_non_null(strstr(buf_text(&report), "no \"type_vocab_size\": 2 is taken"));
+    assert_non_null(strstr(buf_text(&report), "no \"layer_norm_eps\": 1e-12 is taken"));
+    assert_non_null(strstr(buf_text(&report), "no \"model_type\": bert is taken"));
+    buf_release(&report);
+    arch_release(&a);
+}
+
+static void test_labels(void **state) {
+    (void)state;
+    struct arch a;
+    read_ok("{\"id2label\":{\"1\":\"fresh\",\"0\":\"rotten\"},\"model_type\":\"bert\",\"hidden_size\":8,"
+            "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"intermediate_size\":16,"
+            "\"vocab_size\":32," BERT_REST, &a, NULL);
+    assert_int_equal(a.labels, 2);
+    assert_string_equal(a.label[0], "rotten");
+    assert_string_equal(a.label[1], "fresh");
+    arch_release(&a);
+}
+
+/* BERT_BASE with one piece of text replaced. */
+static char *with(const char *from, const char *to) {
+    const char *at = strstr(BERT_BASE, from);
+    BUG_IF(!at);
+    return xprintf("%.*s%s%s", (int)(at - BERT_BASE), BERT_BASE, to, at + strlen(from));
+}
+
+static void test_broken(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {
+        {"_heads\":12", "_heads\":5", "\"num_attention_heads\" is 5; it must divide the width 768"},
+        {"\"bert\"", "\"gpt2\"", "\"gpt2\"; petri knows bert, roberta, bart, mbart, t5"},
+        {"\"model_type\":\"bert\",", "", "\"model_type\" is missing"},
+        {"\"gelu\"", "\"swishish\"", "\"hidden_act\" is \"swishish\"; petri knows gelu"},
+        {"\"gelu\"", "3", "\"hidden_act\" must be a string"},
+        {"_id\":0}", "_id\":0,}", "line 1"},
+        {"_layers\":12", "_layers\":257", "\"num_hidden_layers\" is 257; it must be 1 to 256"},
+        {"_layers\":12", "_layers\":0", "\"num_hidden_layers\" is 0"},
+        {"_layers\":12", "_layers\":-3", "\"num_hidden_layers\" is -3"},
+        {"_layers\":12", "_layers\":1.5", "\"num_hidden_layers\" must be a whole number"},
+        {"_layers\":12", "_layers\":\"12\"", "\"num_hidden_layers\" must be a whole number"},
+        {"\"hidden_size\":768,", "", "\"hidden_size\" is missing"},
+        {"\"hidden_size\":768", "\"hidden_size\":null", "\"hidden_size\" is missing"},
+        {"\"hidden_size\":768", "\"hidden_size\":9223372036854775807", "\"hidden_size\" is 9223372036854775807"},
+        {"\"hidden_size\":768", "\"hidden_size\":99999999999999999999", "not valid JSON"},
+        {"vocab_size\":30522", "vocab_size\":4194305", "\"vocab_size\" is 4194305"},
+        {"embeddings\":512", "embeddings\":1048577", "\"max_position_embeddings\" is 1048577"},
+        {"embeddings\":512", "embeddings\":2", "\"max_position_embeddings\" is too small"},
+        {"eps\":1e-12", "eps\":-1", "\"layer_norm_eps\" is -1"},
+        {"_prob\":0.1", "_prob\":1.0", "\"hidden_dropout_prob\" is 1"},
+        {"_id\":0}", "_id\":0,\"position_embedding_type\":\"relative_key\"}", "petri reads only absolute"},
+        {"_id\":0}", "_id\":0,\"is_decoder\":true}", "\"is_decoder\" is true"},
+        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}", "\"id2label\" is wrong at the key \"2\""},
+        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":7}}", "\"id2label\" is wrong at the key \"0\""},
+        {"_id\":0}", "_id\":0,\"id2label\":[1]}", "\"id2label\" is not right"},
+        {"_id\":0}", "_id\":0,\"vocab_size\":5}", "not valid JSON"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct arch a;
+        struct err e = ERR_INIT;
+        char *text = with(cases[i].from, cases[i].to);
+        int rc = read_text(text, &a, NULL, &e);
+        test_refused(rc, ERR_INPUT, &e, cases[i].part);
+        free(text);
+    }
+    struct arch a;
+    struct err e = ERR_INIT;
+    test_refused(read_text("[1]", &a, NULL, &e), ERR_INPUT, &e, "is not a JSON object");
+    test_refused(read_text("", &a, NULL, &e), ERR_INPUT, &e, "not valid JSON");
+    char *deep = xmalloc(200001);
+    memset(deep, '[', 200000);
+    deep[200000] = '\0';
+    test_refused(read_text(deep, &a, NULL, &e), ERR_INPUT, &e, "nested deeper");
+    free(deep);
+    assert_int_equal(arch_read("/nonexistent/config.json", &a, NULL, &e), ERR_NOT_FOUND);
+}
+
+static void test_tap_names(void **state) {
+    (void)state;
+    for (int i = TAP_NONE + 1; i < TAP_COUNT; i++) {
+        assert_non_null(tap_name((enum tap)i));
+        assert_int_equal(tap_by_name(tap_name((enum tap)i)), i);
+    }
+    assert_string_equal(tap_name(TAP_F_NORM), "f.norm");
+    assert_int_equal(tap_by_name("a.qq"), TAP_NONE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),        cmocka_unit_test(test_bert_fields),
+        cmocka_unit_test(test_tensor_list),  cmocka_unit_test(test_defaults_are_said),
+        cmocka_unit_test(test_labels),       cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_tap_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
