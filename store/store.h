@@ -1,0 +1,367 @@
+/* The history: every run, its points and its files' names, in one SQLite file.
+ *
+ * A `struct store` is one open database.  Opened for writing it has one writer thread
+ * with the process's only writing connection: points, evaluations, artifacts and states
+ * go through a bounded queue and are committed in batches (1,000 rows, 250 ms, or a
+ * change of state); the other changes wait until the writer has made them.  Queries use
+ * a read-only connection of their own and short transactions.  Every function may be
+ * called from any thread; all but the four queued ones may take milliseconds, and
+ * seconds when another process holds the file.
+ *
+ * Beside the file PATH stand PATH-wal and PATH-shm (SQLite's), PATH-lock (held by every
+ * writing transaction and checkpoint) and PATH-files/ID/, the folder of run ID, whose
+ * file "lock" the process that trains the run holds: lock free means owner gone.
+ *
+ * Plain structs are copied in and out.  Times are UTC milliseconds, 0 for "never". */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+struct store;
+
+/* ---- opening ---- */
+
+enum store_mode {
+    STORE_READ,  /* never makes a file; ERR_NOT_FOUND when there is none */
+    STORE_WRITE, /* makes folder and file (0600) when absent, brings an older schema up */
+};
+
+/* Opens PATH.  ERR_DATABASE, the file untouched, when it is no database, another
+ * program's, newer than this program (a newer one that says that it stays readable may
+ * be opened with STORE_READ), damaged, or busy for more than five seconds; ERR_SYSTEM
+ * when the folder cannot be written.  Runs whose owner is gone become interrupted. */
+int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e);
+/* Commits what is queued, gives up owned runs' locks, closes.  On failure (ERR_SYSTEM,
+ * with the number of records that could not be written) the store is closed as well. */
+int store_close(struct store *s, struct err *e);
+const char *store_path(const struct store *s);
+/* Where a run's files go (PATH-files/ID); caller frees. */
+char *store_run_folder(const struct store *s, int64_t run);
+
+enum store_condition { STORE_OK, STORE_DISK_FULL, STORE_BUSY, STORE_BROKEN };
+struct store_status {
+    enum store_condition condition;
+    char text[512]; /* why, when not STORE_OK: pause the runs and show it */
+    size_t waiting; /* records not yet committed */
+};
+/* The writer keeps its batch and tries again each second until the condition passes. */
+void store_status(struct store *s, struct store_status *out);
+/* Waits until everything queued before the call is committed and flushed to the disk.
+ * While the writer cannot write: that error, at once; the records stay queued. */
+int store_flush(struct store *s, struct err *e);
+/* Lets blocked callers go and drops what is queued from now on (their result is
+ * ERR_SYSTEM).  For leaving the program while the disk is full. */
+void store_give_up(struct store *s);
+
+/* ---- a run's life ---- */
+
+/* As core/train/event.h, in the same order. */
+enum store_state {
+    STORE_QUEUED, STORE_RUNNING, STORE_PAUSED, STORE_FINISHED, STORE_STOPPED, STORE_FAILED,
+    STORE_INTERRUPTED, STORE_STATES
+};
+const char *store_state_name(enum store_state state); /* "queued" … */
+int store_state_by_name(const char *name);            /* -1 when unknown */
+bool store_state_is_live(enum store_state state);     /* queued, running, paused */
+
+/* One module of a method with its axis values as words.  NULL or 0: has none. */
+struct store_module {
+    const char *text; /* the module's own text form */
+    const char *fn, *act, *read, *write, *insertion, *composition, *source, *heads, *init,
+        *target;
+    const char *layers; /* "all", "1-6" */
+    int64_t size, mid;
+    double scale, dropout;
+    bool has_scale;
+    int64_t trained, kept;
+};
+
+/* What is frozen before step 0.  NULL strings are stored as "not known". */
+struct store_new_run {
+    const char *config; /* JSON, required */
+    const char *method, *canonical, *method_json, *preset; /* method: required */
+    const char *model, *model_folder, *model_sha256;
+    const char *task, *task_folder, *train_file, *dev_file, *train_sha256, *dev_sha256;
+    const char *metric; /* the one that decides "best", as in evaluations: "accuracy" */
+    int direction;      /* of it: 1 higher is better, -1 lower */
+    uint64_t seed;
+    int64_t trained, kept, head, model_values; /* counts; trained and kept without the head */
+    int64_t steps;      /* planned */
+    const char *version, *kernel; /* of petri; of the matrix library and processor */
+    int64_t parent;     /* cloned or resumed from, 0: none */
+    int64_t sweep;      /* 0: none */
+    const struct store_module *modules;
+    int module_count;
+};
+
+/* Adds a queued run, makes its folder and takes its lock, which the store holds until
+ * store_disown.  *id is never used twice. */
+int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e);
+/* Takes over a run whose owner is gone or done, to resume it: lock, then state queued.
+ * ERR_USAGE when another process owns it or it is in the trash. */
+int store_adopt_run(struct store *s, int64_t run, struct err *e);
+/* After the last record of an owned run: commits and lets its lock go.  A run that is
+ * still in a live state becomes interrupted. */
+int store_disown(struct store *s, int64_t run, struct err *e);
+
+/* Queued: 0, or ERR_SYSTEM after store_give_up.  A full queue blocks the caller. */
+
+enum { STORE_STEP_VALUES = 8 };
+/* One training step.  `key` from store_key.  A step that is already there (replayed
+ * after a resume) stays one point; when its value differs, the new one is kept and a
+ * "differs" event says so. */
+struct store_step {
+    int64_t run, step;
+    double seconds; /* trained, monotonic, summed over all spans */
+    int count;
+    int key[STORE_STEP_VALUES];
+    double value[STORE_STEP_VALUES]; /* NaN and infinities are kept as such */
+};
+int store_step(struct store *s, const struct store_step *step);
+
+struct store_metric {
+    const char *name;      /* "accuracy" */
+    double value;
+    const char *undefined; /* NULL, or why there is no value */
+    int direction;         /* 1, -1, or 0: neither is better (majority) */
+};
+/* One evaluation; its metrics are stored under "dev.NAME" (split.NAME). */
+struct store_evaluation {
+    int64_t run, step;
+    const char *split; /* NULL: "dev" */
+    const char *rows;  /* which rows */
+    bool constant, best;
+    double seconds;
+    int count;
+    const struct store_metric *metric;
+};
+int store_evaluation(struct store *s, const struct store_evaluation *v);
+
+/* A file that is already in its place on the disk. */
+struct store_artifact {
+    int64_t run, step;
+    const char *kind;   /* "best", "last", "export" … */
+    const char *path, *sha256;
+    int64_t bytes;
+};
+int store_artifact(struct store *s, const struct store_artifact *a);
+
+/* A change of state: commits at once.  Also sets step, seconds and weights when given. */
+struct store_change {
+    int64_t run, step;      /* step < 0: as it is */
+    enum store_state state;
+    double seconds;         /* < 0: as it is */
+    const char *reason;     /* NULL: none */
+    const char *weights_sha256;
+};
+int store_change(struct store *s, const struct store_change *c);
+/* Something worth keeping in the run's log. */
+int store_message(struct store *s, int64_t run, int64_t step, const char *text);
+
+/* The number of a point's name ("loss", "lr", …), made on first use, < 0 on failure.
+ * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
+int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);
+
+/* Live runs whose lock is free become interrupted; *count (may be NULL): how many. */
+int store_reap(struct store *s, int *count, struct err *e);
+
+/* ---- requests from other processes ---- */
+
+enum store_control { STORE_STOP, STORE_PAUSE, STORE_RESUME };
+/* Leaves a request for the owner.  ERR_NOT_FOUND, or ERR_USAGE when the run is over. */
+int store_request(struct store *s, int64_t run, enum store_control what, struct err *e);
+struct store_request {
+    int64_t run;
+    enum store_control what;
+};
+/* Takes up to `room` requests for runs that this store owns, oldest first; each is handed
+ * out once.  The owner calls it about every 250 ms.  Returns how many, or < 0. */
+int store_requests(struct store *s, struct store_request *out, int room, struct err *e);
+
+/* ---- trash, tags, notes ---- */
+
+/* ERR_USAGE when one of them is live; then none is moved. */
+int store_trash(struct store *s, const int64_t *runs, size_t n, struct err *e);
+int store_restore(struct store *s, const int64_t *runs, size_t n, struct err *e);
+struct store_paths {
+    char **path; /* absolute; run folders last */
+    size_t count, room;
+};
+void store_paths_release(struct store_paths *p);
+/* Deletes runs for good.  All must be in the trash (runs NULL: all that are), and
+ * `typed`, the number that the user typed, must be their number: else ERR_USAGE and
+ * nothing changes.  *paths: the files and folders that the caller now deletes. */
+int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
+                struct store_paths *paths, struct err *e);
+
+int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e);
+/* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
+int store_note(struct store *s, int64_t run, const char *text, struct err *e);
+/* *id of a new sweep. */
+int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
+                struct err *e);
+
+/* ---- queries ---- */
+
+/* A number that may be missing, undefined with a reason, NaN or infinite. */
+struct store_value {
+    bool measured; /* false: no such point */
+    double v;      /* NaN, ±inf as they came; NaN when undefined */
+    char *undefined; /* why there is no value; NULL otherwise */
+    int64_t step;
+};
+
+struct store_named_value {
+    char *name; /* "loss", "dev.accuracy" */
+    struct store_value last, best; /* best.measured false: no direction, or never finite */
+};
+
+/* One run.  The fields below "whole" are filled by store_run only. */
+struct store_run {
+    int64_t id, parent, sweep;
+    enum store_state state; /* interrupted when live in the file but its owner is gone */
+    char *reason;
+    char *method, *preset, *model, *task, *metric; /* never NULL ("" when not known) */
+    int direction;
+    uint64_t seed;
+    int64_t trained, kept, head, model_values;
+    int64_t step, steps;
+    double seconds;
+    int64_t created, started, ended, trashed;
+    struct store_value best, loss; /* of the deciding metric; last training loss */
+    struct store_value sorted;     /* what the list was sorted by, when that is a metric */
+    char *weights_sha256, *tags /* "a, b" */, *note, *version;
+    bool constant;                 /* the last evaluation predicted one class only */
+    /* whole */
+    char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
+        *train_file, *dev_file, *train_sha256, *dev_sha256, *kernel, *folder;
+    int module_count;
+    struct store_module *module;   /* strings owned */
+    size_t value_count;
+    struct store_named_value *value; /* each point name of the run, by name */
+};
+void store_run_release(struct store_run *r);
+
+struct store_runs {
+    struct store_run *run;
+    size_t count;
+    int64_t total; /* that pass the filter, whatever the limit */
+    int64_t all;   /* in the history (or the trash) without filter */
+};
+struct store_list {
+    const char *filter; /* NULL: all.  Grammar in docs/schema.md: "task=reviews acc>0.8 word" */
+    const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
+    bool trash;         /* the trash instead of the history */
+    int64_t limit, offset; /* limit 0: all */
+};
+/* ERR_USAGE (naming the term, with the nearest known name) for a filter or sort that
+ * cannot be read. */
+int store_list(struct store *s, const struct store_list *list, struct store_runs *out,
+               struct err *e);
+void store_runs_release(struct store_runs *r);
+
+/* A run from what a user typed: "7", "#7", or "last" (the newest).  In the trash too. */
+int store_find(struct store *s, const char *typed, int64_t *run, struct err *e);
+int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e);
+
+struct store_points {
+    size_t count;
+    int64_t *step;
+    double *value; /* NaN and infinities as they came; an undefined evaluation is left out */
+};
+/* Points of one name ("loss", "dev.accuracy") with step >= from, by step.  A name that the
+ * run does not have gives none. */
+int store_points(struct store *s, int64_t run, const char *name, int64_t from,
+                 struct store_points *out, struct err *e);
+void store_points_release(struct store_points *p);
+
+struct store_eval_row {
+    int64_t step;
+    char *name; /* "dev.accuracy" */
+    char *rows;
+    struct store_value value;
+    bool constant, best;
+};
+struct store_evals {
+    struct store_eval_row *row;
+    size_t count;
+};
+int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e);
+void store_evals_release(struct store_evals *v);
+
+struct store_file {
+    int64_t step, bytes, created;
+    char *kind, *path, *sha256; /* path: absolute */
+};
+struct store_files {
+    struct store_file *file;
+    size_t count;
+};
+/* Newest first.  The latest of a kind is the first with it. */
+int store_artifacts(struct store *s, int64_t run, struct store_files *out, struct err *e);
+void store_files_release(struct store_files *f);
+
+/* ---- text out ---- */
+
+/* One run as a JSON object on one line without newline: {"id":7,"state":"finished",
+ * "method":…,"task":…,"trained":…,"best":{"metric":…,"value":…,"step":…},"final_loss":…,
+ * "weights_sha256":…,…}; unknown is null, numbers that are not finite are strings.  With
+ * config, modules and all values when the run came from store_run. */
+void store_run_json(const struct store_run *r, struct buf *out);
+/* "2026-11-28T00:50:19.123Z"; "" for 0. */
+void store_time_text(int64_t ms, char out[32]);
+
+/* Where text goes: returns 0, or an error code to end with. */
+struct store_sink {
+    void *self;
+    int (*write)(void *self, const char *bytes, size_t n);
+};
+enum store_format { STORE_CSV, STORE_JSON }; /* JSON: one object a line */
+enum store_what { STORE_EXPORT_RUNS, STORE_EXPORT_POINTS, STORE_EXPORT_EVALUATIONS };
+/* Runs, points (run, key, step, value, kind) or evaluations of the named runs (NULL: all
+ * that are not in the trash). */
+int store_export(struct store *s, enum store_what what, enum store_format format,
+                 const int64_t *runs, size_t n, struct store_sink sink, struct err *e);
+
+/* ---- SQL ---- */
+
+enum store_type { STORE_NULL, STORE_INTEGER, STORE_REAL, STORE_TEXT, STORE_BLOB };
+struct store_cell {
+    enum store_type type;
+    int64_t integer;
+    double real;
+    const char *text; /* bytes of text or blob; NUL-terminated when text */
+    size_t size;
+};
+struct store_rows {
+    void *self;
+    /* Once, before the first row; may be NULL. */
+    int (*columns)(void *self, int count, const char *const *names);
+    int (*row)(void *self, int count, const struct store_cell *cells);
+};
+/* Runs one reading SELECT (or EXPLAIN, or PRAGMA table_info and the like).  ERR_USAGE for
+ * anything that writes, attaches, sets, or is more than one statement, and for SQL that
+ * SQLite refuses.  A callback's error ends it and is returned. */
+int store_sql(struct store *s, const char *sql, struct store_rows rows, struct err *e);
+/* The same as CSV with a head line, or JSON with one object a line. */
+int store_sql_text(struct store *s, const char *sql, enum store_format format,
+                   struct store_sink sink, struct err *e);
+
+/* ---- health ---- */
+
+struct store_health {
+    char sqlite[32], journal[16];
+    int schema;
+    int64_t runs, points, bytes, wal_bytes;
+    bool whole;        /* integrity and foreign keys are right */
+    char problem[512]; /* the first finding otherwise */
+};
+int store_check(struct store *s, struct store_health *out, struct err *e);
+
+#endif
