@@ -4,6 +4,7 @@
 #define CORE_TRAIN_CONFIG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/err.h"
@@ -52,7 +53,26 @@ void config_release(struct run_config *c);
 char *config_json(const struct run_config *c);  /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
 /* Sets one option by its command-line name without dashes ("lr", "early-stop"); the value
- * is checked and refused with its range.  ERR_USAGE names the option. */
+ * is checked and refused with its range.  ERR_USAGE names the option.  Setting steps takes
+ * back epochs, and the other way round. */
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
+/* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
+char *config_get(const struct run_config *c, const char *option);
+
+/* The options in the order of the help text. */
+struct config_option {
+    const char *name;   /* "early-stop" */
+    const char *values; /* "N ≥ 0", "linear|cosine|constant" */
+    const char *help;   /* one phrase */
+};
+int config_option_count(void);
+struct config_option config_option_at(int i);
+
+/* The option in which two configs would train differently, or NULL.  Names of files and
+ * what is kept do not count. */
+const char *config_difference(const struct run_config *a, const struct run_config *b);
+
+const char *schedule_name(enum schedule s);
+const char *optimiser_name(enum optimiser o);
 
 #endif

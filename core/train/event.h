@@ -20,7 +20,7 @@ int run_state_by_name(const char *name); /* -1 when unknown */
 enum event_kind {
     EVENT_STATE,      /* state, text: the reason of a failure */
     EVENT_POINT,      /* one training step: step, loss, lr, grad_norm, tokens, seconds */
-    EVENT_EVALUATION, /* step, metrics */
+    EVENT_EVALUATION, /* step, metrics, split, rows, constant, best; one event a split */
     EVENT_CHECKPOINT, /* step, path, best, sha256 */
     EVENT_MESSAGE,    /* text: something worth saying once */
 };
@@ -43,6 +43,7 @@ struct event {
     double seconds;    /* of training, monotonic, summed over all spans */
     int metrics;
     struct event_metric metric[EVENT_METRICS];
+    const char *split; /* evaluation: "dev", "dev_matched", …; the first split decides "best" */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
     bool constant;     /* every prediction was the same */
     bool best;

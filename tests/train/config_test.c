@@ -1,0 +1,154 @@
+/* Configs: the same through JSON, options with ranges, what counts as a difference. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/config.h"
+#include "core/train/event.h"
+#include "tests/support/test.h"
+
+static void set(struct run_config *c, const char *option, const char *value) {
+    struct err e = ERR_INIT;
+    test_ok(config_set(c, option, value, &e), &e);
+}
+
+static void json_round_trips(void **state) {
+    (void)state;
+    struct run_config c, d;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    set(&c, "method", "lora(r=8) + \"x\"");
+    set(&c, "model", "模型 é 'x'");
+    set(&c, "lr", "1e-12");
+    set(&c, "epsilon", "1e-12");
+    set(&c, "seed", "9000000000000000");
+    set(&c, "schedule", "cosine");
+    set(&c, "optimiser", "sgd");
+    set(&c, "keep", "best");
+    set(&c, "target", "scores");
+    set(&c, "steps", "123456789");
+    set(&c, "dropout", "0.25");
+    char *json = config_json(&c);
+    test_ok(config_from_json(json, strlen(json), &d, &e), &e);
+    char *again = config_json(&d);
+    assert_string_equal(json, again);
+    assert_true(d.lr == 1e-12 && d.epsilon == 1e-12 && d.seed == 9000000000000000u);
+    assert_true(d.steps == 123456789 && d.epochs == 0 && d.keep == KEEP_BEST && d.regression == 1);
+    assert_string_equal(d.model, "模型 é 'x'");
+    assert_null(config_difference(&c, &d));
+    free(json);
+    free(again);
+    config_release(&c);
+    config_release(&d);
+}
+
+static void every_option_round_trips(void **state) {
+    (void)state;
+    struct run_config c, d;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    config_init(&d);
+    for (int i = 0; i < config_option_count(); i++) {
+        struct config_option o = config_option_at(i);
+        char *value = config_get(&c, o.name);
+        assert_non_null(value);
+        assert_non_null(o.help);
+        /* Unset texts and the unset one of steps and epochs are no values to give. */
+        if (*value && strcmp(o.name, "steps")) test_ok(config_set(&d, o.name, value, &e), &e);
+        free(value);
+    }
+    assert_null(config_difference(&c, &d));
+    config_release(&c);
+    config_release(&d);
+}
+
+static void wrong_values_are_refused(void **state) {
+    (void)state;
+    static const char *const wrong[][3] = {
+        { "batch", "0", "N ≥ 1" },        { "batch", "2.5", "N ≥ 1" },
+        { "batch", "1e", "N ≥ 1" },       { "lr", "nan", "X ≥ 0" },
+        { "lr", "-1", "X ≥ 0" },          { "lr", "2,6", "X ≥ 0" },
+        { "beta1", "1", "0 ≤ X < 1" },    { "epsilon", "0", "0 < X ≤ 1" },
+        { "epochs", "0", "X > 0" },       { "schedule", "linaer", "did you mean linear" },
+        { "keep", "bset", "best,last" },  { "dropout", "1", "0 ≤ X < 1" },
+        { "seed", "-1", "N" },            { "shards", "65", "1 … 64" },
+        { "method", "", "is empty" },     { "btach", "1", "did you mean --batch" },
+        { "model_sha256", "0", "no option" },
+    };
+    struct run_config c;
+    config_init(&c);
+    char *before = config_json(&c);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct err e = ERR_INIT;
+        test_refused(config_set(&c, wrong[i][0], wrong[i][1], &e), ERR_USAGE, &e, wrong[i][2]);
+        if (strncmp(wrong[i][2], "did", 3) && strncmp(wrong[i][2], "no ", 3))
+            assert_non_null(strstr(e.text, wrong[i][0]));
+    }
+    char *after = config_json(&c);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    config_release(&c);
+}
+
+static void a_strangers_json_is_checked(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+        "[]", "{\"batch\":0}", "{\"batch\":\"2\"}", "{\"schedule\":\"line\"}", "{\"lr\":1e999}",
+        "{\"keep\":\"all\"}", "{\"method\":3}", "{\"dropout\":-2}", "{\"steps\":1.5}",
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct run_config c;
+        struct err e = ERR_INIT;
+        assert_int_equal(config_from_json(wrong[i], strlen(wrong[i]), &c, &e), ERR_INPUT);
+        assert_true(e.text[0]);
+    }
+}
+
+static void steps_and_epochs_take_each_other_back(void **state) {
+    (void)state;
+    struct run_config c;
+    config_init(&c);
+    set(&c, "steps", "10");
+    assert_true(c.steps == 10 && c.epochs == 0);
+    set(&c, "epochs", "0.5");
+    assert_true(c.steps == 0 && c.epochs == 0.5);
+    config_release(&c);
+}
+
+static void differences_are_named_by_option(void **state) {
+    (void)state;
+    static const char *const change[][2] = {
+        { "batch", "4" }, { "steps", "20" }, { "lr", "2" }, { "early-stop", "1" }, { "text-b", "q" },
+    };
+    for (size_t i = 0; i < COUNT_OF(change); i++) {
+        struct run_config a, b;
+        config_init(&a);
+        config_copy(&b, &a);
+        set(&b, change[i][0], change[i][1]);
+        if (!strcmp(change[i][0], "steps")) b.epochs = a.epochs;
+        assert_string_equal(config_difference(&a, &b), change[i][0]);
+        config_release(&a);
+        config_release(&b);
+    }
+}
+
+static void states_have_names(void **state) {
+    (void)state;
+    for (int i = 0; i < RUN_STATES; i++)
+        assert_int_equal(run_state_by_name(run_state_name((enum run_state)i)), i);
+    assert_int_equal(run_state_by_name("done"), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_round_trips),
+        cmocka_unit_test(every_option_round_trips),
+        cmocka_unit_test(wrong_values_are_refused),
+        cmocka_unit_test(a_strangers_json_is_checked),
+        cmocka_unit_test(steps_and_epochs_take_each_other_back),
+        cmocka_unit_test(differences_are_named_by_option),
+        cmocka_unit_test(states_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
