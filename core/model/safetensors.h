@@ -7,7 +7,6 @@
 #ifndef CORE_MODEL_SAFETENSORS_H
 #define CORE_MODEL_SAFETENSORS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +15,7 @@
 
 enum st_type { ST_F32, ST_F16, ST_BF16, ST_F64, ST_I64, ST_I32, ST_I16, ST_I8, ST_U8, ST_BOOL, ST_TYPES };
 const char *st_type_name(enum st_type type);
+size_t st_type_size(enum st_type type); /* bytes a value */
 
 struct st_tensor {
     char *name;
@@ -31,6 +31,8 @@ struct st_file; /* an open file and its checked header */
 struct st_file *st_open(const char *path, struct err *e);
 /* From memory, as fuzzing does; `bytes` must outlive it. */
 struct st_file *st_open_memory(const char *name, const void *bytes, size_t n, struct err *e);
+/* An open file; takes `fd` over, also on failure.  `name` stands in messages. */
+struct st_file *st_open_fd(const char *name, int fd, struct err *e);
 void st_close(struct st_file *f);
 size_t st_count(const struct st_file *f);
 const struct st_tensor *st_at(const struct st_file *f, size_t i);
@@ -40,6 +42,8 @@ const char *st_meta(const struct st_file *f, const char *key);
 /* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted; others refused) into
  * `out`, which has room for its count. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
+/* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t. */
+int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`
  * (F32, or F64 for optimiser state of the double build). */

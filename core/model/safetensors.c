@@ -1,0 +1,437 @@
+#include "core/model/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors files are little-endian");
+
+enum {
+    HEADER_MAX = 100000000, /* bytes, as the format says */
+    TENSORS_MAX = 100000,
+    RANK_MAX = 8,
+    NAME_MAX_BYTES = 512,
+    CHUNK = 1 << 18, /* bytes converted at a time */
+};
+
+static const struct {
+    const char *name;
+    size_t size;
+} types[ST_TYPES] = {
+    [ST_F32] = {"F32", 4}, [ST_F16] = {"F16", 2}, [ST_BF16] = {"BF16", 2}, [ST_F64] = {"F64", 8},
+    [ST_I64] = {"I64", 8}, [ST_I32] = {"I32", 4}, [ST_I16] = {"I16", 2},   [ST_I8] = {"I8", 1},
+    [ST_U8] = {"U8", 1},   [ST_BOOL] = {"BOOL", 1},
+};
+
+const char *st_type_name(enum st_type type) {
+    return (unsigned)type < ST_TYPES ? types[type].name : "?";
+}
+
+size_t st_type_size(enum st_type type) {
+    BUG_IF((unsigned)type >= ST_TYPES);
+    return types[type].size;
+}
+
+struct st_file {
+    char *name;                 /* for messages */
+    int fd;                     /* -1: from memory */
+    const unsigned char *bytes; /* from memory */
+    size_t size;                /* of the whole file */
+    size_t data;                /* where the data part begins */
+    json_t *header;
+    struct st_tensor *tensor; /* in the order of their data */
+    size_t count;
+    size_t *by_name; /* indices of tensor[], sorted by name */
+};
+
+/* ---- bytes ---- */
+
+static int fetch(const struct st_file *f, size_t at, void *out, size_t n, struct err *e) {
+    BUG_IF(at > f->size || n > f->size - at);
+    if (f->fd < 0) {
+        if (n) memcpy(out, f->bytes + at, n);
+        return 0;
+    }
+    char *to = out;
+    while (n) {
+        ssize_t got = pread(f->fd, to, n > (1u << 30) ? 1u << 30 : n, (off_t)at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", f->name, strerror(errno));
+        if (!got) return err_set(e, ERR_INPUT, "%s: became shorter while it was read", f->name);
+        to += got;
+        at += (size_t)got;
+        n -= (size_t)got;
+    }
+    return 0;
+}
+
+/* What a file that is no safetensors file is instead, when its first bytes tell. */
+static int recognise(const struct st_file *f, struct err *e) {
+    char head[256];
+    size_t n = f->size < sizeof head - 1 ? f->size : sizeof head - 1;
+    int rc = fetch(f, 0, head, n, e);
+    if (rc) return rc;
+    head[n] = '\0';
+    if (!n) return err_set(e, ERR_INPUT, "%s: is empty (0 bytes)", f->name);
+    if (text_starts(head, "version https://git-lfs.github.com/spec/")) {
+        const char *size = strstr(head, "\nsize ");
+        int64_t bytes = 0;
+        if (size) {
+            char *digits = xstrndup(size + 6, strspn(size + 6, "0123456789"));
+            if (!text_to_int(digits, &bytes)) bytes = 0;
+            free(digits);
+        }
+        return err_set(e, ERR_INPUT,
+                       "%s: is a Git LFS pointer; the weights themselves (%lld bytes) were not "
+                       "downloaded: git lfs pull fetches them",
+                       f->name, (long long)bytes);
+    }
+    if (text_starts(head, "PK\x03\x04") || text_starts(head, "\x80\x02"))
+        return err_set(e, ERR_INPUT, "%s: is a pickle file of PyTorch, not a safetensors file", f->name);
+    if (text_starts(head, "<!") || text_starts(head, "<html"))
+        return err_set(e, ERR_INPUT, "%s: is a web page, not a safetensors file", f->name);
+    if (n < 8)
+        return err_set(e, ERR_INPUT, "%s: has %zu bytes; a safetensors file has 8 at least", f->name, n);
+    return 0;
+}
+
+static void thousands(size_t v, char out[32]) { text_thousands((int64_t)v, out); }
+
+/* Reads and parses the header; sets f->data. */
+static int read_header(struct st_file *f, struct err *e) {
+    int rc = recognise(f, e);
+    if (rc) return rc;
+    uint64_t length;
+    rc = fetch(f, 0, &length, sizeof length, e);
+    if (rc) return rc;
+    size_t room = f->size - 8;
+    if (length > HEADER_MAX)
+        return err_set(e, ERR_INPUT, "%s: asks for a header of %llu bytes; 100,000,000 is the most",
+                       f->name, (unsigned long long)length);
+    if (length > room) {
+        char missing[32];
+        thousands((size_t)length - room, missing);
+        return err_set(e, ERR_INPUT, "%s: is cut off inside its header: at least %s bytes are missing",
+                       f->name, missing);
+    }
+    if (length < 2) return err_set(e, ERR_INPUT, "%s: its header is empty", f->name);
+    char *text = mem_try((size_t)length, 1);
+    if (!text) return err_set(e, ERR_SYSTEM, "%s: no memory for its header", f->name);
+    rc = fetch(f, 8, text, (size_t)length, e);
+    if (!rc && text[0] != '{')
+        rc = err_set(e, ERR_INPUT, "%s: its header does not begin with {", f->name);
+    if (!rc) {
+        char *where = xprintf("%s: header", f->name);
+        f->header = json_parse(where, text, (size_t)length, e);
+        free(where);
+        if (!f->header) rc = ERR_INPUT;
+    }
+    free(text);
+    f->data = 8 + (size_t)length;
+    return rc;
+}
+
+/* ---- the header's entries ---- */
+
+static int bad_tensor(const struct st_file *f, const char *name, struct err *e, const char *what) {
+    return err_set(e, ERR_INPUT, "%s: tensor \"%s\" %s", f->name, name, what);
+}
+
+static int check_name(const struct st_file *f, const char *name, struct err *e) {
+    size_t n = strlen(name);
+    if (!n) return err_set(e, ERR_INPUT, "%s: a tensor has an empty name", f->name);
+    if (n > NAME_MAX_BYTES)
+        return err_set(e, ERR_INPUT, "%s: the tensor name \"%.40s…\" has %zu bytes; 512 is the most",
+                       f->name, name, n);
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p < 0x20 || *p == 0x7F) return bad_tensor(f, name, e, "has a control character in its name");
+    return 0;
+}
+
+static int read_type(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+    const char *type = json_string_value(json_object_get(entry, "dtype"));
+    if (!type) return bad_tensor(f, t->name, e, "has no \"dtype\"");
+    for (int i = 0; i < ST_TYPES; i++)
+        if (!strcmp(types[i].name, type)) {
+            t->type = (enum st_type)i;
+            return 0;
+        }
+    return err_set(e, ERR_INPUT,
+                   "%s: tensor \"%s\" has the type \"%s\"; F32, F16, BF16, F64, I64, I32, I16, I8, U8 "
+                   "and BOOL are known",
+                   f->name, t->name, type);
+}
+
+static int read_shape(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+    const json_t *shape = json_object_get(entry, "shape");
+    if (!json_is_array(shape)) return bad_tensor(f, t->name, e, "has no list \"shape\"");
+    size_t rank = json_array_size(shape);
+    if (rank > RANK_MAX)
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" has %zu dimensions; 8 is the most", f->name,
+                       t->name, rank);
+    t->rank = (int)rank;
+    t->count = 1;
+    for (size_t i = 0; i < rank; i++) {
+        const json_t *v = json_array_get(shape, i);
+        if (!json_is_integer(v) || json_integer_value(v) < 0)
+            return bad_tensor(f, t->name, e, "has a dimension that is not a whole number from 0");
+        t->shape[i] = (size_t)json_integer_value(v);
+        if (!mem_mul(t->count, t->shape[i], &t->count))
+            return bad_tensor(f, t->name, e, "has a shape whose product is beyond 64 bits");
+    }
+    return 0;
+}
+
+static int read_range(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+    const json_t *range = json_object_get(entry, "data_offsets");
+    if (json_array_size(range) != 2)
+        return bad_tensor(f, t->name, e, "has no two \"data_offsets\"");
+    const json_t *begin = json_array_get(range, 0), *end = json_array_get(range, 1);
+    if (!json_is_integer(begin) || !json_is_integer(end) || json_integer_value(begin) < 0 ||
+        json_integer_value(end) < 0)
+        return bad_tensor(f, t->name, e, "has data_offsets that are not whole numbers from 0");
+    t->begin = (size_t)json_integer_value(begin);
+    t->end = (size_t)json_integer_value(end);
+    if (t->end < t->begin)
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" ends at %zu, before it begins at %zu", f->name,
+                       t->name, t->end, t->begin);
+    size_t bytes;
+    if (!mem_mul(t->count, types[t->type].size, &bytes))
+        return bad_tensor(f, t->name, e, "has a shape whose bytes are beyond 64 bits");
+    if (t->end - t->begin != bytes)
+        return err_set(e, ERR_INPUT,
+                       "%s: tensor \"%s\" has data_offsets for %zu bytes; its shape and type make %zu",
+                       f->name, t->name, t->end - t->begin, bytes);
+    return 0;
+}
+
+static int read_meta(const struct st_file *f, const json_t *meta, struct err *e) {
+    if (!json_is_object(meta))
+        return err_set(e, ERR_INPUT, "%s: __metadata__ is not an object", f->name);
+    const char *key;
+    const json_t *value;
+    json_object_foreach((json_t *)meta, key, value)
+        if (!json_is_string(value))
+            return err_set(e, ERR_INPUT, "%s: __metadata__ \"%s\" is not a string", f->name, key);
+    return 0;
+}
+
+static int read_entries(struct st_file *f, struct err *e) {
+    size_t n = json_object_size(f->header);
+    if (n > TENSORS_MAX)
+        return err_set(e, ERR_INPUT, "%s: has %zu tensors; 100,000 is the most", f->name, n);
+    f->tensor = xcalloc(n + 1, sizeof *f->tensor);
+    const char *key;
+    const json_t *entry;
+    int rc = 0;
+    json_object_foreach(f->header, key, entry) {
+        if (!strcmp(key, "__metadata__")) {
+            rc = read_meta(f, entry, e);
+        } else {
+            struct st_tensor *t = &f->tensor[f->count];
+            rc = check_name(f, key, e);
+            if (rc) return rc;
+            t->name = xstrdup(key);
+            f->count++;
+            if (!json_is_object(entry)) rc = bad_tensor(f, key, e, "is not described by an object");
+            if (!rc) rc = read_type(f, entry, t, e);
+            if (!rc) rc = read_shape(f, entry, t, e);
+            if (!rc) rc = read_range(f, entry, t, e);
+        }
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* ---- the entries together ---- */
+
+static int by_place(const void *a, const void *b) {
+    const struct st_tensor *x = a, *y = b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    if (x->end != y->end) return x->end < y->end ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b, void *tensors) {
+    const struct st_tensor *t = tensors;
+    return strcmp(t[*(const size_t *)a].name, t[*(const size_t *)b].name);
+}
+
+/* The ranges follow one another from 0 to the end of the file. */
+static int check_ranges(struct st_file *f, struct err *e) {
+    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, by_place);
+    size_t at = 0, room = f->size - f->data;
+    char text[32];
+    for (size_t i = 0; i < f->count; i++) {
+        const struct st_tensor *t = &f->tensor[i];
+        if (t->begin > at)
+            return err_set(e, ERR_INPUT, "%s: a hole of %zu bytes lies before tensor \"%s\"", f->name,
+                           t->begin - at, t->name);
+        if (t->begin < at)
+            return err_set(e, ERR_INPUT, "%s: tensor \"%s\" overlaps tensor \"%s\"", f->name, t->name,
+                           f->tensor[i - 1].name);
+        at = t->end;
+    }
+    if (at > room) {
+        thousands(at - room, text);
+        return err_set(e, ERR_INPUT, "%s: %s bytes are missing at its end (tensor \"%s\" ends past it)",
+                       f->name, text, f->tensor[f->count - 1].name);
+    }
+    if (at < room) {
+        thousands(room - at, text);
+        return err_set(e, ERR_INPUT, "%s: %s bytes too many follow the last tensor", f->name, text);
+    }
+    f->by_name = xcalloc(f->count + 1, sizeof *f->by_name);
+    for (size_t i = 0; i < f->count; i++) f->by_name[i] = i;
+    if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, by_name, f->tensor);
+    return 0;
+}
+
+static struct st_file *open_checked(struct st_file *f, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    int rc = read_header(f, e);
+    if (!rc) rc = read_entries(f, e);
+    if (!rc) rc = check_ranges(f, e);
+    if (!rc) return f;
+    st_close(f);
+    return NULL;
+}
+
+struct st_file *st_open_memory(const char *name, const void *bytes, size_t n, struct err *e) {
+    struct st_file *f = xcalloc(1, sizeof *f);
+    f->name = xstrdup(name);
+    f->fd = -1;
+    f->bytes = bytes;
+    f->size = n;
+    return open_checked(f, e);
+}
+
+struct st_file *st_open_fd(const char *name, int fd, struct err *e) {
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+        err_set(e, ERR_INPUT, "%s: is not a regular file", name);
+        close(fd);
+        return NULL;
+    }
+    struct st_file *f = xcalloc(1, sizeof *f);
+    f->name = xstrdup(name);
+    f->fd = fd;
+    f->size = (size_t)st.st_size;
+    return open_checked(f, e);
+}
+
+struct st_file *st_open(const char *path, struct err *e) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) return st_open_fd(path, fd, e);
+    err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s", path,
+            strerror(errno));
+    return NULL;
+}
+
+void st_close(struct st_file *f) {
+    if (!f) return;
+    if (f->fd >= 0) close(f->fd);
+    for (size_t i = 0; i < f->count; i++) free(f->tensor[i].name);
+    free(f->tensor);
+    free(f->by_name);
+    json_decref(f->header);
+    free(f->name);
+    free(f);
+}
+
+size_t st_count(const struct st_file *f) { return f->count; }
+
+const struct st_tensor *st_at(const struct st_file *f, size_t i) {
+    BUG_IF(i >= f->count);
+    return &f->tensor[i];
+}
+
+const struct st_tensor *st_find(const struct st_file *f, const char *name) {
+    size_t lo = 0, hi = f->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        const struct st_tensor *t = &f->tensor[f->by_name[mid]];
+        int order = strcmp(name, t->name);
+        if (!order) return t;
+        if (order < 0) hi = mid;
+        else lo = mid + 1;
+    }
+    return NULL;
+}
+
+const char *st_meta(const struct st_file *f, const char *key) {
+    return json_string_value(json_object_get(json_object_get(f->header, "__metadata__"), key));
+}
+
+/* ---- values ---- */
+
+static float float_of_bits(uint32_t bits) {
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits. */
+static float float_of_half(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 0x3FF;
+    if (exponent == 31) return float_of_bits(sign | 0x7F800000 | fraction << 13);
+    if (exponent) return float_of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+    float v = (float)fraction * 0x1p-24f;
+    return sign ? -v : v;
+}
+
+static void convert(enum st_type type, const unsigned char *from, size_t n, real *to) {
+    for (size_t i = 0; i < n; i++) {
+        uint16_t half;
+        float single;
+        double wide;
+        switch (type) {
+        case ST_F16:
+            memcpy(&half, from + 2 * i, 2);
+            to[i] = float_of_half(half);
+            break;
+        case ST_BF16:
+            memcpy(&half, from + 2 * i, 2);
+            to[i] = float_of_bits((uint32_t)half << 16);
+            break;
+        case ST_F64:
+            memcpy(&wide, from + 8 * i, 8);
+            to[i] = (real)wide;
+            break;
+        default:
+            memcpy(&single, from + 4 * i, 4);
+            to[i] = single;
+        }
+    }
+}
+
+int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
+    if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" has the type %s; weights must be F32, F16, BF16 or F64",
+                       f->name, t->name, types[t->type].name);
+    enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
+    if (t->type == own) return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
+    size_t size = types[t->type].size, step = CHUNK / size;
+    unsigned char *chunk = xmalloc(CHUNK);
+    int rc = 0;
+    for (size_t i = 0; !rc && i < t->count; i += step) {
+        size_t n = t->count - i < step ? t->count - i : step;
+        rc = fetch(f, f->data + t->begin + i * size, chunk, n * size, e);
+        if (!rc) convert(t->type, chunk, n, out + i);
+    }
+    free(chunk);
+    return rc;
+}
+
+int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e) {
+    return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
+}
