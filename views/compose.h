@@ -1,0 +1,105 @@
+/* State of Compose: the method being made, the run's options, what the cursor is on, and
+ * the facts about the point (counts, validity, name), which follow from the method.
+ *
+ * The app sets the model (arch), the task and their names, and reads method and options
+ * when asked to train.  After it changes anything itself it calls compose_changed().  All
+ * functions are pure but for the struct; one thread. */
+#ifndef VIEWS_COMPOSE_H
+#define VIEWS_COMPOSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/method/plan.h"
+#include "core/train/config.h"
+#include "views/canvas.h"
+
+struct compose_options {
+    double lr;             /* 0: the preset's (shown) */
+    int batch, max_len;
+    double epochs;         /* 0 when steps are given */
+    int64_t steps;         /* 0 when epochs are given */
+    uint64_t seed;
+    int eval_every, eval_rows; /* as in struct run_config */
+    double warmup, weight_decay, clip, dropout;
+    enum schedule schedule;
+};
+void compose_options_init(struct compose_options *o); /* run_config's defaults */
+
+/* The axes of a module, in the order in which h and l walk them. */
+enum axis {
+    AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION, AXIS_SIZE, AXIS_LAYERS,
+    AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS, AXIS_INIT, AXIS_DROPOUT,
+    AXIS_BIASES, AXIS_COUNT
+};
+/* The options of the run, walked the same way in their own part. */
+enum run_option { OPTION_LR, OPTION_BATCH, OPTION_EPOCHS, OPTION_STEPS, OPTION_SEED, OPTION_LENGTH,
+              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL, OPTION_COUNT };
+
+enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24 };
+
+/* One choice of an axis: the module it would give, and why not where it is not allowed. */
+struct choice {
+    char name[32];
+    const char *says;        /* what it is, one or two sentences; static */
+    struct module module;    /* the current module with this choice taken */
+    bool current, allowed;
+    char why[240];           /* when not allowed */
+};
+
+struct compose_state { /* what undo brings back */
+    struct method method;
+    struct compose_options options;
+};
+
+struct compose_facts {   /* follow from method, arch and classes */
+    char *text;          /* method_text */
+    char *canonical;
+    char *nearest;       /* or NULL when the point has a name */
+    const struct preset *preset;
+    struct finding finding[COMPOSE_FINDINGS];
+    int findings, errors;
+    bool counted;
+    size_t trained, kept, head, model;
+    size_t module_trained[METHOD_MODULES];
+    char *arithmetic[METHOD_MODULES];
+};
+
+struct compose_view {
+    struct method method;
+    struct compose_options options;
+    /* set by the app */
+    const struct arch *arch;     /* NULL: no model yet, counts are not shown */
+    const char *model, *task;    /* as shown */
+    const char *model_arg, *task_arg; /* as --model and --task take them */
+    int classes;                 /* of the task; 0 not known: 2 */
+    size_t train_rows, dev_rows; /* 0 not known */
+    double step_seconds, memory_mb; /* measured or estimated; 0 not known */
+    /* the cursor */
+    int part;                    /* 0 … count-1: a module; count: the run's options */
+    enum axis axis;
+    enum run_option option;
+    int choice;                  /* under the cursor in the axis's list */
+    int note;                    /* finding shown by n, -1 none */
+    bool describe;               /* D: the choice is explained below */
+    /* owned */
+    struct compose_facts facts;
+    struct choice choices[COMPOSE_CHOICES];
+    int choice_count;
+    struct compose_state undo[COMPOSE_UNDO];
+    int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
+};
+
+void compose_init(struct compose_view *v);
+void compose_release(struct compose_view *v);
+/* Facts and choices anew, cursor put inside; after any change from outside. */
+void compose_changed(struct compose_view *v);
+/* Takes a method (a preset, a clone) as one undoable step. */
+void compose_set(struct compose_view *v, const struct method *m, const struct compose_options *o);
+/* The equivalent command line; caller frees. */
+char *compose_command(const struct compose_view *v);
+/* The learning rate that the run would get: the user's, else the named method's, else 1e-3. */
+double compose_lr(const struct compose_view *v);
+
+#endif

@@ -1,0 +1,49 @@
+/* What a screen asks of the app.  Screens only change their own state; whatever touches a
+ * run, the store, a file or the terminal goes through here. */
+#ifndef VIEWS_EFFECTS_H
+#define VIEWS_EFFECTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum effect_kind {
+    EFFECT_NONE,
+    EFFECT_TRAIN,         /* queue what ui->compose holds (method and options); then Train */
+    EFFECT_TRAIN_FIRST,   /* the first page's run: set ui->compose to it, queue it, show Train */
+    EFFECT_PAUSE,         /* run[0]: pause when it runs, go on when it is paused */
+    EFFECT_STOP,          /* run[0]; `keep`: with a checkpoint, otherwise what it wrote goes */
+    EFFECT_RESUME,        /* run[0…]: go on where it stopped, or the same config once more */
+    EFFECT_QUEUE,         /* run[0] by `by` places in the queue (-1 earlier) */
+    EFFECT_TRASH,         /* run[0…] */
+    EFFECT_RESTORE,       /* run[0…] */
+    EFFECT_UNDO,          /* the last trash or restore */
+    EFFECT_REDO,
+    EFFECT_FOCUS,         /* fill ui->train's series for run[0] */
+    EFFECT_OPEN_RUN,      /* fill ui->detail for run[0] */
+    EFFECT_CLONE,         /* put run[0]'s method and options into ui->compose */
+    EFFECT_TRASH_VIEW,    /* ui->runs.trash has changed: fill rows anew */
+    EFFECT_LIST_MODELS,   /* fill the picker with models (ui_pick); answer: EFFECT_MODEL */
+    EFFECT_LIST_TASKS,
+    EFFECT_MODEL,         /* use the model named in text */
+    EFFECT_TASK,          /* use the task named in text */
+    EFFECT_METHOD_TEXT,   /* parse text as a method into ui->compose, say why not */
+    EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
+    EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
+    EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
+    EFFECT_SUSPEND,
+    EFFECT_REDRAW,
+    EFFECT_KINDS
+};
+
+enum { EFFECT_TEXT = 2048 };
+
+struct effect {
+    enum effect_kind kind;
+    const int64_t *run;   /* owned by the view, valid until the next key */
+    int runs;
+    int by;
+    bool keep;
+    char text[EFFECT_TEXT];
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* A list to choose from, laid over a screen: presets, models, tasks. */
+#ifndef VIEWS_PICKER_H
+#define VIEWS_PICKER_H
+
+#include <stdbool.h>
+
+#include "views/canvas.h"
+#include "views/effects.h"
+
+enum { PICKER_ITEMS = 512 };
+
+struct pick_item {
+    char name[256];   /* what the effect carries */
+    char note[160];   /* shown beside it */
+    bool dim;         /* cannot be taken; the note says why */
+};
+
+enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK };
+
+struct picker {
+    bool open;
+    enum pick_kind kind;
+    char title[64];
+    struct pick_item *item; /* owned */
+    int count, room;
+    int cursor, top, page;
+};
+
+void picker_init(struct picker *p);
+void picker_release(struct picker *p);
+/* Opens an empty list; items are added after. */
+void picker_open(struct picker *p, enum pick_kind kind, const char *title);
+void picker_add(struct picker *p, const char *name, const char *note, bool dim);
+void picker_draw(const struct picker *p, struct canvas *c, struct rect area);
+
+#endif

@@ -1,0 +1,72 @@
+/* Honest curves: every point counts.
+ *
+ * Points are thinned for drawing by the least and the greatest of each pixel column, so
+ * that a single spike stays; smoothing runs over the whole series before thinning, is
+ * debiased at the start and leaves a constant alone; points that are not finite stay out
+ * of the axis range and of the smoothing, and are marked at the top.  Axes tick at 1-2-5
+ * steps and move with hysteresis.  Pure functions over the caller's arrays. */
+#ifndef VIEWS_PLOT_H
+#define VIEWS_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "views/canvas.h"
+
+/* A y axis: lo and hi are multiples of `step` (powers of ten when log). */
+struct axis_range {
+    double lo, hi, step;
+    bool log;
+    bool set;
+};
+
+struct plot_look {
+    bool log;
+    int smooth;            /* 0 none … PLOT_SMOOTH_MAX */
+    bool raw;              /* envelope of the raw points */
+    bool follow;           /* the window's end stays at the last point */
+    double from, to;       /* steps shown; from ≥ to: all */
+    struct axis_range y, metric_y;
+};
+enum { PLOT_SMOOTH_MAX = 6 };
+
+/* The weight of the past of a smoothing level: 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99. */
+double plot_smooth_weight(int level);
+/* out[i]: debiased exponential mean of values 0…i; where value[i] is not finite the mean
+ * stays what it was (NaN before the first finite one). */
+void plot_smooth(const double *value, size_t n, double weight, double *out);
+
+/* Moves *a only when the data leave it or fill less than half of it. */
+void axis_fit(struct axis_range *a, double lo, double hi, bool log);
+/* A tick's label, short: "0.70", "1e-4", "20k". */
+void axis_label(double value, double step, char out[16]);
+/* 1, 2 or 5 times a power of ten, at least `span / parts`. */
+double axis_step(double span, int parts);
+
+struct plot_data {
+    const double *step, *value;
+    size_t count;
+};
+
+/* The index of the point nearest to `step` (the earlier of two), or count when empty. */
+size_t plot_nearest(const struct plot_data *d, double step);
+/* The least and greatest finite value with from ≤ step ≤ to; false when there is none. */
+bool plot_extent(const struct plot_data *d, double from, double to, bool positive, double *lo,
+                 double *hi);
+
+/* Where a chart's parts came to lie: the plot area without axes. */
+struct plot_area {
+    struct rect inside;
+    double from, to;
+};
+
+/* Loss chart with axes in r.  cursor < 0: none. */
+struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
+                            const struct plot_look *look, double cursor, bool x_axis);
+/* Evaluations: marked points joined by steps, a line for the baseline (NaN: none). */
+struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
+                             const struct plot_look *look, double baseline, double cursor,
+                             double from, double to, bool x_axis);
+
+#endif

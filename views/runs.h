@@ -1,0 +1,87 @@
+/* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
+ * to the app; order, filter, marks and cursor to the view. */
+#ifndef VIEWS_RUNS_H
+#define VIEWS_RUNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/train/event.h"
+#include "views/train.h"
+
+struct run_row {
+    int64_t id;
+    enum run_state state;
+    int64_t step, steps;      /* done and planned */
+    const char *method, *task, *model;
+    const char *metric;       /* "accuracy"; NULL without an evaluation */
+    bool smaller_better;
+    double best;              /* NaN: none */
+    int64_t best_step;
+    double majority;          /* NaN: none */
+    double final_loss;        /* NaN: none */
+    int64_t trained;          /* numbers, head included */
+    double seconds;
+    uint64_t seed;
+    const char *started;      /* local time as text */
+    const char *reason;       /* of a failure or interruption; NULL */
+    bool constant;            /* predictions all the same at the last evaluation */
+    bool resumable;           /* has a checkpoint to go on from */
+};
+
+enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_TRAINED, COL_TIME,
+                   COL_SEED, COL_COUNT };
+
+struct runs_view {
+    /* set by the app, then runs_changed() */
+    const struct run_row *row;
+    int rows;
+    bool trash;               /* the rows are those in the trash; toggled by the view */
+    /* the view's own */
+    int *order;               /* indices of the rows shown, owned */
+    int shown;
+    int64_t *marked;          /* ids, owned, sorted */
+    int marks, marks_room;
+    int64_t *chosen;          /* ids an effect is about, owned */
+    int cursor, top, page;    /* in order[]; page: rows that fit, of the last size */
+    enum runs_column column;  /* under the cursor */
+    enum runs_column sort;
+    bool reverse;
+    char filter[128];         /* words, or column=value; all must match */
+};
+
+void runs_init(struct runs_view *v);
+void runs_release(struct runs_view *v);
+/* Order anew after rows, sort or filter changed; the cursor stays on its run. */
+void runs_changed(struct runs_view *v);
+/* The row under the cursor, or NULL. */
+const struct run_row *runs_at_cursor(const struct runs_view *v);
+
+struct detail_pair {
+    const char *key, *value;
+};
+struct detail_eval {
+    int64_t step;
+    double loss, value;       /* NaN: undefined */
+    bool best;
+};
+/* One run, filled by the app on EFFECT_OPEN_RUN. */
+struct detail_view {
+    struct run_row run;       /* id 0: nothing loaded yet */
+    const struct detail_pair *config;
+    int configs;
+    const struct detail_pair *count; /* "trained without head" = "73,728", "head", "model" … */
+    int counts;
+    const struct detail_eval *eval;
+    int evals;
+    const struct detail_pair *artifact; /* what = path */
+    int artifacts;
+    const char *const *warning; /* what looks wrong, whole sentences, beside what is flagged here */
+    int warnings;
+    struct series series;
+    int top;                  /* the view's own: first line shown */
+    int lines, page;
+};
+
+#endif

@@ -1,0 +1,68 @@
+/* The terminal: the only file that knows curses.  All calls come from one thread.
+ *
+ * While it is active, standard error goes to a file and is shown afterwards; the terminal
+ * is restored on every way out, a crash included (the strings to do it are kept ready for
+ * signal handlers).  The caller has set LC_CTYPE from the environment before. */
+#ifndef VIEWS_TERM_H
+#define VIEWS_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/err.h"
+#include "views/canvas.h"
+#include "views/keys.h"
+
+enum input_kind { INPUT_NONE, INPUT_PRESS, INPUT_PASTE, INPUT_RESIZE, INPUT_HANGUP };
+struct input {
+    enum input_kind kind;
+    struct press press;
+    const char *text;   /* paste: valid until the next term_read */
+    size_t size;
+    int w, h;           /* resize */
+};
+
+struct term_choice {
+    bool no_colour;     /* --no-color; NO_COLOR and TERM=dumb are looked at anyway */
+    bool ascii;         /* --ascii; a locale without UTF-8 does the same */
+};
+
+/* What the terminal could show, without starting it (doctor); sane when it is none. */
+struct term_abilities {
+    const char *name;   /* TERM, "" when unset */
+    bool known;         /* a terminfo entry exists */
+    int colours;
+    bool utf8;
+};
+void term_abilities(struct term_abilities *out);
+
+/* ERR_USAGE when standard input or output is no terminal, or TERM is unknown: one sentence
+ * with a way out, and nothing was written to the terminal. */
+int term_start(const struct term_choice *choice, struct err *e);
+/* Gives the terminal back; shows what came on standard error meanwhile.  May be called
+ * twice. */
+void term_stop(void);
+/* Signal handlers may call it: writes the restore strings and resets the line discipline,
+ * nothing else. */
+void term_emergency(void);
+void term_size(int *w, int *h);
+enum glyphs term_glyphs(void);
+enum colours term_colours(void);
+
+/* The descriptor to poll; then term_read until INPUT_NONE.  EINTR from poll: also read
+ * (a resize). */
+int term_fd(void);
+void term_read(struct input *out);
+/* Drops what was typed ahead. */
+void term_flush(void);
+
+/* The canvas onto the terminal, one write of the difference.  `cursor_x` < 0: no cursor. */
+void term_show(const struct canvas *c, int cursor_x, int cursor_y);
+/* Everything anew (^l). */
+void term_redraw(void);
+/* Gives the terminal back, stops the process (SIGTSTP), takes it again. */
+void term_suspend(void);
+/* OSC 52; true when it was sent. */
+bool term_copy(const char *text);
+
+#endif

@@ -1,0 +1,62 @@
+/* State of Train: the jobs, and the focused run's series.  Arrays and strings belong to the
+ * app, which replaces them between two draws; the cursor and what the chart shows belong
+ * to the view. */
+#ifndef VIEWS_TRAIN_H
+#define VIEWS_TRAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/train/event.h"
+#include "views/plot.h"
+
+struct job {
+    int64_t id;
+    enum run_state state;
+    const char *method, *task;
+    uint64_t seed;
+    int64_t step, steps;
+    double tokens_per_s;   /* 0 not known */
+    double seconds_left;   /* < 0 not known */
+    double best;           /* of the deciding metric; NaN before the first evaluation */
+    double loss;           /* last, NaN before the first step */
+    const char *reason;    /* of a failure, or a message; NULL */
+    bool constant;         /* the last evaluation's predictions were all the same */
+};
+
+/* The focused run's points, in step order; all arrays have `count` values. */
+struct series {
+    int64_t run;           /* 0: none */
+    size_t count;
+    const double *step, *loss, *lr, *grad_norm;
+    size_t evals;
+    const double *eval_step, *eval_value; /* of `metric`; NaN: undefined */
+    const char *metric;    /* "accuracy"; NULL before the first evaluation */
+    double majority;       /* NaN: none */
+    double best;           /* NaN: none */
+    int64_t best_step;
+    const char *eval_rows; /* "dev 2,538 rows" */
+};
+
+struct train_view {
+    /* set by the app */
+    const struct job *job;
+    int jobs;              /* running first, then queued, then those ended in this session */
+    struct series series;
+    /* the view's own */
+    int64_t focus;         /* run id; the app may set it to a run just started */
+    int64_t cursor;        /* step under the cursor, -1: none (the tail is followed) */
+    struct plot_look look; /* zoom, log, smoothing, raw, axis with hysteresis */
+    int chart_w;           /* columns of the chart at the last size, for one-column moves */
+    int64_t chosen[1];     /* the run an effect is about */
+};
+
+void train_init(struct train_view *v);
+/* The focused job, or NULL. */
+const struct job *train_focused(const struct train_view *v);
+/* After job or series were replaced: focus and cursor stay where they make sense, and the
+ * y axis moves in steps. */
+void train_changed(struct train_view *v);
+
+#endif

@@ -1,0 +1,82 @@
+/* The whole interface as one state: which screen, its state, prompts, questions, messages.
+ *
+ * The app feeds keys and pastes, gets an effect back, fills the screens' data and draws
+ * into a canvas.  Nothing here touches a terminal, a file or a run.  One thread. */
+#ifndef VIEWS_UI_H
+#define VIEWS_UI_H
+
+#include "views/compose.h"
+#include "views/effects.h"
+#include "views/first.h"
+#include "views/keys.h"
+#include "views/picker.h"
+#include "views/prompt.h"
+#include "views/runs.h"
+#include "views/screen.h"
+#include "views/train.h"
+
+enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
+
+/* A question with single-key answers; anything else is no. */
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT };
+struct ask {
+    enum ask_kind kind;
+    char text[200];
+    int64_t since;         /* press.ms when it opened */
+    int64_t run[1];
+};
+
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH };
+
+struct ui {
+    int w, h;
+    enum screen_id screen, before; /* before: where Help, Detail and Esc go back to */
+    enum glyphs glyphs;
+    enum colours colours;
+    /* shared facts, set by the app */
+    const char *database;  /* file name shown on line 1 */
+    int running, queued;   /* jobs */
+    int total_runs;
+    /* screens */
+    struct first_view first;
+    struct compose_view compose;
+    struct train_view train;
+    struct runs_view runs;
+    struct detail_view detail;
+    char help_search[128];
+    int help_top, help_lines, help_page;
+    /* above the hints */
+    struct prompt prompt;
+    enum prompt_use use;
+    struct picker picker;
+    struct ask ask;
+    char message[400];
+    enum say say;
+    bool flush;            /* a question has opened: drop what was typed ahead */
+};
+
+void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours);
+void ui_release(struct ui *ui);
+void ui_resize(struct ui *ui, int w, int h);
+/* After the app has replaced data of any screen. */
+void ui_changed(struct ui *ui);
+void ui_show(struct ui *ui, enum screen_id screen);
+
+/* One press.  *out is cleared first; EFFECT_NONE mostly.  After it the app looks at
+ * ui->flush (term_flush(), then clears it). */
+void ui_press(struct ui *ui, const struct press *p, struct effect *out);
+/* Bracketed paste: text in a prompt, otherwise ignored and said. */
+void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out);
+
+/* The message line; shown until the next press. */
+void ui_say(struct ui *ui, enum say say, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The canvas is brought to the interface's size and drawn whole. */
+void ui_draw(const struct ui *ui, struct canvas *c);
+
+/* Commands of the ':' line, for completion: names of the verbs that work here. */
+int ui_command_count(void);
+const char *ui_command_name(int i);
+
+#endif
