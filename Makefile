@@ -1,9 +1,27 @@
 # petri: one Makefile, GNU make, no generator.  `make help` lists the targets.
-#   V=1 shows commands; WERROR=1 makes warnings errors; T=filter picks tests.
+#   V=1 shows commands; WERROR=1 makes warnings errors; T='filters' picks tests whose path holds one.
 
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
+
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+# ---- `make deps GOALS`: the goals come after deps, in a fresh make that sees what deps installed ----
+AFTER := $(filter-out deps,$(MAKECMDGOALS))
+# As many jobs as processors, unless the command line says how many.
+JOBS = $(if $(filter -j%,$(filter-out --%,$(MAKEFLAGS))),,-j$(shell nproc))
+
+.NOTPARALLEL:
+.PHONY: deps $(AFTER)
+# petri starts without model and task: before `run` alone their absence is only told.
+deps:
+	@assets/packages
+	@assets/fetch $(if $(filter run,$(AFTER)),|| [ '$(AFTER)' = run ])
+
+$(AFTER): deps
+	+@$(MAKE) $(JOBS) $@
+
+else
 
 CC ?= cc
 ifeq ($(origin CC),default)
@@ -11,10 +29,14 @@ CC := gcc
 endif
 OUT ?= build
 PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw
-PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null)
-TEST_LIBS = $(shell pkg-config --libs cmocka 2>/dev/null)
-CAIRO := $(shell pkg-config --exists cairo 2>/dev/null && echo yes)
+ifneq ($(filter-out clean help fetch,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
+$(error libraries are missing ($(PKGS)); `make deps` installs them)
+endif
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS := $(shell pkg-config --libs $(PKGS))
+TEST_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
+endif
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wnull-dereference \
 	-Wpointer-arith -Wformat=2
@@ -38,29 +60,31 @@ SAY = @:
 endif
 
 CORE := $(sort $(wildcard core/*/*.c))
-STORE := $(sort $(wildcard store/*.c))
-VIEWS := $(sort $(wildcard views/*.c))
-APP := $(sort $(wildcard app/*.c))
-TESTS := $(sort $(wildcard tests/*/*_test.c))
-DTESTS := $(sort $(wildcard tests/*/*_dtest.c))
-TEST_HELP := $(sort $(wildcard tests/support/*.c))
+LIB := $(CORE) $(sort $(wildcard store/*.c views/*.c)) $(filter-out app/main.c,$(sort $(wildcard app/*.c)))
+HELP := $(sort $(wildcard tests/support/*.c))
 
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-APP_MAIN := app/main.c
-LIB_OBJ = $(call obj,$(CORE) $(STORE) $(VIEWS) $(filter-out $(APP_MAIN),$(APP)))
-DLIB_OBJ = $(call dobj,$(CORE))
-
 .PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch clean help
-all: petri
+all: petri ## build ./petri
 
 petri: $(OUT)/petri
 	$(Q)cp -f $< $@
 
-$(OUT)/petri: $(LIB_OBJ) $(call obj,$(APP_MAIN))
+run: petri ## start petri
+	$(Q)./petri
+
+$(OUT)/petri: $(call obj,app/main.c) $(OUT)/libpetri.a
 	$(SAY) LINK $@
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+# Everything but main, archived by reference, so that each program links only what it uses.
+$(OUT)/libpetri.a: $(call obj,$(LIB))
+$(OUT)/libpetri-d.a: $(call dobj,$(CORE))
+$(OUT)/%.a:
+	@rm -f $@
+	$(Q)ar rcsDT $@ $^
 
 $(OUT)/f/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
@@ -75,26 +99,91 @@ $(OUT)/d/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(EXTRA) -DPETRI_DOUBLE -MMD -MP -c -o $@ $<
 
--include $(wildcard $(OUT)/f/*/*.d $(OUT)/f/*/*/*.d $(OUT)/d/*/*.d $(OUT)/d/*/*/*.d)
+-include $(wildcard $(OUT)/[fd]/*/*.d $(OUT)/[fd]/*/*/*.d)
 
 # ---- tests: one program a *_test.c; *_dtest.c are linked with the double build of core ----
-TEST_BIN := $(patsubst tests/%.c,$(OUT)/tests/%,$(TESTS) $(DTESTS))
+TESTS := $(patsubst tests/%.c,%,$(sort $(wildcard tests/*/*_test.c tests/*/*_dtest.c)))
+PICKED := $(if $(T),$(foreach t,$(TESTS),$(if $(strip $(foreach f,$(T),$(findstring $(f),$(t)))),$(t))),$(TESTS))
 
-$(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(LIB_OBJ) $(call obj,$(TEST_HELP))
+$(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(call obj,$(HELP)) $(OUT)/libpetri.a
 	$(SAY) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-$(OUT)/tests/%_dtest: $(OUT)/d/tests/%_dtest.o $(DLIB_OBJ) $(call dobj,$(TEST_HELP))
+$(OUT)/tests/%_dtest: $(OUT)/d/tests/%_dtest.o $(call dobj,$(HELP)) $(OUT)/libpetri-d.a
 	$(SAY) LINK $@
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
 .SECONDARY:
 
-# T=filter runs the test programs whose path holds the filter.
-test: petri $(TEST_BIN)
-	$(Q)tests/run $(OUT) $(T)
+test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,$(PICKED)) ## run the tests (T='filters')
+	$(Q)tests/run $(OUT) $(PICKED)
 
-clean:
-	$(Q)rm -rf $(OUT) petri
+# The reference environment's Python (tests/reference/README.md); without it the comparisons are skipped.
+PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
+
+test-slow: petri ## the tests that take hours, against PyTorch where its environment is there
+	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
+	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
+
+bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
+	$(Q)./petri bench
+	$(Q)$(if $(PEER),$(PEER) tests/reference/compare_bench.py,echo 'bench: PyTorch is not compared: see tests/reference/README.md')
+
+# ---- checks ----
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='filters')
+	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) test OUT=build-asan OPT='-O1 -g' \
+		SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer'
+
+tsan: ## the tests with threads under ThreadSanitizer (T='filters')
+	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g' \
+		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/)'
+
+lint: ## the source rules, then cppcheck and clang-tidy where installed
+	$(Q)tests/lint
+	$(Q)if command -v cppcheck >/dev/null; then \
+		cppcheck -q -j2 --std=c11 -D_GNU_SOURCE -I. --error-exitcode=1 --inline-suppr \
+			--enable=warning,performance,portability --suppress=missingIncludeSystem app core store views; \
+	else echo 'lint: cppcheck is not installed'; fi
+	$(Q)if command -v clang-tidy >/dev/null; then \
+		printf '%s\n' $(LIB) app/main.c | xargs -P2 -n4 sh -c 'clang-tidy --quiet --warnings-as-errors="*" \
+			--checks="-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-narrowing-conversions,-bugprone-implicit-widening-of-multiplication-result,-clang-analyzer-security.insecureAPI.*" \
+			"$$@" -- -std=gnu11 -D_GNU_SOURCE -I. $(PKG_CFLAGS) 2>/dev/null' sh; \
+	else echo 'lint: clang-tidy is not installed'; fi
+
+# One program a tests/fuzz/NAME.c; tests/fuzz/seeds/NAME/ holds its first inputs, what is found stays in build-fuzz.
+FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))
+FUZZ_SECONDS ?= 60
+FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+fuzz: ## fuzz the readers of strangers' files (clang; FUZZ_SECONDS=60 each)
+	$(Q)$(MAKE) fuzz-run CC=clang OUT=build-fuzz OPT='-O1 -g' SAN='-fsanitize=fuzzer-no-link $(FUZZ_SAN)'
+
+.PHONY: fuzz-run
+fuzz-run: $(addprefix $(OUT)/fuzz/,$(FUZZ))
+	$(Q)for f in $(FUZZ); do \
+		mkdir -p $(OUT)/corpus/$$f; seeds=tests/fuzz/seeds/$$f; [ -d $$seeds ] || seeds=; \
+		echo "fuzz: $$f, $(FUZZ_SECONDS) s"; \
+		$(OUT)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
+			-print_final_stats=1 -artifact_prefix=$(OUT)/$$f- $(OUT)/corpus/$$f $$seeds || exit 1; \
+	done
+
+$(OUT)/fuzz/%: $(OUT)/f/tests/fuzz/%.o $(OUT)/libpetri.a
+	$(SAY) LINK $@
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS_ALL) -fsanitize=fuzzer -o $@ $^ $(LIBS) $(TEST_LIBS)
+
+# ---- set-up ----
+deps: ## first, on a new machine: install packages, fetch model and task (the branch at the top)
+
+fetch: ## fetch the default model and task where absent
+	$(Q)assets/fetch
+
+clean: ## remove what was built
+	$(Q)rm -rf build build-* petri
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+endif
