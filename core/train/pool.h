@@ -7,11 +7,15 @@
 
 struct pool;
 
+/* `workers` is taken into 1 … RUN_WORKERS (64). */
 struct pool *pool_new(int workers);
-/* Waits for the units in hand, joins the threads.  Runs are not freed. */
+/* Waits for the units in hand, joins the threads.  Runs are not freed, and go no further:
+ * stop those first whose state matters. */
 void pool_free(struct pool *p);
 /* Adds a run (its limit of workers; 0: all); it starts when its turn comes.  The order of
- * adding is the queue's; at most `pool_width` runs train at once, the others are queued. */
+ * adding is the queue's; at most `pool_width` runs train at once, the others are queued (a
+ * paused run leaves its place to the next).  `r` must live until it is over, or the pool
+ * is freed. */
 void pool_add(struct pool *p, struct run *r, int workers);
 /* Wakes the workers after run_unpause and the like. */
 void pool_wake(struct pool *p);
@@ -25,6 +29,10 @@ struct worker {
     int index;
     struct arena *arena;
     struct tape *tape;
+    real *grads;       /* the one private gradient buffer, grown to the largest run's */
+    size_t grads_room; /* reals */
 };
+void worker_init(struct worker *w, int index);
+void worker_release(struct worker *w);
 
 #endif

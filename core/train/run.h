@@ -6,7 +6,7 @@
  * order of its rows (a function of seed and epoch), and its checkpoints' folder.
  *
  * Threads: run_new, run_free and the getters belong to the owner; run_take and run_work
- * to the pool; run_pause, run_resume, run_stop and run_progress may be called by any thread. */
+ * to the pool; run_pause, run_unpause, run_stop and run_progress may be called by any thread. */
 #ifndef CORE_TRAIN_RUN_H
 #define CORE_TRAIN_RUN_H
 
@@ -18,13 +18,20 @@
 struct run;
 struct worker;
 
+/* The tokens a row may have: max_len, or what the model can take.  A task must be encoded
+ * with so many (task_encode) before a run is made of it. */
+int run_max_len(const struct run_config *c, const struct model *m);
+
 /* Takes over nothing: model and task must outlive the run (the model is shared by
  * reference, task may be shared by runs).  `folder`: where checkpoints go, or NULL for
- * none.  On failure NULL and *e. */
+ * none.  What the config leaves to defaults is filled in (run_config_of: that is what is
+ * stored).  On failure NULL and *e: ERR_USAGE names the option. */
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
                     const char *folder, struct event_sink sink, struct err *e);
-/* The same from the last checkpoint of `folder`.  Refuses (ERR_INPUT, naming the file)
- * when model, train or dev file changed since, ERR_USAGE when the run is finished. */
+/* The same from the last checkpoint of `folder`; goes on bit for bit as if it had never
+ * stopped.  c NULL: the config it was begun with.  ERR_NOT_FOUND without a checkpoint;
+ * ERR_INPUT, naming the file, when model, train or dev file changed since; ERR_USAGE, naming
+ * the option, when c would train differently, or when the run is finished. */
 struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
                             struct task *task, const char *folder, struct event_sink sink,
                             struct err *e);
@@ -41,7 +48,10 @@ struct unit {
 enum run_take run_take(struct run *r, struct unit *u);
 void run_work(struct unit *u, struct worker *w);
 
-/* Requests: take effect at the next step's end.  Stopping saves a checkpoint. */
+/* Requests: take effect at the next step's end, or between two parts of an evaluation (done
+ * anew after a resume).  Stopping saves a checkpoint.  A run whose checkpoint cannot be
+ * written (full disk) pauses by itself, EVENT_STATE saying why in its text; run_unpause tries
+ * again, run_stop gives the checkpoint up.  pool_wake after run_unpause and run_stop. */
 void run_pause(struct run *r);
 void run_unpause(struct run *r);
 void run_stop(struct run *r);
