@@ -23,7 +23,7 @@ void *arena_keep(struct arena *a, size_t bytes);
 void *arena_scratch(struct arena *a, size_t bytes);
 
 struct arena_mark {
-    size_t block, low, high;
+    size_t keep_block, low, scratch_block, high;
 };
 struct arena_mark arena_mark(const struct arena *a);
 /* Releases what was kept since the mark. */

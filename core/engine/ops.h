@@ -72,11 +72,11 @@ struct attention {
     double score_scale;                 /* 1/sqrt(d_h); 1 for T5 */
     const struct tape_rows *query_rows; /* sequences of q */
     const struct tape_rows *key_rows;   /* sequences of k and v; the same count */
-    bool causal;
+    bool causal;                        /* key j is seen by query i when j <= i + (keys - queries) */
     node relative_bias;                 /* NODE_NONE, or table×H with bucket(i,j) below */
     const int32_t *bucket;              /* longest_q × longest_k bucket numbers, row-major */
     int bucket_stride;
-    double dropout;                     /* on the probabilities; drops prefix columns too */
+    double dropout;                     /* on the probabilities, KV_CONCAT's too; not on KV_ADD's */
     uint64_t site;
     int sets;
     const struct kv_set *set;           /* copied */

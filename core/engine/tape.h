@@ -48,7 +48,8 @@ bool tape_training(const struct tape *t);
 node tape_frozen(struct tape *t, int rows, int cols, const real *value);
 /* A trained leaf.  `grad` (rows*cols) is written by the first contribution and must
  * be cleared by tape_backward() when there is none: after backward it holds the
- * whole gradient of this tape, zeros included. */
+ * whole gradient of this tape, zeros included.  Asking again for the same memory and
+ * shape gives the same leaf, so a weight that several layers share adds up. */
 node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad);
 
 int tape_rows_of(const struct tape *t, node n);
@@ -85,5 +86,8 @@ void tape_site(struct tape *t, const char *format, ...) __attribute__((format(pr
 /* Sum of the floating-point operations of the matrix products of the ops recorded so
  * far: forward, and what backward will do. */
 double tape_flops(const struct tape *t);
+/* How many times the tape's own lists had to grow; like arena_grown, constant in
+ * steady steps. */
+size_t tape_grown(const struct tape *t);
 
 #endif

@@ -1,0 +1,126 @@
+#include "core/engine/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+
+enum { ALIGN = 64, FIRST_BLOCK = 1 << 20 };
+
+struct block {
+    char *base;
+    size_t size, low, high; /* bytes; low in use from the start, high from the end */
+};
+
+struct arena {
+    struct block *block;
+    size_t count, room;
+    size_t keep_at, scratch_at; /* the blocks that the two ends stand in */
+    size_t used, peak, grown;
+};
+
+struct arena *arena_new(void) { return xcalloc(1, sizeof(struct arena)); }
+
+static void drop_blocks(struct arena *a) {
+    for (size_t i = 0; i < a->count; i++) free(a->block[i].base);
+    a->count = 0;
+}
+
+void arena_free(struct arena *a) {
+    if (!a) return;
+    drop_blocks(a);
+    free(a->block);
+    free(a);
+}
+
+static void add_block(struct arena *a, size_t size) {
+    GROW(a->block, a->room, a->count + 1);
+    char *base = mem_try(size, 1);
+    if (!base) BUG("no memory for a step: %zu bytes more are needed", size);
+    a->block[a->count++] = (struct block){ base, size, 0, 0 };
+    a->grown++;
+}
+
+void arena_reset(struct arena *a) {
+    if (a->count > 1) {
+        size_t sum = 0;
+        for (size_t i = 0; i < a->count; i++) sum += a->block[i].size;
+        drop_blocks(a);
+        add_block(a, sum);
+    }
+    if (a->count) a->block[0].low = a->block[0].high = 0;
+    a->keep_at = a->scratch_at = 0;
+    a->used = 0;
+}
+
+/* The first block from `at` on with room for `bytes`, made when there is none. */
+static size_t find_block(struct arena *a, size_t at, size_t bytes) {
+    size_t total = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct block *b = &a->block[i];
+        if (i >= at && b->size - b->low - b->high >= bytes) return i;
+        total += b->size;
+    }
+    /* Doubling keeps the number of blocks of the first step small. */
+    size_t size = total / 2 > FIRST_BLOCK ? total / 2 : FIRST_BLOCK;
+    add_block(a, bytes > size ? bytes : size);
+    return a->count - 1;
+}
+
+static size_t round_up(size_t bytes) {
+    BUG_IF(bytes > SIZE_MAX / 2);
+    return bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+}
+
+static void count_use(struct arena *a, size_t bytes) {
+    a->used += bytes;
+    if (a->used > a->peak) a->peak = a->used;
+}
+
+void *arena_keep(struct arena *a, size_t bytes) {
+    bytes = round_up(bytes);
+    a->keep_at = find_block(a, a->keep_at, bytes);
+    struct block *b = &a->block[a->keep_at];
+    void *p = b->base + b->low;
+    b->low += bytes;
+    count_use(a, bytes);
+    return p;
+}
+
+void *arena_scratch(struct arena *a, size_t bytes) {
+    bytes = round_up(bytes);
+    a->scratch_at = find_block(a, a->scratch_at, bytes);
+    struct block *b = &a->block[a->scratch_at];
+    b->high += bytes;
+    count_use(a, bytes);
+    return b->base + (b->size - b->high);
+}
+
+struct arena_mark arena_mark(const struct arena *a) {
+    if (!a->count) return (struct arena_mark){ 0, 0, 0, 0 };
+    return (struct arena_mark){ a->keep_at, a->block[a->keep_at].low, a->scratch_at,
+                                a->block[a->scratch_at].high };
+}
+
+void arena_keep_release(struct arena *a, struct arena_mark m) {
+    for (size_t i = m.keep_block; i < a->count; i++) {
+        size_t low = i == m.keep_block ? m.low : 0;
+        BUG_IF(a->block[i].low < low);
+        a->used -= a->block[i].low - low;
+        a->block[i].low = low;
+    }
+    a->keep_at = m.keep_block;
+}
+
+void arena_scratch_release(struct arena *a, struct arena_mark m) {
+    for (size_t i = m.scratch_block; i < a->count; i++) {
+        size_t high = i == m.scratch_block ? m.high : 0;
+        BUG_IF(a->block[i].high < high);
+        a->used -= a->block[i].high - high;
+        a->block[i].high = high;
+    }
+    a->scratch_at = m.scratch_block;
+}
+
+size_t arena_peak(const struct arena *a) { return a->peak; }
+size_t arena_grown(const struct arena *a) { return a->grown; }

@@ -1,0 +1,123 @@
+#include "core/engine/blas.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/mem.h"
+
+struct product {
+    int m, n, k;
+    bool ta, tb, add;
+};
+
+struct blas_record {
+    struct product *product;
+    size_t count, room;
+};
+
+static _Thread_local struct blas_record *recording;
+
+void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a, int lda,
+               const real *b, int ldb, real beta, real *c, int ldc) {
+    if (m <= 0 || n <= 0) return;
+    if (k <= 0) {
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j < n; j++) {
+                real *to = &c[(size_t)i * (size_t)ldc + (size_t)j];
+                *to = beta == 0 ? 0 : beta * *to;
+            }
+        return;
+    }
+    if (recording) {
+        struct blas_record *r = recording;
+        GROW(r->product, r->room, r->count + 1);
+        r->product[r->count++] = (struct product){ m, n, k, ta, tb, beta != 0 };
+    }
+    CBLAS_TRANSPOSE opa = ta ? CblasTrans : CblasNoTrans, opb = tb ? CblasTrans : CblasNoTrans;
+#ifdef PETRI_DOUBLE
+    cblas_dgemm(CblasRowMajor, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+#else
+    cblas_sgemm(CblasRowMajor, opa, opb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+#endif
+}
+
+struct blas_record *blas_record_start(void) {
+    BUG_IF(recording);
+    recording = xcalloc(1, sizeof *recording);
+    return recording;
+}
+
+void blas_record_stop(struct blas_record *r) {
+    BUG_IF(recording != r);
+    recording = NULL;
+}
+
+size_t blas_record_count(const struct blas_record *r) { return r->count; }
+
+double blas_record_flops(const struct blas_record *r) {
+    double flops = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct product *p = &r->product[i];
+        flops += 2.0 * p->m * p->n * p->k;
+    }
+    return flops;
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void grow(size_t *size, int rows, int cols) {
+    size_t need = (size_t)rows * (size_t)cols;
+    if (need > *size) *size = need;
+}
+
+double blas_record_replay(const struct blas_record *r) {
+    size_t na = 1, nb = 1, nc = 1;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct product *p = &r->product[i];
+        grow(&na, p->m, p->k);
+        grow(&nb, p->k, p->n);
+        grow(&nc, p->m, p->n);
+    }
+    real *a = xcalloc(na, sizeof *a), *b = xcalloc(nb, sizeof *b), *c = xcalloc(nc, sizeof *c);
+    /* Numbers of usual size: zeros could run faster or slower. */
+    for (size_t i = 0; i < na; i++) a[i] = (real)0.5 - (real)(i % 7) / 8;
+    for (size_t i = 0; i < nb; i++) b[i] = (real)0.25 - (real)(i % 5) / 16;
+    double start = seconds_now();
+    for (size_t i = 0; i < r->count; i++) {
+        const struct product *p = &r->product[i];
+        blas_gemm(p->ta, p->tb, p->m, p->n, p->k, 1, a, p->ta ? p->m : p->k, b,
+                  p->tb ? p->k : p->n, p->add ? 1 : 0, c, p->n);
+        if (p->add && i % 64 == 63) memset(c, 0, nc * sizeof *c); /* sums stay small */
+    }
+    double seconds = seconds_now() - start;
+    free(a);
+    free(b);
+    free(c);
+    return seconds;
+}
+
+void blas_record_free(struct blas_record *r) {
+    if (!r) return;
+    free(r->product);
+    free(r);
+}
+
+double blas_rate(int m, int n, int k, double seconds) {
+    struct blas_record r = { NULL, 0, 0 };
+    struct product one = { m, n, k, false, true, false };
+    r.product = &one;
+    r.count = 1;
+    double best = 0, start = seconds_now();
+    for (int i = 0; i < 3 || seconds_now() - start < seconds; i++) {
+        double took = blas_record_replay(&r);
+        double rate = took > 0 ? 2e-9 * m * n * k / took : 0;
+        if (rate > best) best = rate;
+    }
+    return best;
+}

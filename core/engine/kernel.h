@@ -1,0 +1,55 @@
+/* Loops over numbers: the vector maths of the ops and of the optimisers.
+ *
+ * NaN and infinity go through every kernel, so that a run that diverges is seen.
+ * One processor gives the same bits every time; an element's result does not depend
+ * on where in an array it stands.  Any thread.  Arrays may be the same, but not
+ * overlap otherwise. */
+#ifndef CORE_ENGINE_KERNEL_H
+#define CORE_ENGINE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/engine/ops.h"
+
+void kernel_add(size_t n, const real *a, const real *b, real *y);       /* y = a + b */
+void kernel_add_scaled(size_t n, const real *a, real s, const real *b, real *y); /* a + s·b */
+void kernel_mul(size_t n, const real *a, const real *b, real *y);       /* y = a·b */
+void kernel_copy(size_t n, const real *a, real *y);
+void kernel_scale(size_t n, real s, const real *a, real *y);            /* y = s·a */
+void kernel_add_to(size_t n, real s, const real *x, real *y);           /* y += s·x */
+void kernel_mul_to(size_t n, const real *a, const real *b, real *y);    /* y += a·b */
+double kernel_dot(size_t n, const real *a, const real *b);
+
+/* Each of the rows of y (rows×cols) becomes b·s. */
+void kernel_fill_rows(int rows, int cols, real s, const real *b, real *y);
+/* y = x + b and y = x·l on each row. */
+void kernel_add_rows(int rows, int cols, const real *x, const real *b, real *y);
+void kernel_mul_rows(int rows, int cols, const real *x, const real *l, real *y);
+/* out = beta·out + s·Σ_rows x (·z when z is given), sums in double.  `sums`: cols numbers of scratch. */
+void kernel_col_sum(int rows, int cols, real s, const real *x, const real *z, real beta, real *out,
+                    double *sums);
+
+/* y = act(x), and dx = dy·act'(x) (dx may be dy). */
+void kernel_act(enum act act, size_t n, const real *x, real *y);
+void kernel_act_back(enum act act, size_t n, const real *x, const real *dy, real *dx);
+
+/* Rows of z = x + residual (NULL: none): normed = (z - mean)/sqrt(var + eps) (mean 0 and
+ * the mean of squares without `centre`), y = γ·normed + β.  normed and inverse (one a row)
+ * may be NULL. */
+void kernel_norm(int rows, int cols, bool centre, double eps, const real *x, const real *residual,
+                 const real *gamma, const real *beta, real *y, real *normed, real *inverse);
+/* dz from dy (may be the same). */
+void kernel_norm_back(int rows, int cols, bool centre, const real *gamma, const real *normed,
+                      const real *inverse, const real *dy, real *dz);
+
+/* Rows of s (rows×cols, packed) become the softmax of their live columns, the first
+ * min(cols, first + i·more) of row i; the others become 0. */
+void kernel_softmax(int rows, int cols, int first, int more, real *s);
+/* ds = p·(dp - Σ_row p·dp); ds may be dp. */
+void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds);
+
+/* y[i] = x[i]/(1-p) where element i of the row `key` is kept, else 0. */
+void kernel_dropout(struct rng_key key, uint64_t row, double p, size_t n, const real *x, real *y);
+
+#endif

@@ -1,0 +1,224 @@
+#include "core/base/mem.h"
+#include "core/engine/kernel.h"
+#include "core/engine/ops.h"
+#include "core/engine/record.h"
+
+static size_t size_of(const struct tape *t, node n) {
+    return (size_t)tape_rows_of(t, n) * (size_t)tape_cols_of(t, n);
+}
+
+static void same_shape(const struct tape *t, node a, node b) {
+    BUG_IF(tape_rows_of(t, a) != tape_rows_of(t, b) || tape_cols_of(t, a) != tape_cols_of(t, b));
+}
+
+static void one_row(const struct tape *t, node x, node b) {
+    BUG_IF(tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != tape_cols_of(t, x));
+}
+
+static node run_like(struct tape *t, enum op_id op, int operands, const node *in, const void *params,
+                     size_t size) {
+    return record_run(t, op, tape_rows_of(t, in[0]), tape_cols_of(t, in[0]), operands, in, params,
+                      size);
+}
+
+/* ---- a + b ---- */
+
+node op_add(struct tape *t, node a, node b) {
+    same_shape(t, a, b);
+    return run_like(t, OP_add, 2, (node[]){ a, b }, NULL, 0);
+}
+
+void add_forward(struct tape *t, struct record *r) {
+    kernel_add(size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
+               record_result(t, r));
+}
+
+void add_backward(struct tape *t, const struct record *r) {
+    grad_pass(t, r, r->in[0]);
+    grad_pass(t, r, r->in[1]);
+}
+
+/* ---- a + s·scale·b ---- */
+
+node op_add_scaled(struct tape *t, node a, node b, double s, node scale) {
+    same_shape(t, a, b);
+    BUG_IF(scale != NODE_NONE && size_of(t, scale) != 1);
+    return run_like(t, OP_add_scaled, 3, (node[]){ a, b, scale }, &s, sizeof s);
+}
+
+static double factor_of(const struct tape *t, const struct record *r) {
+    double s = *(const double *)r->saved;
+    return r->in[2] == NODE_NONE ? s : s * (double)tape_value(t, r->in[2])[0];
+}
+
+void add_scaled_forward(struct tape *t, struct record *r) {
+    kernel_add_scaled(size_of(t, r->out), tape_value(t, r->in[0]), (real)factor_of(t, r),
+                      tape_value(t, r->in[1]), record_result(t, r));
+}
+
+void add_scaled_backward(struct tape *t, const struct record *r) {
+    node b = r->in[1];
+    size_t n = size_of(t, b);
+    real f = (real)factor_of(t, r), beta;
+    const real *dy = grad_out(t, r);
+    real *ds = grad_slot(t, r->in[2], &beta);
+    if (ds) {
+        double d = *(const double *)r->saved * kernel_dot(n, dy, tape_value(t, b));
+        ds[0] = (real)d + (beta == 0 ? 0 : ds[0]);
+    }
+    real *db = grad_slot(t, b, &beta);
+    if (db && beta == 0) kernel_scale(n, f, dy, db);
+    else if (db) kernel_add_to(n, f, dy, db);
+    grad_pass(t, r, r->in[0]);
+}
+
+/* ---- x + b on each row ---- */
+
+node op_bias(struct tape *t, node x, node b) {
+    one_row(t, x, b);
+    return run_like(t, OP_bias, 2, (node[]){ x, b }, NULL, 0);
+}
+
+void bias_forward(struct tape *t, struct record *r) {
+    kernel_add_rows(tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
+                    tape_value(t, r->in[1]), record_result(t, r));
+}
+
+/* out = (beta) out + column sums of dy·z. */
+static void col_sum(struct tape *t, const struct record *r, const real *z, real beta, real *out) {
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    int rows = tape_rows_of(t, r->out), cols = tape_cols_of(t, r->out);
+    kernel_col_sum(rows, cols, 1, grad_out(t, r), z, beta, out,
+                   arena_scratch(a, (size_t)cols * sizeof(double)));
+    arena_scratch_release(a, m);
+}
+
+void bias_backward(struct tape *t, const struct record *r) {
+    real beta, *db = grad_slot(t, r->in[1], &beta);
+    if (db) col_sum(t, r, NULL, beta, db);
+    grad_pass(t, r, r->in[0]);
+}
+
+/* ---- x ⊙ l on each row ---- */
+
+node op_channel_scale(struct tape *t, node x, node l) {
+    one_row(t, x, l);
+    return run_like(t, OP_channel_scale, 2, (node[]){ x, l }, NULL, 0);
+}
+
+void channel_scale_forward(struct tape *t, struct record *r) {
+    kernel_mul_rows(tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
+                    tape_value(t, r->in[1]), record_result(t, r));
+}
+
+void channel_scale_backward(struct tape *t, const struct record *r) {
+    node x = r->in[0], l = r->in[1];
+    real beta, *dl = grad_slot(t, l, &beta);
+    if (dl) col_sum(t, r, tape_value(t, x), beta, dl);
+    if (!tape_needs_grad(t, x)) return;
+    real *dx = grad_own(t, r);
+    kernel_mul_rows(tape_rows_of(t, x), tape_cols_of(t, x), dx, tape_value(t, l), dx);
+    grad_pass(t, r, x);
+}
+
+/* ---- a ⊙ b ---- */
+
+node op_mul(struct tape *t, node a, node b) {
+    same_shape(t, a, b);
+    return run_like(t, OP_mul, 2, (node[]){ a, b }, NULL, 0);
+}
+
+void mul_forward(struct tape *t, struct record *r) {
+    kernel_mul(size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
+               record_result(t, r));
+}
+
+void mul_backward(struct tape *t, const struct record *r) {
+    const real *dy = grad_out(t, r);
+    for (int i = 0; i < 2; i++) {
+        const real *other = tape_value(t, r->in[1 - i]);
+        real beta, *d = grad_slot(t, r->in[i], &beta);
+        if (d && beta == 0) kernel_mul(size_of(t, r->out), dy, other, d);
+        else if (d) kernel_mul_to(size_of(t, r->out), dy, other, d);
+    }
+}
+
+/* ---- s·a ---- */
+
+node op_scale(struct tape *t, node a, double s) {
+    return run_like(t, OP_scale, 1, &a, &s, sizeof s);
+}
+
+void scale_forward(struct tape *t, struct record *r) {
+    kernel_scale(size_of(t, r->out), (real) * (const double *)r->saved, tape_value(t, r->in[0]),
+                 record_result(t, r));
+}
+
+void scale_backward(struct tape *t, const struct record *r) {
+    real *d = grad_own(t, r);
+    kernel_scale(size_of(t, r->out), (real) * (const double *)r->saved, d, d);
+    grad_pass(t, r, r->in[0]);
+}
+
+/* ---- act(x) ---- */
+
+node op_act(struct tape *t, node x, enum act act) {
+    if (act == ACT_NONE) return x;
+    BUG_IF((int)act < 0 || act >= ACT_COUNT);
+    return run_like(t, OP_act, 1, &x, &act, sizeof act);
+}
+
+void act_forward(struct tape *t, struct record *r) {
+    kernel_act(*(const enum act *)r->saved, size_of(t, r->out), tape_value(t, r->in[0]),
+               record_result(t, r));
+}
+
+void act_backward(struct tape *t, const struct record *r) {
+    real *d = grad_own(t, r);
+    kernel_act_back(*(const enum act *)r->saved, size_of(t, r->out), tape_value(t, r->in[0]), d, d);
+    grad_pass(t, r, r->in[0]);
+}
+
+/* ---- dropout ---- */
+
+struct dropout {
+    const struct tape_rows *rows;
+    double p;
+    struct rng_key key;
+};
+
+node op_dropout(struct tape *t, node x, const struct tape_rows *rows, double p, uint64_t site) {
+    if (p == 0 || !tape_training(t)) return x;
+    BUG_IF(!(p > 0 && p < 1));
+    int n = tape_rows_of(t, x);
+    BUG_IF(n != rows->start[rows->count] && n != rows->count);
+    struct dropout s = { rows, p, record_rng(t, site) };
+    return run_like(t, OP_dropout, 1, &x, &s, sizeof s);
+}
+
+/* y = x with its elements dropped; the mask is a function of (row id, token, channel), so
+ * that backward makes it again. */
+static void drop(const struct dropout *s, int n, int cols, const real *x, real *y) {
+    const struct tape_rows *rows = s->rows;
+    bool pooled = n != rows->start[rows->count]; /* one row a sequence, as its token 0 */
+    for (int i = 0; i < rows->count; i++) {
+        struct rng_key key = { rng_bits(s->key, rows->id[i]) };
+        int from = pooled ? i : rows->start[i], to = pooled ? i + 1 : rows->start[i + 1];
+        for (int j = from; j < to; j++) {
+            size_t at = (size_t)j * (size_t)cols;
+            kernel_dropout(key, (uint64_t)(j - from), s->p, (size_t)cols, x + at, y + at);
+        }
+    }
+}
+
+void dropout_forward(struct tape *t, struct record *r) {
+    drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
+         record_result(t, r));
+}
+
+void dropout_backward(struct tape *t, const struct record *r) {
+    real *d = grad_own(t, r);
+    drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), d, d);
+    grad_pass(t, r, r->in[0]);
+}

@@ -1,0 +1,347 @@
+#include "core/engine/tape.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/kernel.h"
+#include "core/engine/record.h"
+
+/* A gradient's memory.  Held by every value whose gradient it is; back on its shelf
+ * when none is left, so that it is used again while warm in the cache. */
+struct grad {
+    real *data;
+    size_t size;
+    int holders;
+    struct grad *next;
+};
+
+/* Free gradients of one size. */
+struct shelf {
+    size_t size;
+    struct grad *first;
+};
+
+struct value {
+    int rows, cols;
+    int op;   /* enum op_id of the maker, or -1 for a leaf */
+    int site;
+    const real *data;
+    bool needs, watched;
+    bool written;    /* trained leaf: leaf_grad holds something */
+    real *leaf_grad; /* trained leaf: the caller's memory */
+    struct grad *grad;
+};
+
+struct site {
+    char name[64];
+};
+
+struct tape {
+    struct arena *arena;
+    bool training, done;
+    uint64_t seed, step;
+    double flops;
+    size_t grown;
+    struct value *value; /* [0] is no value */
+    size_t values, value_room;
+    struct record *record;
+    size_t records, record_room;
+    node *leaf; /* the trained leaves */
+    size_t leaves, leaf_room;
+    struct shelf *shelf;
+    size_t shelves, shelf_room;
+    struct site *site; /* [0] is unnamed */
+    size_t sites, site_room;
+};
+
+#define TAPE_GROW(t, array, room, need)                                                            \
+    do {                                                                                           \
+        if ((size_t)(need) > (room)) (t)->grown++;                                                 \
+        GROW(array, room, need);                                                                   \
+    } while (0)
+
+struct tape *tape_new(struct arena *arena) {
+    struct tape *t = xcalloc(1, sizeof *t);
+    t->arena = arena;
+    tape_reset(t, false, 0, 0);
+    return t;
+}
+
+void tape_free(struct tape *t) {
+    if (!t) return;
+    free(t->value);
+    free(t->record);
+    free(t->leaf);
+    free(t->shelf);
+    free(t->site);
+    free(t);
+}
+
+void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
+    arena_reset(t->arena);
+    t->training = training;
+    t->done = false;
+    t->seed = seed;
+    t->step = step;
+    t->flops = 0;
+    t->records = t->leaves = t->shelves = 0;
+    TAPE_GROW(t, t->value, t->value_room, 1);
+    t->value[0] = (struct value){ 0 };
+    t->values = 1;
+    TAPE_GROW(t, t->site, t->site_room, 1);
+    t->site[0].name[0] = '\0';
+    t->sites = 1;
+}
+
+bool tape_training(const struct tape *t) { return t->training; }
+double tape_flops(const struct tape *t) { return t->flops; }
+size_t tape_grown(const struct tape *t) { return t->grown; }
+
+void tape_site(struct tape *t, const char *format, ...) {
+    TAPE_GROW(t, t->site, t->site_room, t->sites + 1);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(t->site[t->sites].name, sizeof t->site[0].name, format, ap);
+    va_end(ap);
+    t->sites++;
+}
+
+/* ---- values ---- */
+
+static struct value *value_of(const struct tape *t, node n) {
+    if (n <= 0 || (size_t)n >= t->values) BUG("no value %d on this tape", (int)n);
+    return &t->value[n];
+}
+
+static size_t size_of(const struct value *v) { return (size_t)v->rows * (size_t)v->cols; }
+
+static node add_value(struct tape *t, struct value v) {
+    BUG_IF(v.rows < 0 || v.cols < 0);
+    BUG_IF(t->done);
+    TAPE_GROW(t, t->value, t->value_room, t->values + 1);
+    v.site = (int)t->sites - 1;
+    t->value[t->values] = v;
+    return (node)t->values++;
+}
+
+node tape_frozen(struct tape *t, int rows, int cols, const real *value) {
+    return add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value });
+}
+
+node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad) {
+    if (!t->training) return tape_frozen(t, rows, cols, value);
+    for (size_t i = 0; i < t->leaves; i++) {
+        const struct value *v = &t->value[t->leaf[i]];
+        if (v->leaf_grad != grad || v->data != value) continue;
+        BUG_IF(v->rows != rows || v->cols != cols);
+        return t->leaf[i];
+    }
+    node n = add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value,
+                                          .needs = true, .leaf_grad = grad });
+    TAPE_GROW(t, t->leaf, t->leaf_room, t->leaves + 1);
+    t->leaf[t->leaves++] = n;
+    return n;
+}
+
+int tape_rows_of(const struct tape *t, node n) { return value_of(t, n)->rows; }
+int tape_cols_of(const struct tape *t, node n) { return value_of(t, n)->cols; }
+const real *tape_value(const struct tape *t, node n) { return value_of(t, n)->data; }
+bool tape_needs_grad(const struct tape *t, node n) { return n != NODE_NONE && value_of(t, n)->needs; }
+
+void tape_watch(struct tape *t, node n) { value_of(t, n)->watched = true; }
+
+const real *tape_grad(const struct tape *t, node n) {
+    const struct value *v = value_of(t, n);
+    if (v->leaf_grad) return t->done ? v->leaf_grad : NULL;
+    return t->done && v->watched && v->grad ? v->grad->data : NULL;
+}
+
+struct tape_mark tape_mark(const struct tape *t) {
+    return (struct tape_mark){ (int)t->values, arena_mark(t->arena) };
+}
+
+void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
+    size_t from = (size_t)m.value;
+    for (size_t i = from; i < t->values; i++)
+        if (t->value[i].needs || t->value[i].watched) return;
+    struct value kept = *value_of(t, *keep);
+    bool move = (size_t)*keep >= from;
+    t->values = from;
+    arena_keep_release(t->arena, m.memory);
+    if (!move) return;
+    if (kept.op >= 0) {
+        /* The released memory is still there; the two places may overlap. */
+        real *to = arena_keep(t->arena, size_of(&kept) * sizeof(real));
+        memmove(to, kept.data, size_of(&kept) * sizeof(real));
+        kept.data = to;
+    }
+    int site = kept.site;
+    *keep = add_value(t, kept);
+    t->value[*keep].site = site;
+}
+
+/* ---- records ---- */
+
+struct arena *record_arena(struct tape *t) { return t->arena; }
+
+struct rng_key record_rng(const struct tape *t, uint64_t site) {
+    return rng_key(t->seed, RNG_DROPOUT, t->step, site);
+}
+
+bool record_needs(const struct tape *t, const struct record *r) { return t->value[r->out].needs; }
+
+real *record_result(struct tape *t, const struct record *r) { return (real *)t->value[r->out].data; }
+
+node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands, const node *in,
+                const void *params, size_t size) {
+    struct value v = { .rows = rows, .cols = cols, .op = (int)op };
+    for (int i = 0; i < operands; i++)
+        if (tape_needs_grad(t, in[i])) v.needs = true;
+    v.data = arena_keep(t->arena, size_of(&v) * sizeof(real));
+    struct record r = { .op = op, .site = (int)t->sites - 1, .operands = operands, .in = in };
+    if (v.needs) {
+        node *copy = arena_keep(t->arena, (size_t)operands * sizeof *copy);
+        memcpy(copy, in, (size_t)operands * sizeof *copy);
+        r.in = copy;
+    }
+    if (size) {
+        r.saved = arena_keep(t->arena, size);
+        memcpy(r.saved, params, size);
+    }
+    r.out = add_value(t, v);
+    op_table[op].forward(t, &r);
+    if (op_table[op].flops) t->flops += op_table[op].flops(t, &r);
+    if (v.needs) {
+        TAPE_GROW(t, t->record, t->record_room, t->records + 1);
+        t->record[t->records++] = r;
+    }
+    return r.out;
+}
+
+/* ---- gradients ---- */
+
+static struct grad *take_grad(struct tape *t, size_t size) {
+    size_t i = 0;
+    while (i < t->shelves && t->shelf[i].size != size) i++;
+    if (i < t->shelves && t->shelf[i].first) {
+        struct grad *g = t->shelf[i].first;
+        t->shelf[i].first = g->next;
+        g->holders = 1;
+        return g;
+    }
+    struct grad *g = arena_keep(t->arena, sizeof *g);
+    *g = (struct grad){ arena_keep(t->arena, size * sizeof(real)), size, 1, NULL };
+    return g;
+}
+
+static void drop_grad(struct tape *t, struct value *v) {
+    struct grad *g = v->grad;
+    v->grad = NULL;
+    if (!g || --g->holders) return;
+    size_t i = 0;
+    while (i < t->shelves && t->shelf[i].size != g->size) i++;
+    if (i == t->shelves) {
+        TAPE_GROW(t, t->shelf, t->shelf_room, t->shelves + 1);
+        t->shelf[t->shelves++] = (struct shelf){ g->size, NULL };
+    }
+    g->next = t->shelf[i].first;
+    t->shelf[i].first = g;
+}
+
+/* v's gradient buffer with no other holder, its content kept. */
+static real *own(struct tape *t, struct value *v) {
+    if (v->grad->holders > 1) {
+        struct grad *mine = take_grad(t, v->grad->size);
+        memcpy(mine->data, v->grad->data, mine->size * sizeof(real));
+        v->grad->holders--;
+        v->grad = mine;
+    }
+    return v->grad->data;
+}
+
+const real *grad_out(const struct tape *t, const struct record *r) {
+    return t->value[r->out].grad->data;
+}
+
+real *grad_own(struct tape *t, const struct record *r) { return own(t, &t->value[r->out]); }
+
+real *grad_slot(struct tape *t, node n, real *beta) {
+    if (n == NODE_NONE) return NULL;
+    struct value *v = value_of(t, n);
+    if (!v->needs) return NULL;
+    if (v->leaf_grad) {
+        *beta = v->written ? 1 : 0;
+        v->written = true;
+        return v->leaf_grad;
+    }
+    if (v->grad) {
+        *beta = 1;
+        return own(t, v);
+    }
+    v->grad = take_grad(t, size_of(v));
+    *beta = 0;
+    return v->grad->data;
+}
+
+static void contribute(struct tape *t, node n, const real *g) {
+    real beta, *to = grad_slot(t, n, &beta);
+    if (!to) return;
+    size_t size = size_of(value_of(t, n));
+    if (beta == 0) memcpy(to, g, size * sizeof(real));
+    else kernel_add_to(size, 1, g, to);
+}
+
+void grad_pass(struct tape *t, const struct record *r, node n) {
+    if (n == NODE_NONE) return;
+    struct value *v = value_of(t, n), *out = &t->value[r->out];
+    if (!v->needs) return;
+    BUG_IF(size_of(v) != out->grad->size);
+    if (!v->leaf_grad && !v->grad) {
+        v->grad = out->grad;
+        v->grad->holders++;
+    } else {
+        contribute(t, n, out->grad->data);
+    }
+}
+
+void tape_backward(struct tape *t, int n, const node *values, const real *const *seeds) {
+    BUG_IF(!t->training || t->done);
+    for (int i = 0; i < n; i++) {
+        const real *seed = seeds ? seeds[i] : NULL;
+        if (!tape_needs_grad(t, values[i])) continue;
+        if (seed) {
+            contribute(t, values[i], seed);
+            continue;
+        }
+        real beta, *to = grad_slot(t, values[i], &beta);
+        size_t size = size_of(value_of(t, values[i]));
+        for (size_t j = 0; j < size; j++) to[j] = beta * (beta == 0 ? 0 : to[j]) + 1;
+    }
+    for (size_t i = t->records; i-- > 0;) {
+        const struct record *r = &t->record[i];
+        if (!t->value[r->out].grad) continue;
+        op_table[r->op].backward(t, r);
+        if (!t->value[r->out].watched) drop_grad(t, &t->value[r->out]);
+    }
+    for (size_t i = 0; i < t->leaves; i++) {
+        struct value *v = &t->value[t->leaf[i]];
+        if (!v->written) memset(v->leaf_grad, 0, size_of(v) * sizeof(real));
+    }
+    t->done = true;
+}
+
+const char *tape_first_bad(const struct tape *t, char site[64]) {
+    for (size_t i = 1; i < t->values; i++) {
+        const struct value *v = &t->value[i];
+        size_t size = size_of(v), j = 0;
+        while (j < size && isfinite(v->data[j])) j++;
+        if (j == size) continue;
+        memcpy(site, t->site[v->site].name, 64);
+        return v->op < 0 ? "leaf" : op_table[v->op].name;
+    }
+    return NULL;
+}
