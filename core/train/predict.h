@@ -1,10 +1,15 @@
 /* Using what was trained: evaluation, prediction, export.  On the caller's thread, or on
- * `workers` of them with the same bits. */
+ * `workers` of them with the same bits.  One thread at a time uses a predictor; the model
+ * must outlive it. */
 #ifndef CORE_TRAIN_PREDICT_H
 #define CORE_TRAIN_PREDICT_H
 
+#include <stdbool.h>
+
+#include "core/data/dataset.h"
 #include "core/data/metrics.h"
-#include "core/train/run.h"
+#include "core/method/plan.h"
+#include "core/model/model.h"
 
 /* A trained method with its head, from a checkpoint file, ready to run. */
 struct predictor;
@@ -15,16 +20,30 @@ struct predictor *predictor_open(const char *checkpoint, struct model *m, struct
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);
 const struct plan *predictor_plan(const struct predictor *p);
+/* Outputs of the head: classes, or 1 for scores. */
 int predictor_classes(const struct predictor *p);
+bool predictor_is_regression(const struct predictor *p);
 const char *predictor_label(const struct predictor *p, int i); /* bytes as in the data */
+/* Tokens a row that it was trained with (the most that the model takes, for a folder's own
+ * head): encode with it. */
+int predictor_max_len(const struct predictor *p);
 
-/* probabilities: rows × classes (softmax in double), or rows scores for regression; logits
- * likewise when not NULL.  ids/types from tokenizer_encode. */
+/* d: encoded by the model's tokenizer.  probabilities: rows × classes (softmax in double), or
+ * rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED names the first
+ * row whose logits are not finite. */
 int predictor_run(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
                   double *logits, struct err *e);
+/* The same and the metrics over all rows (metrics_release); d's labels are the predictor's
+ * by number.  positive: class that F1 is of, or -1. */
+int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
+                       double *probabilities, double *logits, struct metrics *out, struct err *e);
 
-/* Writes a Hugging Face folder: merged where the method can be, refused with the reason
- * otherwise.  *worst: the largest logit difference between run and folder on `rows` rows. */
+/* Writes a Hugging Face folder (config.json, model.safetensors in F32, the tokenizer's
+ * files), merged where the method can be, refused (ERR_USAGE) with the reason otherwise.
+ * `folder` must not exist, or be empty.  It is read back before it gets its name: *worst is
+ * the largest logit difference between run and folder on the rows of `probe` (NULL: not
+ * compared), and one that rounding does not explain is ERR_FAILED.  The base folder is only
+ * read. */
 int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe,
                      double *worst, struct err *e);
 
