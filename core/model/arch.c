@@ -272,9 +272,13 @@ static char *known_families(void) {
     return buf_take(&b);
 }
 
+static const char *first_architecture(const struct reading *r) {
+    return json_string_value(json_array_get(json_object_get(r->config, "architectures"), 0));
+}
+
 /* Folders older than the key "model_type" still name their class. */
 static const char *type_of_architecture(struct reading *r) {
-    const char *class = json_string_value(json_array_get(json_object_get(r->config, "architectures"), 0));
+    const char *class = first_architecture(r);
     for (int i = 0; class && i < FAMILY_COUNT; i++)
         if (text_starts(class, families[i].architecture)) {
             taken(r, "model_type", families[i].name);
@@ -344,6 +348,8 @@ int arch_read(const char *path, struct arch *out, struct buf *report, struct err
         read_family(&r, out);
         if (!r.failed) families[out->family].read(&r, out);
         read_labels(&r, out);
+        const char *class = first_architecture(&r);
+        snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
         const char *type = get_string(&r, "torch_dtype");
         if (!type) type = get_string(&r, "dtype");
         snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");

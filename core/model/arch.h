@@ -17,6 +17,7 @@ enum family { FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5,
 struct arch {
     enum family family;
     char model_type[32];  /* as in config.json */
+    char architecture[64];/* the first of "architectures", as "BertModel"; "" when absent */
     int width;            /* d */
     int heads, head_width;/* H, d_h; H·d_h is the projections' width and may differ from d */
     int inner;            /* f, FFN inner width */

@@ -16,6 +16,7 @@ struct model {
     struct tensor_info *tensor;  /* arch_tensors() */
     real **weight;               /* weight[i]: tensor[i]'s values, packed; NULL for an absent
                                   * pooler */
+    real *values;                /* the block that they lie in */
     /* The folder's own head, when it has one (classifier.weight labels×d, bias 1×labels). */
     real *head_w, *head_b;
     int head_rows;
@@ -58,8 +59,9 @@ struct forward {
     struct tape_rows rows;       /* filled by forward_init */
     const struct hooks *hooks;   /* NULL: the model as it is */
     double dropout, attention_dropout; /* hidden and attention probabilities */
-    /* Called with every layer's output (0: embeddings) when set; for embedding maps,
-     * parity tests, recycling must not drop them before. */
+    /* Called with every layer's output (0: embeddings) when set, for maps and parity
+     * tests.  The value is there during the call; after it, the memory may be used again
+     * when nothing needs gradients. */
     void (*layer_done)(void *self, int layer, node output);
     void *layer_self;
 };
@@ -70,7 +72,8 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
 node forward_encode(struct forward *f);
 /* What the classifier reads: BERT tanh(pooler(first token)); rows × d. */
 node forward_pool(struct forward *f, node encoded);
-/* A model tensor's value on the tape: the method's in its place, or the frozen one. */
-node forward_weight(struct forward *f, int tensor);
+/* A model tensor's value on the tape: the method's in its place, or the frozen one;
+ * NODE_NONE for an absent pooler that no method brings. */
+node forward_weight(const struct forward *f, int tensor);
 
 #endif

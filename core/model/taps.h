@@ -55,9 +55,17 @@ enum tap_stage { TAP_RAW, TAP_DONE };
 
 struct forward;
 
-/* A method's side of the taps.  Any member may be NULL. */
+/* A method's side of the taps.  Any member may be NULL.
+ *
+ * Offered for writing: embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out.
+ * While a tap is offered, site->value[tap] is the value offered; site->sublayer tells
+ * the sublayer.  Where no value of a layer needs a gradient its memory is used again
+ * after it: a hook keeps no node that it made itself past the layer it made it for. */
 struct hooks {
     void *self;
+    /* false: this tap is neither read nor written at this site, so that it need not
+     * exist and is not offered (f.pre then stays inside a fused op).  NULL: all are. */
+    bool (*wants)(void *self, const struct site *site, enum tap tap);
     /* The value of a model tensor by its index (model.h): a trained leaf or a made value
      * in its place, or NODE_NONE for the frozen one. */
     node (*weight)(void *self, struct tape *t, int tensor);
@@ -68,5 +76,11 @@ struct hooks {
     int (*keys)(void *self, struct tape *t, const struct forward *f, struct site *site,
                 struct kv_set *set, int room);
 };
+enum { HOOK_SETS = 8 }; /* the room given to `keys` */
+
+/* The tap f.norm at a post-norm block: LN(f.out + f.res) by the layer's own norm (the
+ * method's, where it is replaced) before anything adapts f.out, made when first asked
+ * for; f.out + f.res at a pre-norm one.  Only while f.out is offered DONE or later. */
+node site_norm(const struct forward *f, struct site *site);
 
 #endif

@@ -1,0 +1,141 @@
+/* Where a model's name leads: a folder, the local Hugging Face cache, assets/models. */
+#include <stdbool.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/model/model.h"
+
+/* "name" or "org/name" of letters, digits, '.', '_' and '-'. */
+static bool is_hub_name(const char *s) {
+    int slashes = 0;
+    if (!*s || *s == '.' || *s == '/' || strstr(s, "..") || strstr(s, "--")) return false;
+    for (const char *p = s; *p; p++) {
+        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
+        if (*p == '/') slashes++;
+        else if (!plain && !strchr("._-", *p)) return false;
+    }
+    return slashes <= 1 && !text_ends(s, "/");
+}
+
+/* "org/name" → "models--org--name" */
+static char *cache_name(const char *hub) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "models--");
+    for (const char *p = hub; *p; p++) buf_puts(&b, *p == '/' ? "--" : (char[2]){*p, '\0'});
+    return buf_take(&b);
+}
+
+/* The folder of cached models, as huggingface_hub finds it; NULL without a home. */
+static char *cache_root(void) {
+    const char *hub = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME");
+    const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+    if (hub && *hub) return xstrdup(hub);
+    if (home && *home) return file_join(home, "hub");
+    if (cache && *cache) return file_join(cache, "huggingface/hub");
+    if (user && *user) return file_join(user, ".cache/huggingface/hub");
+    return NULL;
+}
+
+/* The only entry of a folder, or NULL. */
+static char *only_entry(const char *folder) {
+    DIR *d = opendir(folder);
+    if (!d) return NULL;
+    char *name = NULL;
+    int n = 0;
+    for (struct dirent *entry; (entry = readdir(d));) {
+        if (entry->d_name[0] == '.') continue;
+        free(name);
+        name = xstrdup(entry->d_name);
+        n++;
+    }
+    closedir(d);
+    if (n == 1) return name;
+    free(name);
+    return NULL;
+}
+
+/* The snapshot that refs/main names, or the only one there is. */
+static char *snapshot(const char *cached) {
+    char *ref = file_join(cached, "refs/main"), *snapshots = file_join(cached, "snapshots");
+    char *revision = NULL, *found = NULL;
+    struct buf text;
+    if (!file_read(ref, 256, &text, NULL)) {
+        revision = xstrndup(buf_text(&text), strcspn(buf_text(&text), " \r\n"));
+        buf_release(&text);
+    } else {
+        revision = only_entry(snapshots);
+    }
+    if (revision && file_name_is_safe(revision)) found = file_join(snapshots, revision);
+    if (found && !file_is_folder(found)) {
+        free(found);
+        found = NULL;
+    }
+    free(revision);
+    free(snapshots);
+    free(ref);
+    return found;
+}
+
+static char *in_cache(const char *where, struct buf *looked) {
+    char *root = is_hub_name(where) ? cache_root() : NULL;
+    if (!root) return NULL;
+    char *name = cache_name(where), *cached = file_join(root, name), *found = snapshot(cached);
+    if (!found) buf_printf(looked, ", %s", cached);
+    free(cached);
+    free(name);
+    free(root);
+    return found;
+}
+
+/* The folder of the running program; NULL when the system does not tell. */
+static char *program_folder(void) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return NULL;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return NULL;
+    *slash = '\0';
+    return xstrdup(path);
+}
+
+static char *in_assets(const char *base, const char *where, struct buf *looked) {
+    char *models = file_join(base, "assets/models"), *found = file_join(models, where);
+    free(models);
+    if (file_is_folder(found)) return found;
+    buf_printf(looked, ", %s", found);
+    free(found);
+    return NULL;
+}
+
+char *model_find(const char *where, struct err *e) {
+    if (!*where) {
+        err_set(e, ERR_USAGE, "the model's name is empty");
+        return NULL;
+    }
+    if (file_is_folder(where)) return xstrdup(where);
+    if (file_exists(where)) {
+        err_set(e, ERR_INPUT, "%s: is a file; a model is a folder with config.json and model.safetensors",
+                where);
+        return NULL;
+    }
+    struct buf looked = BUF_INIT;
+    char *found = in_cache(where, &looked);
+    if (!found && file_name_is_safe(where)) {
+        char *base = program_folder();
+        found = in_assets("", where, &looked);
+        if (!found && base) found = in_assets(base, where, &looked);
+        free(base);
+    }
+    if (!found)
+        err_set(e, ERR_NOT_FOUND, "%s: there is no such model folder%s%s", where,
+                looked.size ? "; also looked at " : "", looked.size ? buf_text(&looked) + 2 : "");
+    buf_release(&looked);
+    return found;
+}

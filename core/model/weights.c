@@ -1,0 +1,232 @@
+#include "core/model/weights.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+#define SINGLE "model.safetensors"
+#define INDEX "model.safetensors.index.json"
+
+enum { INDEX_LIMIT = 64 << 20 /* bytes */, SHARDS_MAX = 1024 };
+
+/* ---- opening a file of the folder ---- */
+
+/* The folder that links may lead into: the folder itself, or the model's part of a cache. */
+static char *link_root(const char *real_folder) {
+    char *root = xstrdup(real_folder);
+    char *last = strrchr(root, '/');
+    if (!last || last == root) return root;
+    *last = '\0';
+    char *before = strrchr(root, '/');
+    bool cache = before && before != root && !strcmp(before + 1, "snapshots");
+    if (cache) *before = '\0';
+    char *name = strrchr(root, '/');
+    if (cache && name && text_starts(name + 1, "models--")) return root;
+    free(root);
+    return xstrdup(real_folder);
+}
+
+/* Where the link folder/name leads, or NULL with *e when that is outside. */
+static char *follow(const char *folder, const char *name, struct err *e) {
+    char *path = file_join(folder, name);
+    char *target = realpath(path, NULL), *real_folder = realpath(folder, NULL);
+    char *root = real_folder ? link_root(real_folder) : NULL;
+    if (!target) {
+        err_set(e, ERR_NOT_FOUND, "%s: is a symbolic link that leads nowhere", path);
+    } else if (!root || !text_starts(target, root) || target[strlen(root)] != '/') {
+        err_set(e, ERR_INPUT, "%s: is a symbolic link that leads out of the model's folder, to %s", path,
+                target);
+        free(target);
+        target = NULL;
+    }
+    free(root);
+    free(real_folder);
+    free(path);
+    return target;
+}
+
+static struct st_file *open_in(int folder_fd, const char *folder, const char *name, struct err *e) {
+    char *path = file_join(folder, name);
+    char *target = NULL;
+    struct stat st;
+    struct st_file *f = NULL;
+    int fd = -1;
+    if (fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW)) {
+        err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s", path,
+                strerror(errno));
+        goto done;
+    }
+    bool link = S_ISLNK(st.st_mode);
+    if (link && !(target = follow(folder, name, e))) goto done;
+    fd = openat(folder_fd, link ? target : name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0) err_set(e, ERR_SYSTEM, "%s: cannot be opened: %s", path, strerror(errno));
+    else f = st_open_fd(path, fd, e);
+done:
+    free(target);
+    free(path);
+    return f;
+}
+
+static int add_file(struct weights *w, int folder_fd, const char *folder, const char *name, struct err *e) {
+    struct st_file *st = open_in(folder_fd, folder, name, e);
+    if (!st) return e->code;
+    w->file = xrealloc(w->file, w->files + 1, sizeof *w->file);
+    w->file[w->files++] = (struct weights_file){xstrdup(name), st};
+    w->tensors += st_count(st);
+    return 0;
+}
+
+/* ---- shards ---- */
+
+static struct st_file *shard_by_name(const struct weights *w, const char *name) {
+    for (size_t i = 0; i < w->files; i++)
+        if (!strcmp(w->file[i].name, name)) return w->file[i].st;
+    return NULL;
+}
+
+static int check_shard_name(const char *index, const char *tensor, const json_t *value, struct err *e) {
+    const char *shard = json_string_value(value);
+    if (!shard) return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
+    if (file_name_is_safe(shard) && text_ends(shard, ".safetensors")) return 0;
+    return err_set(e, ERR_INPUT,
+                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with .safetensors is read",
+                   index, tensor, shard);
+}
+
+/* Every tensor of the index is in the shard it names… */
+static int check_map(const struct weights *w, const char *index, const json_t *map, struct err *e) {
+    const char *tensor;
+    const json_t *value;
+    json_object_foreach((json_t *)map, tensor, value)
+        if (!st_find(shard_by_name(w, json_string_value(value)), tensor))
+            return err_set(e, ERR_INPUT, "%s: \"%s\" should be in %s, which does not hold it", index, tensor,
+                           json_string_value(value));
+    return 0;
+}
+
+/* …and every tensor of a shard is in the index, under that shard. */
+static int check_shards(const struct weights *w, const char *index, const json_t *map, struct err *e) {
+    for (size_t i = 0; i < w->files; i++)
+        for (size_t k = 0; k < st_count(w->file[i].st); k++) {
+            const char *tensor = st_at(w->file[i].st, k)->name;
+            const char *shard = json_string_value(json_object_get(map, tensor));
+            if (!shard)
+                return err_set(e, ERR_INPUT, "%s: leaves out \"%s\", which %s holds", index, tensor,
+                               w->file[i].name);
+            if (strcmp(shard, w->file[i].name))
+                return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s and, by the index, in %s", index, tensor,
+                               w->file[i].name, shard);
+        }
+    return 0;
+}
+
+/* "model-00001-of-00003.safetensors" */
+static bool looks_like_shard(const char *name) {
+    return text_starts(name, "model-") && strstr(name, "-of-") && text_ends(name, ".safetensors");
+}
+
+static int check_folder(const struct weights *w, const char *folder, const char *index, struct err *e) {
+    DIR *d = opendir(folder);
+    if (!d) return err_set(e, ERR_SYSTEM, "%s: cannot be listed: %s", folder, strerror(errno));
+    int rc = 0;
+    for (struct dirent *entry; !rc && (entry = readdir(d));)
+        if (looks_like_shard(entry->d_name) && !shard_by_name(w, entry->d_name))
+            rc = err_set(e, ERR_INPUT, "%s: does not name %s, which lies beside it", index, entry->d_name);
+    closedir(d);
+    return rc;
+}
+
+static int open_shards(struct weights *w, int folder_fd, const char *folder, struct err *e) {
+    char *index = file_join(folder, INDEX);
+    json_t *root = json_read(index, INDEX_LIMIT, e);
+    int rc = root ? 0 : e->code;
+    const json_t *map = json_object_get(root, "weight_map");
+    if (!rc && !json_object_size(map))
+        rc = err_set(e, ERR_INPUT, "%s: has no object \"weight_map\" with tensors", index);
+    const char *tensor;
+    const json_t *value;
+    if (!rc) json_object_foreach((json_t *)map, tensor, value) {
+        rc = check_shard_name(index, tensor, value, e);
+        if (rc) break;
+        const char *shard = json_string_value(value);
+        if (shard_by_name(w, shard)) continue;
+        if (w->files == SHARDS_MAX) rc = err_set(e, ERR_INPUT, "%s: names more than 1,024 files", index);
+        else rc = add_file(w, folder_fd, folder, shard, e);
+        if (rc == ERR_NOT_FOUND)
+            rc = err_set(e, ERR_INPUT, "%s: the shard %s, where \"%s\" should be, is missing", index, shard, tensor);
+        if (rc) break;
+    }
+    if (!rc) rc = check_map(w, index, map, e);
+    if (!rc) rc = check_shards(w, index, map, e);
+    if (!rc) rc = check_folder(w, folder, index, e);
+    json_decref(root);
+    free(index);
+    return rc;
+}
+
+/* ---- the folder ---- */
+
+static bool exists_in(int folder_fd, const char *name) {
+    struct stat st;
+    return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int no_weights(int folder_fd, const char *folder, struct err *e) {
+    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
+                                          "model.pt", "model.pth", "model.ckpt"};
+    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack", "model.onnx", "model.gguf"};
+    for (size_t i = 0; i < COUNT_OF(pickles); i++)
+        if (exists_in(folder_fd, pickles[i]))
+            return err_set(e, ERR_INPUT,
+                           "%s: has weights only as pickle (%s), which can run code and is never opened; "
+                           "in Python, AutoModel.from_pretrained(\"%s\").save_pretrained(\"NEW\", "
+                           "safe_serialization=True) writes a " SINGLE,
+                           folder, pickles[i], folder);
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (exists_in(folder_fd, others[i]))
+            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE, folder, others[i]);
+    return err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX, folder);
+}
+
+int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    *out = (struct weights){0};
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s", folder,
+                       strerror(errno));
+    int rc;
+    if (exists_in(fd, SINGLE)) {
+        rc = add_file(out, fd, folder, SINGLE, e);
+        if (exists_in(fd, INDEX) && report)
+            buf_printf(report, "%s is ignored: " SINGLE " lies beside it\n", INDEX);
+    } else if (exists_in(fd, INDEX)) {
+        rc = open_shards(out, fd, folder, e);
+    } else {
+        rc = no_weights(fd, folder, e);
+    }
+    close(fd);
+    if (rc) weights_close(out);
+    return rc;
+}
+
+void weights_close(struct weights *w) {
+    for (size_t i = 0; i < w->files; i++) {
+        free(w->file[i].name);
+        st_close(w->file[i].st);
+    }
+    free(w->file);
+    *w = (struct weights){0};
+}

@@ -1,0 +1,31 @@
+/* The tensors of a model folder: one model.safetensors, or shards with an index.
+ *
+ * Files are opened relative to the folder.  A symbolic link is followed only where its
+ * target stays inside the folder or, in a Hugging Face cache (…/models--X/snapshots/REV),
+ * inside that model's part of the cache. */
+#ifndef CORE_MODEL_WEIGHTS_H
+#define CORE_MODEL_WEIGHTS_H
+
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/model/safetensors.h"
+
+struct weights_file {
+    char *name; /* within the folder */
+    struct st_file *st;
+};
+
+struct weights {
+    struct weights_file *file;
+    size_t files;
+    size_t tensors; /* in all files */
+};
+
+/* Checks every header and, for shards, the index against the files both ways.  Lines
+ * worth saying go to `report` (may be NULL). */
+int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e);
+void weights_close(struct weights *w);
+
+#endif
