@@ -32,6 +32,8 @@ struct arch {
     bool pre_norm, rms_norm, biases, scale_scores, embed_norm, embed_scale, tied;
     double dropout, attention_dropout, classifier_dropout; /* as published in the config */
     bool pooler;          /* BERT: a pooler stands between first token and classifier */
+    bool pooler_absent;   /* but the weights hold none: a trained one goes with the head; set
+                           * on loading, false from a config alone */
     int labels;           /* from id2label; 0 when the config names none */
     char **label;         /* labels names in id order, owned */
     char torch_dtype[16]; /* "" when absent */

@@ -27,7 +27,8 @@ size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int3
                      size_t *room);
 
 /* What a model takes: [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to max_len by
- * shortening the longer side first (a tie shortens the second), end tokens kept. */
+ * shortening the longer side first; when both must give, each keeps half and the side that
+ * was longer (on a tie the second) the odd token, as the reference does.  End tokens stay. */
 struct encoded {
     int32_t *ids, *types; /* n each, owned (encoded_release) */
     size_t n;
@@ -36,7 +37,7 @@ struct encoded {
     size_t unknown;       /* unknown tokens among ids, before cutting */
     size_t plain;         /* tokens of the texts before cutting, without special ones */
     bool special_in_text; /* the text spells a special token */
-    int32_t first_past;   /* first id >= the limit given to tokenizer_limit, or -1 */
+    int32_t greatest;     /* greatest id among ids (-1 when n is 0) */
 };
 /* b may be NULL (a single text).  ERR_USAGE when max_len cannot hold the special
  * tokens (2, or 3 for a pair). */

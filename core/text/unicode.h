@@ -1,0 +1,27 @@
+/* Character classes as the reference tokenizers see them.
+ *
+ * utf8proc gives Unicode 15; the reference takes categories and decompositions from older
+ * tables and lower case from newer ones, so the code points in which they differ are listed
+ * here and the ids stay equal for every text.  Pure functions. */
+#ifndef CORE_TEXT_UNICODE_H
+#define CORE_TEXT_UNICODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UNICODE_PARTS = 32 }; /* most code points that one decomposes to */
+
+bool unicode_is_space(uint32_t cp);       /* White_Space */
+bool unicode_is_control(uint32_t cp);     /* Cc, Cf, Co without tab and line ends */
+bool unicode_is_punctuation(uint32_t cp); /* ASCII signs and P* */
+bool unicode_is_mark(uint32_t cp);        /* Mn */
+bool unicode_is_ideograph(uint32_t cp);   /* what BERT sets blanks around */
+bool unicode_is_word(uint32_t cp);        /* letter, mark, digit, connector: \w */
+int unicode_combining(uint32_t cp);       /* canonical combining class */
+/* Full canonical decomposition of one code point; returns how many (at least 1). */
+size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]);
+/* Full lower case of one code point, without context; 1 or 2 code points. */
+size_t unicode_lower(uint32_t cp, uint32_t out[2]);
+
+#endif
