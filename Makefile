@@ -89,6 +89,9 @@ $(OUT)/%.a:
 $(OUT)/f/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 
+# Presets are put into the program as they are.
+$(OUT)/f/core/method/presets.o $(OUT)/d/core/method/presets.o: $(wildcard assets/presets/*.json)
+
 $(OUT)/f/%.o: %.c
 	$(SAY) CC $<
 	@mkdir -p $(@D)

@@ -74,17 +74,35 @@ struct method {
     int head;             /* METHOD_HEAD_… */
 };
 
+/* The words of text and JSON form ("bottleneck", "in-weight", …). */
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
 const char *source_name(enum source s);
+const char *heads_name(enum head_form h);
+const char *init_name(enum init i);
+const char *target_name(enum target t);
+const char *method_act_name(enum act a);
 bool module_is_sequential(const struct module *m);
+
+/* A module of this function with its usual values: where editing starts. */
+struct module module_default(enum fn fn);
+/* Puts the fields that have no meaning for the function to neutral values, so that
+ * modules which are the same are equal field by field. */
+void module_normalise(struct module *m);
+bool module_equal(const struct module *a, const struct module *b);
+/* The tap that the linear map with this output reads (a.q: a.in, f.out: f.act, …), or
+ * TAP_NONE when the tap is no linear map's output. */
+enum tap tap_map_input(enum tap output);
+/* Normalised modules, those of different taps in the order of the forward pass; modules
+ * of one tap keep their order.  Equal for equal points. */
+void method_normalise(struct method *m);
 
 /* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
  * modules spelled out, joined by '+'; grammar in docs/methods.md.  Unknown keys are
  * refused with the nearest known one. */
 int method_parse(const char *text, struct method *out, struct err *e);
 /* The shortest text that parses back to the same point: a preset when the point equals
- * one, modules spelled out otherwise.  Caller frees. */
+ * one (alone or as a part), modules spelled out otherwise.  Caller frees. */
 char *method_text(const struct method *m);
 /* Always module by module, no preset names: the canonical text.  Caller frees. */
 char *method_canonical(const struct method *m);

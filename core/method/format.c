@@ -1,0 +1,170 @@
+/* The text form, written: canonical, and as short as presets make it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/keys.h"
+#include "core/method/match.h"
+#include "core/method/space.h"
+
+/* Adds "key=value" with what separates it from the one before. */
+static void pair(struct buf *b, const char *key, const char *value) {
+    char last = b->size ? b->data[b->size - 1] : 0;
+    buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", key, value);
+}
+
+static void number(struct buf *b, const char *key, double v) {
+    char text[32];
+    text_from_double(v, text);
+    pair(b, key, text);
+}
+
+void format_comp(const struct module *m, char out[64]) {
+    char s[32];
+    text_from_double(m->scale, s);
+    if (m->comp == COMP_SCALED || (m->comp == COMP_LEARNED && m->scale != 1))
+        snprintf(out, 64, "%s(%s)", comp_name(m->comp), s);
+    else
+        snprintf(out, 64, "%s", comp_name(m->comp));
+}
+
+void format_mlp(const struct module *m, char out[64]) {
+    if (m->mid_act == ACT_TANH) snprintf(out, 64, "%d", m->mid);
+    else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
+}
+
+static void add_size(struct buf *b, const struct module *m) {
+    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR && m->fn != FN_SOFTMAX) return;
+    buf_printf(b, "%c=%d; ", m->fn == FN_SOFTMAX ? 'l' : 'r', m->size);
+}
+
+static void add_source(struct buf *b, const struct module *m) {
+    char text[80] = "shared", mlp[64];
+    if (m->source == SOURCE_FREE) return;
+    if (m->source == SOURCE_MLP) {
+        format_mlp(m, mlp);
+        snprintf(text, sizeof text, "mlp(%s)", mlp);
+    }
+    pair(b, "source", text);
+}
+
+/* One module; `full`: also what equals the function's usual value. */
+static void add_module(struct buf *b, const struct module *m, bool full) {
+    const struct module usual = module_default(m->fn);
+    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    buf_printf(b, "%s(", fn_name(m->fn));
+    size_t open = b->size;
+    add_size(b, m);
+    if (m->fn == FN_BOTTLENECK && (full || m->act != usual.act)) pair(b, "act", method_act_name(m->act));
+    if (m->fn == FN_BOTTLENECK && !m->biases) pair(b, "biases", "no");
+    if (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) pair(b, "read", tap_name(m->read));
+    if (in_weight && m->target != TARGET_TAP) {
+        if (full || m->target != TARGET_ALL) pair(b, "target", target_name(m->target));
+    } else if (full || m->fn != FN_SOFTMAX || m->write != usual.write) {
+        pair(b, "write", tap_name(m->write));
+    }
+    char comp[64];
+    format_comp(m, comp);
+    bool fixed = m->fn == FN_SCALE || in_weight;
+    if (m->comp != usual.comp || (full && !fixed)) pair(b, "comp", comp);
+    if (m->heads != usual.heads) pair(b, "heads", heads_name(m->heads));
+    add_source(b, m);
+    if (m->init != INIT_DEFAULT && (full || m->init != usual.init)) pair(b, "init", init_name(m->init));
+    if (m->dropout != 0) number(b, "dropout", m->dropout);
+    char layers[32];
+    key_layers_text(m, layers);
+    if (m->first != 1 || m->last) pair(b, "layers", layers);
+    if (m->stack) pair(b, "stack", "decoder");
+    if (m->site == SUB_CROSS) pair(b, "site", "cross");
+    if (b->size == open) { /* nothing to say: no brackets */
+        b->data[--b->size] = 0;
+        return;
+    }
+    if (b->data[b->size - 1] == ' ') b->size -= 2; /* a size alone */
+    b->data[b->size] = 0;
+    buf_putc(b, ')');
+}
+
+char *format_module(const struct module *m, bool full) {
+    struct buf b = BUF_INIT;
+    struct module x = *m;
+    module_normalise(&x);
+    add_module(&b, &x, full);
+    return buf_take(&b);
+}
+
+static void add_head(struct buf *b, const struct method *m) {
+    if (m->head == METHOD_HEAD_FROZEN) buf_printf(b, "%shead(frozen)", b->size ? " + " : "");
+    else if (!m->count) buf_puts(b, "head");
+}
+
+char *method_canonical(const struct method *m) {
+    struct method x = *m;
+    struct buf b = BUF_INIT;
+    method_normalise(&x);
+    for (int i = 0; i < x.count; i++) {
+        if (i) buf_puts(&b, " + ");
+        add_module(&b, &x.module[i], true);
+    }
+    add_head(&b, &x);
+    return buf_take(&b);
+}
+
+/* The shortest way to write modules 0…n-1 as presets and single modules: best[n] is the
+ * least length, from[n] where its last part starts, part[n] that part's text. */
+static void add_parts(struct buf *b, const struct method *m) {
+    enum { PRESET_WORTH = 12 }; /* a published name is worth some letters */
+    long best[METHOD_MODULES + 1] = {0};
+    int from[METHOD_MODULES + 1] = {0};
+    char *part[METHOD_MODULES + 1] = {NULL};
+    for (int n = 1; n <= m->count; n++) {
+        best[n] = -1;
+        for (int i = 0; i < n; i++) {
+            char *text = match_run(m->module + i, n - i, NULL);
+            long cost = text ? (long)strlen(text) - PRESET_WORTH : 0;
+            if (!text && n - i == 1) {
+                text = format_module(&m->module[i], false);
+                cost = (long)strlen(text);
+            }
+            if (!text) continue;
+            cost += best[i] + 3 + PRESET_WORTH;
+            if (best[n] < 0 || cost < best[n]) {
+                best[n] = cost;
+                from[n] = i;
+                free(part[n]);
+                part[n] = text;
+            } else {
+                free(text);
+            }
+        }
+    }
+    const char *order[METHOD_MODULES];
+    int parts = 0;
+    for (int n = m->count; n > 0; n = from[n]) order[parts++] = part[n];
+    while (parts > 0) {
+        buf_puts(b, order[--parts]);
+        if (parts) buf_puts(b, " + ");
+    }
+    for (int n = 1; n <= m->count; n++) free(part[n]);
+}
+
+char *method_text(const struct method *m) {
+    struct method x = *m;
+    struct buf b = BUF_INIT;
+    if (x.count == 0) {
+        add_head(&b, &x);
+        return buf_take(&b);
+    }
+    for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);
+    struct method sorted = x;
+    method_normalise(&sorted);
+    char *whole = match_run(sorted.module, sorted.count, NULL);
+    if (whole) buf_puts(&b, whole);
+    else add_parts(&b, &x);
+    free(whole);
+    add_head(&b, &x);
+    return buf_take(&b);
+}

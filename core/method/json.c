@@ -1,0 +1,239 @@
+/* The JSON form (docs/method.schema.json), both ways. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/keys.h"
+#include "core/method/space.h"
+
+enum { FORM_VERSION = 1, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
+
+static void word(struct buf *b, const char *key, const char *value) {
+    buf_printf(b, ",\"%s\":", key);
+    json_add_string(b, value);
+}
+
+static void add_module(struct buf *b, const struct module *m) {
+    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
+    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    buf_puts(b, "{\"function\":");
+    json_add_string(b, fn_name(m->fn));
+    if (sized) buf_printf(b, ",\"size\":%d", m->size);
+    if (m->fn == FN_BOTTLENECK) {
+        word(b, "activation", method_act_name(m->act));
+        buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
+    }
+    if (in_weight) word(b, "target", target_name(m->target));
+    if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
+    if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));
+    if (!in_weight) word(b, "insertion", module_is_sequential(m) ? "sequential" : "parallel");
+    word(b, "composition", comp_name(m->comp));
+    if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
+        buf_puts(b, ",\"scale\":");
+        json_add_double(b, m->scale);
+    }
+    if (!in_weight) {
+        word(b, "heads", heads_name(m->heads));
+        word(b, "source", source_name(m->source));
+    }
+    if (m->source == SOURCE_MLP) {
+        buf_printf(b, ",\"mid\":%d", m->mid);
+        word(b, "mid_activation", method_act_name(m->mid_act));
+    }
+    if (sized) {
+        word(b, "init", init_name(m->init));
+        buf_puts(b, ",\"dropout\":");
+        json_add_double(b, m->dropout);
+    }
+    buf_printf(b, ",\"layers\":[%d,", m->first);
+    if (m->last) buf_printf(b, "%d]", m->last);
+    else buf_puts(b, "null]");
+    word(b, "stack", m->stack ? "decoder" : "encoder");
+    if (m->site == SUB_CROSS) word(b, "site", "cross");
+    buf_putc(b, '}');
+}
+
+char *method_json(const struct method *m) {
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "{\"version\":%d,\"head\":\"%s\",\"modules\":[", FORM_VERSION,
+               m->head == METHOD_HEAD_FROZEN ? "frozen" : "trained");
+    for (int i = 0; i < m->count; i++) {
+        struct module x = m->module[i];
+        module_normalise(&x);
+        if (i) buf_putc(&b, ',');
+        add_module(&b, &x);
+    }
+    buf_puts(&b, "]}");
+    return buf_take(&b);
+}
+
+/* ---- reading ---- */
+
+static const char *fn_at(int i) { return fn_name((enum fn)i); }
+static const char *act_at(int i) { return method_act_name((enum act)i); }
+static const char *target_at(int i) { return target_name((enum target)i); }
+static const char *tap_at(int i) { return tap_name((enum tap)i); }
+static const char *comp_at(int i) { return comp_name((enum comp)i); }
+static const char *heads_at(int i) { return heads_name((enum head_form)i); }
+static const char *source_at(int i) { return source_name((enum source)i); }
+static const char *init_at(int i) { return init_name((enum init)i); }
+static const char *stack_at(int i) { return i ? "decoder" : "encoder"; }
+static const char *site_at(int i) { return i ? "cross" : "self"; }
+static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
+static const char *head_at(int i) { return i ? "frozen" : "trained"; }
+
+/* A member that is one of a list of words: *out is its index (untouched when absent). */
+static int member_word(const json_t *o, const char *where, const char *key,
+                       const char *(*name)(int), int count, int *out, struct err *e) {
+    const char *s;
+    e->code = 0;
+    if (!json_get_string(o, where, key, &s, e)) return e->code;
+    int i = key_word(key, s, name, count, e);
+    if (i < 0) {
+        e->code = ERR_INPUT;
+        return err_prefix(e, "%s", where);
+    }
+    *out = i;
+    return 0;
+}
+
+static int member_int(const json_t *o, const char *where, const char *key, int least, int most,
+                      int *out, struct err *e) {
+    json_int_t v;
+    e->code = 0;
+    if (!json_get_int(o, where, key, &v, e)) return e->code;
+    if (v < least || v > most)
+        return err_set(e, ERR_INPUT, "%s: \"%s\" is %lld: must be from %d to %d", where, key,
+                       (long long)v, least, most);
+    *out = (int)v;
+    return 0;
+}
+
+static int known_keys(const json_t *o, const char *where, const char *const *known, size_t n,
+                      struct err *e) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)o, key, value) {
+        (void)value;
+        size_t i = 0;
+        while (i < n && strcmp(known[i], key)) i++;
+        if (i < n) continue;
+        const char *near = text_nearest(key, known, n);
+        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", where, key,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    }
+    return 0;
+}
+
+static int read_layers(const json_t *o, const char *where, struct module *m, struct err *e) {
+    const json_t *v = json_object_get(o, "layers");
+    if (!v) return 0;
+    const json_t *first = json_array_get(v, 0), *last = json_array_get(v, 1);
+    bool good = json_is_array(v) && json_array_size(v) == 2 && json_is_integer(first) &&
+                (json_is_integer(last) || json_is_null(last));
+    json_int_t a = good ? json_integer_value(first) : 0;
+    json_int_t b = good && json_is_integer(last) ? json_integer_value(last) : LAYER_LIMIT;
+    if (!good || a < 1 || b < a || b > LAYER_LIMIT)
+        return err_set(e, ERR_INPUT,
+                       "%s: \"layers\" must be [first, last], counted from 1, with null for the last",
+                       where);
+    m->first = (int)a;
+    m->last = json_is_null(last) ? 0 : (int)b;
+    return 0;
+}
+
+static int read_numbers(const json_t *o, const char *where, struct module *m, struct err *e) {
+    e->code = 0;
+    if (!json_get_double(o, where, "scale", &m->scale, e) && e->code) return e->code;
+    if (!json_get_double(o, where, "dropout", &m->dropout, e) && e->code) return e->code;
+    if (!json_get_bool(o, where, "biases", &m->biases, e) && e->code) return e->code;
+    if (!(m->dropout >= 0 && m->dropout < 1))
+        return err_set(e, ERR_INPUT, "%s: \"dropout\" must be at least 0 and below 1", where);
+    return 0;
+}
+
+#define WORD(key, list, n, field)                                                                  \
+    do {                                                                                           \
+        int at_ = (int)m->field;                                                                   \
+        if (member_word(o, where, key, list, n, &at_, e)) return e->code;                          \
+        m->field = at_;                                                                            \
+    } while (0)
+
+static int read_module(const json_t *o, const char *where, struct module *m, struct err *e) {
+    static const char *const known[] = {
+        "function", "size",  "activation", "biases", "target",         "read",
+        "write",    "scale", "insertion",  "heads",  "composition",    "source",
+        "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site"};
+    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
+    if (known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
+    int fn = -1, insertion = -1, cross = 0;
+    if (member_word(o, where, "function", fn_at, FN_COUNT, &fn, e)) return e->code;
+    if (fn < 0) return err_set(e, ERR_INPUT, "%s: \"function\" is missing", where);
+    *m = module_default((enum fn)fn);
+    if (member_int(o, where, "size", 1, SIZE_LIMIT, &m->size, e)) return e->code;
+    if (member_int(o, where, "mid", 1, SIZE_LIMIT, &m->mid, e)) return e->code;
+    WORD("activation", act_at, ACT_COUNT, act);
+    WORD("target", target_at, TARGET_COUNT, target);
+    WORD("read", tap_at, TAP_COUNT, read);
+    WORD("write", tap_at, TAP_COUNT, write);
+    WORD("composition", comp_at, COMP_COUNT, comp);
+    WORD("heads", heads_at, HEADS_COUNT, heads);
+    WORD("source", source_at, SOURCE_COUNT, source);
+    WORD("mid_activation", act_at, ACT_COUNT, mid_act);
+    WORD("init", init_at, INIT_COUNT, init);
+    WORD("stack", stack_at, 2, stack);
+    if (member_word(o, where, "site", site_at, 2, &cross, e)) return e->code;
+    if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
+    if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
+    m->site = cross ? SUB_CROSS : SUB_SELF;
+    if (m->source == SOURCE_MLP && m->mid == 0)
+        return err_set(e, ERR_INPUT, "%s: \"mid\", the MLP's inner width, is missing", where);
+    module_normalise(m);
+    if (insertion >= 0 && insertion != module_is_sequential(m))
+        return err_set(e, ERR_INPUT,
+                       "%s: \"insertion\" is %s, but reading %s and writing %s is %s", where,
+                       insertion_at(insertion), tap_name(m->read), tap_name(m->write),
+                       insertion_at(!insertion));
+    return 0;
+}
+
+static int read_method(const json_t *o, struct method *m, struct err *e) {
+    static const char *const known[] = {"version", "head", "modules"};
+    int version = 0;
+    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
+    if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
+    if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
+    if (version != FORM_VERSION)
+        return err_set(e, ERR_INPUT, "method: \"version\" is %d: this program reads version %d",
+                       version, FORM_VERSION);
+    if (member_word(o, "method", "head", head_at, 2, &m->head, e)) return e->code;
+    const json_t *list = json_object_get(o, "modules");
+    if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");
+    if (json_array_size(list) > METHOD_MODULES)
+        return err_set(e, ERR_INPUT, "method: has %zu modules: at most %d", json_array_size(list),
+                       METHOD_MODULES);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        char where[48];
+        snprintf(where, sizeof where, "method, module %zu", i + 1);
+        if (read_module(json_array_get(list, i), where, &m->module[i], e)) return e->code;
+        m->count++;
+    }
+    return 0;
+}
+
+int method_from_json(const char *json, size_t n, struct method *out, struct err *e) {
+    struct method m = {.count = 0};
+    struct err unheard = ERR_INIT;
+    if (!e) e = &unheard;
+    json_t *o = json_parse("method", json, n, e);
+    if (!o) return e->code;
+    int rc = read_method(o, &m, e);
+    json_decref(o);
+    if (rc == 0) *out = m;
+    return rc;
+}

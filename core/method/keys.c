@@ -1,0 +1,291 @@
+#include "core/method/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { SIZE_LIMIT = 1000000 };
+
+int key_word(const char *what, const char *value, const char *(*name)(int), int count,
+             struct err *e) {
+    const char *all[64];
+    BUG_IF(count > (int)COUNT_OF(all));
+    struct buf list = BUF_INIT;
+    for (int i = 0; i < count; i++) {
+        all[i] = name(i);
+        if (!strcmp(all[i], value)) {
+            buf_release(&list);
+            return i;
+        }
+        buf_printf(&list, "%s%s", i ? ", " : "", all[i]);
+    }
+    const char *near = text_nearest(value, all, (size_t)count);
+    if (near)
+        err_set(e, ERR_USAGE, "%s=%s: unknown; did you mean %s? (known: %s)", what, value, near,
+                buf_text(&list));
+    else
+        err_set(e, ERR_USAGE, "%s=%s: unknown (known: %s)", what, value, buf_text(&list));
+    buf_release(&list);
+    return -1;
+}
+
+static int whole(const char *key, const char *value, int least, int *out, struct err *e) {
+    int64_t v;
+    if (!text_to_int(value, &v) || v < least || v > SIZE_LIMIT)
+        return err_set(e, ERR_USAGE, "%s=%s: must be a whole number from %d to %d", key, value,
+                       least, SIZE_LIMIT);
+    *out = (int)v;
+    return 0;
+}
+
+static int number(const char *key, const char *value, double *out, struct err *e) {
+    if (!text_to_double(value, out))
+        return err_set(e, ERR_USAGE, "%s=%s: must be a finite number such as 0.5", key, value);
+    return 0;
+}
+
+static int yes_no(const char *key, const char *value, bool *out, struct err *e) {
+    if (!strcmp(value, "yes")) *out = true;
+    else if (!strcmp(value, "no")) *out = false;
+    else return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", key, value);
+    return 0;
+}
+
+/* "word" or "word(inner)": copies both parts.  inner is "" when there is none. */
+static int call(const char *key, const char *value, char word[32], char inner[64], struct err *e) {
+    const char *open = strchr(value, '(');
+    size_t n = open ? (size_t)(open - value) : strlen(value), m = 0;
+    if (open) {
+        m = strlen(open + 1);
+        if (!m || open[m] != ')') return err_set(e, ERR_USAGE, "%s=%s: ')' is missing", key, value);
+        m--;
+    }
+    if (n >= 32 || m >= 64) return err_set(e, ERR_USAGE, "%s=%s: too long", key, value);
+    memcpy(word, value, n);
+    word[n] = 0;
+    if (m) memcpy(inner, open + 1, m);
+    inner[m] = 0;
+    return 0;
+}
+
+static const char *act_at(int i) { return method_act_name((enum act)i); }
+static const char *bend_at(int i) { return method_act_name((enum act)(i + ACT_RELU)); }
+static const char *comp_at(int i) { return comp_name((enum comp)i); }
+static const char *source_at(int i) { return source_name((enum source)i); }
+static const char *heads_at(int i) { return heads_name((enum head_form)i); }
+static const char *init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
+static const char *target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
+static const char *tap_at(int i) { return tap_name((enum tap)(i + 1)); }
+static const char *stack_at(int i) { return i ? "decoder" : "encoder"; }
+static const char *site_at(int i) { return i ? "cross" : "self"; }
+
+static int set_size(struct module *m, const char *v, struct err *e) {
+    return whole(m->fn == FN_SOFTMAX ? "l" : "r", v, 1, &m->size, e);
+}
+
+static int set_act(struct module *m, const char *v, struct err *e) {
+    int i = key_word("act", v, act_at, ACT_COUNT, e);
+    if (i >= 0) m->act = (enum act)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_biases(struct module *m, const char *v, struct err *e) {
+    return yes_no("biases", v, &m->biases, e);
+}
+
+static int set_tap(const char *key, enum tap *tap, const char *v, struct err *e) {
+    int i = key_word(key, v, tap_at, TAP_COUNT - 1, e);
+    if (i >= 0) *tap = (enum tap)(i + 1);
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_read(struct module *m, const char *v, struct err *e) {
+    return set_tap("read", &m->read, v, e);
+}
+
+static int set_write(struct module *m, const char *v, struct err *e) {
+    if (m->fn == FN_BIAS || m->fn == FN_FULL) m->target = TARGET_TAP;
+    return set_tap("write", &m->write, v, e);
+}
+
+static int set_comp(struct module *m, const char *v, struct err *e) {
+    char word[32], inner[64];
+    if (call("comp", v, word, inner, e)) return e->code;
+    int i = key_word("comp", word, comp_at, COMP_COUNT, e);
+    if (i < 0) return ERR_USAGE;
+    double s = 1;
+    if (i == COMP_SCALED && !*inner)
+        return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
+    if (*inner && i != COMP_SCALED && i != COMP_LEARNED)
+        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s) and learned(s) take a number", v);
+    if (*inner && number("comp", inner, &s, e)) return e->code;
+    m->comp = (enum comp)i;
+    m->scale = s;
+    return 0;
+}
+
+/* s=2, s=learned, s=learned(4): short for comp. */
+static int set_s(struct module *m, const char *v, struct err *e) {
+    if (text_starts(v, "learned")) return set_comp(m, v, e);
+    double s;
+    if (number("s", v, &s, e)) return e->code;
+    m->comp = COMP_SCALED;
+    m->scale = s;
+    return 0;
+}
+
+/* LoRA's α: s = α/r.  Applied after r (parse.c). */
+static int set_alpha(struct module *m, const char *v, struct err *e) {
+    double alpha;
+    if (number("alpha", v, &alpha, e)) return e->code;
+    m->comp = COMP_SCALED;
+    m->scale = alpha / m->size;
+    return 0;
+}
+
+static int set_heads(struct module *m, const char *v, struct err *e) {
+    int i = key_word("heads", v, heads_at, HEADS_COUNT, e);
+    if (i >= 0) m->heads = (enum head_form)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+/* "512" or "512,relu". */
+static int set_mlp(struct module *m, const char *v, struct err *e) {
+    char width[64];
+    const char *comma = strchr(v, ',');
+    size_t n = comma ? (size_t)(comma - v) : strlen(v);
+    if (n >= sizeof width) return err_set(e, ERR_USAGE, "mlp=%s: too long", v);
+    memcpy(width, v, n);
+    width[n] = 0;
+    enum act act = ACT_TANH;
+    if (comma) {
+        int i = key_word("mlp", comma + 1 + strspn(comma + 1, " "), bend_at, ACT_COUNT - ACT_RELU, e);
+        if (i < 0) return ERR_USAGE;
+        act = (enum act)(i + ACT_RELU);
+    }
+    if (whole("mlp", width, 1, &m->mid, e)) return e->code;
+    m->source = SOURCE_MLP;
+    m->mid_act = act;
+    return 0;
+}
+
+static int set_source(struct module *m, const char *v, struct err *e) {
+    char word[32], inner[64];
+    if (call("source", v, word, inner, e)) return e->code;
+    int i = key_word("source", word, source_at, SOURCE_COUNT, e);
+    if (i < 0) return ERR_USAGE;
+    if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
+    if (*inner) return err_set(e, ERR_USAGE, "source=%s: only mlp takes a width", v);
+    m->source = (enum source)i;
+    return 0;
+}
+
+static int set_init(struct module *m, const char *v, struct err *e) {
+    int i = key_word("init", v, init_at, INIT_COUNT - INIT_LORA, e);
+    if (i >= 0) m->init = (enum init)(i + INIT_LORA);
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_dropout(struct module *m, const char *v, struct err *e) {
+    double p;
+    if (number("dropout", v, &p, e)) return e->code;
+    if (p < 0 || p >= 1)
+        return err_set(e, ERR_USAGE, "dropout=%s: must be at least 0 and below 1", v);
+    m->dropout = p;
+    return 0;
+}
+
+static int set_layers(struct module *m, const char *v, struct err *e) {
+    char first[16] = "", last[16] = "";
+    const char *dash = strchr(v, '-');
+    size_t n = dash ? (size_t)(dash - v) : strlen(v);
+    if (!strcmp(v, "all")) {
+        m->first = 1;
+        m->last = 0;
+        return 0;
+    }
+    if (n < sizeof first && (!dash || strlen(dash + 1) < sizeof last)) {
+        memcpy(first, v, n);
+        strcpy(last, dash ? dash + 1 : first);
+    }
+    int64_t a, b = 0;
+    if (!text_to_int(first, &a) || (*last && !text_to_int(last, &b)) || a < 1 || a > 4096 ||
+        (*last && (b < a || b > 4096)))
+        return err_set(e, ERR_USAGE,
+                       "layers=%s: must be like 1-6, 4- (to the last), 5 or all; layers count from 1",
+                       v);
+    m->first = (int)a;
+    m->last = (int)b;
+    return 0;
+}
+
+static int set_stack(struct module *m, const char *v, struct err *e) {
+    int i = key_word("stack", v, stack_at, 2, e);
+    if (i >= 0) m->stack = i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_site(struct module *m, const char *v, struct err *e) {
+    int i = key_word("site", v, site_at, 2, e);
+    if (i >= 0) m->site = i ? SUB_CROSS : SUB_SELF;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_target(struct module *m, const char *v, struct err *e) {
+    int i = key_word("target", v, target_at, TARGET_COUNT - TARGET_ALL, e);
+    if (i >= 0) m->target = (enum target)(i + TARGET_ALL);
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+enum {
+    B = 1 << FN_BOTTLENECK, L = 1 << FN_LINEAR, P = 1 << FN_SOFTMAX, S = 1 << FN_SCALE,
+    W = 1 << FN_BIAS | 1 << FN_FULL, ALL = B | L | P | S | W
+};
+
+static const struct key keys[] = {
+    {"r", B | L, false, set_size},
+    {"l", P, false, set_size},
+    {"s", B | L | P, false, set_s},
+    {"alpha", L, false, set_alpha},
+    {"mlp", P, false, set_mlp},
+    {"act", B, false, set_act},
+    {"biases", B, false, set_biases},
+    {"read", B | L, true, set_read},
+    {"write", B | L | P | S | W, true, set_write},
+    {"target", W, true, set_target},
+    {"comp", ALL & ~W, true, set_comp},
+    {"heads", ALL & ~W & ~P, true, set_heads},
+    {"source", ALL & ~W, true, set_source},
+    {"init", B | L | P, true, set_init},
+    {"dropout", B | L | P, false, set_dropout},
+    {"layers", ALL, false, set_layers},
+    {"stack", ALL, false, set_stack},
+    {"site", ALL, false, set_site},
+};
+
+const struct key *key_at(int i) { return i < (int)COUNT_OF(keys) ? &keys[i] : NULL; }
+
+const struct key *key_find(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (!strcmp(keys[i].name, name)) return &keys[i];
+    return NULL;
+}
+
+bool key_takes(const struct key *k, const struct module *m) {
+    if (!(k->fns >> m->fn & 1)) return false;
+    if (k->set == set_s || k->set == set_alpha)
+        return m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
+    return true;
+}
+
+void key_layers_text(const struct module *m, char out[32]) {
+    if (m->first == 1 && !m->last) strcpy(out, "all");
+    else if (!m->last) snprintf(out, 32, "%d-", m->first);
+    else if (m->first == m->last) snprintf(out, 32, "%d", m->first);
+    else snprintf(out, 32, "%d-%d", m->first, m->last);
+}

@@ -1,0 +1,31 @@
+/* The keys of the text form: one table says which functions take a key and how its
+ * value is read.  Private to parse.c and format.c. */
+#ifndef CORE_METHOD_KEYS_H
+#define CORE_METHOD_KEYS_H
+
+#include <stdbool.h>
+
+#include "core/method/space.h"
+
+struct key {
+    const char *name;
+    unsigned fns;     /* bit f: function f takes it */
+    bool one_point;   /* in a preset: only where all modules that take it are alike */
+    int (*set)(struct module *m, const char *value, struct err *e);
+};
+
+const struct key *key_find(const char *name);
+/* The table, for listing; NULL past the end. */
+const struct key *key_at(int i);
+/* Whether this module has what the key sets (s: only where there may be a scale). */
+bool key_takes(const struct key *k, const struct module *m);
+
+/* The value's word in a list of `count` names, or -1 with a message that lists them and
+ * names the nearest. */
+int key_word(const char *what, const char *value, const char *(*name)(int), int count,
+             struct err *e);
+
+/* "1-6", "4-", "5" or "all". */
+void key_layers_text(const struct module *m, char out[32]);
+
+#endif

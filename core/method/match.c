@@ -1,0 +1,231 @@
+#include "core/method/match.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/keys.h"
+
+/* How far a call leaves the preset: in sizes; in what makes its weights while training
+ * (the same method, another road to it); in anything else. */
+enum far { FAR_SIZE, FAR_ROAD, FAR_SWITCH };
+
+/* A call under construction. */
+struct call {
+    struct buf args;
+    enum far far;
+};
+
+static void add(struct call *c, const char *key, const char *value, enum far far) {
+    buf_printf(&c->args, "%s%s=%s", c->args.size ? "," : "", key, value);
+    if (far > c->far) c->far = far;
+}
+
+static void add_double(struct call *c, const char *key, double v) {
+    char text[32];
+    text_from_double(v, text);
+    add(c, key, text, FAR_SIZE);
+}
+
+/* The first module that takes the key, and the preset's at the same place. */
+static bool takers(const char *key, const struct module *run, const struct module *base, int n,
+                   const struct module **x, const struct module **y) {
+    for (int i = 0; i < n; i++)
+        if (key_takes(key_find(key), &run[i]) && key_takes(key_find(key), &base[i])) {
+            *x = &run[i];
+            *y = &base[i];
+            return true;
+        }
+    return false;
+}
+
+static void add_sizes(struct call *c, const struct module *run, const struct module *base, int n) {
+    static const char *const letters[] = {"l", "r"};
+    const struct module *x, *y;
+    char text[64];
+    for (size_t k = 0; k < COUNT_OF(letters); k++)
+        if (takers(letters[k], run, base, n, &x, &y) && x->size != y->size) {
+            snprintf(text, sizeof text, "%d", x->size);
+            add(c, letters[k], text, FAR_SIZE);
+        }
+    if (takers("s", run, base, n, &x, &y) && (x->comp != y->comp || x->scale != y->scale)) {
+        format_comp(x, text);
+        if (x->comp == COMP_SCALED && y->comp == COMP_SCALED) add_double(c, "s", x->scale);
+        else if (x->comp == COMP_LEARNED) add(c, "s", text, FAR_SWITCH);
+        else add(c, "comp", text, FAR_SWITCH);
+    }
+    if (takers("mlp", run, base, n, &x, &y) && x->source == SOURCE_MLP &&
+        (y->source != SOURCE_MLP || x->mid != y->mid || x->mid_act != y->mid_act)) {
+        format_mlp(x, text);
+        char inner[80];
+        snprintf(inner, sizeof inner, strchr(text, ',') ? "mlp(%s)" : "%s", text);
+        add(c, strchr(text, ',') ? "source" : "mlp", inner,
+            y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
+    }
+    if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
+        add_double(c, "dropout", x->dropout);
+}
+
+static void add_switches(struct call *c, const struct module *run, const struct module *base, int n) {
+    const struct module *x, *y;
+    char text[64];
+    if (takers("act", run, base, n, &x, &y) && x->act != y->act) add(c, "act", method_act_name(x->act), FAR_SWITCH);
+    if (takers("biases", run, base, n, &x, &y) && x->biases != y->biases)
+        add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
+    if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
+        !(key_takes(key_find("s"), x) && key_takes(key_find("s"), y))) {
+        format_comp(x, text);
+        add(c, "comp", text, FAR_SWITCH);
+    }
+    if (takers("source", run, base, n, &x, &y) && x->source != y->source && x->source != SOURCE_MLP)
+        add(c, "source", source_name(x->source), FAR_SWITCH);
+    if (takers("heads", run, base, n, &x, &y) && x->heads != y->heads) {
+        add(c, "heads", heads_name(x->heads), FAR_SWITCH);
+        if (x->read != y->read) add(c, "read", tap_name(x->read), FAR_SWITCH);
+    }
+    if (takers("init", run, base, n, &x, &y) && x->init != y->init) add(c, "init", init_name(x->init), FAR_SWITCH);
+    if (run->first != base->first || run->last != base->last) {
+        key_layers_text(run, text);
+        add(c, "layers", text, FAR_SWITCH);
+    }
+    if (run->stack != base->stack) add(c, "stack", run->stack ? "decoder" : "encoder", FAR_SWITCH);
+}
+
+/* The at= word of a tap that a preset may be moved to. */
+static const char *place_word(const struct module *m) {
+    bool linear = m->fn == FN_LINEAR;
+    if (linear && m->read != tap_map_input(m->write)) return NULL;
+    switch (m->write) {
+    case TAP_A_Q: return "q";
+    case TAP_A_K: return "k";
+    case TAP_A_V: return "v";
+    case TAP_A_OUT: return "o";
+    case TAP_F_PRE: return linear ? "w1" : "pre";
+    case TAP_F_OUT: return linear ? "w2" : "out";
+    case TAP_A_CTX: return linear ? NULL : "ctx";
+    case TAP_F_ACT: return linear ? NULL : "act";
+    case TAP_EMBED: return linear ? NULL : "embed";
+    default: return NULL;
+    }
+}
+
+/* Moves the preset to the run's places by at=; false when that cannot be. */
+static bool move(struct call *c, struct method *base, const struct module *run, int n) {
+    struct buf places = BUF_INIT;
+    enum fn fn = base->module[0].fn;
+    bool good = fn == FN_LINEAR || fn == FN_SCALE;
+    for (int i = 0; i < base->count; i++) good &= base->module[i].fn == fn;
+    for (int i = 0; i < n; i++) {
+        const char *word = good && run[i].fn == fn ? place_word(&run[i]) : NULL;
+        if (!word) good = false;
+        else buf_printf(&places, "%s%s", i ? "+" : "", word);
+    }
+    if (good) {
+        struct module first = base->module[0];
+        base->count = n;
+        for (int i = 0; i < n; i++) {
+            base->module[i] = first;
+            base->module[i].read = run[i].read;
+            base->module[i].write = run[i].write;
+            module_normalise(&base->module[i]);
+        }
+        bool peft = fn == FN_SCALE && !strcmp(buf_text(&places), "k+v+ctx+act");
+        if (peft) buf_puts(&c->args, "peft");
+        else buf_printf(&c->args, "at=%s", buf_text(&places));
+        c->far = FAR_SWITCH;
+    }
+    buf_release(&places);
+    return good;
+}
+
+static bool same_places(const struct method *base, const struct module *run, int n) {
+    if (base->count != n) return false;
+    for (int i = 0; i < n; i++) {
+        const struct module *x = &run[i], *y = &base->module[i];
+        bool place = x->write == y->write && (x->read == y->read || x->heads != y->heads);
+        if (x->fn != y->fn || x->target != y->target || !place) return false;
+    }
+    return true;
+}
+
+/* The preset without its LayerNorms, when that is what the run is. */
+static bool without_norms(struct call *c, struct method *base, const struct module *run, int n) {
+    struct method less = *base;
+    less.count = 0;
+    for (int i = 0; i < base->count; i++)
+        if (base->module[i].target != TARGET_NORMS) less.module[less.count++] = base->module[i];
+    if (less.count == base->count || !same_places(&less, run, n)) return false;
+    *base = less;
+    add(c, "norms", "no", FAR_SWITCH);
+    return true;
+}
+
+static bool parses_to(const char *text, const struct module *run, int n) {
+    struct method m;
+    struct err e = ERR_INIT;
+    if (method_parse(text, &m, &e) || m.count != n) return false;
+    method_normalise(&m);
+    for (int i = 0; i < n; i++)
+        if (!module_equal(&m.module[i], &run[i])) return false;
+    return true;
+}
+
+/* The call of one preset, or NULL.  `run` is normalised. */
+static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
+    struct method base = p->method;
+    struct call c = {.far = FAR_SIZE};
+    char *text = NULL;
+    method_normalise(&base);
+    if (same_places(&base, run, n) || (base.count && (without_norms(&c, &base, run, n) ||
+                                                      move(&c, &base, run, n)))) {
+        add_sizes(&c, run, base.module, n);
+        add_switches(&c, run, base.module, n);
+        text = c.args.size ? xprintf("%s(%s)", p->name, buf_text(&c.args)) : xstrdup(p->name);
+        if (!parses_to(text, run, n)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    buf_release(&c.args);
+    *far = c.far;
+    return text;
+}
+
+char *match_run(const struct module *m, int n, struct match *found) {
+    struct method run = {.count = n};
+    char *best = NULL;
+    struct match at = {NULL, false};
+    enum far least = FAR_SWITCH;
+    if (n == 0) return NULL;
+    memcpy(run.module, m, (size_t)n * sizeof *m);
+    method_normalise(&run);
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        enum far far = FAR_SWITCH;
+        char *text = p->method.count ? spell(p, run.module, n, &far) : NULL;
+        /* A published method beats a shorter name of a changed one. */
+        if (!text || (best && (far > least || (far == least && strlen(text) >= strlen(best))))) {
+            free(text);
+            continue;
+        }
+        free(best);
+        best = text;
+        least = far;
+        at = (struct match){p, far != FAR_SWITCH};
+    }
+    if (found) *found = at;
+    return best;
+}
+
+const struct preset *method_preset(const struct method *m) {
+    struct method x = *m;
+    struct match found = {NULL, false};
+    if (x.head != METHOD_HEAD_TRAINED) return NULL;
+    if (x.count == 0) return preset_find("head");
+    method_normalise(&x);
+    free(match_run(x.module, x.count, &found));
+    return found.sizes_only ? found.preset : NULL;
+}

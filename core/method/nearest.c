@@ -1,0 +1,129 @@
+/* How far a method is from the published ones, and what it does otherwise. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/method/match.h"
+#include "core/method/space.h"
+
+/* What a step along each axis weighs; sizes weigh nothing. */
+enum { FAR_FUNCTION = 6, FAR_PLACE = 4, FAR_READ = 2, FAR_AXIS = 2, FAR_DETAIL = 1, FAR_MODULE = 7 };
+
+static int distance(const struct module *a, const struct module *b) {
+    int d = 0;
+    if (a->fn != b->fn) d += FAR_FUNCTION;
+    if (a->write != b->write || a->target != b->target || a->site != b->site || a->stack != b->stack)
+        d += FAR_PLACE;
+    if (a->read != b->read) d += FAR_READ;
+    if (a->comp != b->comp) d += FAR_AXIS;
+    if (a->heads != b->heads) d += FAR_AXIS;
+    if (a->source != b->source) d += FAR_AXIS;
+    if (a->act != b->act || a->biases != b->biases) d += FAR_DETAIL;
+    if (a->init != b->init) d += FAR_DETAIL;
+    if (a->first != b->first || a->last != b->last) d += FAR_DETAIL;
+    return d;
+}
+
+/* Pairs each module of `p` with the nearest free one of `m`: partner[i] is an index in m
+ * or -1.  Returns the sum, unpaired modules included. */
+static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
+    bool taken[METHOD_MODULES] = {false};
+    int sum = 0, paired = 0;
+    for (int i = 0; i < p->count; i++) {
+        int best = -1, least = FAR_MODULE + 1;
+        for (int j = 0; j < m->count; j++) {
+            int d = distance(&p->module[i], &m->module[j]);
+            if (taken[j] || d >= least) continue;
+            best = j;
+            least = d;
+        }
+        partner[i] = best;
+        if (best >= 0) {
+            taken[best] = true;
+            paired++;
+        }
+        sum += best >= 0 ? least : FAR_MODULE;
+    }
+    return sum + (m->count - paired) * FAR_MODULE;
+}
+
+static const char *where(const struct module *m) {
+    return m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write);
+}
+
+/* Adds "a between c". */
+static void phrase(struct buf *b, const char *between, const char *a, const char *c) {
+    if (b->size) buf_puts(b, ", ");
+    buf_puts(b, a);
+    buf_puts(b, between);
+    buf_puts(b, c);
+}
+
+/* What `x` does otherwise than the preset's module `y`. */
+static void differences(struct buf *b, const struct module *x, const struct module *y) {
+    char comp[64];
+    if (x->fn != y->fn) phrase(b, " in place of ", fn_name(x->fn), fn_name(y->fn));
+    if (strcmp(where(x), where(y))) phrase(b, " in place of ", where(x), where(y));
+    if (x->read != y->read && x->fn == y->fn) {
+        if (module_is_sequential(x) != module_is_sequential(y))
+            phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", where(x));
+        else phrase(b, " reads ", where(x), tap_name(x->read));
+    }
+    if (x->comp != y->comp && x->fn == y->fn) {
+        format_comp(x, comp);
+        phrase(b, " at ", comp, where(x));
+    }
+    if (x->heads != y->heads && x->fn == y->fn) phrase(b, " heads at ", heads_name(x->heads), where(x));
+    if (x->source != y->source) phrase(b, " weights at ", source_name(x->source), where(x));
+    if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), where(x));
+    if (x->biases != y->biases && x->fn == y->fn)
+        phrase(b, " biases at ", x->biases ? "with" : "without", where(x));
+    if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), where(x));
+    if (x->first != y->first || x->last != y->last) {
+        char layers[48];
+        if (x->last) snprintf(layers, sizeof layers, "%d to %d", x->first, x->last);
+        else snprintf(layers, sizeof layers, "from %d", x->first);
+        phrase(b, " in layers ", where(x), layers);
+    }
+}
+
+char *method_nearest(const struct method *given) {
+    struct method m = *given;
+    const struct preset *best = NULL;
+    int least = 0, partner[METHOD_MODULES], best_partner[METHOD_MODULES];
+    if (m.count == 0) return NULL;
+    method_normalise(&m);
+    for (int i = 0; i < preset_count(); i++) {
+        struct method p = preset_at(i)->method;
+        if (p.count == 0) continue;
+        method_normalise(&p);
+        int d = pair_up(&p, &m, partner);
+        if (best && d >= least) continue;
+        best = preset_at(i);
+        least = d;
+        memcpy(best_partner, partner, sizeof partner);
+    }
+    struct method p = best->method;
+    method_normalise(&p);
+    struct buf b = BUF_INIT;
+    bool taken[METHOD_MODULES] = {false};
+    for (int i = 0; i < p.count; i++) {
+        if (best_partner[i] < 0) {
+            phrase(&b, " at ", "without its module", where(&p.module[i]));
+            continue;
+        }
+        taken[best_partner[i]] = true;
+        differences(&b, &m.module[best_partner[i]], &p.module[i]);
+    }
+    for (int j = 0; j < m.count; j++)
+        if (!taken[j]) {
+            if (b.size) buf_puts(&b, ", ");
+            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
+        }
+    if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");
+    char *text = b.size ? xprintf("%s, but %s", best->name, buf_text(&b)) : xstrdup(best->name);
+    buf_release(&b);
+    return text;
+}

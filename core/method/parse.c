@@ -1,0 +1,366 @@
+/* The text form, read.  item { '+' item }; an item is a function or a preset with its
+ * keys in brackets (docs/methods.md has the grammar). */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/keys.h"
+#include "core/method/space.h"
+
+enum { ARGS = 32, TEXT_LIMIT = 65536 };
+
+struct arg {
+    char key[32], value[128]; /* value "": a bare word */
+};
+
+struct item {
+    char name[48];
+    int count;
+    struct arg arg[ARGS];
+};
+
+/* ---- cutting the text into items and arguments ---- */
+
+static const char *skip(const char *s) {
+    while (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r') s++;
+    return s;
+}
+
+/* Copies [from, to) without blanks at its ends; false when it does not fit. */
+static bool copy(char *out, size_t room, const char *from, const char *to) {
+    from = skip(from);
+    while (to > from && isspace((unsigned char)to[-1])) to--;
+    if (to < from) to = from;
+    if ((size_t)(to - from) >= room) return false;
+    memcpy(out, from, (size_t)(to - from));
+    out[to - from] = 0;
+    return true;
+}
+
+/* The end of the argument at s: the next ',' ';' or ')' outside inner brackets. */
+static const char *argument_end(const char *s) {
+    int depth = 0;
+    for (; *s; s++) {
+        if (*s == '(') depth++;
+        if (*s == ')' && depth-- == 0) break;
+        if ((*s == ',' || *s == ';') && depth == 0) break;
+    }
+    return s;
+}
+
+static int add_argument(struct item *item, const char *from, const char *to, struct err *e) {
+    char text[192];
+    if (!copy(text, sizeof text, from, to))
+        return err_set(e, ERR_USAGE, "%s: an argument is longer than %zu characters", item->name,
+                       sizeof text - 1);
+    char *equals = strchr(text, '=');
+    struct arg *last = item->count ? &item->arg[item->count - 1] : NULL;
+    if (!*text) return err_set(e, ERR_USAGE, "%s: an argument is empty", item->name);
+    if (!equals && last && !strcmp(last->key, "at")) { /* at=q,v */
+        size_t n = strlen(last->value);
+        if (n + strlen(text) + 2 > sizeof last->value)
+            return err_set(e, ERR_USAGE, "%s: at= is too long", item->name);
+        last->value[n] = '+';
+        strcpy(last->value + n + 1, text);
+        return 0;
+    }
+    if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many arguments", item->name);
+    struct arg *a = &item->arg[item->count];
+    *a = (struct arg){.key = ""};
+    bool fits = equals ? copy(a->key, sizeof a->key, text, equals) &&
+                             copy(a->value, sizeof a->value, equals + 1, text + strlen(text))
+                       : copy(a->key, sizeof a->key, text, text + strlen(text));
+    if (!fits) return err_set(e, ERR_USAGE, "%s: '%s' is too long", item->name, text);
+    if (equals && (!*a->key || !*a->value))
+        return err_set(e, ERR_USAGE, "%s: '%s' must be key=value", item->name, text);
+    for (int i = 0; i < item->count; i++)
+        if (!strcmp(item->arg[i].key, a->key))
+            return err_set(e, ERR_USAGE, "%s: %s is given twice", item->name, a->key);
+    item->count++;
+    return 0;
+}
+
+/* Reads one item at *s and moves *s behind it. */
+static int read_item(const char **s, struct item *item, struct err *e) {
+    *item = (struct item){.count = 0};
+    const char *p = skip(*s), *start = p;
+    while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-') p++;
+    if (p == start) {
+        if (!*p) return err_set(e, ERR_USAGE, "a method is missing: one like lora(r=8)");
+        return err_set(e, ERR_USAGE, "a method's name was expected at '%.20s'", p);
+    }
+    if (!copy(item->name, sizeof item->name, start, p))
+        return err_set(e, ERR_USAGE, "'%.60s' is no method", start);
+    p = skip(p);
+    if (*p == '(') {
+        p = skip(p + 1);
+        while (*p != ')') {
+            const char *end = argument_end(p);
+            if (!*end) return err_set(e, ERR_USAGE, "%s: ')' is missing at the end", item->name);
+            if (add_argument(item, p, end, e)) return e->code;
+            p = skip(*end == ')' ? end : end + 1);
+        }
+        p = skip(p + 1);
+    }
+    *s = p;
+    return 0;
+}
+
+/* ---- keys ---- */
+
+/* "linear has no l; did you mean …? (it takes r, s, …)" for keys that none of the modules
+ * take; `more` are further words allowed here. */
+static int no_such_key(const char *name, const char *key, const struct module *m, int count,
+                       const char *const *more, struct err *e) {
+    const char *known[48];
+    int n = 0;
+    struct buf list = BUF_INIT;
+    for (int i = 0; key_at(i); i++)
+        for (int j = 0; j < count; j++)
+            if (key_takes(key_at(i), &m[j])) {
+                known[n++] = key_at(i)->name;
+                break;
+            }
+    for (; *more; more++) known[n++] = *more;
+    for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);
+    const char *near = text_nearest(key, known, (size_t)n);
+    err_set(e, ERR_USAGE, "%s has no '%s'%s%s%s (it takes %s)", name, key,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "", buf_text(&list));
+    buf_release(&list);
+    return ERR_USAGE;
+}
+
+static const struct arg *argument(const struct item *item, const char *key) {
+    for (int i = 0; i < item->count; i++)
+        if (!strcmp(item->arg[i].key, key)) return &item->arg[i];
+    return NULL;
+}
+
+static int one_scale(const struct item *item, struct err *e) {
+    if (argument(item, "alpha") && (argument(item, "s") || argument(item, "comp")))
+        return err_set(e, ERR_USAGE,
+                       "V21: %s: alpha sets s = alpha/r, so give either alpha or s, not both",
+                       item->name);
+    return 0;
+}
+
+/* ---- a function ---- */
+
+static enum tap usual_read(const struct module *m) {
+    if (m->heads == HEADS_FACTORISED) return TAP_A_Q;
+    if (m->fn == FN_LINEAR && tap_map_input(m->write) != TAP_NONE) return tap_map_input(m->write);
+    if (m->write == TAP_EMBED) return TAP_EMBED;
+    return m->write >= TAP_F_RES && m->write <= TAP_F_END ? TAP_F_IN : TAP_A_IN;
+}
+
+static int parse_module(const struct item *item, enum fn fn, struct module *out, struct err *e) {
+    static const char *const no_more[] = {NULL};
+    struct module m = module_default(fn);
+    if (one_scale(item, e)) return e->code;
+    m.read = TAP_NONE;
+    if (fn != FN_SOFTMAX) m.write = TAP_NONE;
+    for (int late = 0; late < 2; late++) /* alpha needs r */
+        for (int i = 0; i < item->count; i++) {
+            const struct arg *a = &item->arg[i];
+            const struct key *k = key_find(a->key);
+            if (!k || !key_takes(k, &m)) return no_such_key(item->name, a->key, &m, 1, no_more, e);
+            if (late != !strcmp(a->key, "alpha")) continue;
+            if (!*a->value)
+                return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
+                               a->key);
+            if (k->set(&m, a->value, e)) return err_prefix(e, "%s", item->name);
+        }
+    if (m.write == TAP_NONE && fn == FN_SCALE)
+        return err_set(e, ERR_USAGE, "scale: write= is missing: the tap to scale, as write=a.k");
+    if (m.write == TAP_NONE && (fn == FN_BOTTLENECK || fn == FN_LINEAR))
+        m.write = m.heads != HEADS_SHARED ? TAP_A_HEAD : fn == FN_LINEAR ? TAP_A_Q : TAP_F_OUT;
+    if (m.target == TARGET_TAP && m.write == TAP_NONE)
+        return err_set(e, ERR_USAGE, "%s: write= is missing: the map's output", item->name);
+    if (m.read == TAP_NONE) m.read = usual_read(&m);
+    module_normalise(&m);
+    *out = m;
+    return 0;
+}
+
+/* ---- a preset ---- */
+
+struct place {
+    const char *name;
+    enum tap tap;
+};
+/* at=: linear maps by their matrix; scaled taps by the last part of their name. */
+static const struct place maps[] = {{"q", TAP_A_Q},  {"k", TAP_A_K},    {"v", TAP_A_V},
+                                    {"o", TAP_A_OUT}, {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}};
+static const struct place scales[] = {{"q", TAP_A_Q},     {"k", TAP_A_K},     {"v", TAP_A_V},
+                                      {"ctx", TAP_A_CTX}, {"o", TAP_A_OUT},   {"pre", TAP_F_PRE},
+                                      {"act", TAP_F_ACT}, {"out", TAP_F_OUT}, {"embed", TAP_EMBED}};
+static const char *map_at(int i) { return maps[i].name; }
+static const char *scale_at(int i) { return scales[i].name; }
+
+static bool takes_at(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if ((m->module[i].fn != FN_LINEAR && m->module[i].fn != FN_SCALE) ||
+            m->module[i].fn != m->module[0].fn)
+            return false;
+    return m->count > 0;
+}
+
+/* Puts copies of the first module at the places of "q+v". */
+static int retarget(struct method *m, const char *value, struct err *e) {
+    bool linear = m->module[0].fn == FN_LINEAR;
+    const struct module first = m->module[0];
+    m->count = 0;
+    for (const char *p = value;;) {
+        const char *plus = strchr(p, '+');
+        char word[128];
+        if (!copy(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
+        int i = linear ? key_word("at", word, map_at, COUNT_OF(maps), e)
+                       : key_word("at", word, scale_at, COUNT_OF(scales), e);
+        if (i < 0) return ERR_USAGE;
+        struct module x = first;
+        x.write = linear ? maps[i].tap : scales[i].tap;
+        x.read = linear ? tap_map_input(x.write) : x.write;
+        module_normalise(&x);
+        for (int j = 0; j < m->count; j++)
+            if (m->module[j].write == x.write)
+                return err_set(e, ERR_USAGE, "at=%s: %s is named twice", value, word);
+        m->module[m->count++] = x;
+        if (!plus) return 0;
+        p = plus + 1;
+    }
+}
+
+static bool is_norms(const struct module *m) {
+    return m->fn == FN_FULL && m->target == TARGET_NORMS;
+}
+
+static int set_norms(struct method *m, const char *value, struct err *e) {
+    bool yes = !strcmp(value, "yes");
+    if (!yes && strcmp(value, "no"))
+        return err_set(e, ERR_USAGE, "norms=%s: must be yes or no", value);
+    int n = 0;
+    for (int i = 0; i < m->count; i++)
+        if (!is_norms(&m->module[i])) m->module[n++] = m->module[i];
+    m->count = n;
+    if (yes) {
+        m->module[m->count] = module_default(FN_FULL);
+        m->module[m->count].target = TARGET_NORMS;
+        m->count++;
+    }
+    return 0;
+}
+
+static int apply_key(const struct item *item, const struct arg *a, const struct key *k,
+                     struct method *m, struct err *e) {
+    int takers = 0;
+    const struct module *first = NULL;
+    for (int i = 0; i < m->count; i++) {
+        struct module *x = &m->module[i];
+        if (!key_takes(k, x)) continue;
+        bool place = !strcmp(k->name, "read") || !strcmp(k->name, "write") || !strcmp(k->name, "target");
+        if (k->one_point && first && (place || x->fn != first->fn))
+            return err_set(e, ERR_USAGE,
+                           "%s: %s would go to modules that differ: write them out, joined by +",
+                           item->name, k->name);
+        first = x;
+        takers++;
+        if (k->set(x, a->value, e)) return err_prefix(e, "%s", item->name);
+        module_normalise(x);
+    }
+    BUG_IF(!takers);
+    return 0;
+}
+
+static int parse_preset(const struct item *item, const struct preset *p, struct method *out,
+                        struct err *e) {
+    static const char *const usual[] = {"norms", NULL}, *const with_at[] = {"at", "norms", NULL},
+                             *const with_peft[] = {"at", "peft", "norms", NULL};
+    bool ia3 = !strcmp(p->name, "ia3");
+    struct method m = p->method;
+    const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : usual;
+    if (one_scale(item, e)) return e->code;
+    for (int pass = 0; pass < 3; pass++) /* places, sizes and the rest, alpha (needs r) */
+        for (int i = 0; i < item->count; i++) {
+            const struct arg *a = &item->arg[i];
+            bool peft = ia3 && !strcmp(a->key, "peft"), norms = !strcmp(a->key, "norms");
+            bool at = !strcmp(a->key, "at") && more != usual;
+            int when = at || peft || norms ? 0 : !strcmp(a->key, "alpha") ? 2 : 1;
+            if (when != pass) continue;
+            if (!peft && !*a->value && (at || norms || key_find(a->key)))
+                return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
+                               a->key);
+            int rc = 0;
+            if (peft) rc = retarget(&m, "k+v+ctx+act", e);
+            else if (at) rc = retarget(&m, a->value, e);
+            else if (norms) rc = set_norms(&m, a->value, e);
+            if (rc) return err_prefix(e, "%s", item->name);
+            if (when == 0) continue;
+            const struct key *k = key_find(a->key);
+            bool taken = false;
+            for (int j = 0; k && j < m.count; j++) taken |= key_takes(k, &m.module[j]);
+            if (!taken) return no_such_key(item->name, a->key, m.module, m.count, more, e);
+            if (apply_key(item, a, k, &m, e)) return e->code;
+        }
+    *out = m;
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+static int unknown(const char *name, struct err *e) {
+    const char *known[FN_COUNT + 64];
+    int n = 0;
+    for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
+    for (int i = 0; i < FN_COUNT; i++) known[n++] = fn_name((enum fn)i);
+    const char *near = text_nearest(name, known, (size_t)n);
+    struct buf list = BUF_INIT;
+    for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);
+    err_set(e, ERR_USAGE, "unknown method '%s'%s%s%s (known: %s)", name,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "", buf_text(&list));
+    buf_release(&list);
+    return ERR_USAGE;
+}
+
+static int parse_head(const struct item *item, struct method *out, struct err *e) {
+    if (item->count > 1 || (item->count && *item->arg[0].value) ||
+        (item->count && strcmp(item->arg[0].key, "frozen")))
+        return err_set(e, ERR_USAGE, "head takes only the word frozen, as head(frozen)");
+    if (item->count) out->head = METHOD_HEAD_FROZEN;
+    return 0;
+}
+
+static int parse_item(const struct item *item, struct method *out, struct err *e) {
+    struct method part = {.count = 1};
+    if (!strcmp(item->name, "head")) return parse_head(item, out, e);
+    int fn = 0;
+    while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
+    const struct preset *p = fn < FN_COUNT ? NULL : preset_find(item->name);
+    if (fn == FN_COUNT && !p) return unknown(item->name, e);
+    int rc = p ? parse_preset(item, p, &part, e) : parse_module(item, (enum fn)fn, part.module, e);
+    if (rc) return rc;
+    if (out->count + part.count > METHOD_MODULES)
+        return err_set(e, ERR_USAGE, "a method has at most %d modules", METHOD_MODULES);
+    memcpy(out->module + out->count, part.module, (size_t)part.count * sizeof *part.module);
+    out->count += part.count;
+    return 0;
+}
+
+int method_parse(const char *text, struct method *out, struct err *e) {
+    struct method m = {.head = METHOD_HEAD_TRAINED};
+    struct err unheard = ERR_INIT;
+    if (!e) e = &unheard;
+    if (strlen(text) > TEXT_LIMIT) return err_set(e, ERR_USAGE, "the method's text is too long");
+    for (const char *s = text;;) {
+        struct item item;
+        if (read_item(&s, &item, e) || parse_item(&item, &m, e)) return e->code;
+        if (!*s) break;
+        if (*s != '+')
+            return err_set(e, ERR_USAGE, "'+' or the end was expected at '%.20s'", s);
+        s++;
+    }
+    *out = m;
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* The published methods: the files of assets/presets, put into the program when it is
+ * built (so that it runs from anywhere) and read at first use. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/method/space.h"
+
+/* The bytes of one file between two symbols. */
+#define EMBED(symbol, file)                                                                        \
+    __asm__(".section .rodata\n"                                                                   \
+            "preset_" #symbol ":\n"                                                                \
+            ".incbin \"assets/presets/" file ".json\"\n"                                           \
+            "preset_" #symbol "_end:\n"                                                            \
+            ".byte 0\n"                                                                            \
+            ".previous\n");                                                                        \
+    extern const char preset_##symbol[] __attribute__((visibility("hidden")));                     \
+    extern const char preset_##symbol##_end[] __attribute__((visibility("hidden")));
+
+EMBED(lora, "lora")
+EMBED(lora_ffn, "lora-ffn")
+EMBED(adapter_pfeiffer, "adapter-pfeiffer")
+EMBED(adapter_houlsby, "adapter-houlsby")
+EMBED(prefix, "prefix")
+EMBED(prefix_mlp, "prefix-mlp")
+EMBED(parallel_adapter_attn, "parallel-adapter-attn")
+EMBED(parallel_adapter_ffn, "parallel-adapter-ffn")
+EMBED(multi_head_parallel_adapter, "multi-head-parallel-adapter")
+EMBED(scaled_parallel_adapter, "scaled-parallel-adapter")
+EMBED(mam, "mam")
+EMBED(ia3, "ia3")
+EMBED(bitfit, "bitfit")
+EMBED(head, "head")
+EMBED(full, "full")
+
+#define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
+static const struct {
+    const char *name, *start, *end;
+} files[] = {
+    ROW(lora, "lora"),
+    ROW(lora_ffn, "lora-ffn"),
+    ROW(adapter_pfeiffer, "adapter-pfeiffer"),
+    ROW(adapter_houlsby, "adapter-houlsby"),
+    ROW(prefix, "prefix"),
+    ROW(prefix_mlp, "prefix-mlp"),
+    ROW(parallel_adapter_attn, "parallel-adapter-attn"),
+    ROW(parallel_adapter_ffn, "parallel-adapter-ffn"),
+    ROW(multi_head_parallel_adapter, "multi-head-parallel-adapter"),
+    ROW(scaled_parallel_adapter, "scaled-parallel-adapter"),
+    ROW(mam, "mam"),
+    ROW(ia3, "ia3"),
+    ROW(bitfit, "bitfit"),
+    ROW(head, "head"),
+    ROW(full, "full"),
+};
+enum { PRESETS = COUNT_OF(files) };
+
+static struct preset presets[PRESETS];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* The files are part of the program: a fault in one is a programmer's. */
+static const char *text_member(const json_t *o, const char *file, const char *key) {
+    struct err e = ERR_INIT;
+    const char *s = NULL;
+    if (!json_get_string(o, file, key, &s, &e)) BUG("preset %s lacks \"%s\"", file, key);
+    return xstrdup(s);
+}
+
+static void load_one(int i) {
+    struct err e = ERR_INIT;
+    const char *file = files[i].name;
+    struct preset *p = &presets[i];
+    json_t *o = json_parse(file, files[i].start, (size_t)(files[i].end - files[i].start), &e);
+    if (!o) BUG("preset %s: %s", file, e.text);
+    p->name = text_member(o, file, "name");
+    p->title = text_member(o, file, "title");
+    p->paper = text_member(o, file, "paper");
+    p->sizes = text_member(o, file, "sizes");
+    p->note = text_member(o, file, "note");
+    if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
+    char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);
+    if (!method || method_from_json(method, strlen(method), &p->method, &e))
+        BUG("preset %s: %s", file, e.text);
+    if (strcmp(p->name, file)) BUG("preset %s calls itself %s", file, p->name);
+    free(method);
+    json_decref(o);
+}
+
+static void load_all(void) {
+    for (int i = 0; i < PRESETS; i++) load_one(i);
+}
+
+int preset_count(void) { return PRESETS; }
+
+const struct preset *preset_at(int i) {
+    pthread_once(&once, load_all);
+    return i >= 0 && i < PRESETS ? &presets[i] : NULL;
+}
+
+const struct preset *preset_find(const char *name) {
+    for (int i = 0; i < PRESETS; i++)
+        if (!strcmp(files[i].name, name)) return preset_at(i);
+    return NULL;
+}

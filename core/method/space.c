@@ -1,0 +1,171 @@
+#include "core/method/space.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+static const char *const fn_names[FN_COUNT] = {"bottleneck", "linear", "softmax",
+                                               "scale",      "bias",   "full"};
+static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
+                                                   "gated", "multiply", "in-weight"};
+static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp"};
+static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
+static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal"};
+static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
+static const char *const act_names[ACT_COUNT] = {
+    [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu",       [ACT_GELU_TANH] = "gelu-tanh",
+    [ACT_SILU] = "silu", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid",
+};
+
+#define NAME(list, i) ((unsigned)(i) < COUNT_OF(list) ? list[i] : "?")
+const char *fn_name(enum fn f) { return NAME(fn_names, f); }
+const char *comp_name(enum comp c) { return NAME(comp_names, c); }
+const char *source_name(enum source s) { return NAME(source_names, s); }
+const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
+const char *init_name(enum init i) { return NAME(init_names, i); }
+const char *target_name(enum target t) { return NAME(target_names, t); }
+const char *method_act_name(enum act a) { return NAME(act_names, a); }
+
+enum tap tap_map_input(enum tap output) {
+    switch (output) {
+    case TAP_A_Q: case TAP_A_K: case TAP_A_V: return TAP_A_IN;
+    case TAP_A_OUT: return TAP_A_CTX;
+    case TAP_F_PRE: return TAP_F_IN;
+    case TAP_F_OUT: return TAP_F_ACT;
+    default: return TAP_NONE;
+    }
+}
+
+bool module_is_sequential(const struct module *m) {
+    if (m->fn == FN_BIAS || m->fn == FN_FULL || m->fn == FN_SOFTMAX) return false;
+    return m->read == m->write || (m->read == TAP_F_NORM && m->write == TAP_F_OUT);
+}
+
+struct module module_default(enum fn fn) {
+    struct module m = {.fn = fn, .scale = 1, .first = 1};
+    switch (fn) {
+    case FN_BOTTLENECK:
+        m.act = ACT_RELU;
+        m.size = 16;
+        m.biases = true;
+        m.read = TAP_F_IN;
+        m.write = TAP_F_OUT;
+        break;
+    case FN_LINEAR:
+        m.size = 8;
+        m.read = TAP_A_IN;
+        m.write = TAP_A_Q;
+        break;
+    case FN_SOFTMAX:
+        m.size = 16;
+        m.write = TAP_A_HEAD;
+        m.comp = COMP_GATED;
+        break;
+    case FN_SCALE:
+        m.write = TAP_A_K;
+        m.comp = COMP_MULTIPLY;
+        break;
+    case FN_BIAS: case FN_FULL:
+        m.target = TARGET_ALL;
+        m.comp = COMP_IN_WEIGHT;
+        break;
+    case FN_COUNT: BUG("no such function");
+    }
+    module_normalise(&m);
+    return m;
+}
+
+static enum init usual_init(enum fn fn) {
+    switch (fn) {
+    case FN_LINEAR: return INIT_LORA;
+    case FN_BOTTLENECK: case FN_SOFTMAX: return INIT_BERT;
+    default: return INIT_DEFAULT;
+    }
+}
+
+static int site_of(enum tap write, int site) {
+    if (write >= TAP_A_RES && write <= TAP_A_END) return site == SUB_CROSS ? SUB_CROSS : SUB_SELF;
+    if (write >= TAP_F_RES && write <= TAP_F_END) return SUB_FFN;
+    if (write == TAP_EMBED) return SUB_EMBED;
+    return SUB_SELF;
+}
+
+/* a.head and a.ctx are one matrix: the first name for what works head by head. */
+static enum tap head_or_context(enum tap tap, bool per_head) {
+    if (tap != TAP_A_HEAD && tap != TAP_A_CTX) return tap;
+    return per_head ? TAP_A_HEAD : TAP_A_CTX;
+}
+
+void module_normalise(struct module *m) {
+    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
+    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    if (m->fn != FN_BOTTLENECK) {
+        m->act = ACT_NONE;
+        m->biases = false;
+    }
+    if (!sized) {
+        m->size = 0;
+        m->dropout = 0;
+        m->init = INIT_DEFAULT;
+    } else if (m->init == INIT_DEFAULT) {
+        m->init = usual_init(m->fn);
+    }
+    if (in_weight) {
+        m->comp = COMP_IN_WEIGHT;
+        m->heads = HEADS_SHARED;
+        m->source = SOURCE_FREE;
+    }
+    if (m->dropout == 0) m->dropout = 0; /* no negative zero */
+    if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
+    if (m->scale == 0) m->scale = 0;
+    if (m->source != SOURCE_MLP) {
+        m->mid = 0;
+        m->mid_act = ACT_NONE;
+    } else if (m->mid_act == ACT_NONE) {
+        m->mid_act = ACT_TANH;
+    }
+    if (m->fn == FN_SOFTMAX) m->heads = HEADS_FACTORISED;
+    bool per_head = m->heads != HEADS_SHARED;
+    m->read = head_or_context(m->read, per_head);
+    m->write = head_or_context(m->write, per_head);
+    if (!in_weight) m->target = TARGET_NONE;
+    else if (m->target == TARGET_NONE) m->target = TARGET_ALL;
+    if (in_weight) {
+        m->read = TAP_NONE;
+        if (m->target != TARGET_TAP) m->write = TAP_NONE;
+    }
+    if (m->fn == FN_SCALE) m->read = m->write;
+    if (m->fn == FN_SOFTMAX) m->read = TAP_A_Q;
+    if (m->first < 1) m->first = 1;
+    if (m->last < 0) m->last = 0;
+    m->site = site_of(m->write, m->site);
+}
+
+bool module_equal(const struct module *a, const struct module *b) {
+    return a->fn == b->fn && a->act == b->act && a->read == b->read && a->write == b->write &&
+           a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
+           a->heads == b->heads && a->source == b->source && a->size == b->size &&
+           a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases &&
+           a->init == b->init && a->dropout == b->dropout && a->first == b->first &&
+           a->last == b->last && a->stack == b->stack && a->site == b->site;
+}
+
+/* Place in the forward pass.  What is folded into a linear map comes before what works
+ * on its output. */
+static int place(const struct module *m) {
+    bool folded = m->fn == FN_LINEAR && m->read == tap_map_input(m->write);
+    int tap = m->write == TAP_A_HEAD ? TAP_A_CTX : (int)m->write;
+    int where = m->write == TAP_NONE ? (int)m->target - TARGET_COUNT : tap;
+    return ((m->stack * 4 + m->site) * 64 + where) * 2 + !folded;
+}
+
+void method_normalise(struct method *m) {
+    for (int i = 0; i < m->count; i++) module_normalise(&m->module[i]);
+    for (int i = 1; i < m->count; i++) { /* stable */
+        struct module x = m->module[i];
+        int j = i;
+        for (; j > 0 && place(&m->module[j - 1]) > place(&x); j--) m->module[j] = m->module[j - 1];
+        m->module[j] = x;
+    }
+}

@@ -1,0 +1,339 @@
+/* The text and JSON forms: what is read, what is refused, and that both come back. */
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/method/space.h"
+#include "tests/support/test.h"
+
+static struct method parsed(const char *text) {
+    struct method m;
+    struct err e = ERR_INIT;
+    int rc = method_parse(text, &m, &e);
+    if (rc) fail_msg("%s: %s", text, e.text);
+    return m;
+}
+
+static void assert_same(const char *a, const char *b) {
+    struct method x = parsed(a), y = parsed(b);
+    char *p = method_canonical(&x), *q = method_canonical(&y);
+    assert_string_equal(p, q);
+    free(p);
+    free(q);
+}
+
+static void assert_written(const char *text, const char *shortest) {
+    struct method m = parsed(text);
+    char *s = method_text(&m);
+    assert_string_equal(s, shortest);
+    free(s);
+}
+
+static void refused(const char *text, const char *part) {
+    struct method m;
+    struct err e = ERR_INIT;
+    test_refused(method_parse(text, &m, &e), ERR_USAGE, &e, part);
+}
+
+static void sizes_are_set_in_place(void **state) {
+    (void)state;
+    struct method m = parsed("lora(r=8)");
+    assert_int_equal(m.count, 2);
+    assert_int_equal(m.module[0].size, 8);
+    assert_true(m.module[0].comp == COMP_SCALED && m.module[0].scale == 2);
+    assert_int_equal(parsed("adapter-pfeiffer(r=48)").module[0].read, TAP_F_NORM);
+    assert_int_equal(parsed("prefix(l=30)").module[0].size, 30);
+    m = parsed(" mam ( l=16 , r=4 ) ");
+    assert_int_equal(m.module[0].size, 16);
+    assert_int_equal(m.module[1].size, 4);
+    assert_true(parsed("scaled-parallel-adapter(s=0.5)").module[0].scale == 0.5);
+    m = parsed("prefix(l=30,mlp=512)");
+    assert_true(m.module[0].source == SOURCE_MLP && m.module[0].mid == 512);
+    assert_same("prefix(l=30,mlp=512)", "prefix-mlp");
+    assert_true(parsed("lora(r=2,alpha=16)").module[1].scale == 8);
+    assert_true(parsed("lora(alpha=16,r=2)").module[0].scale == 8);
+    assert_same("lora(r=4,at=w1+w2)", "lora-ffn(r=4)");
+    assert_same("lora(at=v,q)", "lora");
+    assert_int_equal(parsed("lora(r=2,at=q+k+v+o)").count, 4);
+    assert_same("full", "full(target=all)");
+    assert_same("bitfit", "bias");
+    assert_int_equal(parsed("adapter-houlsby").count, 3);
+    assert_int_equal(parsed("adapter-houlsby(r=4,norms=no)").count, 2);
+    assert_int_equal(parsed("ia3(peft)").count, 4);
+    assert_int_equal(parsed("head").count, 0);
+    assert_int_equal(parsed("lora + head(frozen)").head, METHOD_HEAD_FROZEN);
+    assert_true(parsed("parallel-adapter-ffn(s=learned)").module[0].comp == COMP_LEARNED);
+    assert_same("mam", "prefix(l=16) + scaled-parallel-adapter(r=16,s=2)");
+    assert_same("lora", "linear(r=8; write=a.v, s=2) + linear(r=8; read=a.in, write=a.q, comp=scaled(2), init=lora)");
+}
+
+static void a_point_is_written_short(void **state) {
+    (void)state;
+    assert_written("linear(r=8;write=a.q,s=2)+linear(r=8;write=a.v,s=2)", "lora");
+    assert_written("lora(r=2, alpha=16)", "lora(r=2,s=8)");
+    assert_written("prefix(l=16)+scaled-parallel-adapter(s=4)", "mam(s=4)");
+    assert_written("lora(layers=4-6)", "lora(layers=4-6)");
+    assert_written("lora(at=q+k+v+o)", "lora(at=q+k+v+o)");
+    assert_written("ia3(peft)", "ia3(peft)");
+    assert_written("adapter-houlsby(norms=no)", "adapter-houlsby(norms=no)");
+    assert_written("prefix-mlp(l=5)", "prefix-mlp(l=5)");
+    assert_written("mam(mlp=800)", "mam(mlp=800)");
+    assert_written("bias(target=all)", "bitfit");
+    assert_written("lora+prefix(l=5)", "lora + prefix(l=5)");
+    assert_written("head(frozen)+bottleneck(r=3;write=a.q)",
+                   "bottleneck(r=3; read=a.in, write=a.q) + head(frozen)");
+    assert_written("prefix(comp=add)", "prefix(comp=add)");
+    assert_written("multi-head-parallel-adapter(heads=free,read=a.in)",
+                   "multi-head-parallel-adapter(heads=free,read=a.in)");
+    struct method m = parsed("lora(r=8)");
+    char *s = method_canonical(&m);
+    assert_string_equal(s, "linear(r=8; read=a.in, write=a.q, comp=scaled(2), init=lora) + "
+                           "linear(r=8; read=a.in, write=a.v, comp=scaled(2), init=lora)");
+    free(s);
+}
+
+static void faults_are_refused_by_name(void **state) {
+    (void)state;
+    refused("", "missing");
+    refused("lorra(r=8)", "did you mean lora?");
+    refused("lora(rr=8)", "did you mean r?");
+    refused("lora(l=8)", "lora has no 'l'");
+    refused("lora(r=0)", "r=0");
+    refused("lora(r=8.5)", "whole number");
+    refused("lora(r=8", "')' is missing");
+    refused("lora(r=8) lora", "'+'");
+    refused("lora(r=8)+", "missing");
+    refused("lora(r=)", "key=value");
+    refused("lora(r)", "needs a value");
+    refused("lora(r=8,r=9)", "given twice");
+    refused("lora(at=kk)", "at=kk: unknown; did you mean k? (known: q, k, v, o, w1, w2)");
+    refused("lora(at=q+zz)", "at=zz");
+    refused("lora(at=q+q)", "named twice");
+    refused("lora(alpha=16,s=2)", "V21");
+    refused("linear(r=2; alpha=16, comp=scaled(2))", "V21");
+    refused("prefix(s=2)", "prefix has no 's'");
+    refused("softmax(l=3; read=a.q)", "softmax has no 'read'");
+    refused("scale", "write= is missing");
+    refused("bottleneck(r=3; write=a.kk)", "did you mean a.k?");
+    refused("bottleneck(r=3; act=rulu)", "did you mean relu?");
+    refused("linear(r=3; s=nan)", "finite");
+    refused("linear(r=3; s=1,5)", "linear has no '5'");
+    refused("linear(r=3; dropout=1)", "below 1");
+    refused("linear(r=3; layers=6-4)", "layers=6-4");
+    refused("linear(r=3; comp=scaled)", "the factor is missing");
+    refused("mam(init=lora)", "write them out");
+    refused("head(warm)", "frozen");
+    refused("lora\x1b[31m", "expected");
+}
+
+/* ---- 10,000 random methods ---- */
+
+struct dice {
+    struct rng_key key;
+    uint64_t count;
+};
+static int roll(struct dice *d, int n) { return (int)rng_below(d->key, d->count++, (uint64_t)n); }
+
+static struct module random_module(struct dice *d) {
+    struct module m = {
+        .fn = (enum fn)roll(d, FN_COUNT),
+        .act = (enum act)roll(d, ACT_COUNT),
+        .read = (enum tap)(1 + roll(d, TAP_COUNT - 1)),
+        .write = (enum tap)(1 + roll(d, TAP_COUNT - 1)),
+        .target = (enum target)(1 + roll(d, TARGET_COUNT - 1)),
+        .comp = (enum comp)roll(d, COMP_COUNT),
+        .heads = (enum head_form)roll(d, HEADS_COUNT),
+        .source = (enum source)roll(d, SOURCE_COUNT),
+        .size = 1 + roll(d, roll(d, 2) ? 64 : 1000000),
+        .mid = 1 + roll(d, 1000),
+        .mid_act = roll(d, 2) ? ACT_TANH : ACT_RELU,
+        .biases = roll(d, 2),
+        .init = (enum init)roll(d, INIT_COUNT),
+        .dropout = roll(d, 2) ? 0 : rng_uniform(d->key, d->count++),
+        .first = 1 + roll(d, 3),
+        .stack = roll(d, 8) == 0,
+        .site = roll(d, 8) ? SUB_SELF : SUB_CROSS,
+    };
+    m.scale = roll(d, 2) ? 4 : rng_normal(d->key, 1000000 + d->count++) * 1e-7;
+    m.last = roll(d, 2) ? 0 : m.first + roll(d, 3);
+    if (m.source == SOURCE_MLP && m.fn != FN_SOFTMAX) m.source = SOURCE_FREE;
+    return m;
+}
+
+/* Presets with changed sizes among the modules, so that both ways of writing occur. */
+static struct method random_method(struct dice *d) {
+    struct method m = {.head = roll(d, 6) == 0};
+    int parts = roll(d, 5);
+    for (int i = 0; i < parts; i++) {
+        if (roll(d, 2)) {
+            m.module[m.count++] = random_module(d);
+            continue;
+        }
+        struct method p = preset_at(roll(d, preset_count()))->method;
+        int size = 1 + roll(d, 100), layers = roll(d, 4);
+        for (int j = 0; j < p.count; j++) {
+            p.module[j].size = size;
+            if (layers == 0) p.module[j].first = 2;
+            m.module[m.count++] = p.module[j];
+        }
+    }
+    return m;
+}
+
+static void ten_thousand_come_back(void **state) {
+    (void)state;
+    int named = 0;
+    for (uint64_t i = 0; i < 10000; i++) {
+        struct dice d = {rng_key(7, RNG_TEST, i, 0), 0};
+        struct method m = random_method(&d), back;
+        struct err e = ERR_INIT;
+        char *canonical = method_canonical(&m), *text = method_text(&m), *json = method_json(&m);
+        char *forms[] = {canonical, text};
+        for (int k = 0; k < 3; k++) {
+            int rc = k < 2 ? method_parse(forms[k], &back, &e)
+                           : method_from_json(json, strlen(json), &back, &e);
+            if (rc) fail_msg("%s\n%s", k < 2 ? forms[k] : json, e.text);
+            char *again = method_canonical(&back);
+            if (strcmp(again, canonical)) fail_msg("%s\n%s\n%s", k < 2 ? forms[k] : json, canonical, again);
+            free(again);
+        }
+        struct method x = back, y = m;
+        method_normalise(&x);
+        method_normalise(&y);
+        assert_int_equal(x.count, y.count);
+        assert_int_equal(x.head, y.head);
+        for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
+        named += method_preset(&m) != NULL;
+        free(canonical);
+        free(text);
+        free(json);
+    }
+    assert_in_range(named, 500, 9000);
+}
+
+static void decimal_comma_changes_nothing(void **state) {
+    (void)state;
+    const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
+    assert_written("scaled-parallel-adapter(s=0.5)", "scaled-parallel-adapter(s=0.5)");
+    setlocale(LC_NUMERIC, "C");
+    if (!set) print_message("note: no locale with a decimal comma here\n");
+}
+
+/* ---- presets and recognition ---- */
+
+static void presets_are_named_and_recognised(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
+        "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
+        "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3"};
+    assert_int_equal(preset_count(), COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct preset *p = preset_find(names[i]);
+        assert_non_null(p);
+        struct method m = parsed(names[i]);
+        assert_ptr_equal(method_preset(&m), p);
+        assert_written(names[i], names[i]);
+        assert_true(p->lr > 0 && *p->paper && *p->title && *p->note);
+        /* The sizes shown are those that it has. */
+        if (*p->sizes) {
+            char *text = xprintf("%s(%s)", names[i], p->sizes);
+            assert_written(text, names[i]);
+            free(text);
+        }
+        char *near = method_nearest(&m);
+        if (m.count) assert_string_equal(near, names[i]);
+        else assert_null(near);
+        free(near);
+    }
+}
+
+static void recognised(const char *text, const char *name) {
+    struct method m = parsed(text);
+    const struct preset *p = method_preset(&m);
+    if (!name) {
+        if (p) fail_msg("%s taken for %s", text, p->name);
+        return;
+    }
+    if (!p) fail_msg("%s not recognised", text);
+    assert_string_equal(p->name, name);
+}
+
+static void recognition_looks_past_sizes(void **state) {
+    (void)state;
+    recognised("lora(r=64,s=1)", "lora");
+    recognised("mam(l=30,r=512,s=4)", "mam");
+    recognised("prefix(mlp=100)", "prefix-mlp");
+    recognised("scaled-parallel-adapter(r=3,s=7) + prefix(l=2)", "mam");
+    recognised("lora(dropout=0.1)", "lora");
+    recognised("lora(layers=1-2)", NULL);
+    recognised("lora(at=q)", NULL);
+    recognised("linear(r=8;write=a.q,s=2)+linear(r=4;write=a.v,s=2)", NULL);
+    recognised("parallel-adapter-ffn(s=4)", NULL);
+    recognised("lora + head(frozen)", NULL);
+    recognised("bias(target=norms)", NULL);
+}
+
+static void nearest(const char *text, const char *phrase) {
+    struct method m = parsed(text);
+    char *s = method_nearest(&m);
+    assert_string_equal(s, phrase);
+    free(s);
+}
+
+static void the_nearest_says_what_differs(void **state) {
+    (void)state;
+    nearest("prefix(l=16) + bottleneck(r=16; read=f.out, write=f.out, comp=scaled(4), init=lora)",
+            "mam, but sequential at f.out");
+    nearest("lora(layers=4-6)", "lora, but a.q in layers 4 to 6, a.v in layers 4 to 6");
+    nearest("mam + scale(write=a.k)", "mam, but with a further scale at a.k");
+    nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
+    nearest("lora + head(frozen)", "lora, but the head frozen");
+}
+
+static void json_refused(const char *json, const char *part) {
+    struct method m;
+    struct err e = ERR_INIT;
+    test_refused(method_from_json(json, strlen(json), &m, &e), ERR_INPUT, &e, part);
+}
+
+static void broken_json_is_refused(void **state) {
+    (void)state;
+    json_refused("", "method");
+    json_refused("[]", "must be a JSON object");
+    json_refused("{\"modules\":[]}", "\"version\" is 0");
+    json_refused("{\"version\":2,\"modules\":[]}", "reads version 1");
+    json_refused("{\"version\":1}", "must be a list");
+    json_refused("{\"version\":1,\"modules\":[],\"heads\":1}", "did you mean \"head\"?");
+    json_refused("{\"version\":1,\"modules\":[{}]}", "\"function\" is missing");
+    json_refused("{\"version\":1,\"modules\":[7]}", "module 1: must be an object");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linaer\"}]}", "did you mean linear?");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":0}]}", "from 1 to");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":\"8\"}]}", "whole number");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"sizes\":8}]}", "did you mean \"size\"");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"dropout\":1.5}]}", "below 1");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"layers\":[3,2]}]}", "layers");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"softmax\",\"source\":\"mlp\"}]}", "\"mid\"");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"insertion\":\"sequential\"}]}",
+                 "is parallel");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_set_in_place),
+        cmocka_unit_test(a_point_is_written_short),
+        cmocka_unit_test(faults_are_refused_by_name),
+        cmocka_unit_test(ten_thousand_come_back),
+        cmocka_unit_test(decimal_comma_changes_nothing),
+        cmocka_unit_test(presets_are_named_and_recognised),
+        cmocka_unit_test(recognition_looks_past_sizes),
+        cmocka_unit_test(the_nearest_says_what_differs),
+        cmocka_unit_test(broken_json_is_refused),
+    };
+    return cmocka_run_group_tests_name("method text", tests, NULL, NULL);
+}
