@@ -254,9 +254,11 @@ static void edge_words(void **state) {
     tokenizer_free(t);
 }
 
-static void repeat(char *out, const char *word, int n) {
-    *out = '\0';
-    for (int i = 0; i < n; i++) strcat(strcat(out, i ? " " : ""), word);
+/* "cat cat cat"; caller frees. */
+static char *repeat(const char *word, int n) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < n; i++) buf_printf(&b, i ? " %s" : "%s", word);
+    return b.data ? buf_take(&b) : xstrdup("");
 }
 
 /* Cutting pairs: the longer side first, both end tokens kept, never past the limit. */
@@ -278,9 +280,7 @@ static void pairs_are_cut(void **state) {
     struct err e = ERR_INIT;
     struct encoded x;
     for (size_t i = 0; i < COUNT_OF(want); i++) {
-        char a[128], b[128];
-        repeat(a, "cat", want[i].a);
-        repeat(b, "mat", want[i].b);
+        char *a = repeat("cat", want[i].a), *b = repeat("mat", want[i].b);
         test_ok(tokenizer_encode(t, a, strlen(a), b, strlen(b), want[i].limit, &x, &e), &e);
         char *ids = ids_text(&x);
         assert_string_equal(ids, want[i].ids);
@@ -292,6 +292,8 @@ static void pairs_are_cut(void **state) {
             assert_int_equal(x.types[k], seps > 0);
             seps += x.ids[k] == 3;
         }
+        free(a);
+        free(b);
         free(ids);
         encoded_release(&x);
     }
