@@ -1,0 +1,266 @@
+#include "core/data/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+static const struct {
+    const char *name, *other;
+    int direction;
+} known[METRIC_COUNT] = {
+    [METRIC_LOSS] = {"loss", "dev_loss", -1},
+    [METRIC_ACCURACY] = {"accuracy", "acc", 1},
+    [METRIC_F1] = {"f1", "f1_positive", 1},
+    [METRIC_F1_MACRO] = {"f1_macro", "macro_f1", 1},
+    [METRIC_MATTHEWS] = {"matthews", "mcc", 1},
+    [METRIC_PEARSON] = {"pearson", "pearsonr", 1},
+    [METRIC_SPEARMAN] = {"spearman", "spearmanr", 1},
+};
+
+const char *metric_name(enum metric_id id) {
+    BUG_IF((int)id < 0 || id >= METRIC_COUNT);
+    return known[id].name;
+}
+
+int metric_find(const char *name) {
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (!strcmp(name, known[i].name) || !strcmp(name, known[i].other)) return i;
+    return -1;
+}
+
+int metric_direction(enum metric_id id) {
+    BUG_IF((int)id < 0 || id >= METRIC_COUNT);
+    return known[id].direction;
+}
+
+bool metric_better(enum metric_id id, struct metric_value a, struct metric_value b) {
+    if (!a.defined || !isfinite(a.value)) return false;
+    if (!b.defined || !isfinite(b.value)) return true;
+    return metric_direction(id) > 0 ? a.value > b.value : a.value < b.value;
+}
+
+static struct metric_value defined(double value) {
+    return (struct metric_value){value, true, NULL};
+}
+
+static struct metric_value undefined(const char *why) {
+    return (struct metric_value){0, false, why};
+}
+
+/* A loss that is infinite or not a number is reported as such, not hidden. */
+static struct metric_value mean_loss(const double *loss, const bool *counts, size_t n) {
+    if (!loss) return undefined("no losses were given");
+    double sum = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++)
+        if (counts[i]) {
+            sum += loss[i];
+            used++;
+        }
+    if (!used) return undefined("no gold labels");
+    if (isnan(sum)) return undefined("a row's loss is not a number");
+    return defined(sum / (double)used);
+}
+
+/* 2·tp / (2·tp + fp + fn) and its parts for class c. */
+static void class_scores(struct metrics *m, int c) {
+    size_t k = (size_t)m->classes, tp = m->confusion[(size_t)c * k + (size_t)c], gold = 0, given = 0;
+    for (size_t i = 0; i < k; i++) {
+        gold += m->confusion[(size_t)c * k + i];
+        given += m->confusion[i * k + (size_t)c];
+    }
+    m->recall[c] = gold ? defined((double)tp / (double)gold)
+                        : undefined("no row has this class");
+    m->precision[c] = given ? defined((double)tp / (double)given)
+                            : undefined("no row was given this class");
+    m->f1[c] = gold + given ? defined(2.0 * (double)tp / (double)(gold + given))
+                            : undefined("no row has or was given this class");
+}
+
+/* Gorodkin 2004, eq. 8, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)). */
+static struct metric_value matthews(const struct metrics *m) {
+    size_t k = (size_t)m->classes;
+    double s = 0, right = 0, cross = 0, pp = 0, tt = 0;
+    for (size_t c = 0; c < k; c++) {
+        double gold = 0, given = 0;
+        for (size_t i = 0; i < k; i++) {
+            gold += (double)m->confusion[c * k + i];
+            given += (double)m->confusion[i * k + c];
+        }
+        s += gold;
+        right += (double)m->confusion[c * k + c];
+        cross += gold * given;
+        pp += given * given;
+        tt += gold * gold;
+    }
+    if (s * s - pp == 0) return undefined("constant predictions");
+    if (s * s - tt == 0) return undefined("only one class among the gold labels");
+    return defined((right * s - cross) / sqrt(s * s - pp) / sqrt(s * s - tt));
+}
+
+static void majority(struct metrics *m) {
+    size_t k = (size_t)m->classes, best = 0;
+    for (size_t c = 0; c < k; c++) {
+        size_t gold = 0;
+        for (size_t i = 0; i < k; i++) gold += m->confusion[c * k + i];
+        if (gold > best) {
+            best = gold;
+            m->majority_class = (int32_t)c;
+        }
+    }
+    m->majority = defined((double)best / (double)m->gold);
+}
+
+static void undefine_all(struct metrics *m, const char *why) {
+    for (int i = 0; i < METRIC_COUNT; i++) m->value[i] = undefined(why);
+    m->majority = undefined(why);
+    m->majority_class = -1;
+}
+
+static void score_classes(struct metrics *m) {
+    int present = 0;
+    double macro = 0;
+    size_t right = 0, k = (size_t)m->classes;
+    for (int c = 0; c < m->classes; c++) {
+        class_scores(m, c);
+        if (!m->f1[c].defined) continue;
+        present++;
+        macro += m->f1[c].value;
+    }
+    for (size_t c = 0; c < k; c++) right += m->confusion[c * k + c];
+    m->value[METRIC_ACCURACY] = defined((double)right / (double)m->gold);
+    m->value[METRIC_F1_MACRO] = defined(macro / present);
+    m->value[METRIC_F1] = m->positive >= 0 ? m->f1[m->positive] : undefined("no positive class");
+    m->value[METRIC_MATTHEWS] = matthews(m);
+    majority(m);
+    m->as_majority = m->value[METRIC_ACCURACY].value == m->majority.value;
+}
+
+void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *pred,
+                        const double *loss, size_t n, int classes, int positive) {
+    BUG_IF(classes < 1 || positive >= classes);
+    memset(m, 0, sizeof *m);
+    size_t k = (size_t)classes;
+    m->rows = n;
+    m->classes = classes;
+    m->positive = positive;
+    m->confusion = xcalloc(k * k, sizeof *m->confusion);
+    m->f1 = xcalloc(k, sizeof *m->f1);
+    m->precision = xcalloc(k, sizeof *m->precision);
+    m->recall = xcalloc(k, sizeof *m->recall);
+    bool *counts = xcalloc(n + 1, sizeof *counts);
+    m->constant = n > 1;
+    for (size_t i = 0; i < n; i++) {
+        BUG_IF(pred[i] < 0 || pred[i] >= classes || gold[i] >= classes);
+        if (pred[i] != pred[0]) m->constant = false;
+        if (gold[i] < 0) continue;
+        counts[i] = true;
+        m->gold++;
+        m->confusion[(size_t)gold[i] * k + (size_t)pred[i]]++;
+    }
+    undefine_all(m, "no gold labels");
+    for (size_t c = 0; c < k; c++)
+        m->f1[c] = m->precision[c] = m->recall[c] = undefined("no gold labels");
+    if (m->gold) {
+        score_classes(m);
+        m->value[METRIC_PEARSON] = m->value[METRIC_SPEARMAN] = undefined("the labels are classes");
+    }
+    m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
+    free(counts);
+}
+
+/* Pearson's r with the means taken off first and both sides scaled to unit length, as the
+ * sums of a long split would lose digits otherwise. */
+static struct metric_value pearson(const double *x, const double *y, size_t n) {
+    if (n < 2) return undefined("fewer than two rows");
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    bool same_x = true, same_y = true;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(x[i]) || !isfinite(y[i])) return undefined("a value is not finite");
+        if (x[i] != x[0]) same_x = false;
+        if (y[i] != y[0]) same_y = false;
+        mx += x[i] / (double)n;
+        my += y[i] / (double)n;
+    }
+    if (same_y) return undefined("constant predictions");
+    if (same_x) return undefined("all gold scores are equal");
+    for (size_t i = 0; i < n; i++) {
+        xx += (x[i] - mx) * (x[i] - mx);
+        yy += (y[i] - my) * (y[i] - my);
+    }
+    if (!(xx > 0 && yy > 0 && isfinite(xx) && isfinite(yy))) return undefined("out of range");
+    for (size_t i = 0; i < n; i++) xy += (x[i] - mx) / sqrt(xx) * ((y[i] - my) / sqrt(yy));
+    return defined(xy > 1 ? 1 : xy < -1 ? -1 : xy);
+}
+
+struct placed {
+    double value;
+    size_t at;
+};
+
+static int by_value(const void *a, const void *b) {
+    double x = ((const struct placed *)a)->value, y = ((const struct placed *)b)->value;
+    return x < y ? -1 : x > y;
+}
+
+/* rank[i]: place of v[i] in ascending order from 1; ties share the mean of theirs. */
+static void ranks(const double *v, double *rank, size_t n) {
+    struct placed *order = xmalloc((n + 1) * sizeof *order);
+    for (size_t i = 0; i < n; i++) order[i] = (struct placed){v[i], i};
+    qsort(order, n, sizeof *order, by_value);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && order[to].value == order[from].value;) to++;
+        for (size_t i = from; i < to; i++)
+            rank[order[i].at] = 0.5 * ((double)(from + 1) + (double)to);
+    }
+    free(order);
+}
+
+static struct metric_value spearman(const double *x, const double *y, size_t n) {
+    struct metric_value direct = pearson(x, y, n);
+    if (!direct.defined && strcmp(direct.why, "out of range")) return direct;
+    double *rx = xmalloc((n + 1) * sizeof *rx), *ry = xmalloc((n + 1) * sizeof *ry);
+    ranks(x, rx, n);
+    ranks(y, ry, n);
+    struct metric_value r = pearson(rx, ry, n);
+    free(rx);
+    free(ry);
+    return r;
+}
+
+void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, const double *pred,
+                       const double *loss, size_t n) {
+    memset(m, 0, sizeof *m);
+    m->rows = n;
+    m->positive = -1;
+    undefine_all(m, "the labels are scores");
+    double *x = xmalloc((n + 1) * sizeof *x), *y = xmalloc((n + 1) * sizeof *y);
+    bool *counts = xcalloc(n + 1, sizeof *counts);
+    m->constant = n > 1;
+    for (size_t i = 0; i < n; i++) {
+        if (pred[i] != pred[0]) m->constant = false;
+        if (has && !has[i]) continue;
+        counts[i] = true;
+        x[m->gold] = gold[i];
+        y[m->gold++] = pred[i];
+    }
+    if (!m->gold) undefine_all(m, "no gold labels");
+    else {
+        m->value[METRIC_PEARSON] = pearson(x, y, m->gold);
+        m->value[METRIC_SPEARMAN] = spearman(x, y, m->gold);
+    }
+    m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
+    free(x);
+    free(y);
+    free(counts);
+}
+
+void metrics_release(struct metrics *m) {
+    free(m->confusion);
+    free(m->f1);
+    free(m->precision);
+    free(m->recall);
+    memset(m, 0, sizeof *m);
+}
