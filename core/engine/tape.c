@@ -34,6 +34,7 @@ struct value {
     bool written;    /* trained leaf: leaf_grad holds something */
     real *leaf_grad; /* trained leaf: the caller's memory */
     struct grad *grad;
+    struct grad *shown; /* watched: the complete gradient, held until the end of the step */
 };
 
 struct site {
@@ -157,7 +158,7 @@ void tape_watch(struct tape *t, node n) { value_of(t, n)->watched = true; }
 const real *tape_grad(const struct tape *t, node n) {
     const struct value *v = value_of(t, n);
     if (v->leaf_grad) return t->done ? v->leaf_grad : NULL;
-    return t->done && v->watched && v->grad ? v->grad->data : NULL;
+    return t->done && v->shown ? v->shown->data : NULL;
 }
 
 struct tape_mark tape_mark(const struct tape *t) {
@@ -324,8 +325,13 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
     for (size_t i = t->records; i-- > 0;) {
         const struct record *r = &t->record[i];
         if (!t->value[r->out].grad) continue;
+        struct value *out = &t->value[r->out];
+        if (out->watched) {
+            out->shown = out->grad;
+            out->grad->holders++;
+        }
         op_table[r->op].backward(t, r);
-        if (!t->value[r->out].watched) drop_grad(t, &t->value[r->out]);
+        drop_grad(t, out);
     }
     for (size_t i = 0; i < t->leaves; i++) {
         struct value *v = &t->value[t->leaf[i]];

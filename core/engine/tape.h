@@ -68,7 +68,8 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
 /* Values made after the mark that need no gradient are dead, but `keep`: its value
  * is moved down to the mark and the memory above is reused.  Does nothing when any
  * of them needs a gradient.  So the layers below the lowest adapted site cost the
- * memory of one layer. */
+ * memory of one layer.  Take the mark once, below the first layer, and recycle to the
+ * same mark after each. */
 struct tape_mark {
     int value;
     struct arena_mark memory;

@@ -1,0 +1,477 @@
+/* Cases for every op of the table: shapes, how the op is called, and what it should
+ * give, computed by plain loops in double.  Included by the two programs that run
+ * them, one in each build of the engine. */
+#ifndef TESTS_ENGINE_OP_CASES_H
+#define TESTS_ENGINE_OP_CASES_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/kernel.h"
+#include "core/engine/ops.h"
+#include "core/engine/optable.h"
+
+enum { INPUTS = 13, SEQUENCES = 5, IDS = 64 };
+enum { CASE_SEED = 7, CASE_STEP = 3, CASE_SITE = 99 };
+
+struct setup {
+    int inputs, rows[INPUTS], cols[INPUTS]; /* rows -1: the operand is left out */
+    int out_rows, out_cols;
+    int heads, lo, hi;
+    double s, p;
+    enum act act;
+    int q_start[SEQUENCES + 1], k_start[SEQUENCES + 1];
+    uint64_t id[SEQUENCES];
+    struct tape_rows q, k;
+    int32_t ids[3][IDS];
+    real target[IDS], weight[IDS];
+    struct attention attention;
+    struct kv_set set[3];
+    int32_t bucket[IDS * 8];
+};
+
+struct op_case {
+    enum op_id op;
+    const char *name;
+    /* Fills the setup of variant i; false when there is none. */
+    bool (*make)(int i, struct setup *s);
+    node (*run)(struct tape *t, struct setup *s, const node *in);
+    void (*expect)(const struct setup *s, const double *const *in, double *out);
+};
+
+static void input(struct setup *s, int i, int rows, int cols) {
+    s->rows[i] = rows;
+    s->cols[i] = cols;
+    if (i >= s->inputs) s->inputs = i + 1;
+}
+
+static void result(struct setup *s, int rows, int cols) {
+    s->out_rows = rows;
+    s->out_cols = cols;
+}
+
+static double one_value(const double *p) { return p ? p[0] : 1; }
+
+/* n in the shapes that vector loops get wrong. */
+static const int sizes[][3] = { { 1, 1, 1 },  { 1, 15, 3 },  { 3, 16, 17 }, { 5, 17, 16 },
+                                { 0, 4, 2 },  { 15, 33, 1 }, { 17, 8, 15 }, { 2, 1, 31 } };
+
+static bool sized(int i, int *n, int *a, int *b) {
+    if (i >= (int)COUNT_OF(sizes)) return false;
+    *n = sizes[i][0], *a = sizes[i][1], *b = sizes[i][2];
+    return true;
+}
+
+static void sequences(struct setup *s, const int *lengths, const int *key_lengths) {
+    s->q = (struct tape_rows){ 0, s->q_start, s->id };
+    s->k = (struct tape_rows){ 0, s->k_start, s->id };
+    s->q_start[0] = s->k_start[0] = 0;
+    for (int i = 0; lengths[i] >= 0; i++) {
+        s->q_start[i + 1] = s->q_start[i] + lengths[i];
+        s->k_start[i + 1] = s->k_start[i] + key_lengths[i];
+        s->id[i] = 1000u + 17u * (uint64_t)i;
+        s->q.count = s->k.count = i + 1;
+    }
+}
+
+static double act_of(enum act act, double x) {
+    switch (act) {
+    case ACT_RELU: return x > 0 ? x : 0;
+    case ACT_GELU: return x * 0.5 * erfc(-x / sqrt(2));
+    case ACT_GELU_TANH: return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * pow(x, 3))));
+    case ACT_SILU: return x / (1 + exp(-x));
+    case ACT_TANH: return tanh(x);
+    case ACT_SIGMOID: return 1 / (1 + exp(-x));
+    default: return x;
+    }
+}
+
+/* ---- products ---- */
+
+static bool linear_make(int i, struct setup *s) {
+    int n, in, out, shapes = (int)COUNT_OF(sizes);
+    if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
+    s->act = (enum act)(i % ACT_COUNT);
+    input(s, 0, n, in), input(s, 1, out, in), input(s, 2, i < shapes ? 1 : -1, out);
+    result(s, n, out);
+    return true;
+}
+static node linear_run(struct tape *t, struct setup *s, const node *in) {
+    return op_linear_act(t, in[0], in[1], in[2], s->act);
+}
+static void linear_expect(const struct setup *s, const double *const *in, double *out) {
+    int k = s->cols[0];
+    for (int i = 0; i < s->out_rows; i++)
+        for (int j = 0; j < s->out_cols; j++) {
+            double sum = in[2] ? in[2][j] : 0;
+            for (int c = 0; c < k; c++) sum += in[0][i * k + c] * in[1][j * k + c];
+            out[i * s->out_cols + j] = act_of(s->act, sum);
+        }
+}
+
+static bool linear_add_make(int i, struct setup *s) {
+    int n, in, out;
+    if (!sized(i, &n, &in, &out)) return false;
+    s->s = 0.5 + i;
+    input(s, 0, n, out), input(s, 1, n, in), input(s, 2, out, in);
+    input(s, 3, i % 2 ? 1 : -1, out), input(s, 4, i % 3 ? 1 : -1, 1);
+    result(s, n, out);
+    return true;
+}
+static node linear_add_run(struct tape *t, struct setup *s, const node *in) {
+    return op_linear_add(t, in[0], in[1], in[2], in[3], s->s, in[4]);
+}
+static void linear_add_expect(const struct setup *s, const double *const *in, double *out) {
+    struct setup plain = *s;
+    plain.act = ACT_NONE;
+    plain.cols[0] = s->cols[1];
+    linear_expect(&plain, in + 1, out);
+    for (int i = 0; i < s->out_rows * s->out_cols; i++)
+        out[i] = in[0][i] + s->s * one_value(in[4]) * out[i];
+}
+
+static bool matmul_make(int i, struct setup *s) {
+    int n, k, m;
+    if (!sized(i, &n, &k, &m)) return false;
+    input(s, 0, n, k), input(s, 1, k, m);
+    result(s, n, m);
+    return true;
+}
+static node matmul_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_matmul(t, in[0], in[1]);
+}
+static void matmul_expect(const struct setup *s, const double *const *in, double *out) {
+    int k = s->cols[0], m = s->cols[1];
+    for (int i = 0; i < s->out_rows; i++)
+        for (int j = 0; j < m; j++) {
+            out[i * m + j] = 0;
+            for (int c = 0; c < k; c++) out[i * m + j] += in[0][i * k + c] * in[1][c * m + j];
+        }
+}
+
+static bool head_linear_make(int i, struct setup *s) {
+    int n, a, b;
+    if (!sized(i, &n, &a, &b)) return false;
+    s->heads = 1 + i % 3;
+    input(s, 0, n, s->heads * a), input(s, 1, s->heads * b, a);
+    result(s, n, s->heads * b);
+    return true;
+}
+static node head_linear_run(struct tape *t, struct setup *s, const node *in) {
+    return op_head_linear(t, in[0], in[1], s->heads);
+}
+static void head_linear_expect(const struct setup *s, const double *const *in, double *out) {
+    int a = s->cols[1], b = s->rows[1] / s->heads;
+    for (int i = 0; i < s->out_rows; i++)
+        for (int j = 0; j < s->out_cols; j++) {
+            double sum = 0;
+            for (int c = 0; c < a; c++)
+                sum += in[0][i * s->cols[0] + j / b * a + c] * in[1][j * a + c];
+            out[i * s->out_cols + j] = sum;
+        }
+}
+
+/* ---- element by element ---- */
+
+static bool pair_make(int i, struct setup *s) {
+    int n, a, b;
+    if (!sized(i, &n, &a, &b)) return false;
+    s->s = 1.5 - i;
+    input(s, 0, n, a), input(s, 1, n, a);
+    result(s, n, a);
+    return true;
+}
+static bool row_make(int i, struct setup *s) {
+    if (!pair_make(i, s)) return false;
+    s->rows[1] = 1;
+    return true;
+}
+static bool single_make(int i, struct setup *s) {
+    if (!pair_make(i, s)) return false;
+    s->inputs = 1;
+    return true;
+}
+
+static node add_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_add(t, in[0], in[1]);
+}
+static void add_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] + in[1][i];
+}
+static bool add_scaled_make(int i, struct setup *s) {
+    if (!pair_make(i, s)) return false;
+    input(s, 2, i % 2 ? 1 : -1, 1);
+    return true;
+}
+static node add_scaled_run(struct tape *t, struct setup *s, const node *in) {
+    return op_add_scaled(t, in[0], in[1], s->s, in[2]);
+}
+static void add_scaled_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++)
+        out[i] = in[0][i] + s->s * one_value(in[2]) * in[1][i];
+}
+static node bias_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_bias(t, in[0], in[1]);
+}
+static void bias_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] + in[1][i % s->out_cols];
+}
+static node channel_scale_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_channel_scale(t, in[0], in[1]);
+}
+static void channel_scale_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] * in[1][i % s->out_cols];
+}
+static node mul_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_mul(t, in[0], in[1]);
+}
+static void mul_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] * in[1][i];
+}
+static node scale_run(struct tape *t, struct setup *s, const node *in) {
+    return op_scale(t, in[0], s->s);
+}
+static void scale_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = s->s * in[0][i];
+}
+static bool act_make(int i, struct setup *s) {
+    int n, a, b, shapes = (int)COUNT_OF(sizes);
+    if (i >= shapes * (ACT_COUNT - 1) || !sized(i % shapes, &n, &a, &b)) return false;
+    s->act = (enum act)(1 + i / shapes);
+    input(s, 0, n, a);
+    result(s, n, a);
+    return true;
+}
+static node act_run(struct tape *t, struct setup *s, const node *in) {
+    return op_act(t, in[0], s->act);
+}
+static void act_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = act_of(s->act, in[0][i]);
+}
+
+static const int lengths[][SEQUENCES + 1] = {
+    { 1, -1 }, { 3, 1, 16, 5, -1 }, { 2, 0, 15, -1 }, { 17, -1 }, { -1 }, { 7, 33, -1 }
+};
+
+static bool tokens_make(int i, struct setup *s) {
+    if (i >= (int)COUNT_OF(lengths)) return false;
+    sequences(s, lengths[i], lengths[i]);
+    int n = s->q_start[s->q.count], d = i % 2 ? 19 : 16;
+    input(s, 0, n, d);
+    result(s, n, d);
+    return true;
+}
+static bool dropout_make(int i, struct setup *s) {
+    if (!tokens_make(i, s)) return false;
+    s->p = i % 2 ? 0.1 : 0.6;
+    return true;
+}
+static node dropout_run(struct tape *t, struct setup *s, const node *in) {
+    return op_dropout(t, in[0], &s->q, s->p, CASE_SITE);
+}
+/* 0 or 1/(1-p) for element `column` of (row id, place in its row). */
+static double drop_factor(uint64_t id, uint64_t place, double p, int column) {
+    real one[IDS * 8], out[IDS * 8];
+    for (int i = 0; i <= column; i++) one[i] = 1;
+    struct rng_key site = rng_key(CASE_SEED, RNG_DROPOUT, CASE_STEP, CASE_SITE);
+    kernel_dropout((struct rng_key){ rng_bits(site, id) }, place, p, (size_t)column + 1, one, out);
+    return out[column] != 0 ? 1 / (1 - p) : 0;
+}
+static void dropout_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int r = 0; r < s->q.count; r++)
+        for (int i = s->q_start[r]; i < s->q_start[r + 1]; i++)
+            for (int j = 0; j < s->out_cols; j++)
+                out[i * s->out_cols + j] =
+                    in[0][i * s->out_cols + j] *
+                    drop_factor(s->id[r], (uint64_t)(i - s->q_start[r]), s->p, j);
+}
+
+/* ---- norms ---- */
+
+static bool layernorm_make(int i, struct setup *s) {
+    int n, d, b;
+    if (!sized(i, &n, &d, &b)) return false;
+    d += 1; /* of one channel nothing is left */
+    input(s, 0, n, d), input(s, 1, i % 2 ? n : -1, d), input(s, 2, 1, d);
+    input(s, 3, i % 3 ? 1 : -1, d);
+    result(s, n, d);
+    return true;
+}
+static bool rmsnorm_make(int i, struct setup *s) {
+    if (!layernorm_make(i, s)) return false;
+    s->inputs = 3;
+    return true;
+}
+static node layernorm_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_layernorm(t, in[0], in[1], in[2], in[3], 1e-3);
+}
+static node rmsnorm_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_rmsnorm(t, in[0], in[1], in[2], 1e-3);
+}
+static void norm_expect(const struct setup *s, const double *const *in, double *out, bool centre) {
+    int d = s->out_cols;
+    for (int i = 0; i < s->out_rows; i++) {
+        double mean = 0, var = 0, z[64];
+        for (int j = 0; j < d; j++) {
+            z[j] = in[0][i * d + j] + (in[1] ? in[1][i * d + j] : 0);
+            mean += z[j] / d;
+        }
+        if (!centre) mean = 0;
+        for (int j = 0; j < d; j++) var += (z[j] - mean) * (z[j] - mean) / d;
+        for (int j = 0; j < d; j++)
+            out[i * d + j] = (z[j] - mean) / sqrt(var + 1e-3) * in[2][j] +
+                             (s->inputs > 3 && in[3] ? in[3][j] : 0);
+    }
+}
+static void layernorm_expect(const struct setup *s, const double *const *in, double *out) {
+    norm_expect(s, in, out, true);
+}
+static void rmsnorm_expect(const struct setup *s, const double *const *in, double *out) {
+    norm_expect(s, in, out, false);
+}
+
+/* ---- gathering ---- */
+
+static bool embed_make(int i, struct setup *s) {
+    int n, d, rows, tables = i % 2 ? 3 : 1;
+    if (!sized(i, &n, &d, &rows)) return false;
+    for (int k = 0; k < tables; k++) {
+        input(s, k, rows + k, d);
+        for (int j = 0; j < n; j++) s->ids[k][j] = (j * 7 + k) % (rows + k);
+    }
+    result(s, n, d);
+    return true;
+}
+static node embed_run(struct tape *t, struct setup *s, const node *in) {
+    if (s->inputs == 1) return op_embed(t, s->out_rows, in[0], s->ids[0]);
+    return op_embed3(t, s->out_rows, in[0], s->ids[0], in[1], s->ids[1], in[2], s->ids[2]);
+}
+static void embed_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->out_cols;
+    for (int i = 0; i < s->out_rows * d; i++) {
+        out[i] = 0;
+        for (int k = 0; k < s->inputs; k++) out[i] += in[k][s->ids[k][i / d] * d + i % d];
+    }
+}
+
+static bool pool_make(int i, struct setup *s) {
+    if (!tokens_make(i, s)) return false;
+    s->out_rows = s->q.count;
+    return true;
+}
+static node pool_first_run(struct tape *t, struct setup *s, const node *in) {
+    return op_pool_first(t, in[0], &s->q);
+}
+static node pool_mean_run(struct tape *t, struct setup *s, const node *in) {
+    return op_pool_mean(t, in[0], &s->q);
+}
+static void pool_expect(const struct setup *s, const double *const *in, double *out, bool mean) {
+    int d = s->out_cols;
+    for (int r = 0; r < s->q.count; r++)
+        for (int j = 0; j < d; j++) {
+            int from = s->q_start[r], to = s->q_start[r + 1], n = mean ? to - from : 1;
+            out[r * d + j] = 0;
+            for (int i = from; i < to && i < from + n; i++)
+                out[r * d + j] += in[0][i * d + j] / n;
+        }
+}
+static void pool_first_expect(const struct setup *s, const double *const *in, double *out) {
+    pool_expect(s, in, out, false);
+}
+static void pool_mean_expect(const struct setup *s, const double *const *in, double *out) {
+    pool_expect(s, in, out, true);
+}
+
+static bool part_make(int i, struct setup *s, bool rows) {
+    int n, d, b;
+    if (!sized(i, &n, &d, &b)) return false;
+    int all = rows ? n : d;
+    s->lo = all / 3, s->hi = all - all / 4;
+    input(s, 0, n, d);
+    result(s, rows ? s->hi - s->lo : n, rows ? d : s->hi - s->lo);
+    return true;
+}
+static bool rows_make(int i, struct setup *s) { return part_make(i, s, true); }
+static bool cols_make(int i, struct setup *s) { return part_make(i, s, false); }
+static node rows_run(struct tape *t, struct setup *s, const node *in) {
+    return op_rows(t, in[0], s->lo, s->hi);
+}
+static node cols_run(struct tape *t, struct setup *s, const node *in) {
+    return op_cols(t, in[0], s->lo, s->hi);
+}
+static void rows_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][s->lo * s->out_cols + i];
+}
+static void cols_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows; i++)
+        for (int j = 0; j < s->out_cols; j++)
+            out[i * s->out_cols + j] = in[0][i * s->cols[0] + s->lo + j];
+}
+static bool concat_rows_make(int i, struct setup *s) {
+    int n, d, m;
+    if (!sized(i, &n, &d, &m)) return false;
+    input(s, 0, n, d), input(s, 1, m, d);
+    result(s, n + m, d);
+    return true;
+}
+static node concat_rows_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_concat_rows(t, in[0], in[1]);
+}
+static void concat_rows_expect(const struct setup *s, const double *const *in, double *out) {
+    int first = s->rows[0] * s->cols[0];
+    for (int i = 0; i < s->out_rows * s->out_cols; i++)
+        out[i] = i < first ? in[0][i] : in[1][i - first];
+}
+
+/* ---- losses ---- */
+
+static bool loss_make(int i, struct setup *s) {
+    int n, d, b;
+    if (!sized(i, &n, &d, &b)) return false;
+    input(s, 0, n, d);
+    result(s, 1, 1);
+    for (int j = 0; j < n; j++) {
+        s->ids[0][j] = j * 5 % d;
+        s->target[j] = (real)(j - 2) / 4;
+        s->weight[j] = (real)(1 + j % 3) / 4;
+    }
+    return true;
+}
+static bool error_make(int i, struct setup *s) {
+    if (!loss_make(i, s)) return false;
+    s->cols[0] = 1;
+    return true;
+}
+static node cross_entropy_run(struct tape *t, struct setup *s, const node *in) {
+    return op_cross_entropy(t, in[0], s->ids[0], s->rows[0] % 2 ? s->weight : NULL);
+}
+static void cross_entropy_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->cols[0];
+    out[0] = 0;
+    for (int i = 0; i < s->rows[0]; i++) {
+        double sum = 0, w = s->rows[0] % 2 ? (double)s->weight[i] : 1;
+        for (int j = 0; j < d; j++) sum += exp(in[0][i * d + j]);
+        out[0] -= w * (in[0][i * d + s->ids[0][i]] - log(sum));
+    }
+}
+static node squared_error_run(struct tape *t, struct setup *s, const node *in) {
+    return op_squared_error(t, in[0], s->target, s->rows[0] % 2 ? s->weight : NULL);
+}
+static void squared_error_expect(const struct setup *s, const double *const *in, double *out) {
+    out[0] = 0;
+    for (int i = 0; i < s->rows[0]; i++)
+        out[0] += (s->rows[0] % 2 ? (double)s->weight[i] : 1) *
+                  pow(in[0][i] - (double)s->target[i], 2);
+}
+
+#endif
