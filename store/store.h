@@ -47,7 +47,7 @@ char *store_run_folder(const struct store *s, int64_t run);
 enum store_condition { STORE_OK, STORE_DISK_FULL, STORE_BUSY, STORE_BROKEN };
 struct store_status {
     enum store_condition condition;
-    char text[512]; /* why, when not STORE_OK: pause the runs and show it */
+    char text[768]; /* why, when not STORE_OK: pause the runs and show it */
     size_t waiting; /* records not yet committed */
 };
 /* The writer keeps its batch and tries again each second until the condition passes. */
@@ -360,7 +360,7 @@ struct store_health {
     int schema;
     int64_t runs, points, bytes, wal_bytes;
     bool whole;        /* integrity and foreign keys are right */
-    char problem[512]; /* the first finding otherwise */
+    char problem[768]; /* the first finding otherwise */
 };
 int store_check(struct store *s, struct store_health *out, struct err *e);
 

@@ -1,0 +1,250 @@
+#include "store/db.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+
+bool db_is_full(sqlite3 *db) {
+    int code = sqlite3_extended_errcode(db), why = sqlite3_system_errno(db);
+    if ((code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE) return true;
+    return (code & 0xFF) == SQLITE_IOERR && (why == ENOSPC || why == EDQUOT || why == EFBIG);
+}
+
+int db_error(sqlite3 *db, struct err *e) {
+    const char *path = sqlite3_db_filename(db, "main");
+    if (!path || !*path) path = "the database";
+    int code = sqlite3_errcode(db) & 0xFF, why = sqlite3_system_errno(db);
+    if (db_is_full(db)) return err_set(e, ERR_SYSTEM, "%s: the disk is full", path);
+    switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return err_set(e, ERR_DATABASE, "%s: another program has held the database for more than "
+                                        "%d seconds", path, DB_BUSY_MS / 1000);
+    case SQLITE_NOTADB:
+        return err_set(e, ERR_DATABASE, "%s: is not a database; it was left as it is", path);
+    case SQLITE_CORRUPT:
+        return err_set(e, ERR_DATABASE, "%s: is damaged (%s); petri doctor says more", path,
+                       sqlite3_errmsg(db));
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+        return err_set(e, ERR_SYSTEM, "%s: %s%s%s", path, sqlite3_errmsg(db), why ? ": " : "",
+                       why ? strerror(why) : "");
+    case SQLITE_NOMEM:
+        return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
+    default:
+        return err_set(e, ERR_DATABASE, "%s: %s", path, sqlite3_errmsg(db));
+    }
+}
+
+bool db_is_network_magic(unsigned long magic) {
+    static const unsigned long magics[] = {
+        0x6969,     /* NFS */
+        0x517B,     /* SMB */
+        0xFF534D42, /* CIFS */
+        0xFE534D42, /* SMB 2 and later */
+        0x65735546, /* FUSE: sshfs and others */
+        0x01021997, /* 9P */
+        0x0BD00BD0, /* Lustre */
+        0x00C36400, /* Ceph */
+        0x5346414F, /* AFS */
+        0x47504653, /* GPFS */
+    };
+    for (size_t i = 0; i < COUNT_OF(magics); i++)
+        if ((magic & 0xFFFFFFFFul) == magics[i]) return true;
+    return false;
+}
+
+const char *db_journal_for(const char *path) {
+    struct statfs fs;
+    return statfs(path, &fs) == 0 && db_is_network_magic((unsigned long)fs.f_type) ? "delete" : "wal";
+}
+
+int db_lock(const char *lock_path, int *fd, struct err *e) {
+    for (int waited = 0;; waited += 5) {
+        int rc = file_lock(lock_path, false, fd, e);
+        if (rc || *fd >= 0) return rc;
+        if (waited >= DB_BUSY_MS)
+            return err_set(e, ERR_DATABASE, "%s: another process has held it for more than %d "
+                                            "seconds", lock_path, DB_BUSY_MS / 1000);
+        nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+    }
+}
+
+static int set_up(sqlite3 *db, struct err *e) {
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 256 << 20);
+    return db_exec(db,
+                   "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0;"
+                   "PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;",
+                   e);
+}
+
+static int open_with(const char *name, int flags, sqlite3 **out, struct err *e) {
+    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", name);
+    rc = rc ? db_error(*out, e) : set_up(*out, e);
+    if (!rc) return 0;
+    sqlite3_close_v2(*out);
+    *out = NULL;
+    return rc;
+}
+
+int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
+    int rc = open_with(path, SQLITE_OPEN_READWRITE, out, e);
+    if (rc || !sqlite3_db_readonly(*out, "main")) return rc;
+    db_close(*out);
+    *out = NULL;
+    return err_set(e, ERR_SYSTEM, "%s: cannot be written: petri may not change this file; its "
+                                  "runs can still be read, or name another with --db FILE", path);
+}
+
+/* file:PATH?immutable=1 with all but plain characters escaped; caller frees. */
+static char *immutable_name(const char *path) {
+    struct buf name = BUF_INIT;
+    buf_puts(&name, "file:");
+    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
+        if (strchr("/.-_", *p) || (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+            (*p >= 'A' && *p <= 'Z'))
+            buf_putc(&name, (char)*p);
+        else
+            buf_printf(&name, "%%%02X", *p);
+    }
+    buf_puts(&name, "?immutable=1");
+    return buf_take(&name);
+}
+
+static bool has_wal(const char *path) {
+    char *wal = xprintf("%s-wal", path);
+    struct stat st;
+    bool has = stat(wal, &st) == 0 && st.st_size > 0;
+    free(wal);
+    return has;
+}
+
+/* A statement that reads: opening alone does not touch the file. */
+static int try_reading(sqlite3 *db, struct err *e) {
+    int64_t version;
+    return db_int(db, e, &version, 0, "PRAGMA schema_version", "");
+}
+
+int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
+    int rc = open_with(path, SQLITE_OPEN_READONLY, out, e);
+    if (!rc) {
+        sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        rc = db_exec(*out, "PRAGMA query_only=ON", e);
+    }
+    if (!rc) rc = try_reading(*out, e);
+    if (!rc) return 0;
+    int code = *out ? sqlite3_errcode(*out) & 0xFF : SQLITE_ERROR;
+    db_close(*out);
+    *out = NULL;
+    /* a WAL database needs its shared memory file, which cannot be made here */
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path)) return rc;
+    if (has_wal(path))
+        return err_set(e, ERR_SYSTEM, "%s: its last changes are still in %s-wal, and the folder "
+                                      "cannot be written; copy both to a folder that can", path, path);
+    char *name = immutable_name(path);
+    rc = open_with(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, out, e);
+    free(name);
+    if (!rc) rc = try_reading(*out, e);
+    if (rc) {
+        db_close(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+void db_close(sqlite3 *db) {
+    if (db && sqlite3_close(db) != SQLITE_OK) BUG("a statement was left open: %s", sqlite3_errmsg(db));
+}
+
+int db_exec(sqlite3 *db, const char *sql, struct err *e) {
+    return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_error(db, e);
+}
+
+void db_bind_text(sqlite3_stmt *st, int at, const char *s) {
+    if (s) sqlite3_bind_text(st, at, s, -1, SQLITE_TRANSIENT);
+    else sqlite3_bind_null(st, at);
+}
+
+static sqlite3_stmt *prepare_list(sqlite3 *db, struct err *e, const char *sql, const char *types,
+                                  va_list list) {
+    sqlite3_stmt *st = NULL;
+    if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK) {
+        db_error(db, e);
+        return NULL;
+    }
+    for (int i = 0; types[i]; i++) {
+        int64_t n;
+        switch (types[i]) {
+        case 'i': sqlite3_bind_int64(st, i + 1, va_arg(list, int64_t)); break;
+        case 'd': sqlite3_bind_double(st, i + 1, va_arg(list, double)); break;
+        case 't': db_bind_text(st, i + 1, va_arg(list, const char *)); break;
+        case 'n':
+            n = va_arg(list, int64_t);
+            if (n) sqlite3_bind_int64(st, i + 1, n);
+            break;
+        default: BUG("no type '%c'", types[i]);
+        }
+    }
+    return st;
+}
+
+sqlite3_stmt *db_prepare(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) {
+    va_list list;
+    va_start(list, types);
+    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    va_end(list);
+    return st;
+}
+
+int db_step(sqlite3_stmt *st, struct err *e) {
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW) return 1;
+    return rc == SQLITE_DONE ? 0 : db_error(sqlite3_db_handle(st), e);
+}
+
+int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) {
+    va_list list;
+    va_start(list, types);
+    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    va_end(list);
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) continue;
+    sqlite3_finalize(st);
+    return rc;
+}
+
+int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *sql,
+           const char *types, ...) {
+    va_list list;
+    va_start(list, types);
+    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    va_end(list);
+    *out = none;
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    if (rc > 0) *out = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return rc < 0 ? rc : 0;
+}
+
+char *db_text(sqlite3_stmt *st, int column, bool empty) {
+    const char *s = (const char *)sqlite3_column_text(st, column);
+    if (!s && sqlite3_column_type(st, column) != SQLITE_NULL) return xstrdup("");
+    return s ? xstrdup(s) : empty ? xstrdup("") : NULL;
+}

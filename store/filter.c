@@ -1,0 +1,365 @@
+/* Grammar (docs/schema.md): terms separated by blanks, all of which must hold.
+ * NAME OP VALUE with OP one of = != < <= > >= ~ !~, or a word to be found anywhere;
+ * quotes keep blanks together, '*' stands for any text. */
+#include "store/filter.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "store/db.h"
+#include "store/internal.h"
+
+enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TIME, FIELD_MODULE, FIELD_TAG, FIELD_METHOD, FIELD_STATE };
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    const char *sql;
+};
+
+static const struct field fields[] = {
+    { "id", FIELD_NUMBER, "r.id" },
+    { "state", FIELD_STATE, "r.state" },
+    { "method", FIELD_METHOD, "r.method" },
+    { "preset", FIELD_TEXT, "r.preset" },
+    { "task", FIELD_TEXT, "r.task" },
+    { "model", FIELD_TEXT, "r.model" },
+    { "metric", FIELD_TEXT, "r.metric" },
+    { "best", FIELD_NUMBER, "b.best_value" },
+    { "seed", FIELD_NUMBER, "r.seed" },
+    { "trained", FIELD_NUMBER, "r.trained" },
+    { "kept", FIELD_NUMBER, "r.kept" },
+    { "head", FIELD_NUMBER, "r.head" },
+    { "step", FIELD_NUMBER, "r.step" },
+    { "steps", FIELD_NUMBER, "r.steps" },
+    { "seconds", FIELD_NUMBER, "r.seconds" },
+    { "time", FIELD_NUMBER, "r.seconds" },
+    { "created", FIELD_TIME, "r.created" },
+    { "started", FIELD_TIME, "r.started" },
+    { "ended", FIELD_TIME, "r.ended" },
+    { "parent", FIELD_NUMBER, "r.parent" },
+    { "sweep", FIELD_NUMBER, "r.sweep" },
+    { "reason", FIELD_TEXT, "r.reason" },
+    { "note", FIELD_TEXT, "n.text" },
+    { "version", FIELD_TEXT, "r.version" },
+    { "weights", FIELD_TEXT, "r.weights_sha256" },
+    { "tag", FIELD_TAG, "name" },
+    { "fn", FIELD_MODULE, "fn" },
+    { "read", FIELD_MODULE, "read" },
+    { "write", FIELD_MODULE, "write" },
+    { "insertion", FIELD_MODULE, "insertion" },
+    { "composition", FIELD_MODULE, "composition" },
+    { "source", FIELD_MODULE, "source" },
+    { "heads", FIELD_MODULE, "heads" },
+    { "size", FIELD_MODULE, "size" },
+    { "layers", FIELD_MODULE, "layers" },
+};
+
+static const struct field *find_field(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        if (!strcasecmp(fields[i].name, name)) return &fields[i];
+    return NULL;
+}
+
+static void add_value(struct filter *f, char *text, double number) {
+    GROW(f->value, f->room, f->count + 1);
+    f->value[f->count++] = (struct filter_value){ text, number };
+}
+
+/* '*' any text; what LIKE takes as special is escaped.  Caller frees. */
+static char *pattern(const char *s, bool anywhere) {
+    struct buf out = BUF_INIT;
+    if (anywhere) buf_putc(&out, '%');
+    for (; *s; s++) {
+        if (*s == '*') {
+            buf_putc(&out, '%');
+            continue;
+        }
+        if (strchr("%_\\", *s)) buf_putc(&out, '\\');
+        buf_putc(&out, *s);
+    }
+    if (anywhere) buf_putc(&out, '%');
+    return out.data ? buf_take(&out) : xstrdup("");
+}
+
+/* ---- metric names ---- */
+
+struct metric_name {
+    int64_t key;
+    bool best; /* compare its best value, else its last */
+};
+
+static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct err *e) {
+    char *like = pattern(name, false);
+    char *prefix = xprintf("%s%%", like), *dev = xprintf("dev.%s%%", like);
+    /* exact, exact under dev, then the only one that begins so */
+    sqlite3_stmt *st = db_prepare(db, e,
+                                  "SELECT id, direction, CASE WHEN name=?1 THEN 0 WHEN name='dev.'||?1"
+                                  " THEN 1 WHEN name LIKE ?3 ESCAPE '\\' THEN 2 ELSE 3 END AS rank"
+                                  " FROM key WHERE rank<3 OR name LIKE ?2 ESCAPE '\\' ORDER BY rank, id",
+                                  "ttt", name, prefix, dev);
+    int rc = st ? db_step(st, e) : e->code;
+    int rank = 0;
+    if (rc > 0) {
+        m->key = sqlite3_column_int64(st, 0);
+        m->best = sqlite3_column_int(st, 1) != 0;
+        rank = sqlite3_column_int(st, 2);
+        rc = db_step(st, e);
+    }
+    if (rc > 0 && rank >= 2 && sqlite3_column_int(st, 2) == rank) {
+        rc = err_set(e, ERR_USAGE, "\"%s\" begins more than one metric's name", name);
+    }
+    sqlite3_finalize(st);
+    free(like);
+    free(prefix);
+    free(dev);
+    return rc < 0 ? rc : 0;
+}
+
+static int unknown_name(sqlite3 *db, const char *term, const char *name, struct err *e) {
+    const char *names[COUNT_OF(fields) + 64];
+    char *owned[64];
+    size_t n = 0, count = 0;
+    for (; n < COUNT_OF(fields); n++) names[n] = fields[n].name;
+    struct err ignored = ERR_INIT;
+    sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT metric FROM key LIMIT 64", "");
+    while (st && db_step(st, &ignored) > 0 && count < COUNT_OF(owned))
+        names[n++] = owned[count++] = db_text(st, 0, true);
+    sqlite3_finalize(st);
+    const char *near = text_nearest(name, names, n);
+    int rc = near ? err_set(e, ERR_USAGE, "\"%s\": there is no column or metric \"%s\"; near is \"%s\"",
+                            term, name, near)
+                  : err_set(e, ERR_USAGE, "\"%s\": there is no column or metric \"%s\"; columns are id, "
+                                          "state, method, task, model, best, seed, trained, created …",
+                            term, name);
+    while (count) free(owned[--count]);
+    return rc;
+}
+
+/* "acc", "dev.accuracy", "last.accuracy", "best.loss". */
+static int find_metric(sqlite3 *db, const char *term, const char *name, struct metric_name *m,
+                       struct err *e) {
+    m->key = 0;
+    int forced = text_starts(name, "last.") ? 0 : text_starts(name, "best.") ? 1 : -1;
+    const char *bare = forced < 0 ? name : name + 5;
+    int rc = *bare ? key_like(db, bare, m, e) : 0;
+    if (rc) return rc;
+    if (!m->key) return unknown_name(db, term, name, e);
+    if (forced >= 0) m->best = forced;
+    return 0;
+}
+
+/* ---- terms ---- */
+
+static const char *const ops[] = { "!=", "<=", ">=", "!~", "=", "<", ">", "~" };
+
+static bool name_byte(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
+}
+
+/* The days and clock of "2026-11-28", "2026-11-28T10:00" …, UTC, as milliseconds. */
+static bool read_time(sqlite3 *db, const char *value, double *ms) {
+    struct err ignored = ERR_INIT;
+    sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT strftime('%s',?) * 1000", "t", value);
+    bool ok = st && isdigit((unsigned char)*value) && db_step(st, &ignored) > 0 &&
+              sqlite3_column_type(st, 0) != SQLITE_NULL;
+    if (ok) *ms = sqlite3_column_double(st, 0);
+    sqlite3_finalize(st);
+    return ok;
+}
+
+static int need_number(const char *term, const char *value, double *out, struct err *e) {
+    if (text_to_double(value, out)) return 0;
+    return err_set(e, ERR_USAGE, "\"%s\": \"%s\" is not a number", term, value);
+}
+
+static int compare_number(struct filter *f, const char *term, const char *sql, const char *op,
+                          double number, struct err *e) {
+    if (strchr(op, '~'))
+        return err_set(e, ERR_USAGE, "\"%s\": %s is for text; use = != < <= > or >=", term, op);
+    add_value(f, NULL, number);
+    buf_printf(&f->where, "%s %s ?%zu", sql, op, f->count);
+    return 0;
+}
+
+static int compare_text(struct filter *f, const char *term, const char *sql, const char *op,
+                        const char *value, struct err *e) {
+    if (*op == '<' || *op == '>')
+        return err_set(e, ERR_USAGE, "\"%s\": %s is for numbers; use = != ~ or !~", term, op);
+    add_value(f, pattern(value, strchr(op, '~') != NULL), 0);
+    buf_printf(&f->where, "coalesce(%s,'') %sLIKE ?%zu ESCAPE '\\'", sql, *op == '!' ? "NOT " : "",
+               f->count);
+    return 0;
+}
+
+/* "tag!=a": no tag is a; "fn=linear": some module is. */
+static int compare_member(struct filter *f, const struct field *d, const char *term, const char *op,
+                          const char *value, struct err *e) {
+    bool size = !strcmp(d->sql, "size");
+    buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM %s WHERE run=r.id AND ", *op == '!' ? "NOT " : "",
+               d->kind == FIELD_TAG ? "tag" : "run_module");
+    if (*op == '!') op = op[1] == '~' ? "~" : "=";
+    double number = 0;
+    int rc = size ? need_number(term, value, &number, e) : 0;
+    if (!rc)
+        rc = size ? compare_number(f, term, d->sql, op, number, e)
+                  : compare_text(f, term, d->sql, op, value, e);
+    buf_putc(&f->where, ')');
+    return rc;
+}
+
+static int compare_state(struct filter *f, const char *term, const char *op, const char *value,
+                         struct err *e) {
+    if (strchr(value, '*') || strchr(op, '~') || store_state_by_name(value) >= 0)
+        return compare_text(f, term, "r.state", op, value, e);
+    return err_set(e, ERR_USAGE, "\"%s\": states are queued, running, paused, finished, stopped, "
+                                 "failed and interrupted", term);
+}
+
+static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const char *name,
+                          const char *op, const char *value, struct err *e) {
+    struct metric_name m = { 0, false };
+    double number;
+    int rc = find_metric(db, term, name, &m, e);
+    if (!rc) rc = need_number(term, value, &number, e);
+    if (rc) return rc;
+    buf_printf(&f->where, "EXISTS(SELECT 1 FROM summary s WHERE s.run=r.id AND s.key=%lld AND ",
+               (long long)m.key);
+    rc = compare_number(f, term, m.best ? "s.best_value" : "s.last_value", op, number, e);
+    buf_putc(&f->where, ')');
+    return rc;
+}
+
+static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name, const char *op,
+                   const char *value, struct err *e) {
+    const struct field *d = find_field(name);
+    if (!d) return compare_metric(f, db, term, name, op, value, e);
+    double number;
+    int rc = 0;
+    switch (d->kind) {
+    case FIELD_NUMBER:
+        rc = need_number(term, value, &number, e);
+        return rc ? rc : compare_number(f, term, d->sql, op, number, e);
+    case FIELD_TIME:
+        if (!read_time(db, value, &number))
+            return err_set(e, ERR_USAGE, "\"%s\": a time is written 2026-11-28 or 2026-11-28T10:00 (UTC)",
+                           term);
+        return compare_number(f, term, d->sql, op, number, e);
+    case FIELD_MODULE:
+    case FIELD_TAG: return compare_member(f, d, term, op, value, e);
+    case FIELD_STATE: return compare_state(f, term, op, value, e);
+    case FIELD_METHOD:
+        buf_putc(&f->where, '(');
+        rc = compare_text(f, term, "r.method", op, value, e);
+        buf_puts(&f->where, *op == '!' ? " AND " : " OR ");
+        if (!rc) rc = compare_text(f, term, "r.preset", op, value, e);
+        buf_putc(&f->where, ')');
+        return rc;
+    case FIELD_TEXT: return compare_text(f, term, d->sql, op, value, e);
+    }
+    BUG("no such kind of field");
+}
+
+static void find_word(struct filter *f, const char *word) {
+    static const char *const places[] = { "r.method", "r.preset", "r.task", "r.model", "r.state",
+                                          "r.reason", "n.text" };
+    add_value(f, pattern(word, true), 0);
+    buf_puts(&f->where, "(");
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        buf_printf(&f->where, "%s LIKE ?%zu ESCAPE '\\' OR ", places[i], f->count);
+    buf_printf(&f->where, "EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name LIKE ?%zu ESCAPE '\\'))",
+               f->count);
+}
+
+/* One term without its quotes; `quoted` when it began with one. */
+static int add_term(struct filter *f, sqlite3 *db, const char *term, bool quoted, struct err *e) {
+    size_t n = 0;
+    while (name_byte(term[n])) n++;
+    const char *op = NULL;
+    for (size_t i = 0; i < COUNT_OF(ops) && !op && n && !quoted; i++)
+        if (text_starts(term + n, ops[i])) op = ops[i];
+    buf_puts(&f->where, " AND ");
+    if (!op) {
+        find_word(f, term);
+        return 0;
+    }
+    char *name = xstrndup(term, n);
+    int rc = compare(f, db, term, name, op, term + n + strlen(op), e);
+    free(name);
+    return rc;
+}
+
+static int read_terms(struct filter *f, sqlite3 *db, const char *s, struct err *e) {
+    int rc = 0;
+    while (!rc) {
+        while (isspace((unsigned char)*s)) s++;
+        if (!*s) break;
+        bool quoted = *s == '"' || *s == '\'';
+        struct buf term = BUF_INIT;
+        char quote = 0;
+        for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
+            if (quote ? *s == quote : *s == '"' || *s == '\'') quote = quote ? 0 : *s;
+            else buf_putc(&term, *s);
+        }
+        if (quote) rc = err_set(e, ERR_USAGE, "the filter lacks a closing %c", quote);
+        else if (term.size) rc = add_term(f, db, term.data, quoted, e);
+        buf_release(&term);
+    }
+    return rc;
+}
+
+static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err *e) {
+    if (!sort || !*sort) {
+        buf_puts(&f->order, "r.id DESC");
+        return 0;
+    }
+    const char *down = *sort == '-' ? " DESC" : "", *name = *sort == '-' ? sort + 1 : sort;
+    const struct field *d = find_field(name);
+    if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_TAG))
+        return err_set(e, ERR_USAGE, "a run may have several values of %s, so it cannot be sorted by", name);
+    if (d && !strcmp(d->name, "best")) {
+        /* values of different metrics are not comparable */
+        buf_printf(&f->order, "r.metric, b.best_value IS NULL, b.best_value%s, r.id DESC", down);
+        return 0;
+    }
+    if (d) {
+        buf_printf(&f->order, "%s IS NULL, %s%s%s, r.id DESC", d->sql, d->sql,
+                   d->kind == FIELD_NUMBER || d->kind == FIELD_TIME ? "" : " COLLATE NOCASE", down);
+        return 0;
+    }
+    struct metric_name m = { 0, false };
+    int rc = find_metric(db, sort, name, &m, e);
+    if (rc) return rc;
+    const char *column = m.best ? "o.best_value" : "o.last_value";
+    f->sort_key = m.key;
+    f->sort_best = m.best;
+    buf_printf(&f->order, "%s IS NULL, %s%s, r.id DESC", column, column, down);
+    return 0;
+}
+
+int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort, struct err *e) {
+    memset(f, 0, sizeof *f);
+    buf_puts(&f->where, "1");
+    int rc = filter ? read_terms(f, db, filter, e) : 0;
+    if (!rc) rc = read_sort(f, db, sort, e);
+    if (rc) filter_release(f);
+    return rc;
+}
+
+void filter_bind(const struct filter *f, sqlite3_stmt *st) {
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->value[i].text) db_bind_text(st, (int)i + 1, f->value[i].text);
+        else sqlite3_bind_double(st, (int)i + 1, f->value[i].number);
+    }
+}
+
+void filter_release(struct filter *f) {
+    for (size_t i = 0; i < f->count; i++) free(f->value[i].text);
+    free(f->value);
+    buf_release(&f->where);
+    buf_release(&f->order);
+    memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,30 @@
+/* A filter line and a sort key, turned into SQL with bound values.  Private to store/. */
+#ifndef STORE_FILTER_H
+#define STORE_FILTER_H
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+struct filter_value {
+    char *text; /* NULL: the number */
+    double number;
+};
+
+struct filter {
+    struct buf where; /* "1" and its terms, over run r, summary b, note n */
+    struct filter_value *value;
+    size_t count, room;
+    struct buf order; /* of ORDER BY */
+    int64_t sort_key; /* the metric that is sorted by, or 0 */
+    int sort_best;    /* by its best value; else by its last */
+};
+
+/* db: to find metric names.  ERR_USAGE names the term. */
+int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort, struct err *e);
+void filter_bind(const struct filter *f, sqlite3_stmt *st); /* ?1 … */
+void filter_release(struct filter *f);
+
+#endif

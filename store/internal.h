@@ -1,0 +1,95 @@
+/* What the files of store/ share about an open store.  Private to store/. */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "store/store.h"
+
+struct writer;
+
+struct owned {
+    int64_t run;
+    int fd; /* of its lock */
+};
+
+struct store {
+    char *path;      /* absolute */
+    char *folder;    /* that holds it */
+    char *lock_path; /* PATH-lock */
+    char *files;     /* PATH-files */
+    enum store_mode mode;
+    struct writer *writer; /* NULL when opened for reading */
+
+    pthread_mutex_t reading; /* guards reader: one query at a time */
+    sqlite3 *reader;
+
+    pthread_mutex_t owning; /* guards the list of owned runs */
+    struct owned *owned;
+    size_t owned_count, owned_room;
+};
+
+int64_t store_now(void); /* UTC milliseconds */
+
+/* ---- owned runs (owner.c) ---- */
+bool store_owns(struct store *s, int64_t run);
+char *store_lock_of(const struct store *s, int64_t run); /* caller frees */
+/* Whether some process (this one too) holds the run's lock. */
+bool store_is_alive(struct store *s, int64_t run);
+void store_drop_locks(struct store *s);
+
+/* ---- the writer (writer.c) ---- */
+int writer_new(struct store *s, sqlite3 *db, struct err *e);
+/* Tries to commit what is left; joins; closes the connection. */
+int writer_free(struct store *s, struct err *e);
+/* Runs `work` on the writer's thread in a transaction of its own, after all records that
+ * were queued before, and waits.  A store opened for reading refuses. */
+int writer_call(struct store *s, int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e),
+                void *arg, struct err *e);
+
+enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE };
+struct record {
+    enum record_kind kind;
+    int count; /* RECORD_STEP: values */
+    int key[STORE_STEP_VALUES];
+    double value[STORE_STEP_VALUES];
+    int64_t run, step, time;
+    double seconds;
+    enum store_state state; /* RECORD_CHANGE */
+    struct payload *payload; /* texts and metrics, owned; or NULL */
+};
+struct payload_metric {
+    char *name, *undefined;
+    double value;
+    int direction;
+};
+struct payload {
+    char *text[3]; /* change: reason, weights; artifact: kind, path, hash; evaluation: split, rows */
+    bool constant, best;
+    int64_t bytes;
+    int count;
+    struct payload_metric *metric;
+};
+void payload_free(struct payload *p); /* NULL is fine */
+/* Queues a record and takes its payload; ERR_USAGE when the run is not owned. */
+int writer_put(struct store *s, const struct record *r);
+
+/* ---- applying records (record.c) ---- */
+struct applier;
+struct applier *applier_new(struct store *s, sqlite3 *db, struct err *e);
+void applier_free(struct applier *a);
+/* Inside a transaction.  Records of a run that is no longer there are passed over. */
+int applier_apply(struct applier *a, const struct record *r, struct err *e);
+/* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a
+ * training point, else the name is "split.metric". */
+int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
+               int64_t *id, struct err *e);
+int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *kind,
+              const char *state, const char *text, struct err *e);
+
+/* ---- values in columns (query.c) ---- */
+/* value, kind, reason as three columns from `column` on, then the step. */
+void store_value_of(sqlite3_stmt *st, int column, struct store_value *out);
+
+#endif

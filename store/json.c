@@ -1,0 +1,196 @@
+/* A run as a JSON object. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "store/internal.h"
+
+void store_time_text(int64_t ms, char out[32]) {
+    out[0] = '\0';
+    if (ms <= 0) return;
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm t;
+    if (!gmtime_r(&seconds, &t)) return;
+    size_t n = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &t);
+    snprintf(out + n, 32 - n, ".%03dZ", (int)(ms % 1000));
+}
+
+static void name(struct buf *b, const char *key) {
+    if (b->data && b->size && b->data[b->size - 1] != '{') buf_putc(b, ',');
+    json_add_string(b, key);
+    buf_putc(b, ':');
+}
+
+static void add_text(struct buf *b, const char *key, const char *s) {
+    name(b, key);
+    if (s && *s) json_add_string(b, s);
+    else buf_puts(b, "null");
+}
+
+static void add_int(struct buf *b, const char *key, int64_t v) {
+    name(b, key);
+    buf_printf(b, "%" PRId64, v);
+}
+
+static void add_id(struct buf *b, const char *key, int64_t v) {
+    name(b, key);
+    if (v) buf_printf(b, "%" PRId64, v);
+    else buf_puts(b, "null");
+}
+
+static void add_time(struct buf *b, const char *key, int64_t ms) {
+    char text[32];
+    store_time_text(ms, text);
+    add_text(b, key, text);
+}
+
+static void add_value(struct buf *b, const char *key, const struct store_value *v) {
+    name(b, key);
+    if (v->measured) json_add_double(b, v->v);
+    else buf_puts(b, "null");
+}
+
+static void add_bool(struct buf *b, const char *key, bool v) {
+    name(b, key);
+    buf_puts(b, v ? "true" : "false");
+}
+
+/* JSON kept in the database goes in as it is. */
+static void add_raw(struct buf *b, const char *key, const char *json) {
+    name(b, key);
+    buf_puts(b, json && *json ? json : "null");
+}
+
+static void add_best(struct buf *b, const struct store_run *r) {
+    name(b, "best");
+    buf_putc(b, '{');
+    add_text(b, "metric", r->metric);
+    add_value(b, "value", &r->best);
+    name(b, "step");
+    if (r->best.measured) buf_printf(b, "%" PRId64, r->best.step);
+    else buf_puts(b, "null");
+    buf_putc(b, '}');
+}
+
+static void add_tags(struct buf *b, const char *tags) {
+    name(b, "tags");
+    buf_putc(b, '[');
+    for (const char *at = tags; *at;) {
+        const char *end = strstr(at, ", ");
+        char *tag = end ? xstrndup(at, (size_t)(end - at)) : xstrdup(at);
+        if (at != tags) buf_putc(b, ',');
+        json_add_string(b, tag);
+        free(tag);
+        at = end ? end + 2 : at + strlen(at);
+    }
+    buf_putc(b, ']');
+}
+
+static void add_module(struct buf *b, const struct store_module *m) {
+    buf_putc(b, '{');
+    add_text(b, "text", m->text);
+    add_text(b, "fn", m->fn);
+    add_text(b, "act", m->act);
+    add_text(b, "read", m->read);
+    add_text(b, "write", m->write);
+    add_text(b, "target", m->target);
+    add_text(b, "insertion", m->insertion);
+    add_text(b, "composition", m->composition);
+    name(b, "scale");
+    if (m->has_scale) json_add_double(b, m->scale);
+    else buf_puts(b, "null");
+    add_text(b, "source", m->source);
+    add_text(b, "heads", m->heads);
+    add_text(b, "init", m->init);
+    add_text(b, "layers", m->layers);
+    add_id(b, "size", m->size);
+    add_id(b, "mid", m->mid);
+    name(b, "dropout");
+    json_add_double(b, m->dropout);
+    add_int(b, "trained", m->trained);
+    add_int(b, "kept", m->kept);
+    buf_putc(b, '}');
+}
+
+static void add_values(struct buf *b, const struct store_run *r) {
+    name(b, "values");
+    buf_putc(b, '{');
+    for (size_t i = 0; i < r->value_count; i++) {
+        const struct store_named_value *v = &r->value[i];
+        name(b, v->name);
+        buf_putc(b, '{');
+        add_value(b, "last", &v->last);
+        add_int(b, "step", v->last.step);
+        if (v->last.undefined) add_text(b, "undefined", v->last.undefined);
+        if (v->best.measured) {
+            add_value(b, "best", &v->best);
+            add_int(b, "best_step", v->best.step);
+        }
+        buf_putc(b, '}');
+    }
+    buf_putc(b, '}');
+}
+
+static void add_whole(struct buf *b, const struct store_run *r) {
+    add_text(b, "canonical", r->canonical);
+    add_text(b, "model_folder", r->model_folder);
+    add_text(b, "model_sha256", r->model_sha256);
+    add_text(b, "task_folder", r->task_folder);
+    add_text(b, "train_file", r->train_file);
+    add_text(b, "train_sha256", r->train_sha256);
+    add_text(b, "dev_file", r->dev_file);
+    add_text(b, "dev_sha256", r->dev_sha256);
+    add_text(b, "kernel", r->kernel);
+    add_text(b, "folder", r->folder);
+    name(b, "modules");
+    buf_putc(b, '[');
+    for (int i = 0; i < r->module_count; i++) {
+        if (i) buf_putc(b, ',');
+        add_module(b, &r->module[i]);
+    }
+    buf_putc(b, ']');
+    add_values(b, r);
+    add_raw(b, "config", r->config);
+    add_raw(b, "method_json", r->method_json);
+}
+
+void store_run_json(const struct store_run *r, struct buf *b) {
+    buf_putc(b, '{');
+    name(b, "id");
+    buf_printf(b, "%" PRId64, r->id);
+    add_text(b, "state", store_state_name(r->state));
+    add_text(b, "reason", r->reason);
+    add_text(b, "method", r->method);
+    add_text(b, "preset", r->preset);
+    add_text(b, "task", r->task);
+    add_text(b, "model", r->model);
+    add_int(b, "trained", r->trained);
+    add_int(b, "kept", r->kept);
+    add_int(b, "head", r->head);
+    add_int(b, "model_values", r->model_values);
+    name(b, "seed");
+    buf_printf(b, "%" PRIu64, r->seed);
+    add_best(b, r);
+    add_value(b, "final_loss", &r->loss);
+    add_bool(b, "constant", r->constant);
+    add_text(b, "weights_sha256", r->weights_sha256);
+    add_int(b, "step", r->step);
+    add_int(b, "steps", r->steps);
+    name(b, "seconds");
+    json_add_double(b, r->seconds);
+    add_time(b, "created", r->created);
+    add_time(b, "started", r->started);
+    add_time(b, "ended", r->ended);
+    add_time(b, "trashed", r->trashed);
+    add_id(b, "parent", r->parent);
+    add_id(b, "sweep", r->sweep);
+    add_tags(b, r->tags ? r->tags : "");
+    add_text(b, "note", r->note);
+    add_text(b, "version", r->version);
+    if (r->config) add_whole(b, r);
+    buf_putc(b, '}');
+}

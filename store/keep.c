@@ -1,0 +1,334 @@
+/* Changes that people make: requests to a run's owner, trash, tags, notes, sweeps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "store/db.h"
+#include "store/internal.h"
+
+struct key_call {
+    const char *name;
+    int direction;
+    bool timing;
+    int64_t id;
+};
+
+static int add_key(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct key_call *k = arg;
+    return key_intern(db, NULL, k->name, k->direction, k->timing, &k->id, e);
+}
+
+int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e) {
+    struct key_call k = { name, direction, timing, -1 };
+    int rc = writer_call(s, add_key, &k, e);
+    return rc ? rc : (int)k.id;
+}
+
+/* ERR_NOT_FOUND, or the run's state and when it was trashed. */
+static int look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
+                   int64_t *trashed, struct err *e) {
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT state, coalesce(trashed,0) FROM run WHERE id=?", "i",
+                                  run);
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    if (rc > 0) {
+        *state = (enum store_state)store_state_by_name((const char *)sqlite3_column_text(st, 0));
+        *trashed = sqlite3_column_int64(st, 1);
+        rc = 0;
+    } else if (!rc) {
+        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+/* ---- requests ---- */
+
+static const char *const controls[] = { "stop", "pause", "resume" };
+
+struct request_call {
+    int64_t run;
+    enum store_control what;
+};
+
+static int ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct request_call *c = arg;
+    enum store_state state;
+    int64_t trashed;
+    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    if (rc) return rc;
+    if (!store_state_is_live(state))
+        return err_set(e, ERR_USAGE, "run %lld is %s: there is nothing to %s", (long long)c->run,
+                       store_state_name(state), controls[c->what]);
+    return db_run(db, e, "INSERT INTO control(run,what,asked) VALUES(?,?,?)", "iti", c->run,
+                  controls[c->what], store_now());
+}
+
+int store_request(struct store *s, int64_t run, enum store_control what, struct err *e) {
+    struct request_call c = { run, what };
+    int rc = store_reap(s, NULL, e);
+    return rc ? rc : writer_call(s, ask, &c, e);
+}
+
+struct take_call {
+    struct store_request *out;
+    int room, count;
+};
+
+static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct take_call *t = arg;
+    int64_t taken[64];
+    if (t->room > (int)COUNT_OF(taken)) t->room = (int)COUNT_OF(taken);
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT id, run, what FROM control WHERE taken IS NULL ORDER BY id",
+                                  "");
+    if (!st) return e->code;
+    int rc = 1;
+    while (t->count < t->room && (rc = db_step(st, e)) > 0) {
+        int64_t run = sqlite3_column_int64(st, 1);
+        if (!store_owns(s, run)) continue;
+        const char *what = (const char *)sqlite3_column_text(st, 2);
+        taken[t->count] = sqlite3_column_int64(st, 0);
+        t->out[t->count++] = (struct store_request){
+            run, !strcmp(what, "stop") ? STORE_STOP : !strcmp(what, "pause") ? STORE_PAUSE : STORE_RESUME
+        };
+    }
+    sqlite3_finalize(st);
+    if (rc > 0) rc = 0;
+    for (int i = 0; !rc && i < t->count; i++)
+        rc = db_run(db, e, "UPDATE control SET taken=? WHERE id=?", "ii", store_now(), taken[i]);
+    return rc;
+}
+
+int store_requests(struct store *s, struct store_request *out, int room, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    pthread_mutex_lock(&s->reading);
+    int64_t waiting;
+    int rc = db_int(s->reader, e, &waiting, 0,
+                    "SELECT EXISTS(SELECT 1 FROM control WHERE taken IS NULL)", "");
+    pthread_mutex_unlock(&s->reading);
+    if (rc || !waiting) return rc;
+    struct take_call t = { out, room, 0 };
+    rc = writer_call(s, take, &t, e);
+    return rc ? rc : t.count;
+}
+
+/* ---- trash ---- */
+
+struct runs_call {
+    const int64_t *runs;
+    size_t n;
+};
+
+static int trash(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct runs_call *c = arg;
+    int64_t now = store_now(), trashed;
+    for (size_t i = 0; i < c->n; i++) {
+        enum store_state state;
+        int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+        if (rc) return rc;
+        if (store_state_is_live(state))
+            return err_set(e, ERR_USAGE, "run %lld is %s: stop it first", (long long)c->runs[i],
+                           store_state_name(state));
+        rc = db_run(db, e, "UPDATE run SET trashed=coalesce(trashed,?) WHERE id=?", "ii", now,
+                    c->runs[i]);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int store_trash(struct store *s, const int64_t *runs, size_t n, struct err *e) {
+    struct runs_call c = { runs, n };
+    int rc = store_reap(s, NULL, e);
+    return rc ? rc : writer_call(s, trash, &c, e);
+}
+
+static int restore(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct runs_call *c = arg;
+    for (size_t i = 0; i < c->n; i++) {
+        enum store_state state;
+        int64_t trashed;
+        int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+        if (!rc) rc = db_run(db, e, "UPDATE run SET trashed=NULL WHERE id=?", "i", c->runs[i]);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int store_restore(struct store *s, const int64_t *runs, size_t n, struct err *e) {
+    struct runs_call c = { runs, n };
+    return writer_call(s, restore, &c, e);
+}
+
+struct purge_call {
+    const int64_t *runs;
+    size_t n;
+    int64_t typed;
+    struct store_paths *paths;
+    int64_t *chosen;
+    int *locks;
+    size_t count, room;
+};
+
+static void add_path(struct store_paths *p, char *path) {
+    GROW(p->path, p->room, p->count + 1);
+    p->path[p->count++] = path;
+}
+
+/* A stored path is deleted only when it lies in the run's own folder. */
+static bool is_inside(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && path[n] == '/' && !strstr(path + n, "/../") &&
+           strcmp(path + strlen(path) - 3, "/..") != 0;
+}
+
+static int choose(struct store *s, sqlite3 *db, struct purge_call *c, struct err *e) {
+    if (c->runs) {
+        for (size_t i = 0; i < c->n; i++) {
+            enum store_state state;
+            int64_t trashed;
+            int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+            if (rc) return rc;
+            if (!trashed)
+                return err_set(e, ERR_USAGE, "run %lld is not in the trash; only runs that are can "
+                                             "be purged", (long long)c->runs[i]);
+            size_t k = 0;
+            while (k < c->count && c->chosen[k] != c->runs[i]) k++;
+            if (k < c->count) continue;
+            GROW(c->chosen, c->room, c->count + 1);
+            c->chosen[c->count++] = c->runs[i];
+        }
+        return 0;
+    }
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT id FROM run WHERE trashed IS NOT NULL ORDER BY id", "");
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) {
+        GROW(c->chosen, c->room, c->count + 1);
+        c->chosen[c->count++] = sqlite3_column_int64(st, 0);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t at, struct err *e) {
+    int64_t run = c->chosen[at];
+    char *folder = store_run_folder(s, run), *lock = store_lock_of(s, run);
+    int rc = 0;
+    if (file_is_folder(folder)) {
+        rc = file_lock(lock, false, &c->locks[at], e);
+        if (!rc && c->locks[at] < 0)
+            rc = err_set(e, ERR_USAGE, "run %lld is in work in a process", (long long)run);
+    }
+    sqlite3_stmt *st = rc ? NULL : db_prepare(db, e, "SELECT path FROM artifact WHERE run=?", "i", run);
+    if (!rc && !st) rc = e->code;
+    while (st && (rc = db_step(st, e)) > 0) {
+        const char *stored = (const char *)sqlite3_column_text(st, 0);
+        char *path = *stored == '/' ? xstrdup(stored) : file_join(s->folder, stored);
+        if (is_inside(path, folder)) add_path(c->paths, path);
+        else free(path);
+    }
+    sqlite3_finalize(st);
+    if (!rc) rc = db_run(db, e, "DELETE FROM run WHERE id=?", "i", run);
+    free(lock);
+    free(folder);
+    return rc;
+}
+
+static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct purge_call *c = arg;
+    int rc = choose(s, db, c, e);
+    if (rc) return rc;
+    if (c->typed != (int64_t)c->count)
+        return err_set(e, ERR_USAGE, "%zu runs would be deleted for good, but %lld was typed; nothing "
+                                     "was deleted", c->count, (long long)c->typed);
+    c->locks = xmalloc((c->count + 1) * sizeof *c->locks);
+    for (size_t i = 0; i < c->count; i++) c->locks[i] = -1;
+    for (size_t i = 0; !rc && i < c->count; i++) rc = purge_one(s, db, c, i, e);
+    for (size_t i = 0; !rc && i < c->count; i++) {
+        char *folder = store_run_folder(s, c->chosen[i]);
+        if (file_is_folder(folder)) add_path(c->paths, folder);
+        else free(folder);
+    }
+    return rc;
+}
+
+int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
+                struct store_paths *paths, struct err *e) {
+    memset(paths, 0, sizeof *paths);
+    struct purge_call c = { .runs = runs, .n = n, .typed = typed, .paths = paths };
+    int rc = writer_call(s, purge, &c, e);
+    for (size_t i = 0; c.locks && i < c.count; i++) file_unlock(c.locks[i]);
+    free(c.locks);
+    free(c.chosen);
+    if (rc) store_paths_release(paths);
+    return rc;
+}
+
+void store_paths_release(struct store_paths *p) {
+    for (size_t i = 0; i < p->count; i++) free(p->path[i]);
+    free(p->path);
+    memset(p, 0, sizeof *p);
+}
+
+/* ---- tags, notes, sweeps ---- */
+
+struct text_call {
+    int64_t run;
+    const char *text, *spec;
+    bool on;
+    int64_t id;
+};
+
+static int set_tag(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct text_call *c = arg;
+    enum store_state state;
+    int64_t trashed;
+    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    if (rc) return rc;
+    return db_run(db, e,
+                  c->on ? "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)"
+                        : "DELETE FROM tag WHERE run=? AND name=?",
+                  "it", c->run, c->text);
+}
+
+int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e) {
+    if (!*tag || strchr(tag, ','))
+        return err_set(e, ERR_USAGE, "a tag is a word or more, without a comma");
+    struct text_call c = { .run = run, .text = tag, .on = on };
+    return writer_call(s, set_tag, &c, e);
+}
+
+static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct text_call *c = arg;
+    enum store_state state;
+    int64_t trashed;
+    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    if (rc) return rc;
+    if (!c->text || !*c->text) return db_run(db, e, "DELETE FROM note WHERE run=?", "i", c->run);
+    return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti", c->run,
+                  c->text, store_now());
+}
+
+int store_note(struct store *s, int64_t run, const char *text, struct err *e) {
+    struct text_call c = { .run = run, .text = text };
+    return writer_call(s, set_note, &c, e);
+}
+
+static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct text_call *c = arg;
+    int rc = db_run(db, e, "INSERT INTO sweep(name,spec,created) VALUES(?,?,?)", "tti", c->text,
+                    c->spec, store_now());
+    c->id = sqlite3_last_insert_rowid(db);
+    return rc;
+}
+
+int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id, struct err *e) {
+    struct text_call c = { .text = name, .spec = spec_json };
+    int rc = writer_call(s, add_sweep, &c, e);
+    *id = c.id;
+    return rc;
+}

@@ -1,0 +1,200 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "store/db.h"
+#include "store/internal.h"
+#include "store/schema.h"
+
+int64_t store_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+const char *store_path(const struct store *s) { return s->path; }
+
+char *store_run_folder(const struct store *s, int64_t run) {
+    return xprintf("%s/%lld", s->files, (long long)run);
+}
+
+/* Absolute, so that a change of the working folder changes nothing; caller frees. */
+static char *absolute(const char *path) {
+    if (*path == '/') return xstrdup(path);
+    char here[PATH_MAX];
+    return getcwd(here, sizeof here) ? file_join(here, path) : xstrdup(path);
+}
+
+static struct store *make(const char *path, enum store_mode mode) {
+    struct store *s = xcalloc(1, sizeof *s);
+    s->path = absolute(path);
+    char *slash = strrchr(s->path, '/');
+    s->folder = slash && slash > s->path ? xstrndup(s->path, (size_t)(slash - s->path)) : xstrdup("/");
+    s->lock_path = xprintf("%s-lock", s->path);
+    s->files = xprintf("%s-files", s->path);
+    s->mode = mode;
+    pthread_mutex_init(&s->reading, NULL);
+    pthread_mutex_init(&s->owning, NULL);
+    return s;
+}
+
+static void release(struct store *s) {
+    store_drop_locks(s);
+    db_close(s->reader);
+    pthread_mutex_destroy(&s->reading);
+    pthread_mutex_destroy(&s->owning);
+    free(s->owned);
+    free(s->path);
+    free(s->folder);
+    free(s->lock_path);
+    free(s->files);
+    free(s);
+}
+
+static bool is_empty(const char *path) {
+    struct stat st;
+    return stat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0);
+}
+
+/* Before anything is made beside it: a stranger's file must stay as it is. */
+static int look_first(struct store *s, struct err *e) {
+    if (file_is_folder(s->path))
+        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
+    if (is_empty(s->path)) return 0;
+    sqlite3 *db;
+    int rc = db_open_writer(s->path, &db, e);
+    if (rc) return rc;
+    enum schema_kind kind;
+    rc = schema_look(db, &kind, e);
+    if (!rc && kind == SCHEMA_NEWER) {
+        rc = err_set(e, ERR_DATABASE, "%s: was written by a newer petri than this; it can be read, "
+                                      "not added to; use that version, or name another file with --db",
+                     s->path);
+    }
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    db_close(db);
+    return rc;
+}
+
+static int cannot_write(const struct store *s, struct err *e) {
+    return err_set(e, ERR_SYSTEM, "%s: the folder cannot be written (%s), so no run can be kept "
+                                  "there; make it writable or name another file with --db FILE",
+                   s->folder, strerror(errno));
+}
+
+static int make_file(struct store *s, struct err *e) {
+    int fd = open(s->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return errno == EEXIST ? 0 : cannot_write(s, e);
+    close(fd);
+    return 0;
+}
+
+/* With the lock held, so that two processes that start at once make one file. */
+static int prepare(struct store *s, sqlite3 **db, struct err *e) {
+    int rc = make_file(s, e);
+    if (!rc) rc = db_open_writer(s->path, db, e);
+    if (rc) return rc;
+    enum schema_kind kind;
+    rc = schema_look(*db, &kind, e);
+    const char *journal = db_journal_for(s->path);
+    char *sql = xprintf("PRAGMA journal_mode=%s", journal);
+    if (!rc) rc = db_exec(*db, sql, e);
+    free(sql);
+    if (!rc) rc = schema_bring_up(*db, schema_step, SCHEMA_VERSION, e);
+    if (rc) db_close(*db);
+    return rc;
+}
+
+static int open_for_writing(struct store *s, struct err *e) {
+    int rc = file_make_folder(s->folder, e);
+    if (!rc) rc = look_first(s, e);
+    if (!rc && access(s->folder, W_OK)) rc = cannot_write(s, e);
+    int lock = -1;
+    if (!rc) rc = db_lock(s->lock_path, &lock, e);
+    if (rc) return rc;
+    sqlite3 *db = NULL;
+    rc = prepare(s, &db, e);
+    file_unlock(lock);
+    if (rc) return rc;
+    rc = db_open_reader(s->path, &s->reader, e);
+    if (rc) {
+        db_close(db);
+        return rc;
+    }
+    rc = writer_new(s, db, e);
+    return rc ? rc : store_reap(s, NULL, e);
+}
+
+/* Writes what a store for reading cannot: an older schema brought up, dead runs marked.
+ * Silent when the file may not be written; lists then derive the state. */
+static int lend_a_writer(const char *path, struct err *e) {
+    struct store *s;
+    int rc = store_open(&s, path, STORE_WRITE, e);
+    return rc ? rc : store_close(s, e);
+}
+
+static int dead_runs(struct store *s, bool *any, struct err *e) {
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT id FROM run WHERE state IN ('queued','running','paused')", "");
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0)
+        if (!store_is_alive(s, sqlite3_column_int64(st, 0))) *any = true;
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int open_for_reading(struct store *s, struct err *e) {
+    if (!file_exists(s->path))
+        return err_set(e, ERR_NOT_FOUND, "%s: there is no such file yet; the first run makes it", s->path);
+    if (file_is_folder(s->path))
+        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
+    int rc = db_open_reader(s->path, &s->reader, e);
+    enum schema_kind kind = SCHEMA_SAME;
+    if (!rc) rc = schema_look(s->reader, &kind, e);
+    if (rc || kind == SCHEMA_NEWER) return rc;
+    if (kind != SCHEMA_SAME) return lend_a_writer(s->path, e);
+    bool any = false;
+    rc = dead_runs(s, &any, e);
+    struct err ignored = ERR_INIT;
+    if (!rc && any) lend_a_writer(s->path, &ignored);
+    return rc;
+}
+
+int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    *out = NULL;
+    if (sqlite3_libversion_number() < 3037000)
+        return err_set(e, ERR_DATABASE, "SQLite %s is too old, petri needs 3.37 or later",
+                       sqlite3_libversion());
+    if (!sqlite3_threadsafe()) return err_set(e, ERR_DATABASE, "this SQLite was built without threads");
+    struct store *s = make(path, mode);
+    int rc = mode == STORE_WRITE ? open_for_writing(s, e) : open_for_reading(s, e);
+    if (!rc) {
+        *out = s;
+        return 0;
+    }
+    struct err ignored = ERR_INIT;
+    if (s->writer) writer_free(s, &ignored);
+    release(s);
+    return rc;
+}
+
+int store_close(struct store *s, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    if (!s) return 0;
+    int rc = s->writer ? writer_free(s, e) : 0;
+    release(s);
+    return rc;
+}

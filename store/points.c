@@ -1,0 +1,119 @@
+/* A run's points, evaluations and files. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "store/db.h"
+#include "store/internal.h"
+
+int store_points(struct store *s, int64_t run, const char *name, int64_t from,
+                 struct store_points *out, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT value, kind, reason, step FROM metric WHERE run=?1 AND"
+                                  " key=(SELECT id FROM key WHERE name=?2) AND step>=?3 ORDER BY step",
+                                  "iti", run, name, from);
+    int rc = st ? 1 : e->code;
+    size_t room = 0, value_room = 0;
+    while (rc > 0 && (rc = db_step(st, e)) > 0) {
+        struct store_value v;
+        store_value_of(st, 0, &v);
+        free(v.undefined);
+        if (!v.measured) continue;
+        GROW(out->step, room, out->count + 1);
+        GROW(out->value, value_room, out->count + 1);
+        out->step[out->count] = v.step;
+        out->value[out->count++] = v.v;
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_points_release(out);
+    return rc;
+}
+
+void store_points_release(struct store_points *p) {
+    free(p->step);
+    free(p->value);
+    memset(p, 0, sizeof *p);
+}
+
+int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT k.name, v.rows, v.constant, v.best, m.value, m.kind, m.reason,"
+                                  " m.step FROM evaluation v JOIN key k ON k.split=v.split"
+                                  " JOIN metric m ON m.run=v.run AND m.key=k.id AND m.step=v.step"
+                                  " WHERE v.run=? ORDER BY v.step, v.split, k.id", "i", run);
+    int rc = st ? 1 : e->code;
+    size_t room = 0;
+    while (rc > 0 && (rc = db_step(st, e)) > 0) {
+        GROW(out->row, room, out->count + 1);
+        struct store_eval_row *r = &out->row[out->count++];
+        r->name = db_text(st, 0, true);
+        r->rows = db_text(st, 1, true);
+        r->constant = sqlite3_column_int(st, 2) != 0;
+        r->best = sqlite3_column_int(st, 3) != 0;
+        store_value_of(st, 4, &r->value);
+        r->step = r->value.step;
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_evals_release(out);
+    return rc;
+}
+
+void store_evals_release(struct store_evals *v) {
+    for (size_t i = 0; i < v->count; i++) {
+        free(v->row[i].name);
+        free(v->row[i].rows);
+        free(v->row[i].value.undefined);
+    }
+    free(v->row);
+    memset(v, 0, sizeof *v);
+}
+
+int store_artifacts(struct store *s, int64_t run, struct store_files *out, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT step, coalesce(bytes,0), created, kind, path, sha256"
+                                  " FROM artifact WHERE run=? ORDER BY created DESC, step DESC, id DESC",
+                                  "i", run);
+    int rc = st ? 1 : e->code;
+    size_t room = 0;
+    while (rc > 0 && (rc = db_step(st, e)) > 0) {
+        GROW(out->file, room, out->count + 1);
+        struct store_file *f = &out->file[out->count++];
+        f->step = sqlite3_column_int64(st, 0);
+        f->bytes = sqlite3_column_int64(st, 1);
+        f->created = sqlite3_column_int64(st, 2);
+        f->kind = db_text(st, 3, true);
+        const char *path = (const char *)sqlite3_column_text(st, 4);
+        f->path = !path ? xstrdup("") : *path == '/' ? xstrdup(path) : file_join(s->folder, path);
+        f->sha256 = db_text(st, 5, false);
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_files_release(out);
+    return rc;
+}
+
+void store_files_release(struct store_files *f) {
+    for (size_t i = 0; i < f->count; i++) {
+        free(f->file[i].kind);
+        free(f->file[i].path);
+        free(f->file[i].sha256);
+    }
+    free(f->file);
+    memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,280 @@
+/* Lists of runs and single runs as plain structs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "store/db.h"
+#include "store/filter.h"
+#include "store/internal.h"
+
+void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
+    const char *kind = (const char *)sqlite3_column_text(st, column + 1);
+    *out = (struct store_value){ .v = NAN };
+    out->step = sqlite3_column_int64(st, column + 3);
+    if (kind && !strcmp(kind, "undefined")) {
+        out->undefined = db_text(st, column + 2, true);
+    } else if (kind) {
+        out->v = !strcmp(kind, "nan") ? NAN : *kind == '-' ? -INFINITY : INFINITY;
+        out->measured = true;
+    } else if (sqlite3_column_type(st, column) != SQLITE_NULL) {
+        out->v = sqlite3_column_double(st, column);
+        out->measured = true;
+    }
+}
+
+/* Columns that every list fills, in the order of fill_run. */
+#define RUN_COLUMNS                                                                                \
+    "r.id, r.parent, r.sweep, r.state, r.reason, r.method, r.preset, r.model, r.task, r.metric,"   \
+    " coalesce((SELECT direction FROM key WHERE id=r.metric_key),0), r.seed, r.trained, r.kept,"   \
+    " r.head, r.model_values, r.step, r.steps, r.seconds, r.created, r.started, r.ended,"          \
+    " r.trashed, r.weights_sha256, (SELECT group_concat(name,', ') FROM (SELECT name FROM tag"     \
+    " WHERE run=r.id ORDER BY name)), n.text, r.version,"                                          \
+    " coalesce((SELECT constant FROM evaluation WHERE run=r.id ORDER BY step DESC LIMIT 1),0),"    \
+    " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason, l.last_step"
+#define RUN_TABLES                                                                                 \
+    " FROM run r LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                         \
+    " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
+    " LEFT JOIN note n ON n.run=r.id"
+enum { RUN_WIDTH = 36 };
+
+static void fill_run(struct store *s, sqlite3_stmt *st, struct store_run *r) {
+    memset(r, 0, sizeof *r);
+    r->id = sqlite3_column_int64(st, 0);
+    r->parent = sqlite3_column_int64(st, 1);
+    r->sweep = sqlite3_column_int64(st, 2);
+    int state = store_state_by_name((const char *)sqlite3_column_text(st, 3));
+    r->state = state < 0 ? STORE_INTERRUPTED : (enum store_state)state;
+    r->reason = db_text(st, 4, false);
+    r->method = db_text(st, 5, true);
+    r->preset = db_text(st, 6, true);
+    r->model = db_text(st, 7, true);
+    r->task = db_text(st, 8, true);
+    r->metric = db_text(st, 9, true);
+    r->direction = sqlite3_column_int(st, 10);
+    r->seed = (uint64_t)sqlite3_column_int64(st, 11);
+    r->trained = sqlite3_column_int64(st, 12);
+    r->kept = sqlite3_column_int64(st, 13);
+    r->head = sqlite3_column_int64(st, 14);
+    r->model_values = sqlite3_column_int64(st, 15);
+    r->step = sqlite3_column_int64(st, 16);
+    r->steps = sqlite3_column_int64(st, 17);
+    r->seconds = sqlite3_column_double(st, 18);
+    r->created = sqlite3_column_int64(st, 19);
+    r->started = sqlite3_column_int64(st, 20);
+    r->ended = sqlite3_column_int64(st, 21);
+    r->trashed = sqlite3_column_int64(st, 22);
+    r->weights_sha256 = db_text(st, 23, false);
+    r->tags = db_text(st, 24, true);
+    r->note = db_text(st, 25, false);
+    r->version = db_text(st, 26, false);
+    r->constant = sqlite3_column_int(st, 27) != 0;
+    store_value_of(st, 28, &r->best);
+    store_value_of(st, 32, &r->loss);
+    if (store_state_is_live(r->state) && !store_is_alive(s, r->id)) {
+        r->state = STORE_INTERRUPTED;
+        free(r->reason);
+        r->reason = xstrdup("the process that trained it is gone");
+    }
+}
+
+static void release_value(struct store_value *v) { free(v->undefined); }
+
+static void release_module(struct store_module *m) {
+    const char *const texts[] = { m->text, m->fn, m->act, m->read, m->write, m->insertion,
+                                  m->composition, m->source, m->heads, m->init, m->target, m->layers };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) free((char *)(uintptr_t)texts[i]);
+}
+
+void store_run_release(struct store_run *r) {
+    char *const texts[] = { r->reason, r->method, r->preset, r->model, r->task, r->metric,
+                            r->weights_sha256, r->tags, r->note, r->version, r->config,
+                            r->canonical, r->method_json, r->model_folder, r->model_sha256,
+                            r->task_folder, r->train_file, r->dev_file, r->train_sha256,
+                            r->dev_sha256, r->kernel, r->folder };
+    for (size_t i = 0; i < COUNT_OF(texts); i++) free(texts[i]);
+    release_value(&r->best);
+    release_value(&r->loss);
+    release_value(&r->sorted);
+    for (int i = 0; i < r->module_count; i++) release_module(&r->module[i]);
+    free(r->module);
+    for (size_t i = 0; i < r->value_count; i++) {
+        free(r->value[i].name);
+        release_value(&r->value[i].last);
+        release_value(&r->value[i].best);
+    }
+    free(r->value);
+    memset(r, 0, sizeof *r);
+}
+
+void store_runs_release(struct store_runs *l) {
+    for (size_t i = 0; i < l->count; i++) store_run_release(&l->run[i]);
+    free(l->run);
+    memset(l, 0, sizeof *l);
+}
+
+static int count_runs(struct store *s, const struct filter *f, const char *trashed, const char *where,
+                      int64_t *out, struct err *e) {
+    char *sql = xprintf("SELECT count(*)" RUN_TABLES " WHERE r.trashed IS %s AND %s", trashed, where);
+    sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
+    free(sql);
+    if (!st) return e->code;
+    if (f) filter_bind(f, st);
+    int rc = db_step(st, e);
+    if (rc > 0) *out = sqlite3_column_int64(st, 0);
+    sqlite3_finalize(st);
+    return rc < 0 ? rc : 0;
+}
+
+static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
+                     const char *trashed, struct store_runs *out, struct err *e) {
+    char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step" RUN_TABLES
+                        " LEFT JOIN summary o ON o.run=r.id AND o.key=%lld"
+                        " WHERE r.trashed IS %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
+                        f->sort_best ? "best" : "last", f->sort_best ? "NULL" : "o.last_kind",
+                        f->sort_best ? "NULL" : "o.last_reason", f->sort_best ? "best" : "last",
+                        (long long)f->sort_key, trashed, f->where.data, f->order.data,
+                        (long long)(list->limit > 0 ? list->limit : -1), (long long)list->offset);
+    sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
+    free(sql);
+    if (!st) return e->code;
+    filter_bind(f, st);
+    size_t room = 0;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) {
+        GROW(out->run, room, out->count + 1);
+        struct store_run *r = &out->run[out->count++];
+        fill_run(s, st, r);
+        store_value_of(st, RUN_WIDTH, &r->sorted);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+int store_list(struct store *s, const struct store_list *list, struct store_runs *out, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    memset(out, 0, sizeof *out);
+    const char *trashed = list->trash ? "NOT NULL" : "NULL";
+    pthread_mutex_lock(&s->reading);
+    struct filter f;
+    int rc = db_exec(s->reader, "BEGIN", e);
+    if (!rc) {
+        rc = filter_read(&f, s->reader, list->filter, list->sort, e);
+        if (!rc) {
+            rc = list_runs(s, list, &f, trashed, out, e);
+            if (!rc) rc = count_runs(s, &f, trashed, f.where.data, &out->total, e);
+            if (!rc) rc = count_runs(s, NULL, trashed, "1", &out->all, e);
+            filter_release(&f);
+        }
+        sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
+    }
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_runs_release(out);
+    return rc;
+}
+
+int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    const char *digits = *typed == '#' ? typed + 1 : typed;
+    bool last = !strcmp(typed, "last");
+    int64_t id = 0;
+    if (!last && !text_to_int(digits, &id))
+        return err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, or \"last\"", typed);
+    pthread_mutex_lock(&s->reading);
+    int rc = last ? db_int(s->reader, e, run, -1, "SELECT max(id) FROM run WHERE trashed IS NULL HAVING max(id)", "")
+                  : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
+    pthread_mutex_unlock(&s->reading);
+    if (!rc && *run < 0)
+        rc = last ? err_set(e, ERR_NOT_FOUND, "%s: there is no run yet", s->path)
+                  : err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)id);
+    return rc;
+}
+
+static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
+                                  "init,target,layers,size,mid,scale,dropout,trained,kept"
+                                  " FROM run_module WHERE run=? ORDER BY position", "i", r->id);
+    if (!st) return e->code;
+    size_t room = 0;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) {
+        GROW(r->module, room, r->module_count + 1);
+        struct store_module *m = &r->module[r->module_count++];
+        const char **const texts[] = { &m->text, &m->fn, &m->act, &m->read, &m->write, &m->insertion,
+                                       &m->composition, &m->source, &m->heads, &m->init, &m->target,
+                                       &m->layers };
+        for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, i, false);
+        m->size = sqlite3_column_int64(st, 12);
+        m->mid = sqlite3_column_int64(st, 13);
+        m->has_scale = sqlite3_column_type(st, 14) != SQLITE_NULL;
+        m->scale = sqlite3_column_double(st, 14);
+        m->dropout = sqlite3_column_double(st, 15);
+        m->trained = sqlite3_column_int64(st, 16);
+        m->kept = sqlite3_column_int64(st, 17);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int fill_values(struct store *s, struct store_run *r, struct err *e) {
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT k.name, last_value, last_kind, last_reason, last_step,"
+                                  " best_value, NULL, NULL, best_step FROM summary JOIN key k ON k.id=key"
+                                  " WHERE run=? ORDER BY k.name", "i", r->id);
+    if (!st) return e->code;
+    size_t room = 0;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) {
+        GROW(r->value, room, r->value_count + 1);
+        struct store_named_value *v = &r->value[r->value_count++];
+        v->name = db_text(st, 0, true);
+        store_value_of(st, 1, &v->last);
+        store_value_of(st, 5, &v->best);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int fill_whole(struct store *s, int64_t run, struct store_run *out, struct err *e) {
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT " RUN_COLUMNS ", r.config, r.canonical, r.method_json,"
+                                  " r.model_folder, r.model_sha256, r.task_folder, r.train_file,"
+                                  " r.dev_file, r.train_sha256, r.dev_sha256, r.kernel" RUN_TABLES
+                                  " WHERE r.id=?", "i", run);
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    if (rc > 0) {
+        fill_run(s, st, out);
+        char **const texts[] = { &out->config, &out->canonical, &out->method_json, &out->model_folder,
+                                 &out->model_sha256, &out->task_folder, &out->train_file,
+                                 &out->dev_file, &out->train_sha256, &out->dev_sha256, &out->kernel };
+        for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, RUN_WIDTH + i, false);
+        out->folder = store_run_folder(s, run);
+        rc = 0;
+    } else if (!rc) {
+        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e) {
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    int rc = db_exec(s->reader, "BEGIN", e);
+    if (!rc) {
+        rc = fill_whole(s, run, out, e);
+        if (!rc) rc = fill_modules(s, out, e);
+        if (!rc) rc = fill_values(s, out, e);
+        sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
+    }
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_run_release(out);
+    return rc;
+}

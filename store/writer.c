@@ -1,0 +1,370 @@
+/* The writer's thread: a ring of records, committed in batches from its tail, and calls
+ * that wait.  A record leaves the ring only after the commit that holds it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "store/db.h"
+#include "store/internal.h"
+
+/* A record is up to eight rows, usually about four. */
+enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250, RETRY_MS = 1000, WAL_PAGES = 1000 };
+
+struct call {
+    int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e);
+    void *arg;
+    struct err *e;
+    uint64_t after; /* records that must be committed before */
+    int rc;
+    bool done;
+    struct call *next;
+};
+
+struct writer {
+    struct store *store;
+    sqlite3 *db;
+    struct applier *applier;
+    pthread_t thread;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t work, room; /* room: space in the ring, a commit, a failure, a call's end */
+    struct record *ring;
+    uint64_t put, committed;   /* counts since the start; the ring holds put - committed */
+    int64_t oldest;            /* monotonic ms when the oldest record came */
+    uint64_t urgent;           /* commit at once up to this count */
+    uint64_t failures;
+    struct call *first_call, *last_call;
+    bool closing, gave_up;
+    enum store_condition condition;
+    struct err why;
+    int wal_pages; /* writer's thread only */
+};
+
+static int64_t monotonic_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int on_wal(void *self, sqlite3 *db, const char *name, int pages) {
+    (void)db;
+    (void)name;
+    ((struct writer *)self)->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+/* The lock must be held.  A failed checkpoint loses nothing: the next commit tries again. */
+static void checkpoint_if_long(struct writer *w) {
+    if (w->wal_pages < WAL_PAGES) return;
+    if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) == SQLITE_OK)
+        w->wal_pages = 0;
+}
+
+struct batch {
+    struct writer *w;
+    uint64_t from, to;
+};
+
+static int apply_batch(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    (void)db;
+    struct batch *b = arg;
+    int rc = 0;
+    for (uint64_t i = b->from; !rc && i < b->to; i++)
+        rc = applier_apply(b->w->applier, &b->w->ring[i % RING], e);
+    return rc;
+}
+
+/* One transaction under the lock. */
+static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, void *, struct err *),
+                    void *arg, enum store_condition *condition, struct err *e) {
+    int lock;
+    *condition = STORE_BUSY;
+    int rc = db_lock(w->store->lock_path, &lock, e);
+    if (rc) {
+        if (rc != ERR_DATABASE) *condition = STORE_BROKEN;
+        return rc;
+    }
+    rc = db_exec(w->db, "BEGIN IMMEDIATE", e);
+    if (!rc) rc = work(w->store, w->db, arg, e);
+    if (!rc) rc = db_exec(w->db, "COMMIT", e);
+    if (rc) {
+        int code = sqlite3_errcode(w->db) & 0xFF;
+        *condition = db_is_full(w->db) ? STORE_DISK_FULL
+                     : code == SQLITE_BUSY ? STORE_BUSY
+                                           : STORE_BROKEN;
+        if (!sqlite3_get_autocommit(w->db)) sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+    } else {
+        *condition = STORE_OK;
+        checkpoint_if_long(w);
+    }
+    file_unlock(lock);
+    return rc;
+}
+
+static uint64_t batch_end(const struct writer *w) {
+    uint64_t to = w->committed;
+    int rows = 0;
+    while (to < w->put && rows < BATCH_ROWS) {
+        const struct record *r = &w->ring[to++ % RING];
+        rows += r->kind == RECORD_STEP ? r->count : 1;
+    }
+    return to;
+}
+
+static void write_batch(struct writer *w) {
+    struct batch b = { w, w->committed, batch_end(w) };
+    struct err e = ERR_INIT;
+    enum store_condition condition;
+    pthread_mutex_unlock(&w->mutex);
+    int rc = transact(w, apply_batch, &b, &condition, &e);
+    pthread_mutex_lock(&w->mutex);
+    w->condition = condition;
+    if (rc) {
+        w->why = e;
+        w->failures++;
+        w->urgent = w->committed;
+    } else {
+        for (; w->committed < b.to; w->committed++) payload_free(w->ring[w->committed % RING].payload);
+        w->oldest = monotonic_ms();
+    }
+    pthread_cond_broadcast(&w->room);
+}
+
+static void finish_call(struct writer *w, struct call *c, int rc) {
+    w->first_call = c->next;
+    if (!c->next) w->last_call = NULL;
+    c->rc = rc;
+    c->done = true;
+    pthread_cond_broadcast(&w->room);
+}
+
+static void run_calls(struct writer *w) {
+    while (w->first_call && w->first_call->after <= w->committed) {
+        struct call *c = w->first_call;
+        enum store_condition condition;
+        pthread_mutex_unlock(&w->mutex);
+        int rc = transact(w, c->work, c->arg, &condition, c->e);
+        pthread_mutex_lock(&w->mutex);
+        finish_call(w, c, rc);
+    }
+}
+
+static void fail_calls(struct writer *w) {
+    while (w->first_call) {
+        *w->first_call->e = w->why;
+        finish_call(w, w->first_call, w->why.code);
+    }
+}
+
+/* Milliseconds to sleep before there is something to do; 0: now, -1: until woken. */
+static int64_t idle_ms(const struct writer *w) {
+    uint64_t waiting = w->put - w->committed;
+    if (w->closing || w->first_call || (waiting && w->urgent > w->committed)) return 0;
+    if (!waiting) return -1;
+    int64_t age = monotonic_ms() - w->oldest;
+    if (w->condition != STORE_OK) return age >= RETRY_MS ? 0 : RETRY_MS - age;
+    if (waiting >= BATCH_RECORDS) return 0;
+    return age >= BATCH_MS ? 0 : BATCH_MS - age;
+}
+
+static void sleep_ms(struct writer *w, int64_t ms) {
+    if (ms < 0) {
+        pthread_cond_wait(&w->work, &w->mutex);
+        return;
+    }
+    int64_t until = monotonic_ms() + ms;
+    struct timespec t = { until / 1000, (long)(until % 1000) * 1000000 };
+    pthread_cond_timedwait(&w->work, &w->mutex, &t);
+}
+
+static void *writer_main(void *self) {
+    struct writer *w = self;
+    pthread_mutex_lock(&w->mutex);
+    for (;;) {
+        int64_t ms = idle_ms(w);
+        if (ms) {
+            sleep_ms(w, ms);
+            continue;
+        }
+        if (w->put > w->committed) {
+            uint64_t failures = w->failures;
+            write_batch(w);
+            if (w->failures > failures) {
+                w->oldest = monotonic_ms();
+                fail_calls(w);
+                if (w->closing) break;
+            }
+        }
+        run_calls(w);
+        if (w->closing && w->put == w->committed && !w->first_call) break;
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+int writer_new(struct store *s, sqlite3 *db, struct err *e) {
+    struct writer *w = xcalloc(1, sizeof *w);
+    w->store = s;
+    w->db = db;
+    w->applier = applier_new(s, db, e);
+    if (!w->applier) {
+        db_close(db);
+        free(w);
+        return e->code;
+    }
+    w->ring = xcalloc(RING, sizeof *w->ring);
+    sqlite3_wal_hook(db, on_wal, w);
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->work, &clock);
+    pthread_cond_init(&w->room, NULL);
+    pthread_condattr_destroy(&clock);
+    /* signals belong to the program's own threads */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&w->thread, NULL, writer_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    s->writer = w;
+    if (!rc) return 0;
+    s->writer = NULL;
+    applier_free(w->applier);
+    db_close(db);
+    free(w->ring);
+    free(w);
+    return err_set(e, ERR_SYSTEM, "the writer's thread could not be started: %s", strerror(rc));
+}
+
+/* The last connection's close moves the WAL into the file, so it takes the lock too. */
+static void close_connection(struct writer *w) {
+    struct err ignored = ERR_INIT;
+    int lock;
+    bool locked = db_lock(w->store->lock_path, &lock, &ignored) == 0;
+    if (!locked) sqlite3_db_config(w->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    applier_free(w->applier);
+    db_close(w->db);
+    if (locked) file_unlock(lock);
+}
+
+int writer_free(struct store *s, struct err *e) {
+    struct writer *w = s->writer;
+    pthread_mutex_lock(&w->mutex);
+    w->closing = true;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->mutex);
+    pthread_join(w->thread, NULL);
+    uint64_t lost = w->put - w->committed;
+    int rc = 0;
+    if (lost) {
+        *e = w->why;
+        rc = err_prefix(e, "the last %llu records could not be written", (unsigned long long)lost);
+        for (uint64_t i = w->committed; i < w->put; i++) payload_free(w->ring[i % RING].payload);
+    }
+    db_close(s->reader);
+    s->reader = NULL;
+    close_connection(w);
+    pthread_cond_destroy(&w->work);
+    pthread_cond_destroy(&w->room);
+    pthread_mutex_destroy(&w->mutex);
+    free(w->ring);
+    free(w);
+    s->writer = NULL;
+    return rc;
+}
+
+static int for_reading(const struct store *s, struct err *e) {
+    return err_set(e, ERR_USAGE, "%s: was opened for reading only", s->path);
+}
+
+int writer_call(struct store *s, int (*work)(struct store *, sqlite3 *, void *, struct err *),
+                void *arg, struct err *e) {
+    struct writer *w = s->writer;
+    struct err unused = ERR_INIT;
+    if (!e) e = &unused;
+    if (!w) return for_reading(s, e);
+    struct call c = { .work = work, .arg = arg, .e = e };
+    pthread_mutex_lock(&w->mutex);
+    c.after = w->put;
+    if (w->last_call) w->last_call->next = &c;
+    else w->first_call = &c;
+    w->last_call = &c;
+    pthread_cond_signal(&w->work);
+    while (!c.done) pthread_cond_wait(&w->room, &w->mutex);
+    pthread_mutex_unlock(&w->mutex);
+    return c.rc;
+}
+
+int writer_put(struct store *s, const struct record *r) {
+    struct writer *w = s->writer;
+    if (!w || !store_owns(s, r->run)) {
+        payload_free(r->payload);
+        return ERR_USAGE;
+    }
+    pthread_mutex_lock(&w->mutex);
+    while (w->put - w->committed == RING && !w->gave_up) {
+        w->urgent = w->condition == STORE_OK ? w->put : w->urgent;
+        pthread_cond_signal(&w->work);
+        pthread_cond_wait(&w->room, &w->mutex);
+    }
+    bool dropped = w->gave_up;
+    if (dropped) {
+        payload_free(r->payload);
+    } else {
+        if (w->put == w->committed && w->condition == STORE_OK) w->oldest = monotonic_ms();
+        w->ring[w->put++ % RING] = *r;
+        if (r->kind == RECORD_CHANGE) w->urgent = w->put;
+        /* the thread sleeps without a limit only on an empty ring */
+        if (w->put - w->committed == 1 || w->put - w->committed >= BATCH_RECORDS ||
+            r->kind == RECORD_CHANGE)
+            pthread_cond_signal(&w->work);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return dropped ? ERR_SYSTEM : 0;
+}
+
+int store_flush(struct store *s, struct err *e) {
+    struct writer *w = s->writer;
+    if (!w) return 0;
+    pthread_mutex_lock(&w->mutex);
+    uint64_t target = w->put, failures = w->failures;
+    int rc = 0;
+    while (w->committed < target) {
+        if (w->failures > failures) {
+            if (e) *e = w->why;
+            rc = w->why.code;
+            break;
+        }
+        if (w->urgent < target) w->urgent = target;
+        pthread_cond_signal(&w->work);
+        pthread_cond_wait(&w->room, &w->mutex);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return rc;
+}
+
+void store_status(struct store *s, struct store_status *out) {
+    memset(out, 0, sizeof *out);
+    struct writer *w = s->writer;
+    if (!w) return;
+    pthread_mutex_lock(&w->mutex);
+    out->condition = w->condition;
+    out->waiting = (size_t)(w->put - w->committed);
+    if (w->condition != STORE_OK) memcpy(out->text, w->why.text, sizeof out->text);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+void store_give_up(struct store *s) {
+    struct writer *w = s->writer;
+    if (!w) return;
+    pthread_mutex_lock(&w->mutex);
+    w->gave_up = true;
+    pthread_cond_broadcast(&w->room);
+    pthread_mutex_unlock(&w->mutex);
+}
