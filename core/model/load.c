@@ -1,0 +1,300 @@
+#include "core/model/load.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/model/weights.h"
+
+enum { UNUSED_LISTED = 40 };
+
+/* A tensor of the files under the name that petri gives it. */
+struct entry {
+    char *name; /* canonical: no "bert.", LayerNorm's gamma and beta as weight and bias */
+    const struct weights_file *file;
+    const struct st_tensor *tensor;
+    bool used;
+};
+
+struct loading {
+    struct model *m;
+    struct weights weights;
+    struct entry *entry; /* sorted by canonical name */
+    size_t entries;
+    struct err *e;
+};
+
+/* ---- names ---- */
+
+static char *canonical(const struct arch *a, const char *name) {
+    char prefix[40];
+    snprintf(prefix, sizeof prefix, "%s.", family_name(a->family));
+    if (text_starts(name, prefix)) name += strlen(prefix);
+    size_t n = strlen(name);
+    if (text_ends(name, "LayerNorm.gamma")) return xprintf("%.*sweight", (int)(n - 5), name);
+    if (text_ends(name, "LayerNorm.beta")) return xprintf("%.*sbias", (int)(n - 4), name);
+    return xstrdup(name);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static int list_entries(struct loading *l) {
+    l->entry = xcalloc(l->weights.tensors, sizeof *l->entry);
+    for (size_t i = 0; i < l->weights.files; i++)
+        for (size_t k = 0; k < st_count(l->weights.file[i].st); k++) {
+            const struct st_tensor *t = st_at(l->weights.file[i].st, k);
+            l->entry[l->entries++] =
+                (struct entry){canonical(&l->m->arch, t->name), &l->weights.file[i], t, false};
+        }
+    if (l->entries) qsort(l->entry, l->entries, sizeof *l->entry, by_name);
+    for (size_t i = 1; i < l->entries; i++)
+        if (!strcmp(l->entry[i].name, l->entry[i - 1].name))
+            return err_set(l->e, ERR_INPUT, "%s: \"%s\" and \"%s\" are the same tensor, stored twice",
+                           l->m->folder, l->entry[i - 1].tensor->name, l->entry[i].tensor->name);
+    return 0;
+}
+
+static struct entry *find_entry(struct loading *l, const char *name) {
+    struct entry key = {.name = (char *)name};
+    return l->entries ? bsearch(&key, l->entry, l->entries, sizeof key, by_name) : NULL;
+}
+
+/* ---- shapes ---- */
+
+static char *shape_text(const struct st_tensor *t) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < t->rank; i++) buf_printf(&b, "%s%zu", i ? "×" : "", t->shape[i]);
+    if (!t->rank) buf_puts(&b, "a single value");
+    return buf_take(&b);
+}
+
+static int check_shape(struct loading *l, const struct entry *x, int rows, int cols, bool vector) {
+    const struct st_tensor *t = x->tensor;
+    bool right = vector ? t->rank == 1 && t->shape[0] == (size_t)cols
+                        : t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)cols;
+    if (right) return 0;
+    char *found = shape_text(t);
+    char *wanted = vector ? xprintf("%d", cols) : xprintf("%d×%d", rows, cols);
+    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s; by config.json it is %s", l->m->folder,
+                     x->file->name, t->name, found, wanted);
+    free(found);
+    free(wanted);
+    return rc;
+}
+
+/* The tensors that a shape asks for are there and fit.  A pooler may be absent. */
+static int check_tensors(struct loading *l, size_t *values) {
+    struct model *m = l->m;
+    *values = 0;
+    int missing = 0, pooler = 0, pooler_missing = 0;
+    const char *first = NULL;
+    for (int i = 0; i < m->tensors; i++) {
+        const struct tensor_info *t = &m->tensor[i];
+        bool of_pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+        struct entry *x = find_entry(l, t->name);
+        pooler += of_pooler;
+        if (!x && of_pooler) {
+            pooler_missing++;
+        } else if (!x) {
+            if (!missing++) first = t->name;
+        }
+        if (!x) continue;
+        int rc = check_shape(l, x, t->rows, t->cols, t->vector);
+        if (rc) return rc;
+        x->used = true;
+        *values += x->tensor->count;
+    }
+    if (pooler_missing && pooler_missing < pooler)
+        return err_set(l->e, ERR_INPUT, "%s: has half a pooler: of pooler.dense.weight and .bias one is missing",
+                       m->folder);
+    m->arch.pooler_absent = pooler_missing > 0;
+    if (missing == 1)
+        return err_set(l->e, ERR_INPUT, "%s: the weights lack the tensor \"%s\"", m->folder, first);
+    if (missing)
+        return err_set(l->e, ERR_INPUT, "%s: the weights lack %d tensors, the first of them \"%s\"", m->folder,
+                       missing, first);
+    return 0;
+}
+
+/* ---- the head ---- */
+
+/* Heads that share the name "classifier" but read every token, or one choice of several. */
+static bool other_classifier(const struct arch *a) {
+    return strstr(a->architecture, "TokenClassification") || strstr(a->architecture, "MultipleChoice");
+}
+
+static int read_head(struct loading *l) {
+    struct model *m = l->m;
+    if (other_classifier(&m->arch)) return 0;
+    struct entry *w = find_entry(l, "classifier.weight"), *b = find_entry(l, "classifier.bias");
+    if (!w && !b) return 0;
+    if (!w || !b)
+        return err_set(l->e, ERR_INPUT, "%s: has half a head: classifier.%s is missing", m->folder,
+                       w ? "bias" : "weight");
+    size_t rows = w->tensor->rank == 2 ? w->tensor->shape[0] : 0;
+    if (!rows || rows > 65536) rows = m->arch.labels ? (size_t)m->arch.labels : 2;
+    int rc = check_shape(l, w, (int)rows, m->arch.width, false);
+    if (!rc) rc = check_shape(l, b, 1, (int)rows, true);
+    if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
+        rc = err_set(l->e, ERR_INPUT, "%s: classifier.weight has %zu rows, \"id2label\" of config.json names %d",
+                     m->folder, rows, m->arch.labels);
+    if (rc) return rc;
+    m->head_rows = (int)rows;
+    m->head_w = mem_try(rows * (size_t)m->arch.width, sizeof(real));
+    m->head_b = mem_try(rows, sizeof(real));
+    if (!m->head_w || !m->head_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
+    w->used = b->used = true;
+    rc = st_read(w->file->st, w->tensor, m->head_w, l->e);
+    return rc ? rc : st_read(b->file->st, b->tensor, m->head_b, l->e);
+}
+
+/* ---- values ---- */
+
+static int read_values(struct loading *l, size_t values) {
+    struct model *m = l->m;
+    /* Each tensor begins at a multiple of 64 bytes. */
+    size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
+    m->values = mem_try(room, sizeof(real));
+    if (!m->values)
+        return err_set(l->e, ERR_SYSTEM, "%s: no memory for its %zu values", m->folder, values);
+    madvise((void *)(((uintptr_t)m->values + 4095) & ~(uintptr_t)4095),
+            room * sizeof(real) > 8192 ? room * sizeof(real) - 8192 : 0, MADV_HUGEPAGE);
+    real *at = m->values;
+    for (int i = 0; i < m->tensors; i++) {
+        struct entry *x = find_entry(l, m->tensor[i].name);
+        if (!x) continue;
+        int rc = st_read(x->file->st, x->tensor, at, l->e);
+        if (rc) return rc;
+        m->weight[i] = at;
+        size_t step = 64 / sizeof(real);
+        at += (x->tensor->count + step - 1) / step * step;
+    }
+    return 0;
+}
+
+static void hash_values(struct sha256 *h, const real *v, size_t n) {
+    if (!REAL_IS_DOUBLE) {
+        sha256_add(h, v, n * sizeof *v);
+        return;
+    }
+    float piece[4096];
+    for (size_t i = 0; i < n; i += COUNT_OF(piece)) {
+        size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
+        for (size_t j = 0; j < k; j++) piece[j] = (float)v[i + j];
+        sha256_add(h, piece, k * sizeof *piece);
+    }
+}
+
+/* Name, shape and 32-bit values of each tensor in the order of the list. */
+static void fingerprint(struct model *m) {
+    struct sha256 *h = sha256_start();
+    for (int i = 0; i < m->tensors; i++) {
+        const struct tensor_info *t = &m->tensor[i];
+        if (!m->weight[i]) continue;
+        char *line = xprintf("%s %d %d\n", t->name, t->rows, t->cols);
+        sha256_add(h, line, strlen(line));
+        free(line);
+        hash_values(h, m->weight[i], (size_t)t->rows * (size_t)t->cols);
+    }
+    sha256_finish(h, m->sha256);
+}
+
+/* ---- the report ---- */
+
+static const char *why_unused(const struct arch *a, const char *name) {
+    if (text_ends(name, "position_ids")) return "positions are counted, not read";
+    if (text_starts(name, "cls.")) return "head of pretraining";
+    if (text_starts(name, "qa_outputs.")) return "head for question answering";
+    if (text_starts(name, "classifier.") && other_classifier(a)) return "head for another kind of task";
+    return "not a part of this model";
+}
+
+static void report_tensors(struct loading *l, size_t values) {
+    struct model *m = l->m;
+    struct buf *out = &m->report;
+    size_t used = 0;
+    for (size_t i = 0; i < l->entries; i++) used += l->entry[i].used;
+    char count[32];
+    text_thousands((int64_t)values, count);
+    buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s values\n", used, l->entries - used, count);
+    size_t listed = 0;
+    for (size_t i = 0; i < l->entries; i++) {
+        if (l->entry[i].used || listed++ >= UNUSED_LISTED) continue;
+        char *name = text_visible(l->entry[i].tensor->name, strlen(l->entry[i].tensor->name));
+        buf_printf(out, "unused: %s (%s)\n", name, why_unused(&m->arch, l->entry[i].name));
+        free(name);
+    }
+    if (listed > UNUSED_LISTED) buf_printf(out, "unused: and %zu more\n", listed - UNUSED_LISTED);
+    if (m->head_rows)
+        buf_printf(out, "head: classifier of the folder, %d output%s\n", m->head_rows, m->head_rows == 1 ? "" : "s");
+    if (m->arch.pooler_absent)
+        buf_puts(out, "newly made: pooler (absent here; trained and counted with the head)\n");
+}
+
+static int read_tokenizer(struct model *m, struct err *e) {
+    struct err why = ERR_INIT;
+    m->tokenizer = tokenizer_read(m->folder, &m->report, &why);
+    if (!m->tokenizer && why.code != ERR_NOT_FOUND) {
+        *e = why;
+        return why.code;
+    }
+    if (!m->tokenizer) {
+        buf_puts(&m->report, "tokenizer: none in the folder; texts cannot be read\n");
+        return 0;
+    }
+    int tokens = tokenizer_size(m->tokenizer), rows = m->arch.vocabulary;
+    if (tokens > rows) {
+        const char *raw = tokenizer_token(m->tokenizer, rows);
+        char *name = text_visible(raw, strlen(raw));
+        buf_printf(&m->report,
+                   "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id %d) or later "
+                   "ids are refused\n",
+                   tokens - 1, rows, name, rows);
+        free(name);
+    } else if (tokens < rows) {
+        buf_printf(&m->report, "tokenizer: %d tokens; %d of the embedding's %d rows are unused\n", tokens,
+                   rows - tokens, rows);
+    }
+    return 0;
+}
+
+/* ---- all together ---- */
+
+static int load(struct loading *l) {
+    struct model *m = l->m;
+    int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
+    if (rc) return rc;
+    if (m->arch.family != FAMILY_BERT)
+        return err_set(l->e, ERR_INPUT,
+                       "%s: is of the family %s, whose parameters petri can count but which it cannot run; it "
+                       "runs: bert",
+                       m->folder, family_name(m->arch.family));
+    m->tensors = arch_tensors(&m->arch, &m->tensor);
+    m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
+    rc = weights_open(m->folder, &l->weights, &m->report, l->e);
+    size_t values = 0;
+    if (!rc) rc = list_entries(l);
+    if (!rc) rc = check_tensors(l, &values);
+    if (!rc) rc = read_values(l, values);
+    if (!rc) rc = read_head(l);
+    if (rc) return rc;
+    report_tensors(l, values);
+    fingerprint(m);
+    return read_tokenizer(m, l->e);
+}
+
+int model_fill(struct model *m, struct err *e) {
+    struct loading l = {.m = m, .e = e};
+    int rc = load(&l);
+    for (size_t i = 0; i < l.entries; i++) free(l.entry[i].name);
+    free(l.entry);
+    weights_close(&l.weights);
+    return rc;
+}

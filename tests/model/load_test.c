@@ -1,0 +1,509 @@
+/* Loading a folder: names old and new, what is reported, what is refused, shards, links,
+ * the local cache, and one shared copy. */
+#include "tests/support/test.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/model/model.h"
+#include "tests/support/edit.h"
+#include "tests/support/tiny.h"
+
+static char *tiny(void) {
+    char *parent = test_folder(), *folder = tiny_bert(parent, "tiny-bert", NULL);
+    free(parent);
+    return folder;
+}
+
+/* A tiny model's folder and its tensors to be changed. */
+static char *tiny_open(struct edit *x) {
+    char *folder = tiny();
+    edit_open(x, folder);
+    return folder;
+}
+
+static struct model *load_ok(const char *folder) {
+    struct err e = ERR_INIT;
+    struct model *m = model_load(folder, &e);
+    if (!m) fail_msg("%s", e.text);
+    return m;
+}
+
+static void load_refused(const char *folder, int code, const char *part) {
+    struct err e = ERR_INIT;
+    struct model *m = model_load(folder, &e);
+    if (m) fail_msg("loaded, but \"%s\" was expected", part);
+    test_refused(e.code, code, &e, part);
+}
+
+static void assert_said(const struct model *m, const char *part) {
+    if (!strstr(buf_text(&m->report), part))
+        fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&m->report));
+}
+
+static void put_file(const char *folder, const char *name, const char *text) {
+    free(test_file(folder, name, text, strlen(text)));
+}
+
+static char *read_text(const char *folder, const char *name) {
+    struct err e = ERR_INIT;
+    struct buf b;
+    char *path = file_join(folder, name);
+    test_ok(file_read(path, 1 << 20, &b, &e), &e);
+    free(path);
+    return buf_take(&b);
+}
+
+static char *fingerprint_of(const char *folder) {
+    struct model *m = load_ok(folder);
+    char *out = xstrdup(m->sha256);
+    model_release(m);
+    return out;
+}
+
+/* ---- names ---- */
+
+static void test_plain(void **state) {
+    (void)state;
+    char *folder = tiny();
+    struct model *m = load_ok(folder);
+    assert_int_equal(m->tensors, 39);
+    assert_said(m, "tensors: 39 used, 0 unused, 0 missing; 1,688 values");
+    assert_int_equal(strlen(m->sha256), 64);
+    assert_int_equal(m->head_rows, 0);
+    assert_true(m->weight[0][1] == (real)((37 + 4 * 101) % 201 - 100) / 256);
+    for (int i = 0; i < m->tensors; i++) assert_int_equal((uintptr_t)m->weight[i] % 64, 0);
+    model_release(m);
+    free(folder);
+}
+
+static void test_old_names(void **state) {
+    (void)state;
+    struct edit t;
+    char *plain = tiny(), *same = fingerprint_of(plain);
+    char *folder = tiny_open(&t);
+    for (size_t i = 0; i < t.tensors; i++) {
+        const char *name = t.tensor[i].name;
+        char *old = NULL;
+        if (text_ends(name, "LayerNorm.weight")) old = xprintf("bert.%.*sgamma", (int)strlen(name) - 6, name);
+        else if (text_ends(name, "LayerNorm.bias")) old = xprintf("bert.%.*sbeta", (int)strlen(name) - 4, name);
+        else old = xprintf("bert.%s", name);
+        edit_rename(&t, i, old);
+        free(old);
+    }
+    edit_add(&t, "bert.embeddings.position_ids", ST_I64, 2, 1, 16);
+    edit_add(&t, "cls.predictions.bias", ST_F32, 1, 32, 0);
+    edit_add(&t, "cls.seq_relationship.weight", ST_F32, 2, 2, 8);
+    edit_add(&t, "bert.gamma_probe.weight", ST_F32, 1, 4, 0);
+    edit_save(&t, folder);
+    struct model *m = load_ok(folder);
+    assert_string_equal(m->sha256, same);
+    assert_said(m, "tensors: 39 used, 4 unused, 0 missing");
+    assert_said(m, "unused: bert.embeddings.position_ids (positions are counted, not read)");
+    assert_said(m, "unused: cls.predictions.bias (head of pretraining)");
+    assert_said(m, "unused: cls.seq_relationship.weight (head of pretraining)");
+    assert_said(m, "unused: bert.gamma_probe.weight (not a part of this model)");
+    model_release(m);
+    edit_release(&t);
+    free(folder);
+    free(plain);
+    free(same);
+}
+
+static void test_gamma_outside_norms(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_drop(&t, "encoder.layer.0.output.dense.bias");
+    edit_add(&t, "encoder.layer.0.output.dense.beta", ST_F32, 1, 8, 0);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "lack the tensor \"encoder.layer.0.output.dense.bias\"");
+    edit_release(&t);
+    free(folder);
+}
+
+static void test_twice(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_add(&t, "bert.pooler.dense.bias", ST_F32, 1, 8, 0);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "stored twice");
+    edit_release(&t);
+    free(folder);
+}
+
+static void test_pooler(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_drop(&t, "pooler.dense.weight");
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "half a pooler");
+    edit_drop(&t, "pooler.dense.bias");
+    edit_save(&t, folder);
+    struct model *m = load_ok(folder);
+    assert_said(m, "newly made: pooler");
+    assert_true(m->arch.pooler_absent);
+    assert_null(m->weight[m->tensors - 1]);
+    model_release(m);
+    edit_release(&t);
+    free(folder);
+}
+
+static void test_head(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_add(&t, "classifier.weight", ST_F32, 2, 3, 8);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "classifier.bias is missing");
+    edit_add(&t, "classifier.bias", ST_F32, 1, 3, 0);
+    edit_save(&t, folder);
+    struct model *m = load_ok(folder);
+    assert_int_equal(m->head_rows, 3);
+    assert_non_null(m->head_w);
+    assert_said(m, "head: classifier of the folder, 3 outputs");
+    model_release(m);
+    char *plain = read_text(folder, "config.json");
+    char *config = xprintf("{\"id2label\":{\"0\":\"a\",\"1\":\"b\"},%s", plain + 1);
+    put_file(folder, "config.json", config);
+    free(plain);
+    load_refused(folder, ERR_INPUT, "classifier.weight has 3 rows, \"id2label\" of config.json names 2");
+    free(config);
+    edit_release(&t);
+    free(folder);
+}
+
+/* The same numbers in half the bytes make the same model. */
+static void test_types(void **state) {
+    (void)state;
+    char *parent = test_folder(), *plain = tiny(), *same = fingerprint_of(plain);
+    static const struct tiny half = {.type = TINY_F16, .prefix = "bert.", .old_norms = true};
+    static const struct tiny brain = {.type = TINY_BF16}, other = {.mul = 103};
+    char *a = tiny_bert(parent, "a", &half), *b = tiny_bert(parent, "b", &brain), *c = tiny_bert(parent, "c", &other);
+    char *of_a = fingerprint_of(a), *of_b = fingerprint_of(b), *of_c = fingerprint_of(c);
+    assert_string_equal(of_a, same);
+    assert_string_equal(of_b, same);
+    assert_string_not_equal(of_c, same);
+    char *all[] = {parent, plain, same, a, b, c, of_a, of_b, of_c};
+    for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
+}
+
+/* ---- configs against weights ---- */
+
+static char *config_with(const char *plain, const char *from, const char *to) {
+    const char *at = strstr(plain, from);
+    BUG_IF(!at);
+    return xprintf("%.*s%s%s", (int)(at - plain), plain, to, at + strlen(from));
+}
+
+static void test_config(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {
+        {"\"hidden_size\":8", "\"hidden_size\":16", "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 32×16"},
+        {"_size\":32", "_size\":40", "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 40×8"},
+        {"_layers\":2", "_layers\":3", "lack 16 tensors, the first of them \"encoder.layer.2.attention.self.query.weight\""},
+        {"_embeddings\":16", "_embeddings\":17", "\"embeddings.position_embeddings.weight\" is 16×8"},
+        {"\"bert\"", "\"roberta\"", "family roberta"},
+        {"\"bert\"", "\"gpt2\"", "\"gpt2\""},
+        {"_heads\":2", "_heads\":3", "\"num_attention_heads\""},
+        {"\"gelu\"", "\"swishish\"", "\"hidden_act\""},
+        {"_id\":0", "_id\":0,", "line 1"},
+    };
+    char *folder = tiny(), *plain = read_text(folder, "config.json");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *config = config_with(plain, cases[i].from, cases[i].to);
+        put_file(folder, "config.json", config);
+        load_refused(folder, ERR_INPUT, cases[i].part);
+        free(config);
+    }
+    put_file(folder, "config.json", plain);
+    char *before = fingerprint_of(folder);
+    char *config = config_with(plain, "\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,", "\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\",");
+    put_file(folder, "config.json", config);
+    struct model *m = load_ok(folder);
+    assert_said(m, "no \"type_vocab_size\": 2 is taken");
+    assert_said(m, "no \"layer_norm_eps\": 1e-12 is taken");
+    assert_string_equal(m->sha256, before);
+    model_release(m);
+    free(config);
+    free(plain);
+    free(before);
+    free(folder);
+}
+
+static void test_wrong_rank_and_type(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_drop(&t, "pooler.dense.bias");
+    edit_add(&t, "pooler.dense.bias", ST_F32, 2, 1, 8);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" is 1×8; by config.json it is 8");
+    edit_drop(&t, "pooler.dense.bias");
+    edit_add(&t, "pooler.dense.bias", ST_I64, 1, 8, 0);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" has the type I64");
+    free(folder);
+    edit_release(&t);
+}
+
+/* ---- downloads that went wrong ---- */
+
+static void test_broken_downloads(void **state) {
+    (void)state;
+    char *folder = tiny(), *path = file_join(folder, "model.safetensors");
+    struct buf whole;
+    struct err e = ERR_INIT;
+    test_ok(file_read(path, 1 << 20, &whole, &e), &e);
+    test_ok(file_write(path, whole.data, 100, &e), &e);
+    load_refused(folder, ERR_INPUT, "cut off inside its header");
+    test_ok(file_write(path, whole.data, whole.size - 64, &e), &e);
+    load_refused(folder, ERR_INPUT, "model.safetensors: 64 bytes are missing");
+    test_ok(file_write(path, "", 0, &e), &e);
+    load_refused(folder, ERR_INPUT, "is empty (0 bytes)");
+    put_file(folder, "model.safetensors",
+             "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10557\n");
+    load_refused(folder, ERR_INPUT, "is a Git LFS pointer");
+    unlink(path);
+    load_refused(folder, ERR_NOT_FOUND, "has neither model.safetensors nor");
+    put_file(folder, "pytorch_model.bin", "PK");
+    load_refused(folder, ERR_INPUT, "safe_serialization=True");
+    buf_release(&whole);
+    free(path);
+    free(folder);
+}
+
+/* ---- shards ---- */
+
+#define SHARD_1 "model-00001-of-00002.safetensors"
+#define SHARD_2 "model-00002-of-00002.safetensors"
+
+/* A folder whose tensors lie in two shards, the first `cut` in the first. */
+static char *sharded(size_t cut, const char *first, const char *second, const char *extra_map) {
+    struct edit t;
+    char *folder = tiny_open(&t);
+    char *single = file_join(folder, "model.safetensors");
+    unlink(single);
+    edit_save_part(&t, 0, cut, folder, SHARD_1);
+    edit_save_part(&t, cut, t.tensors - cut, folder, SHARD_2);
+    struct buf index = BUF_INIT;
+    buf_puts(&index, "{\"metadata\":{\"total_size\":6752},\"weight_map\":{");
+    for (size_t i = 0; i < t.tensors; i++)
+        buf_printf(&index, "%s\"%s\":\"%s\"", i ? "," : "", t.tensor[i].name, i < cut ? first : second);
+    buf_printf(&index, "%s}}", extra_map);
+    put_file(folder, "model.safetensors.index.json", buf_text(&index));
+    buf_release(&index);
+    edit_release(&t);
+    free(single);
+    return folder;
+}
+
+static void test_shards(void **state) {
+    (void)state;
+    char *plain = tiny(), *same = fingerprint_of(plain);
+    char *folder = sharded(20, SHARD_1, SHARD_2, ""), *here = fingerprint_of(folder);
+    assert_string_equal(here, same);
+    free(here);
+
+    char *second = file_join(folder, SHARD_2), *aside = file_join(folder, "aside");
+    assert_int_equal(rename(second, aside), 0);
+    load_refused(folder, ERR_INPUT, "the shard " SHARD_2);
+    assert_int_equal(symlink("/etc/passwd", second), 0);
+    load_refused(folder, ERR_INPUT, "leads out of the model's folder, to /etc/passwd");
+    unlink(second);
+    assert_int_equal(symlink("nowhere", second), 0);
+    load_refused(folder, ERR_INPUT, "is missing");
+    unlink(second);
+    assert_int_equal(symlink("aside", second), 0);
+    here = fingerprint_of(folder);
+    assert_string_equal(here, same);
+    unlink(second);
+    assert_int_equal(mkfifo(second, 0600), 0);
+    load_refused(folder, ERR_INPUT, "is not a regular file");
+    unlink(second);
+    assert_int_equal(rename(aside, second), 0);
+    put_file(folder, "model-00003-of-00003.safetensors", "x");
+    load_refused(folder, ERR_INPUT, "does not name model-00003-of-00003.safetensors");
+    free(here);
+    free(second);
+    free(aside);
+    free(folder);
+    free(plain);
+    free(same);
+}
+
+static void test_broken_indices(void **state) {
+    (void)state;
+    static const struct {
+        const char *first, *extra, *part;
+    } cases[] = {
+        {"../x.safetensors", "", "\"../x.safetensors\"; only a plain name"},
+        {"/tmp/x.safetensors", "", "only a plain name"},
+        {"a\\\\x.safetensors", "", "only a plain name"},
+        {".x.safetensors", "", "only a plain name"},
+        {"..", "", "only a plain name"},
+        {"", "", "only a plain name"},
+        {"x.bin", "", "only a plain name"},
+        {"a/../" SHARD_1, "", "only a plain name"},
+        {SHARD_1, ",\"extra.weight\":\"" SHARD_1 "\"", "\"extra.weight\" should be in " SHARD_1 ", which does not hold it"},
+        {SHARD_1, ",\"extra.weight\":7", "the file of \"extra.weight\" is not a string"},
+        {SHARD_1, ",\"extra.weight\":\"absent.safetensors\"", "the shard absent.safetensors"},
+        {SHARD_2, "", "which does not hold it"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = sharded(20, cases[i].first, SHARD_2, cases[i].extra);
+        load_refused(folder, ERR_INPUT, cases[i].part);
+        free(folder);
+    }
+    char *folder = sharded(20, SHARD_1, SHARD_2, "");
+    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
+    load_refused(folder, ERR_INPUT, "leaves out \"");
+    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
+    load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
+    put_file(folder, "model.safetensors.index.json", "[]");
+    load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
+    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":");
+    load_refused(folder, ERR_INPUT, "not valid JSON");
+    free(folder);
+}
+
+/* ---- finding ---- */
+
+/* A cache as huggingface_hub lays it out: snapshots hold links to blobs. */
+static void test_cache(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *plain = tiny(), *root = test_folder(), *same = fingerprint_of(plain);
+    char *cached = file_join(root, "models--some-org--Tiny.bert"), *blobs = file_join(cached, "blobs");
+    char *snapshot = file_join(cached, "snapshots/abc123"), *refs = file_join(cached, "refs");
+    test_ok(file_make_folder(blobs, &e), &e);
+    test_ok(file_make_folder(snapshot, &e), &e);
+    test_ok(file_make_folder(refs, &e), &e);
+    put_file(refs, "main", "abc123");
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"};
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char *from = file_join(plain, files[i]), *blob = file_join(blobs, files[i]);
+        char *link = file_join(snapshot, files[i]), *target = xprintf("../../blobs/%s", files[i]);
+        assert_int_equal(rename(from, blob), 0);
+        assert_int_equal(symlink(target, link), 0);
+        free(from);
+        free(blob);
+        free(link);
+        free(target);
+    }
+    setenv("HF_HUB_CACHE", root, 1);
+    struct model *m = load_ok("some-org/Tiny.bert");
+    assert_string_equal(m->sha256, same);
+    assert_string_equal(m->name, "Tiny.bert");
+    model_release(m);
+    load_refused("some-org/other", ERR_NOT_FOUND, "models--some-org--other");
+    load_refused("../some-org", ERR_NOT_FOUND, "no such model folder");
+
+    char *link = file_join(snapshot, "model.safetensors"), *outside = file_join(root, "outside.safetensors");
+    char *blob = file_join(blobs, "model.safetensors");
+    assert_int_equal(rename(blob, outside), 0);
+    unlink(link);
+    assert_int_equal(symlink("../../../outside.safetensors", link), 0);
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
+    put_file(refs, "main", "../../x");
+    load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "no such model folder");
+    unsetenv("HF_HUB_CACHE");
+    free(link);
+    free(outside);
+    free(blob);
+    free(plain);
+    free(same);
+    free(root);
+    free(cached);
+    free(blobs);
+    free(snapshot);
+    free(refs);
+}
+
+static void test_not_there(void **state) {
+    (void)state;
+    load_refused("", ERR_USAGE, "empty");
+    load_refused("/nonexistent/model", ERR_NOT_FOUND, "/nonexistent/model: there is no such model folder");
+    char *folder = test_folder();
+    load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
+    char *file = test_file(folder, "model.safetensors", "x", 1);
+    load_refused(file, ERR_INPUT, "is a file; a model is a folder");
+    free(file);
+    free(folder);
+}
+
+static void test_odd_folder_names(void **state) {
+    (void)state;
+    char *plain = tiny(), *base = test_folder(), *odd = file_join(base, "é 名 model");
+    assert_int_equal(rename(plain, odd), 0);
+    struct model *m = load_ok(odd);
+    assert_string_equal(m->name, "é 名 model");
+    model_release(m);
+    free(plain);
+    free(base);
+    free(odd);
+}
+
+/* ---- sharing ---- */
+
+static void *share(void *folder) {
+    struct err e = ERR_INIT;
+    return model_share(folder, &e);
+}
+
+static void test_share(void **state) {
+    (void)state;
+    enum { THREADS = 4 };
+    char *folder = tiny();
+    pthread_t thread[THREADS];
+    struct model *m[THREADS];
+    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&thread[i], NULL, share, folder), 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], (void **)&m[i]);
+    for (int i = 0; i < THREADS; i++) assert_ptr_equal(m[i], m[0]);
+    assert_non_null(m[0]);
+    char *slash = xprintf("%s/", folder);
+    struct model *again = share(slash);
+    assert_ptr_equal(again, m[0]);
+    struct model *own = load_ok(folder);
+    assert_ptr_not_equal(own, m[0]);
+    char *config = read_text(folder, "config.json"), *longer = xprintf("%s ", config);
+    put_file(folder, "config.json", longer);
+    struct model *changed = share(folder);
+    assert_ptr_not_equal(changed, m[0]);
+    model_release(changed);
+    model_release(own);
+    model_release(again);
+    for (int i = 0; i < THREADS; i++) model_release(m[i]);
+    struct err e = ERR_INIT;
+    assert_null(model_share("/nonexistent", &e));
+    free(config);
+    free(longer);
+    free(slash);
+    free(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),         cmocka_unit_test(test_old_names),
+        cmocka_unit_test(test_gamma_outside_norms), cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_pooler),        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_config), cmocka_unit_test(test_types),       cmocka_unit_test(test_wrong_rank_and_type),
+        cmocka_unit_test(test_broken_downloads), cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_broken_indices), cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_not_there),     cmocka_unit_test(test_odd_folder_names),
+        cmocka_unit_test(test_share),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+#include "tests/support/fixture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "tests/support/test.h"
+
+static int32_t *read_whole(const struct st_file *file, const char *name, size_t *n) {
+    struct err e = ERR_INIT;
+    const struct st_tensor *t = st_find(file, name);
+    if (!t || t->type != ST_I64) fail_msg("the expected values lack \"%s\"", name);
+    int64_t *wide = xcalloc(t->count, sizeof *wide);
+    test_ok(st_read_raw(file, t, wide, &e), &e);
+    int32_t *out = xcalloc(t->count, sizeof *out);
+    for (size_t i = 0; i < t->count; i++) out[i] = (int32_t)wide[i];
+    *n = t->count;
+    free(wide);
+    return out;
+}
+
+static void read_batch(const struct st_file *file, struct batch *b) {
+    size_t tokens, rows, n;
+    b->ids = read_whole(file, "ids", &tokens);
+    b->types = read_whole(file, "types", &n);
+    assert_int_equal(n, tokens);
+    b->label = read_whole(file, "labels", &rows);
+    int32_t *length = read_whole(file, "lengths", &n);
+    assert_int_equal(n, rows);
+    b->rows = (int)rows;
+    b->tokens = (int)tokens;
+    b->positions = xcalloc(tokens, sizeof *b->positions);
+    b->start = xcalloc(rows + 1, sizeof *b->start);
+    b->row_id = xcalloc(rows, sizeof *b->row_id);
+    b->weight = xcalloc(rows, sizeof *b->weight);
+    for (size_t i = 0; i < rows; i++) {
+        b->start[i + 1] = b->start[i] + length[i];
+        for (int k = 0; k < length[i]; k++) b->positions[b->start[i] + k] = k;
+        b->row_id[i] = i;
+        b->weight[i] = 1 / (real)rows;
+    }
+    assert_int_equal(b->start[rows], tokens);
+    free(length);
+}
+
+bool fixture_present(const char *model) {
+    char *path = test_path(model), *config = file_join(path, "config.json");
+    bool there = file_exists(config);
+    if (!there) printf("skipped: %s is absent (make fetch brings it)\n", model);
+    free(config);
+    free(path);
+    return there;
+}
+
+void fixture_open(struct fixture *f, const char *model, const char *expected) {
+    struct err e = ERR_INIT;
+    char *folder = test_path(model), *file = test_path(expected);
+    *f = (struct fixture){0};
+    f->model = model_load(folder, &e);
+    if (!f->model) fail_msg("%s", e.text);
+    f->expected = st_open(file, &e);
+    if (!f->expected) fail_msg("%s", e.text);
+    read_batch(f->expected, &f->batch);
+    free(folder);
+    free(file);
+}
+
+void fixture_close(struct fixture *f) {
+    struct batch *b = &f->batch;
+    free(b->ids);
+    free(b->types);
+    free(b->positions);
+    free(b->start);
+    free(b->row_id);
+    free(b->label);
+    free(b->weight);
+    st_close(f->expected);
+    model_release(f->model);
+}
+
+double *fixture_values(const struct fixture *f, const char *name, size_t *n) {
+    struct err e = ERR_INIT;
+    const struct st_tensor *t = st_find(f->expected, name);
+    if (!t || t->type != ST_F64) fail_msg("the expected values lack \"%s\"", name);
+    double *out = xcalloc(t->count, sizeof *out);
+    test_ok(st_read_raw(f->expected, t, out, &e), &e);
+    *n = t->count;
+    return out;
+}
+
+void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n, double allowed) {
+    size_t count;
+    double *right = fixture_values(f, name, &count);
+    assert_int_equal(n, count);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - right[i]) <= allowed))
+            fail_msg("%s[%zu] is %.12g, the reference %.12g; apart by %.3g, allowed %.3g", name, i,
+                     (double)got[i], right[i], fabs((double)got[i] - right[i]), allowed);
+    free(right);
+}
+
+static double largest_of(const double *v, size_t n) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(v[i]));
+    return most;
+}
+
+void fixture_compare_gradient(const struct fixture *f, const char *name, const real *got, size_t n,
+                              double part, double largest) {
+    size_t count;
+    double *right = fixture_values(f, name, &count);
+    double most = largest_of(right, count);
+    double allowed = part * (most < 1e-12 * largest ? 1e-3 * largest : fmax(most, 1e-5 * largest));
+    free(right);
+    fixture_compare(f, name, got, n, allowed);
+}
+
+double fixture_largest(const struct fixture *f, const char *prefix) {
+    double most = 0;
+    for (size_t i = 0; i < st_count(f->expected); i++) {
+        const struct st_tensor *t = st_at(f->expected, i);
+        if (t->type != ST_F64 || !text_starts(t->name, prefix)) continue;
+        size_t n;
+        double *v = fixture_values(f, t->name, &n);
+        most = fmax(most, largest_of(v, n));
+        free(v);
+    }
+    return most;
+}

@@ -1,0 +1,37 @@
+/* A model with expected values beside it, as tests/reference/make_bert.py writes them. */
+#ifndef TESTS_SUPPORT_FIXTURE_H
+#define TESTS_SUPPORT_FIXTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/model/model.h"
+#include "core/model/safetensors.h"
+
+struct fixture {
+    struct model *model;
+    struct st_file *expected;
+    struct batch batch; /* the expected file's rows; weight 1/rows each, so that the sum of
+                         * weighted losses is their mean */
+};
+
+/* Paths below the project's root.  Fails the test when either cannot be read. */
+void fixture_open(struct fixture *f, const char *model, const char *expected);
+/* False when the folder of real weights is absent: prints "skipped: …". */
+bool fixture_present(const char *model);
+void fixture_close(struct fixture *f);
+/* Values of an F64 tensor of the expected file; caller frees; *n their count. */
+double *fixture_values(const struct fixture *f, const char *name, size_t *n);
+
+/* Fails when any of got[0…n-1] is further than `allowed` from the expected value; the
+ * tensor must have n values. */
+void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n, double allowed);
+/* The same for gradients: allowed is part × max(largest of this tensor, 1e-5 × largest).
+ * A tensor whose gradient is zero in exact arithmetic (biases of keys: softmax ignores a
+ * shift) holds nothing but rounding, in the reference too: part × 1e-3 × largest. */
+void fixture_compare_gradient(const struct fixture *f, const char *name, const real *got, size_t n,
+                              double part, double largest);
+/* The largest magnitude among the expected tensors whose names begin with `prefix`. */
+double fixture_largest(const struct fixture *f, const char *prefix);
+
+#endif
