@@ -1,0 +1,72 @@
+#include "core/model/encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/tape.h"
+
+static int check_ids(const struct model *m, const struct encoded *x, struct err *e) {
+    if (x->greatest >= m->arch.vocabulary)
+        return err_set(e, ERR_INPUT, "%s: the text holds the token \"%s\" (id %d), the embedding has %d rows",
+                       m->name, tokenizer_token(m->tokenizer, x->greatest), (int)x->greatest,
+                       m->arch.vocabulary);
+    for (size_t i = 0; i < x->n; i++)
+        if (x->types[i] >= m->arch.types)
+            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, the model has %d", m->name,
+                           (int)x->types[i] + 1, m->arch.types);
+    return 0;
+}
+
+static real *copy(const struct tape *t, node x) {
+    size_t bytes = (size_t)tape_cols_of(t, x) * sizeof(real);
+    return memcpy(xmalloc(bytes), tape_value(t, x), bytes);
+}
+
+/* One row through the encoder. */
+static void run(const struct model *m, const struct encoded *x, real **cls, real **mean) {
+    int start[2] = {0, (int)x->n};
+    uint64_t id = 0;
+    int32_t *positions = xcalloc(x->n, sizeof *positions);
+    for (size_t i = 0; i < x->n; i++) positions[i] = (int32_t)i;
+    const struct batch batch = {
+        .rows = 1,
+        .tokens = (int)x->n,
+        .ids = x->ids,
+        .types = x->types,
+        .positions = positions,
+        .start = start,
+        .row_id = &id,
+    };
+    struct arena *arena = arena_new();
+    struct tape *t = tape_new(arena);
+    tape_reset(t, false, 0, 0);
+    struct forward f;
+    forward_init(&f, t, m, &batch, NULL);
+    node last = forward_encode(&f);
+    *cls = copy(t, op_pool_first(t, last, &f.rows));
+    *mean = copy(t, op_pool_mean(t, last, &f.rows));
+    tape_free(t);
+    arena_free(arena);
+    free(positions);
+}
+
+int model_encode_text(const struct model *m, const char *a, const char *b, size_t max_len,
+                      struct encoded *out, real **cls, real **mean, struct err *e) {
+    size_t longest = (size_t)arch_longest(&m->arch);
+    if (!m->tokenizer)
+        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so texts cannot be read", m->folder);
+    if (!max_len) max_len = longest;
+    if (max_len > longest)
+        return err_set(e, ERR_USAGE, "%s: %zu tokens are asked for, the model takes %zu at most", m->name,
+                       max_len, longest);
+    int rc = tokenizer_encode(m->tokenizer, a, strlen(a), b, b ? strlen(b) : 0, max_len, out, e);
+    if (rc) return rc;
+    rc = check_ids(m, out, e);
+    if (rc) {
+        encoded_release(out);
+        return rc;
+    }
+    run(m, out, cls, mean);
+    return 0;
+}
