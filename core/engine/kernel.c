@@ -162,6 +162,14 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
     }
 }
 
+void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v) {
+    for (size_t i = 0; i < n; i++) {
+        m[i] = k->keep1 * m[i] + k->take1 * g[i];
+        v[i] = k->keep2 * v[i] + k->take2 * g[i] * g[i];
+        p[i] = k->decay * p[i] - k->step * m[i] / (k->root * (real)sqrt((double)v[i]) + k->eps);
+    }
+}
+
 /* Two rounds of multiply and shift on (channel, 64-bit row key): every bit of the key and
  * of the channel reaches every bit of the result. */
 static uint32_t channel_hash(uint64_t key, uint32_t channel) {

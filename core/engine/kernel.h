@@ -49,6 +49,12 @@ void kernel_softmax(int rows, int cols, int first, int more, real *s);
 /* ds = p·(dp - Σ_row p·dp); ds may be dp. */
 void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds);
 
+/* m = keep1·m + take1·g, v = keep2·v + take2·g², p = decay·p - step·m/(root·√v + eps). */
+struct kernel_adam {
+    real keep1, take1, keep2, take2, decay, step, root, eps;
+};
+void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v);
+
 /* y[i] = x[i]/(1-p) where element i of the row `key` is kept, else 0. */
 void kernel_dropout(struct rng_key key, uint64_t row, double p, size_t n, const real *x, real *y);
 

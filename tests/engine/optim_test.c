@@ -1,0 +1,119 @@
+#include <math.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/optim.h"
+#include "tests/reference/optim.h"
+#include "tests/support/test.h"
+
+enum { N = 19, STEPS = 6, PAD = 3 };
+
+/* The block holds two groups and elements of neither around them. */
+static real param[2 * N + 3 * PAD], grad[2 * N + 3 * PAD], m[2 * N + 3 * PAD], v[2 * N + 3 * PAD];
+static const size_t first = PAD, second = PAD + N + PAD;
+
+static void start(void) {
+    memset(m, 0, sizeof m);
+    memset(v, 0, sizeof v);
+    for (size_t i = 0; i < COUNT_OF(param); i++) param[i] = 77;
+    for (int i = 0; i < N; i++)
+        param[first + (size_t)i] = param[second + (size_t)i] = (real)(i - 9) / 8;
+}
+
+static void gradients(int step) {
+    for (int i = 0; i < N; i++)
+        grad[first + (size_t)i] = grad[second + (size_t)i] = (real)((i * 7 + step * 5) % 11 - 5) / 16;
+}
+
+static void near(const real *got, const double *want) {
+    for (int i = 0; i < N; i++)
+        if (!(fabs((double)got[i] - want[i]) <= 4e-7 * (1 + fabs(want[i]))))
+            fail_msg("element %d is %.9g, not %.9g", i, (double)got[i], want[i]);
+}
+
+static void untouched(void) {
+    for (size_t i = 0; i < PAD; i++) {
+        assert_true(param[i] == 77 && param[first + N + i] == 77 && param[second + N + i] == 77);
+        assert_true(m[i] == 0 && v[first + N + i] == 0);
+    }
+}
+
+static void test_adamw(void **state) {
+    (void)state;
+    const struct adamw o = { 0.9, 0.999, 1e-8, 0.1 };
+    const struct optim_group groups[] = { { first, N, 1, 1 }, { second, N, 2, 0 } };
+    start();
+    for (int step = 0; step < STEPS; step++) {
+        gradients(step);
+        optim_adamw(&o, 0.01, (uint64_t)step + 1, 2, groups, param, grad, m, v);
+    }
+    near(param + first, adamw_expected);
+    near(param + second, adamw_plain_expected);
+    untouched();
+}
+
+static void test_sgd(void **state) {
+    (void)state;
+    const struct sgd o = { 0.9, 0.1 };
+    const struct optim_group groups[] = { { first, N, 2, 1 } };
+    start();
+    for (int step = 0; step < STEPS; step++) {
+        gradients(step);
+        optim_sgd(&o, 0.05, 1, groups, param, grad, m);
+    }
+    near(param + first, sgd_expected);
+    untouched();
+    start();
+    gradients(0);
+    optim_sgd(&(struct sgd){ 0, 0 }, 0.05, 1, groups, param, grad, NULL);
+    assert_true(fabs((double)(param[first] - ((real)-9 / 8 - (real)0.1 * grad[first]))) < 1e-7);
+}
+
+static void test_clip(void **state) {
+    (void)state;
+    real g[] = { 3, 4, 0, 12 };
+    assert_true(optim_clip(4, g, 0) == 13);
+    assert_true(optim_clip(4, g, 20) == 13);
+    assert_true(g[3] == 12);
+    assert_true(optim_clip(4, g, 1) == 13);
+    assert_true(fabs(optim_norm(4, g) - 1) < 1e-6);
+    assert_true(fabs((double)g[0] * 13 - 3) < 1e-5);
+    assert_true(optim_norm(0, g) == 0);
+    g[1] = (real)NAN;
+    assert_true(isnan(optim_clip(4, g, 1)));
+    g[1] = (real)1e30; /* its square does not fit a float */
+    assert_true(fabs(optim_norm(4, g) / 1e30 - 1) < 1e-6);
+}
+
+static void rates(enum rate_shape shape, uint64_t warmup, const double *want) {
+    for (uint64_t i = 0; i < 10; i++) {
+        double got = rate_factor(shape, i, warmup, 10);
+        if (!(fabs(got - want[i]) < 1e-8)) fail_msg("step %d: %g, not %g", (int)i, got, want[i]);
+    }
+}
+
+static void test_rates(void **state) {
+    (void)state;
+    rates(RATE_LINEAR, 0, linear_expected);
+    rates(RATE_LINEAR, 4, linear_warm_expected);
+    rates(RATE_COSINE, 3, cosine_expected);
+    rates(RATE_CONSTANT, 3, constant_expected);
+    /* one step, and warm-ups that would never end */
+    for (int shape = 0; shape <= RATE_CONSTANT; shape++) {
+        assert_true(rate_factor((enum rate_shape)shape, 0, 0, 1) == 1);
+        assert_true(rate_factor((enum rate_shape)shape, 0, 1, 1) == 1);
+        assert_true(rate_factor((enum rate_shape)shape, 9, 50, 10) == 1);
+        assert_true(rate_factor((enum rate_shape)shape, 3, 50, 10) == 3.0 / 9);
+    }
+    assert_true(rate_factor(RATE_LINEAR, 10, 0, 10) == 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_adamw),
+        cmocka_unit_test(test_sgd),
+        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_rates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
