@@ -333,35 +333,43 @@ static void read_labels(struct reading *r, struct arch *a) {
     }
 }
 
-int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
+/* Takes `config` over; NULL when it could not be read, *first says why. */
+static int read_config(const char *file, json_t *config, struct err *first, struct arch *out,
+                       struct buf *report, struct err *e) {
     *out = (struct arch){0};
-    char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
-    struct err first = ERR_INIT;
-    json_t *config = json_read(file, CONFIG_LIMIT, &first);
-    struct reading r = {file, config, report, &first, false};
-    if (!config) {
+    struct reading r = {file, config, report, first, !config};
+    if (config && !json_is_object(config)) {
         r.failed = true;
-    } else if (!json_is_object(config)) {
-        r.failed = true;
-        err_set(&first, ERR_INPUT, "%s: is not a JSON object", file);
-    } else {
-        read_family(&r, out);
-        if (!r.failed) families[out->family].read(&r, out);
-        read_labels(&r, out);
-        const char *class = first_architecture(&r);
-        snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
-        const char *type = get_string(&r, "torch_dtype");
-        if (!type) type = get_string(&r, "dtype");
-        snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
-        if (!r.failed && out->positions && arch_longest(out) < 3)
-            refuse(&r, "max_position_embeddings", "too small", "no text fits");
+        err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
     }
+    read_family(&r, out);
+    if (!r.failed) families[out->family].read(&r, out);
+    read_labels(&r, out);
+    const char *class = first_architecture(&r), *type = get_string(&r, "torch_dtype");
+    if (!type) type = get_string(&r, "dtype");
+    snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
+    snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
+    if (!r.failed && out->positions && arch_longest(out) < 3)
+        refuse(&r, "max_position_embeddings", "too small", "no text fits");
     json_decref(config);
-    free(file);
     if (!r.failed) return 0;
     arch_release(out);
-    if (e) *e = first;
-    return first.code;
+    if (e) *e = *first;
+    return first->code;
+}
+
+int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,
+               struct err *e) {
+    struct err first = ERR_INIT;
+    return read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
+}
+
+int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
+    struct err first = ERR_INIT;
+    char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
+    int rc = read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
+    free(file);
+    return rc;
 }
 
 void arch_release(struct arch *a) {

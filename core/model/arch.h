@@ -44,6 +44,9 @@ struct arch {
  * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
  * is refused with the list of those it does; families known but not built yet likewise. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
+/* The same from memory; `name` stands in messages. */
+int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,
+               struct err *e);
 void arch_release(struct arch *a);
 const char *family_name(enum family f);
 /* The longest input in tokens: positions less what the family reserves. */
