@@ -81,7 +81,7 @@ static const struct field fields[] = {
     { "momentum", "momentum", KIND_DOUBLE, AT(momentum), 0, 0.999999, false, true, NULL, 0,
       "0 ≤ X < 1", "SGD's momentum" },
     NUMBER(weight_decay, "weight-decay", KIND_DOUBLE, 0, 1e6, "X ≥ 0",
-           "decoupled decay of matrices (never of vectors)"),
+           "weight decay of matrices, never of vectors"),
     NUMBER(clip, "clip", KIND_DOUBLE, 0, 1e30, "X ≥ 0", "largest gradient norm; 0: not clipped"),
     { "schedule", "schedule", KIND_WORD, AT(schedule), 0, 0, false, true, schedules, 0,
       "linear|cosine|constant", "course of the learning rate after warm-up" },

@@ -1,0 +1,98 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "core/train/state.h"
+
+bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step) {
+    struct metric_value old = { .value = b->value, .defined = b->has, .why = NULL };
+    if (!metric_better(id, v, old)) return false;
+    *b = (struct best){ true, v.value, step };
+    return true;
+}
+
+bool evaluation_due(const struct run *r) {
+    if (!r->task->devs || !r->step || r->evaluated == r->step) return false;
+    if (r->step >= r->c.steps) return true;
+    int64_t every = r->c.eval_every ? r->c.eval_every : r->per_epoch;
+    return r->step % every == 0;
+}
+
+void evaluation_prepare(struct run *r) {
+    r->bad_chunk = -1;
+    r->score_began = run_clock();
+    step_make(r);
+}
+
+void evaluation_chunk(struct run *r, int index, struct worker *w) {
+    int split = 0, chunk = index;
+    uint64_t bad = 0;
+    while (chunk >= r->scoring[split].chunks) chunk -= r->scoring[split++].chunks;
+    if (scoring_chunk(&r->scoring[split], chunk, w->tape, w->arena, run_attach(r, w), r->m, r->params,
+                      r->made, &bad))
+        return;
+    /* The first chunk is named, whichever worker was quicker. */
+    pthread_mutex_lock(&r->lock);
+    if (r->bad_chunk < 0 || index < r->bad_chunk) {
+        r->bad_chunk = index;
+        r->bad_row = bad;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void add_metric(struct event *e, const char *name, struct metric_value v) {
+    if (e->metrics == EVENT_METRICS) return;
+    e->metric[e->metrics++] = (struct event_metric){ name, v.value, v.defined ? NULL : v.why };
+}
+
+/* The metrics that a task of this kind has, "best"'s own first. */
+static void add_metrics(struct event *e, const struct run *r, const struct metrics *m) {
+    bool scores = r->task->kind == DATA_REGRESSION;
+    add_metric(e, metric_name(r->metric), m->value[r->metric]);
+    for (int id = 0; id < METRIC_COUNT; id++) {
+        bool of_scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
+        if (id == (int)r->metric || (id != METRIC_LOSS && of_scores != scores)) continue;
+        if (id == METRIC_F1 && m->positive < 0) continue;
+        add_metric(e, metric_name((enum metric_id)id), m->value[id]);
+    }
+    if (!scores) add_metric(e, "majority", m->majority);
+}
+
+static void tell_split(struct run *r, int split, const struct metrics *m, bool best) {
+    const struct dataset *d = &r->task->dev[split];
+    char rows[160];
+    size_t of = d->report.rows > d->rows ? d->report.rows : d->rows;
+    if (of > d->rows)
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", r->task->dev_name[split], d->rows, of);
+    else
+        snprintf(rows, sizeof rows, "%s %zu", r->task->dev_name[split], d->rows);
+    struct event e = { .kind = EVENT_EVALUATION, .split = r->task->dev_name[split], .rows = rows,
+                       .constant = m->constant, .best = best };
+    add_metrics(&e, r, m);
+    run_send(r, e);
+}
+
+bool evaluation_finish(struct run *r) {
+    if (r->bad_chunk >= 0) {
+        snprintf(r->failure, sizeof r->failure,
+                 "step %lld: evaluation: the logits of dev row %llu are not finite",
+                 (long long)r->step, (unsigned long long)r->bad_row + 1);
+        return false;
+    }
+    for (int i = 0; i < r->task->devs; i++) {
+        struct metrics m;
+        scoring_metrics(&r->scoring[i], r->task->positive, &m);
+        bool best = !i && best_offer(&r->best, r->metric, m.value[r->metric], r->step);
+        if (!i) {
+            r->worse = best ? 0 : r->worse + 1;
+            r->best_unsaved |= best;
+        }
+        tell_split(r, i, &m, best);
+        metrics_release(&m);
+    }
+    r->evaluated = r->step;
+    r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop && r->step < r->c.steps;
+    pthread_mutex_lock(&r->lock);
+    r->score_seconds = run_clock() - r->score_began;
+    pthread_mutex_unlock(&r->lock);
+    return true;
+}

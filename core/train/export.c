@@ -1,0 +1,214 @@
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/method/attach.h"
+#include "core/model/safetensors.h"
+#include "core/train/predictor.h"
+
+enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
+
+static const char *const copied[] = {
+    "vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+};
+
+/* ---- the folder ---- */
+
+static bool is_empty(const char *folder) {
+    DIR *d = opendir(folder);
+    if (!d) return false;
+    bool empty = true;
+    for (struct dirent *x; empty && (x = readdir(d));)
+        empty = !strcmp(x->d_name, ".") || !strcmp(x->d_name, "..");
+    closedir(d);
+    return empty;
+}
+
+static void remove_folder(const char *folder) {
+    static const char *const ours[] = { "config.json", "model.safetensors" };
+    for (size_t i = 0; i < COUNT_OF(ours) + COUNT_OF(copied); i++) {
+        char *path = file_join(folder, i < COUNT_OF(ours) ? ours[i] : copied[i - COUNT_OF(ours)]);
+        remove(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+static int copy_tokenizer(const char *from, const char *to, struct err *e) {
+    int rc = 0;
+    for (size_t i = 0; i < COUNT_OF(copied) && !rc; i++) {
+        struct buf bytes = BUF_INIT;
+        char *source = file_join(from, copied[i]), *target = file_join(to, copied[i]);
+        if (file_exists(source)) {
+            rc = file_read(source, COPY_BYTES, &bytes, e);
+            if (!rc) rc = file_write(target, buf_text(&bytes), bytes.size, e);
+        }
+        buf_release(&bytes);
+        free(source);
+        free(target);
+    }
+    return rc;
+}
+
+/* ---- config.json ---- */
+
+/* A label's bytes as JSON text; those that are not UTF-8 are replaced. */
+static json_t *label_text(const char *s) {
+    json_t *v = json_string(s);
+    if (v) return v;
+    struct buf b = BUF_INIT;
+    json_add_string(&b, s);
+    v = json_loads(buf_text(&b), JSON_DECODE_ANY, NULL);
+    buf_release(&b);
+    return v ? v : json_string("?");
+}
+
+static void set_labels(json_t *config, const struct predictor *p) {
+    json_t *names = json_object(), *ids = json_object();
+    int n = p->regression ? 1 : p->labels;
+    for (int i = 0; i < n; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        json_t *label = p->regression ? json_string("LABEL_0") : label_text(p->label[i]);
+        json_object_set_new(ids, json_string_value(label), json_integer(i));
+        json_object_set_new(names, id, label);
+    }
+    json_object_set_new(config, "id2label", names);
+    json_object_set_new(config, "label2id", ids);
+}
+
+static int write_config(const struct predictor *p, const char *folder, struct err *e) {
+    char *source = file_join(p->m->folder, "config.json"), *target = file_join(folder, "config.json");
+    json_t *config = json_read(source, CONFIG_BYTES, e);
+    int rc = config ? 0 : e->code;
+    if (config) {
+        json_object_set_new(config, "architectures", json_pack("[s]", "BertForSequenceClassification"));
+        json_object_set_new(config, "problem_type",
+                            json_string(p->regression ? "regression" : "single_label_classification"));
+        json_object_set_new(config, "torch_dtype", json_string("float32"));
+        if (json_object_get(config, "dtype")) json_object_set_new(config, "dtype", json_string("float32"));
+        json_object_del(config, "_name_or_path");
+        json_object_del(config, "num_labels");
+        set_labels(config, p);
+        /* 15 digits give back what people write (1e-12), which 17 do not. */
+        char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        rc = text ? file_write(target, text, strlen(text), e)
+                  : err_set(e, ERR_FAILED, "%s: cannot be written as JSON", target);
+        free(text);
+        json_decref(config);
+    }
+    free(source);
+    free(target);
+    return rc;
+}
+
+/* ---- model.safetensors ---- */
+
+/* A tensor of the head; the pooler is one where the model's file lacks it. */
+static const struct plan_tensor *head_tensor(const struct plan *p, const char *name) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].kind == PLAN_HEAD && !strcmp(p->tensor[i].name, name)) return &p->tensor[i];
+    return NULL;
+}
+
+static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool vector, const real *data) {
+    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = vector ? 1 : 2, .data = data };
+    t->shape[0] = (size_t)(vector ? cols : rows);
+    t->shape[1] = vector ? 0 : (size_t)cols;
+}
+
+static int write_weights(const struct predictor *p, real **merged, const char *folder, struct err *e) {
+    const struct model *m = p->m;
+    struct st_write *list = xcalloc((size_t)m->tensors + 2, sizeof *list);
+    size_t n = 0;
+    int rc = 0;
+    for (int i = 0; i < m->tensors && !rc; i++) {
+        const struct tensor_info *t = &m->tensor[i];
+        const char *pooler = t->role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias";
+        bool is_pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+        const struct plan_tensor *made = is_pooler ? head_tensor(p->plan, pooler) : NULL;
+        const real *data = merged[i] ? merged[i] : m->weight[i] ? m->weight[i]
+                         : made ? p->params + made->offset : NULL;
+        if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
+        else set_tensor(&list[n++], xprintf("bert.%s", t->name), t->rows, t->cols, t->vector, data);
+    }
+    const struct plan_tensor *w = head_tensor(p->plan, "head.weight"), *b = head_tensor(p->plan, "head.bias");
+    BUG_IF(!w || !b);
+    set_tensor(&list[n++], xstrdup("classifier.weight"), w->rows, w->cols, false, p->params + w->offset);
+    set_tensor(&list[n++], xstrdup("classifier.bias"), 1, p->plan->classes, true, p->params + b->offset);
+    const struct st_pair meta = { "format", "pt" };
+    char *path = file_join(folder, "model.safetensors");
+    if (!rc) rc = st_save(path, list, n, &meta, 1, e);
+    for (size_t i = 0; i < n; i++) free((char *)(uintptr_t)list[i].name);
+    free(list);
+    free(path);
+    return rc;
+}
+
+/* ---- reading it back ---- */
+
+static int compare(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
+                   struct err *e) {
+    size_t n = probe->rows * (size_t)p->plan->classes;
+    double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
+    struct model *m = model_load(folder, e);
+    struct predictor *q = m ? predictor_of_model(m, e) : NULL;
+    int rc = q ? predictor_run(p, probe, 1, NULL, a, e) : e->code;
+    if (!rc) rc = predictor_run(q, probe, 1, NULL, b, e);
+    for (size_t i = 0; i < n && !rc; i++) {
+        *worst = fmax(*worst, fabs(a[i] - b[i]));
+        size = fmax(size, fabs(a[i]));
+    }
+    if (!rc && *worst > 1e-3 * size)
+        rc = err_set(e, ERR_FAILED, "%s: read back, its logits differ by %.3g from the run's, more than "
+                     "rounding explains", folder, *worst);
+    predictor_free(q);
+    if (m) model_release(m);
+    free(a);
+    free(b);
+    return rc;
+}
+
+static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
+                       struct err *e) {
+    real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
+    int rc = attach_merge(p->plan, p->m, p->params, merged, e);
+    if (!rc) rc = write_weights(p, merged, folder, e);
+    if (!rc) rc = write_config(p, folder, e);
+    if (!rc) rc = copy_tokenizer(p->m->folder, folder, e);
+    for (int i = 0; i < p->m->tensors; i++) free(merged[i]);
+    free(merged);
+    if (!rc && probe) rc = compare(p, folder, probe, worst, e);
+    return rc;
+}
+
+int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
+                     struct err *e) {
+    struct err own = ERR_INIT;
+    const char *why;
+    double difference = 0;
+    if (!e) e = &own;
+    if (!attach_can_merge(p->plan, &why))
+        return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
+    if (p->m->arch.family != FAMILY_BERT)
+        return err_set(e, ERR_USAGE, "exporting a model of type %s is not built yet", p->m->arch.model_type);
+    if (file_exists(folder) && !is_empty(folder))
+        return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
+    char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
+    int rc = file_make_folder(aside, e);
+    if (!rc) rc = fill_folder(p, aside, probe, &difference, e);
+    if (!rc && rename(aside, folder))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+    if (rc) remove_folder(aside);
+    free(aside);
+    if (worst) *worst = difference;
+    return rc;
+}

@@ -1,0 +1,30 @@
+/* Which rows a step takes, and how they fall into parts: pure functions of seed, epoch
+ * and row lengths, so that a resumed run goes on where it stopped. */
+#ifndef CORE_TRAIN_ORDER_H
+#define CORE_TRAIN_ORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* order[0…rows-1] becomes the order of an epoch (from 0): a fresh permutation each. */
+void order_epoch(uint64_t seed, int64_t epoch, uint32_t *order, size_t rows);
+
+/* A step's rows in parts; part p has row[start[p]] … row[start[p+1]-1].  The arrays are the
+ * caller's: row of n, start of micro·shards+1, scratch of n. */
+struct cut {
+    int parts;
+    int *start;
+    uint32_t *row;
+    uint64_t *scratch;
+};
+/* Cuts n rows (numbers in their split) into `micro` runs of nearly equal count, and each of
+ * them into `shards` parts of nearly equal tokens: the longest row first, always to the
+ * lightest part.  No part is empty: fewer rows than parts make fewer parts.  start_of: a
+ * split's token offsets (dataset.h). */
+void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,
+               const size_t *start_of);
+
+/* order[0…rows-1] becomes all rows, longest first (ties by number). */
+void order_by_length(uint32_t *order, size_t rows, const size_t *start_of);
+
+#endif

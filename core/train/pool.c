@@ -1,0 +1,212 @@
+#include "core/train/pool.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/base/mem.h"
+#include "core/train/state.h"
+
+struct entry {
+    struct run *run;
+    int limit;   /* workers, 0: all */
+    int in_hand; /* units that workers hold */
+    bool started; /* has a place among the runs that train */
+    bool over;
+};
+
+struct pool {
+    int width;
+    pthread_t *thread;
+    struct worker *worker;
+    pthread_mutex_t lock;
+    pthread_cond_t work, over;
+    struct entry **entry;
+    size_t entries, room;
+    size_t turn;         /* where the next worker begins to look */
+    uint64_t generation; /* grows when there may be new work */
+    bool closing;
+};
+
+struct thread_start {
+    struct pool *pool;
+    struct worker *worker;
+};
+
+void worker_init(struct worker *w, int index) {
+    *w = (struct worker){ .index = index, .arena = arena_new() };
+    w->tape = tape_new(w->arena);
+}
+
+void worker_release(struct worker *w) {
+    tape_free(w->tape);
+    arena_free(w->arena);
+    free(w->grads);
+}
+
+/* ---- choosing work; all under the lock ---- */
+
+static int started_runs(const struct pool *p) {
+    int n = 0;
+    for (size_t i = 0; i < p->entries; i++) n += p->entry[i]->started && !p->entry[i]->over;
+    return n;
+}
+
+static void remove_over(struct pool *p) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->entries; i++) {
+        struct entry *x = p->entry[i];
+        if (x->over && !x->in_hand) free(x);
+        else p->entry[kept++] = x;
+    }
+    if (kept < p->entries) pthread_cond_broadcast(&p->over);
+    p->entries = kept;
+}
+
+/* Asks one run for a unit. */
+static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
+    if (x->over || (x->limit && x->in_hand >= x->limit)) return false;
+    if (!x->started && started_runs(p) >= p->width && !run_wants_stop(x->run)) return false;
+    switch (run_take(x->run, u)) {
+    case RUN_TOOK:
+        x->started = true;
+        x->in_hand++;
+        return true;
+    case RUN_IDLE: x->started = false; return false;
+    case RUN_OVER:
+        /* Its place is free: the others may start another. */
+        x->over = true;
+        p->generation++;
+        pthread_cond_broadcast(&p->work);
+        return false;
+    case RUN_BUSY: break;
+    }
+    return false;
+}
+
+/* Runs take turns: each search begins behind the run that gave the last unit. */
+static struct entry *find_work(struct pool *p, struct unit *u) {
+    struct entry *found = NULL;
+    for (size_t i = 0; i < p->entries && !found; i++) {
+        size_t at = (p->turn + i) % p->entries;
+        if (!take_from(p, p->entry[at], u)) continue;
+        found = p->entry[at];
+        p->turn = at + 1;
+    }
+    remove_over(p);
+    return found;
+}
+
+static void *work(void *argument) {
+    struct thread_start *start = argument;
+    struct pool *p = start->pool;
+    struct worker *w = start->worker;
+    free(start);
+    pthread_mutex_lock(&p->lock);
+    while (!p->closing) {
+        struct unit u;
+        uint64_t seen = p->generation;
+        struct entry *x = find_work(p, &u);
+        if (!x) {
+            while (p->generation == seen && !p->closing) pthread_cond_wait(&p->work, &p->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&p->lock);
+        run_work(&u, w);
+        pthread_mutex_lock(&p->lock);
+        x->in_hand--;
+        p->generation++;
+        pthread_cond_broadcast(&p->work);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+/* ---- from outside ---- */
+
+struct pool *pool_new(int workers) {
+    struct pool *p = xcalloc(1, sizeof *p);
+    p->width = workers < 1 ? 1 : workers > RUN_WORKERS ? RUN_WORKERS : workers;
+    p->thread = xcalloc((size_t)p->width, sizeof *p->thread);
+    p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->over, &attributes);
+    pthread_condattr_destroy(&attributes);
+    for (int i = 0; i < p->width; i++) {
+        worker_init(&p->worker[i], i);
+        struct thread_start *start = xmalloc(sizeof *start);
+        *start = (struct thread_start){ p, &p->worker[i] };
+        if (pthread_create(&p->thread[i], NULL, work, start)) BUG("no thread for worker %d", i);
+    }
+    return p;
+}
+
+void pool_free(struct pool *p) {
+    if (!p) return;
+    pthread_mutex_lock(&p->lock);
+    p->closing = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->width; i++) pthread_join(p->thread[i], NULL);
+    for (int i = 0; i < p->width; i++) worker_release(&p->worker[i]);
+    for (size_t i = 0; i < p->entries; i++) free(p->entry[i]);
+    free(p->entry);
+    free(p->thread);
+    free(p->worker);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->over);
+    free(p);
+}
+
+void pool_add(struct pool *p, struct run *r, int workers) {
+    struct entry *x = xcalloc(1, sizeof *x);
+    *x = (struct entry){ .run = r, .limit = workers };
+    pthread_mutex_lock(&p->lock);
+    GROW(p->entry, p->room, p->entries + 1);
+    p->entry[p->entries++] = x;
+    p->generation++;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_wake(struct pool *p) {
+    pthread_mutex_lock(&p->lock);
+    p->generation++;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static bool is_listed(const struct pool *p, const struct run *r) {
+    for (size_t i = 0; i < p->entries; i++)
+        if (p->entry[i]->run == r) return true;
+    return false;
+}
+
+bool pool_wait(struct pool *p, struct run *r, double seconds) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    if (seconds > 0) {
+        until.tv_sec += (time_t)seconds;
+        until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+    }
+    pthread_mutex_lock(&p->lock);
+    bool waiting = true;
+    while (waiting && is_listed(p, r)) {
+        if (seconds < 0) pthread_cond_wait(&p->over, &p->lock);
+        else waiting = !pthread_cond_timedwait(&p->over, &p->lock, &until);
+    }
+    bool over = !is_listed(p, r);
+    pthread_mutex_unlock(&p->lock);
+    return over;
+}
+
+int pool_width(const struct pool *p) { return p->width; }

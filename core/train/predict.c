@@ -1,0 +1,191 @@
+#include "core/train/predict.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/checkpoint.h"
+#include "core/train/predictor.h"
+#include "core/train/score.h"
+
+enum { THREADS = 64 };
+
+/* ---- opening ---- */
+
+static int allocate(struct predictor *p, struct err *e) {
+    size_t made = p->plan->made_size;
+    p->params = mem_try(p->plan->trained ? p->plan->trained : 1, sizeof *p->params);
+    p->made = mem_try(made ? made : 1, sizeof *p->made);
+    if (!p->params || !p->made)
+        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", p->plan->trained);
+    memset(p->params, 0, p->plan->trained * sizeof *p->params);
+    return 0;
+}
+
+static int open_checkpoint(struct predictor *p, const struct checkpoint *k, struct err *e) {
+    const char *sha256 = st_meta(k->file, "backbone_sha256"), *name = st_meta(k->file, "backbone");
+    if (!sha256 || strcmp(sha256, p->m->sha256))
+        return err_set(e, ERR_INPUT, "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
+                       k->path, name ? name : "unnamed", sha256 ? sha256 : "not given", p->m->folder,
+                       p->m->sha256);
+    p->regression = k->regression;
+    p->max_len = run_max_len(&k->config, p->m);
+    p->labels = k->labels;
+    p->label = xcalloc((size_t)k->labels, sizeof *p->label);
+    for (int i = 0; i < k->labels; i++) p->label[i] = xstrdup(k->label[i]);
+    p->plan = plan_new(&k->method, &p->m->arch, k->regression ? 1 : k->labels, e);
+    if (!p->plan) return e->code;
+    if (allocate(p, e)) return e->code;
+    return checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
+}
+
+struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e) {
+    struct err own = ERR_INIT;
+    struct checkpoint k;
+    if (!e) e = &own;
+    if (checkpoint_open(&k, checkpoint, e)) return NULL;
+    struct predictor *p = xcalloc(1, sizeof *p);
+    p->m = m;
+    int rc = open_checkpoint(p, &k, e);
+    checkpoint_close(&k);
+    if (!rc) return p;
+    predictor_free(p);
+    return NULL;
+}
+
+/* The folder's head as a method that changes nothing else. */
+static int open_model(struct predictor *p, struct err *e) {
+    const struct preset *head = preset_find("head");
+    struct model *m = p->m;
+    if (!m->head_w)
+        return err_set(e, ERR_INPUT, "%s: has no classifier of its own; give a run that was trained on it",
+                       m->folder);
+    BUG_IF(!head);
+    p->max_len = arch_longest(&m->arch);
+    p->regression = m->head_rows == 1;
+    p->labels = p->regression ? 0 : m->head_rows;
+    p->label = xcalloc((size_t)m->head_rows, sizeof *p->label);
+    for (int i = 0; i < p->labels; i++)
+        p->label[i] = i < m->arch.labels ? xstrdup(m->arch.label[i]) : xprintf("LABEL_%d", i);
+    p->plan = plan_new(&head->method, &m->arch, m->head_rows, e);
+    if (!p->plan) return e->code;
+    if (allocate(p, e)) return e->code;
+    plan_init(p->plan, m, 0, p->params);
+    return 0;
+}
+
+struct predictor *predictor_of_model(struct model *m, struct err *e) {
+    struct err own = ERR_INIT;
+    struct predictor *p = xcalloc(1, sizeof *p);
+    p->m = m;
+    if (!open_model(p, e ? e : &own)) return p;
+    predictor_free(p);
+    return NULL;
+}
+
+void predictor_free(struct predictor *p) {
+    if (!p) return;
+    for (int i = 0; i < p->labels; i++) free(p->label[i]);
+    free(p->label);
+    if (p->plan) plan_free(p->plan);
+    free(p->params);
+    free(p->made);
+    free(p);
+}
+
+const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
+int predictor_classes(const struct predictor *p) { return p->plan->classes; }
+bool predictor_is_regression(const struct predictor *p) { return p->regression; }
+int predictor_max_len(const struct predictor *p) { return p->max_len; }
+
+const char *predictor_label(const struct predictor *p, int i) {
+    BUG_IF(i < 0 || i >= p->labels);
+    return p->label[i];
+}
+
+/* ---- scoring on several threads ---- */
+
+struct job {
+    struct predictor *p;
+    struct scoring *s;
+    atomic_int next;
+    atomic_int bad_chunk; /* the first whose logits are not finite; chunks when none is */
+    uint64_t *bad_row;    /* by chunk */
+};
+
+static void *score(void *argument) {
+    struct job *j = argument;
+    struct worker w;
+    worker_init(&w, 0);
+    struct attach *a = attach_new(j->p->plan, j->p->m);
+    for (int chunk; (chunk = atomic_fetch_add(&j->next, 1)) < j->s->chunks;) {
+        if (scoring_chunk(j->s, chunk, w.tape, w.arena, a, j->p->m, j->p->params, j->p->made,
+                          &j->bad_row[chunk]))
+            continue;
+        int first = atomic_load(&j->bad_chunk);
+        while (chunk < first && !atomic_compare_exchange_weak(&j->bad_chunk, &first, chunk)) continue;
+    }
+    attach_free(a);
+    worker_release(&w);
+    return NULL;
+}
+
+static int score_all(struct predictor *p, struct scoring *s, int workers, struct err *e) {
+    pthread_t thread[THREADS];
+    int started = 0;
+    struct job j = { .p = p, .s = s };
+    j.bad_row = xcalloc((size_t)s->chunks, sizeof *j.bad_row);
+    atomic_init(&j.next, 0);
+    atomic_init(&j.bad_chunk, s->chunks);
+    if (workers > THREADS) workers = THREADS;
+    if (workers > s->chunks) workers = s->chunks;
+    while (started < workers - 1 && !pthread_create(&thread[started], NULL, score, &j)) started++;
+    score(&j);
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    int bad = atomic_load(&j.bad_chunk), rc = 0;
+    if (bad < s->chunks)
+        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", s->data->path ? s->data->path : "text",
+                     (unsigned long long)j.bad_row[bad] + 1);
+    free(j.bad_row);
+    return rc;
+}
+
+static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities, double *logits) {
+    size_t n = (size_t)s->outputs, rows = s->data->rows;
+    if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
+    for (size_t i = 0; i < rows && probabilities; i++) {
+        if (p->regression) probabilities[i] = s->logits[i];
+        else softmax(s->logits + i * n, s->outputs, probabilities + i * n);
+    }
+}
+
+static int run_scoring(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
+                       double *logits, struct scoring *s, struct err *e) {
+    scoring_init(s, d, p->plan->classes);
+    int rc = score_all(p, s, workers, e);
+    if (!rc) copy_out(p, s, probabilities, logits);
+    return rc;
+}
+
+int predictor_run(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
+                  double *logits, struct err *e) {
+    struct scoring s;
+    int rc = run_scoring(p, d, workers, probabilities, logits, &s, e);
+    scoring_release(&s);
+    return rc;
+}
+
+int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
+                       double *probabilities, double *logits, struct metrics *out, struct err *e) {
+    struct scoring s;
+    if (d->kind != (p->regression ? DATA_REGRESSION : DATA_CLASSES))
+        return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path,
+                       p->regression ? "classes" : "scores", p->regression ? "scores" : "classes");
+    int rc = run_scoring(p, d, workers, probabilities, logits, &s, e);
+    if (!rc) scoring_metrics(&s, positive, out);
+    scoring_release(&s);
+    return rc;
+}

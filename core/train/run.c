@@ -1,0 +1,305 @@
+#include "core/train/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/mem.h"
+#include "core/engine/kernel.h"
+#include "core/train/checkpoint.h"
+#include "core/train/state.h"
+
+enum { SAVE_SECONDS = 30, SAVE_APART = 2 };
+
+double run_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double run_seconds(const struct run *r) {
+    return r->before + (r->running ? run_clock() - r->span : 0);
+}
+
+void run_send(struct run *r, struct event e) {
+    if (!r->sink.send) return;
+    e.run = r->id;
+    e.step = r->step;
+    e.seconds = run_seconds(r);
+    r->sink.send(r->sink.self, &e);
+}
+
+void run_set_state(struct run *r, enum run_state state, const char *text) {
+    pthread_mutex_lock(&r->lock);
+    bool run = state == RUN_RUNNING;
+    if (r->running && !run) r->before += run_clock() - r->span;
+    if (run && !r->running) r->span = run_clock();
+    r->running = run;
+    r->state = state;
+    pthread_mutex_unlock(&r->lock);
+    run_send(r, (struct event){ .kind = EVENT_STATE, .state = state, .text = text });
+}
+
+static void set_phase(struct run *r, enum phase phase, int count) {
+    pthread_mutex_lock(&r->lock);
+    r->phase = phase;
+    r->next = r->done = 0;
+    r->count = count;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- what comes next ---- */
+
+static void pause_here(struct run *r, enum phase resume, const char *why) {
+    r->resume_phase = resume;
+    run_set_state(r, RUN_PAUSED, why);
+    pthread_mutex_lock(&r->lock);
+    if (resume == PHASE_SCORE) r->phase = PHASE_PAUSED; /* chunks done stay done */
+    pthread_mutex_unlock(&r->lock);
+    if (resume != PHASE_SCORE) set_phase(r, PHASE_PAUSED, 0);
+}
+
+static void end(struct run *r, enum run_state state, const char *text) {
+    run_set_state(r, state, text);
+    set_phase(r, PHASE_OVER, 0);
+}
+
+/* Writes one checkpoint; when it cannot be written the run pauses, and tries again when it
+ * is set going. */
+static bool save(struct run *r, bool last) {
+    struct err e = ERR_INIT;
+    if (!r->folder) return true;
+    if (checkpoint_save(r, last, &e)) {
+        snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
+        return false;
+    }
+    if (last) r->saved_at = run_clock();
+    else r->best_unsaved = false;
+    return true;
+}
+
+static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->early; }
+
+static bool has_best(const struct run *r) { return r->best.has && (r->c.keep & KEEP_BEST); }
+
+/* Writes what is due; false when the disk refuses. */
+static bool save_due(struct run *r, bool stopping) {
+    if (r->best_unsaved && (r->c.keep & KEEP_BEST) && !save(r, false)) return false;
+    double since = run_clock() - r->saved_at;
+    bool due = stopping || since > SAVE_SECONDS || (r->evaluated == r->step && since > SAVE_APART);
+    if (is_done(r)) due = (r->c.keep & KEEP_LAST) || !has_best(r);
+    if (due && !save(r, true)) return false;
+    return true;
+}
+
+/* The last checkpoint is for resuming; a finished run needs it only when it was asked for. */
+static void finish(struct run *r) {
+    if (r->folder && !(r->c.keep & KEEP_LAST) && has_best(r)) {
+        char *path = checkpoint_path(r->folder, true);
+        remove(path);
+        free(path);
+    }
+    if (r->early) {
+        char text[160];
+        snprintf(text, sizeof text, "stopped early: no better %s for %d evaluations",
+                 metric_name(r->metric), r->c.early_stop);
+        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    }
+    end(r, RUN_FINISHED, NULL);
+}
+
+static void keep_running(struct run *r) {
+    if (!r->running) run_set_state(r, RUN_RUNNING, NULL);
+}
+
+void run_advance(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    bool stop = r->want_stop, pause = r->want_pause;
+    pthread_mutex_unlock(&r->lock);
+    bool evaluate = evaluation_due(r);
+    bool stopping = stop && (evaluate || !is_done(r));
+    if (!evaluate || stopping) {
+        bool saved = save_due(r, stopping);
+        if (!saved && stop) {
+            end(r, RUN_STOPPED, r->failure);
+        } else if (!saved) {
+            pthread_mutex_lock(&r->lock);
+            r->want_pause = true;
+            pthread_mutex_unlock(&r->lock);
+            pause_here(r, PHASE_BEGIN, r->failure);
+        } else if (stopping) {
+            end(r, RUN_STOPPED, NULL);
+        } else if (is_done(r)) {
+            finish(r);
+        } else if (pause) {
+            pause_here(r, PHASE_BEGIN, NULL);
+        } else {
+            keep_running(r);
+            step_prepare(r);
+            set_phase(r, PHASE_STEP, r->cut.parts);
+        }
+    } else if (pause) {
+        pause_here(r, PHASE_BEGIN, NULL);
+    } else {
+        keep_running(r);
+        evaluation_prepare(r);
+        int chunks = 0;
+        for (int i = 0; i < r->task->devs; i++) chunks += r->scoring[i].chunks;
+        set_phase(r, PHASE_SCORE, chunks);
+    }
+}
+
+static void fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
+
+/* ---- units ---- */
+
+static enum run_take take(struct run *r, struct unit *u, enum unit_kind kind) {
+    *u = (struct unit){ r, kind, kind == UNIT_BEGIN ? 0 : r->next++ };
+    r->in_hand++;
+    return RUN_TOOK;
+}
+
+static enum run_take take_alone(struct run *r, struct unit *u) {
+    return r->in_hand ? RUN_BUSY : take(r, u, UNIT_BEGIN);
+}
+
+enum run_take run_take(struct run *r, struct unit *u) {
+    enum run_take got = RUN_BUSY;
+    pthread_mutex_lock(&r->lock);
+    switch (r->phase) {
+    case PHASE_BEGIN: got = take_alone(r, u); break;
+    case PHASE_STEP:
+        if (r->next < r->count) got = take(r, u, UNIT_PART);
+        break;
+    case PHASE_SCORE:
+        if (r->want_stop || r->want_pause) got = take_alone(r, u);
+        else if (r->next < r->count) got = take(r, u, UNIT_CHUNK);
+        break;
+    case PHASE_PAUSED:
+        got = r->want_stop || !r->want_pause ? take_alone(r, u) : RUN_IDLE;
+        break;
+    case PHASE_OVER: got = RUN_OVER; break;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return got;
+}
+
+/* Start, end of a pause, or a request that came during an evaluation. */
+static void begin(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    enum phase phase = r->phase;
+    bool stop = r->want_stop, pause = r->want_pause;
+    pthread_mutex_unlock(&r->lock);
+    if (phase == PHASE_SCORE && !stop) {
+        if (pause) pause_here(r, PHASE_SCORE, NULL);
+    } else if (phase == PHASE_PAUSED && !stop && r->resume_phase == PHASE_SCORE) {
+        run_set_state(r, RUN_RUNNING, NULL);
+        pthread_mutex_lock(&r->lock);
+        r->phase = PHASE_SCORE;
+        pthread_mutex_unlock(&r->lock);
+    } else {
+        run_advance(r);
+    }
+}
+
+/* Waits for the parts before it, then adds this one's gradients; true for the last. */
+static bool add_in_turn(struct run *r, int index, const struct worker *w) {
+    pthread_mutex_lock(&r->lock);
+    while (r->done != index) pthread_cond_wait(&r->turn, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    if (index && !r->part[index].no_memory)
+        kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->sum);
+    pthread_mutex_lock(&r->lock);
+    bool last = ++r->done == r->count;
+    pthread_cond_broadcast(&r->turn);
+    pthread_mutex_unlock(&r->lock);
+    return last;
+}
+
+static bool count_chunk(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    bool last = ++r->done == r->count;
+    pthread_mutex_unlock(&r->lock);
+    return last;
+}
+
+void run_work(struct unit *u, struct worker *w) {
+    struct run *r = u->run;
+    int index = (int)u->index;
+    bool good = true, advance = false;
+    switch ((enum unit_kind)u->kind) {
+    case UNIT_BEGIN: begin(r); break;
+    case UNIT_PART:
+        step_part(r, index, w);
+        if ((advance = add_in_turn(r, index, w))) good = step_finish(r);
+        break;
+    case UNIT_CHUNK:
+        evaluation_chunk(r, index, w);
+        if ((advance = count_chunk(r))) good = evaluation_finish(r);
+        break;
+    }
+    if (!good) fail(r);
+    else if (advance) run_advance(r);
+    pthread_mutex_lock(&r->lock);
+    r->in_hand--;
+    pthread_mutex_unlock(&r->lock);
+}
+
+struct attach *run_attach(struct run *r, struct worker *w) {
+    struct attach **a = &r->attach[w->index];
+    if (!*a) *a = attach_new(r->plan, r->m);
+    return *a;
+}
+
+/* ---- requests and answers ---- */
+
+void run_pause(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    r->want_pause = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void run_unpause(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    r->want_pause = false;
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool run_wants_stop(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    bool wants = r->want_stop;
+    pthread_mutex_unlock(&r->lock);
+    return wants;
+}
+
+void run_stop(struct run *r) {
+    pthread_mutex_lock(&r->lock);
+    r->want_stop = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* What evaluations will still take, from the last one. */
+static double evaluation_seconds_left(const struct run *r) {
+    int64_t every = r->c.eval_every ? r->c.eval_every : r->per_epoch;
+    int64_t left = (r->c.steps - r->step + every - 1) / every;
+    return (double)left * r->score_seconds;
+}
+
+void run_progress(struct run *r, struct run_progress *out) {
+    pthread_mutex_lock(&r->lock);
+    *out = (struct run_progress){
+        .state = r->state, .step = r->step, .steps = r->c.steps, .loss = r->loss,
+        .seconds = run_seconds(r), .evaluating = r->phase == PHASE_SCORE,
+    };
+    out->tokens_per_second = r->rate_seconds > 0 ? r->rate_tokens / r->rate_seconds : 0;
+    if (r->rate_steps > 0)
+        out->seconds_left = (double)(r->c.steps - r->step) * r->rate_seconds / r->rate_steps +
+                            evaluation_seconds_left(r);
+    if (r->phase == PHASE_OVER) out->seconds_left = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+const struct plan *run_plan(const struct run *r) { return r->plan; }
+const struct run_config *run_config_of(const struct run *r) { return &r->c; }
+real *run_params(struct run *r) { return r->params; }

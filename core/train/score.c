@@ -1,0 +1,123 @@
+#include "core/train/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/train/batch.h"
+#include "core/train/order.h"
+
+enum { CHUNK_TOKENS = 1024 }; /* enough for full-speed products, few enough for the cache */
+
+void scoring_init(struct scoring *s, const struct dataset *d, int outputs) {
+    *s = (struct scoring){ .data = d, .outputs = outputs };
+    s->order = xmalloc(d->rows * sizeof *s->order);
+    s->first = xmalloc((d->rows + 1) * sizeof *s->first);
+    s->logits = xcalloc(d->rows * (size_t)outputs, sizeof *s->logits);
+    s->loss = xcalloc(d->rows, sizeof *s->loss);
+    order_by_length(s->order, d->rows, d->start);
+    size_t tokens = 0;
+    s->first[0] = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        size_t length = d->start[s->order[i] + 1] - d->start[s->order[i]];
+        if (i > s->first[s->chunks] && tokens + length > CHUNK_TOKENS) {
+            s->first[++s->chunks] = (uint32_t)i;
+            tokens = 0;
+        }
+        tokens += length;
+    }
+    if (d->rows) s->first[++s->chunks] = (uint32_t)d->rows;
+}
+
+void scoring_release(struct scoring *s) {
+    free(s->order);
+    free(s->first);
+    free(s->logits);
+    free(s->loss);
+    *s = (struct scoring){ 0 };
+}
+
+double softmax(const double *logits, int n, double *p) {
+    double top = logits[0], sum = 0;
+    for (int i = 1; i < n; i++)
+        if (logits[i] > top) top = logits[i];
+    for (int i = 0; i < n; i++) sum += p[i] = exp(logits[i] - top);
+    for (int i = 0; i < n; i++) p[i] /= sum;
+    return top + log(sum);
+}
+
+int argmax(const double *v, int n) {
+    int best = 0;
+    for (int i = 1; i < n; i++)
+        if (v[i] > v[best]) best = i;
+    return best;
+}
+
+/* −log softmax(logits)[label], without making the probabilities. */
+static double cross_entropy(const double *logits, int n, int32_t label) {
+    double top = logits[argmax(logits, n)], sum = 0;
+    for (int i = 0; i < n; i++) sum += exp(logits[i] - top);
+    return top + log(sum) - logits[label];
+}
+
+static double row_loss(const struct scoring *s, const struct dataset_row *row, const double *logits) {
+    if (!row->gold) return 0;
+    if (s->data->kind == DATA_CLASSES) return cross_entropy(logits, s->outputs, row->label);
+    return (logits[0] - row->target) * (logits[0] - row->target);
+}
+
+bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
+                   struct attach *attach, const struct model *m, const real *params,
+                   const real *made, uint64_t *bad) {
+    const uint32_t *rows = s->order + s->first[chunk];
+    int n = (int)(s->first[chunk + 1] - s->first[chunk]);
+    struct batch b;
+    struct forward f;
+    tape_reset(tape, false, 0, 0);
+    batch_pack(&b, arena, s->data, rows, n, 0);
+    forward_init(&f, tape, m, &b, attach_begin(attach, tape, params, made, NULL));
+    node out = attach_head(attach, &f, forward_encode(&f), 0);
+    const real *v = tape_value(tape, out);
+    bool finite = true;
+    for (int i = 0; i < n; i++) {
+        double *logits = s->logits + (size_t)rows[i] * (size_t)s->outputs;
+        for (int j = 0; j < s->outputs; j++) {
+            logits[j] = (double)v[(size_t)i * (size_t)s->outputs + (size_t)j];
+            if (finite && !isfinite(logits[j])) {
+                finite = false;
+                *bad = b.row_id[i];
+            }
+        }
+        s->loss[rows[i]] = row_loss(s, &s->data->row[rows[i]], logits);
+    }
+    return finite;
+}
+
+static void metrics_of_regression(struct scoring *s, struct metrics *out) {
+    size_t n = s->data->rows;
+    double *gold = xmalloc(n * sizeof *gold);
+    bool *has = xmalloc(n * sizeof *has);
+    for (size_t i = 0; i < n; i++) {
+        gold[i] = s->data->row[i].target;
+        has[i] = s->data->row[i].gold;
+    }
+    metrics_of_scores(out, gold, has, s->logits, s->loss, n);
+    free(gold);
+    free(has);
+}
+
+void scoring_metrics(struct scoring *s, int positive, struct metrics *out) {
+    if (s->data->kind == DATA_REGRESSION) {
+        metrics_of_regression(s, out);
+        return;
+    }
+    size_t n = s->data->rows;
+    int32_t *gold = xmalloc(n * sizeof *gold), *pred = xmalloc(n * sizeof *pred);
+    for (size_t i = 0; i < n; i++) {
+        gold[i] = s->data->row[i].gold ? s->data->row[i].label : -1;
+        pred[i] = argmax(s->logits + i * (size_t)s->outputs, s->outputs);
+    }
+    metrics_of_classes(out, gold, pred, s->loss, n, s->outputs, positive);
+    free(gold);
+    free(pred);
+}

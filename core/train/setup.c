@@ -1,0 +1,266 @@
+#include "core/train/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/checkpoint.h"
+#include "core/train/state.h"
+
+int run_max_len(const struct run_config *c, const struct model *m) {
+    int longest = arch_longest(&m->arch);
+    return c->max_len < longest ? c->max_len : longest;
+}
+
+static void set_text(char **to, const char *s) {
+    char *copy = s ? xstrdup(s) : NULL;
+    free(*to);
+    *to = copy;
+}
+
+/* A learning rate that trains: the preset's, or by what the point trains. */
+static double default_lr(const struct method *m) {
+    const struct preset *p = method_preset(m);
+    if (p) return p->lr;
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].fn == FN_FULL) return 1e-4;
+    return 1e-3;
+}
+
+static int resolve_metric(struct run_config *c, const struct task *t, enum metric_id *out, struct err *e) {
+    int id = c->metric ? metric_find(c->metric) : (int)t->metric;
+    bool scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
+    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
+    if (id != METRIC_LOSS && scores != (t->kind == DATA_REGRESSION))
+        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id), t->name,
+                       scores ? "classes" : "scores, not classes");
+    *out = (enum metric_id)id;
+    set_text(&c->metric, metric_name(*out));
+    return 0;
+}
+
+/* Fills in what was left to defaults, so that the config alone says what is computed. */
+static int resolve(struct run_config *c, const struct model *m, const struct task *t,
+                   struct method *method, enum metric_id *metric, struct err *e) {
+    if (!c->method) return err_set(e, ERR_USAGE, "--method is missing");
+    if (method_parse(c->method, method, e)) return e->code;
+    free(c->method);
+    c->method = method_text(method);
+    if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
+    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
+    if (c->accumulate > c->batch)
+        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
+    c->max_len = run_max_len(c, m);
+    if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
+        BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
+    if (resolve_metric(c, t, metric, e)) return e->code;
+    if (!c->model) set_text(&c->model, m->folder);
+    set_text(&c->model_folder, m->folder);
+    set_text(&c->model_sha256, m->sha256);
+    if (!c->task) set_text(&c->task, t->name);
+    set_text(&c->train_file, t->train.path);
+    set_text(&c->train_sha256, t->train.sha256);
+    set_text(&c->dev_file, t->devs ? t->dev[0].path : NULL);
+    set_text(&c->dev_sha256, t->devs ? t->dev[0].sha256 : NULL);
+    c->regression = t->kind == DATA_REGRESSION;
+    if (c->lr == 0) c->lr = default_lr(method);
+    int64_t per_epoch = ((int64_t)t->train.rows + c->batch - 1) / c->batch;
+    if (!c->steps) c->steps = (int64_t)ceil(c->epochs * (double)per_epoch - 1e-9);
+    if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
+    return 0;
+}
+
+/* ---- making and freeing ---- */
+
+static real *block(size_t n) {
+    real *p = mem_try(n ? n : 1, sizeof *p);
+    if (p) memset(p, 0, (n ? n : 1) * sizeof *p);
+    return p;
+}
+
+static int allocate(struct run *r, struct err *e) {
+    size_t trained = r->plan->trained, made = r->plan->made_size;
+    bool adam = r->c.optimiser == OPTIMISER_ADAMW, momentum = r->c.momentum > 0;
+    r->params = block(trained);
+    r->made = block(made);
+    r->sum = block(trained + made);
+    if (adam || momentum) r->adam_m = block(trained);
+    if (adam) r->adam_v = block(trained);
+    if (r->plan->made) r->prologue_grad = block(trained);
+    if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) ||
+        (adam && !r->adam_v) || (r->plan->made && !r->prologue_grad))
+        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values, their gradients and the optimiser",
+                       trained);
+    r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
+    for (int i = 0; i < r->plan->tensors; i++) {
+        const struct plan_tensor *t = &r->plan->tensor[i];
+        r->group[i] = (struct optim_group){ t->offset, t->count, 1, t->decays ? 1 : 0 };
+    }
+    size_t batch = (size_t)r->c.batch < r->task->train.rows ? (size_t)r->c.batch : r->task->train.rows;
+    size_t parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
+    r->order = xmalloc(r->task->train.rows * sizeof *r->order);
+    r->cut.row = xmalloc(batch * sizeof *r->cut.row);
+    r->cut.scratch = xmalloc(batch * sizeof *r->cut.scratch);
+    r->cut.start = xmalloc((parts + 1) * sizeof *r->cut.start);
+    r->part = xcalloc(parts, sizeof *r->part);
+    if (r->plan->made) {
+        r->prologue_arena = arena_new();
+        r->prologue = tape_new(r->prologue_arena);
+        r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
+        r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
+    }
+    for (int i = 0; i < r->task->devs; i++)
+        scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
+    return 0;
+}
+
+/* Everything but the values of the parameters.  c is taken over, also on failure. */
+static struct run *build(int64_t id, struct run_config *c, const struct method *method,
+                         enum metric_id metric, struct model *m, struct task *task,
+                         const char *folder, struct event_sink sink, struct err *e) {
+    int outputs = task->kind == DATA_REGRESSION ? 1 : task->classes;
+    struct run *r = xcalloc(1, sizeof *r);
+    r->id = id;
+    r->c = *c;
+    r->m = m;
+    r->task = task;
+    r->folder = folder ? xstrdup(folder) : NULL;
+    r->sink = sink;
+    r->metric = metric;
+    r->order_epoch = -1;
+    r->evaluated = -1;
+    r->bad_chunk = -1;
+    r->saved_at = run_clock() - 3;
+    r->state = RUN_QUEUED;
+    r->phase = PHASE_BEGIN;
+    r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->turn, NULL);
+    r->plan = plan_new(method, &m->arch, outputs, e);
+    if (!r->plan || allocate(r, e) || (folder && file_make_folder(folder, e))) {
+        run_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
+                    const char *folder, struct event_sink sink, struct err *e) {
+    struct err own = ERR_INIT;
+    struct run_config copy;
+    struct method method;
+    enum metric_id metric;
+    if (!e) e = &own;
+    config_copy(&copy, c);
+    if (resolve(&copy, m, task, &method, &metric, e)) {
+        config_release(&copy);
+        return NULL;
+    }
+    struct run *r = build(id, &copy, &method, metric, m, task, folder, sink, e);
+    if (r) plan_init(r->plan, m, r->c.seed, r->params);
+    return r;
+}
+
+void run_free(struct run *r) {
+    if (!r) return;
+    for (int i = 0; i < RUN_WORKERS; i++)
+        if (r->attach[i]) attach_free(r->attach[i]);
+    for (int i = 0; i < TASK_DEVS; i++) scoring_release(&r->scoring[i]);
+    if (r->prologue) tape_free(r->prologue);
+    if (r->prologue_arena) arena_free(r->prologue_arena);
+    if (r->plan) plan_free(r->plan);
+    free(r->group);
+    free(r->made_node);
+    free(r->made_seed);
+    free(r->params);
+    free(r->made);
+    free(r->sum);
+    free(r->adam_m);
+    free(r->adam_v);
+    free(r->prologue_grad);
+    free(r->order);
+    free(r->cut.row);
+    free(r->cut.scratch);
+    free(r->cut.start);
+    free(r->part);
+    free(r->folder);
+    config_release(&r->c);
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->turn);
+    free(r);
+}
+
+/* ---- resuming ---- */
+
+static int changed(const char *path, int64_t step, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s: changed since step %lld of this run; resume with the file as it was",
+                   path, (long long)step);
+}
+
+static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+
+/* `c`: what is asked for now, resolved; the checkpoint's config is what was begun. */
+static int check_resumable(const struct checkpoint *k, const struct run_config *c,
+                           const struct model *m, struct err *e) {
+    const struct run_config *was = &k->config;
+    if (k->finished)
+        return err_set(e, ERR_USAGE, "%s: the run is finished (%lld steps); there is nothing to resume",
+                       k->path, (long long)k->step);
+    if (!same(was->model_sha256, m->sha256)) {
+        char *path = file_join(m->folder, "model.safetensors");
+        changed(file_exists(path) ? path : m->folder, k->step, e);
+        free(path);
+        return e->code;
+    }
+    if (!same(was->train_sha256, c->train_sha256)) return changed(c->train_file, k->step, e);
+    if (!same(was->dev_sha256, c->dev_sha256))
+        return changed(c->dev_file ? c->dev_file : was->dev_file, k->step, e);
+    const char *option = config_difference(was, c);
+    if (!option) return 0;
+    char *before = config_get(was, option), *now = config_get(c, option);
+    err_set(e, ERR_USAGE, "--%s: the run was begun with %s, not %s; resume it as it was begun, or "
+            "train a new one", option, before, now);
+    free(before);
+    free(now);
+    return e->code;
+}
+
+struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
+                            struct task *task, const char *folder, struct event_sink sink,
+                            struct err *e) {
+    struct err own = ERR_INIT;
+    struct checkpoint k;
+    struct run_config copy;
+    struct method method;
+    enum metric_id metric;
+    struct run *r = NULL;
+    if (!e) e = &own;
+    char *path = checkpoint_path(folder, true);
+    int rc = checkpoint_open(&k, path, e);
+    free(path);
+    if (rc) return NULL;
+    config_copy(&copy, c ? c : &k.config);
+    if (resolve(&copy, m, task, &method, &metric, e) || check_resumable(&k, &copy, m, e)) {
+        config_release(&copy);
+    } else {
+        r = build(id, &copy, &method, metric, m, task, folder, sink, e);
+    }
+    if (r && checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e)) {
+        run_free(r);
+        r = NULL;
+    }
+    if (r) {
+        r->step = k.step;
+        r->before = k.seconds;
+        r->loss = k.loss;
+        r->best = k.best;
+        r->worse = k.worse;
+        r->evaluated = k.evaluated;
+        r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop;
+    }
+    checkpoint_close(&k);
+    return r;
+}

@@ -1,0 +1,138 @@
+/* What a run is made of; private to core/train.
+ *
+ * A run is a small machine moved on by whichever worker closes a phase: the members below
+ * `lock` are shared under it; all others belong to the worker that holds the run alone
+ * (phase BEGIN, or the one that added the last part or chunk), and are only read by
+ * workers on parts and chunks. */
+#ifndef CORE_TRAIN_STATE_H
+#define CORE_TRAIN_STATE_H
+
+#include <pthread.h>
+
+#include "core/engine/optim.h"
+#include "core/train/order.h"
+#include "core/train/pool.h"
+#include "core/train/run.h"
+#include "core/train/score.h"
+
+enum { RUN_WORKERS = 64 }; /* most workers of a pool */
+
+enum phase {
+    PHASE_BEGIN,  /* one worker decides what is next */
+    PHASE_STEP,   /* parts of a step are given out */
+    PHASE_SCORE,  /* chunks of an evaluation are given out */
+    PHASE_PAUSED,
+    PHASE_OVER,
+};
+enum unit_kind { UNIT_BEGIN, UNIT_PART, UNIT_CHUNK };
+
+/* What a part of a step came to. */
+struct part {
+    double loss;    /* Σ weight·loss of its rows */
+    double tokens;
+    const char *op; /* when the loss is not finite: the first op that made such a number… */
+    char site[64];  /* …and where */
+    bool no_memory;
+};
+
+/* The best evaluation so far, by the metric's own direction. */
+struct best {
+    bool has;
+    double value;
+    int64_t step;
+};
+/* Takes `v` when it is strictly better; an undefined or non-finite value never is. */
+bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step);
+
+struct run {
+    int64_t id;
+    struct run_config c;      /* resolved: nothing is left to a default */
+    struct model *m;
+    struct task *task;
+    char *folder;             /* or NULL */
+    struct event_sink sink;
+    struct plan *plan;
+    enum metric_id metric;
+
+    /* Flat blocks (plan.h). */
+    real *params;
+    real *made;               /* made_size, of the present step */
+    real *sum;                /* gradients: trained, then made_size */
+    real *adam_m, *adam_v;    /* trained; SGD keeps its momentum in adam_m */
+    real *prologue_grad;      /* trained; NULL when nothing is made */
+    struct arena *prologue_arena;
+    struct tape *prologue;
+    node *made_node;
+    const real **made_seed;
+    struct optim_group *group; /* one a trained tensor */
+    struct attach *attach[RUN_WORKERS]; /* made by its worker on first use */
+
+    /* The step in hand. */
+    int64_t per_epoch;        /* steps */
+    uint32_t *order;          /* rows of the epoch order_epoch */
+    int64_t order_epoch;
+    struct cut cut;
+    int rows;                 /* of this step */
+    struct part *part;
+
+    /* The evaluation in hand. */
+    struct scoring scoring[TASK_DEVS];
+    int64_t evaluated;        /* step of the last one, -1 before */
+    struct best best;
+    int worse;                /* evaluations since the best one */
+    bool early;               /* stopped early */
+    uint64_t bad_row;
+    int bad_chunk;            /* -1: none */
+
+    /* Clocks, monotonic seconds. */
+    double before;            /* seconds trained before this span */
+    double span;              /* when this span began */
+    double step_began, saved_at;
+    double rate_steps, rate_tokens, rate_seconds; /* fading sums over about ten steps */
+    double score_began, score_seconds; /* the last evaluation began, took */
+    bool best_unsaved;        /* the best checkpoint is still to be written */
+    char failure[512];
+
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    enum phase phase, resume_phase; /* resume_phase: where a pause came */
+    enum run_state state;
+    bool want_pause, want_stop;
+    int next;                 /* part or chunk to give out */
+    int done;                 /* parts added, or chunks scored */
+    int count;                /* of them */
+    int in_hand;              /* units that workers hold */
+    bool running;             /* the span's clock runs */
+    int64_t step;             /* steps done */
+    double loss;              /* of the last one */
+};
+
+/* run.c */
+double run_clock(void);
+double run_seconds(const struct run *r);
+void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
+void run_set_state(struct run *r, enum run_state state, const char *text);
+/* Decides what comes after a step, an evaluation, a begin; called by the worker that holds
+ * the run alone. */
+void run_advance(struct run *r);
+bool run_wants_stop(struct run *r);
+
+/* step.c */
+void step_prepare(struct run *r);
+void step_part(struct run *r, int index, struct worker *w);
+/* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
+ * failed (r->failure says why). */
+bool step_finish(struct run *r);
+/* Makes the made values of the present parameters, without gradients. */
+void step_make(struct run *r);
+
+/* evaluate.c */
+bool evaluation_due(const struct run *r);
+void evaluation_prepare(struct run *r);
+void evaluation_chunk(struct run *r, int index, struct worker *w);
+bool evaluation_finish(struct run *r);
+
+/* The worker's attachment to this run. */
+struct attach *run_attach(struct run *r, struct worker *w);
+
+#endif
