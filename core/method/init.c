@@ -1,0 +1,78 @@
+/* Initial values.  Each is a function of the seed, the tensor's name and the element. */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/method/slots.h"
+
+static void uniform(struct rng_key key, real *out, size_t n, double bound) {
+    for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
+}
+
+static void normal(struct rng_key key, real *out, size_t n, double sigma) {
+    for (size_t i = 0; i < n; i++) out[i] = (real)(sigma * rng_normal(key, i));
+}
+
+/* Draws beyond two sigma are taken again, from counters that no other element uses. */
+static void truncated(struct rng_key key, real *out, size_t n, double sigma) {
+    for (size_t i = 0; i < n; i++) {
+        double z = rng_normal(key, i);
+        for (size_t again = 1; fabs(z) > 2; again++) z = rng_normal(key, i + again * n);
+        out[i] = (real)(sigma * z);
+    }
+}
+
+static void fill(real *out, size_t n, double v) {
+    for (size_t i = 0; i < n; i++) out[i] = (real)v;
+}
+
+/* A matrix of a module by the module's rule. */
+static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+    switch (m->init) {
+    case INIT_LORA: /* Kaiming-uniform with a = √5 is U(-1/√in, 1/√in) */
+        if (t->role == SLOT_UP_W) fill(out, t->count, 0);
+        else uniform(key, out, t->count, 1 / sqrt(t->cols));
+        return;
+    case INIT_BERT: normal(key, out, t->count, 0.02); return;
+    case INIT_HOULSBY: truncated(key, out, t->count, 0.01); return;
+    case INIT_NORMAL: normal(key, out, t->count, 1); return;
+    default: BUG("init %s of a matrix", init_name(m->init));
+    }
+}
+
+static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+    switch ((enum slot)t->role) {
+    case SLOT_DOWN_W: case SLOT_UP_W: case SLOT_KEY: case SLOT_VALUE: case SLOT_MLP_E:
+        matrix(key, m, t, out);
+        return;
+    case SLOT_DOWN_B: case SLOT_UP_B: fill(out, t->count, 0); return;
+    case SLOT_SCALE: fill(out, t->count, m->scale); return;
+    case SLOT_CHANNEL: fill(out, t->count, 1); return;
+    /* The MLP's maps: U(-1/√in, 1/√in), biases too. */
+    case SLOT_MLP_W1: case SLOT_MLP_W2: uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
+    default: BUG("slot %d of a module", t->role);
+    }
+}
+
+static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t, int classes,
+                 real *out) {
+    bool folders = m->head_w && m->head_b && m->head_rows == classes;
+    if (t->role == SLOT_HEAD_W && folders) memcpy(out, m->head_w, t->count * sizeof *out);
+    else if (t->role == SLOT_HEAD_B && folders) memcpy(out, m->head_b, t->count * sizeof *out);
+    else if (t->role == SLOT_HEAD_W || t->role == SLOT_POOLER_W) normal(key, out, t->count, 0.02);
+    else fill(out, t->count, 0);
+}
+
+void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
+        real *out = params + t->offset;
+        if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
+        else if (t->kind == PLAN_HEAD) head(key, m, t, p->classes, out);
+        else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
+            uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
+        else own(key, &p->method.module[t->module], t, out);
+    }
+}

@@ -1,0 +1,281 @@
+#include "core/method/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/method/slots.h"
+
+/* A plan under construction. */
+struct build {
+    struct plan *p;
+    const struct arch *a;
+    size_t room, made_room;
+    char place[64]; /* "enc.3.self/linear.q" */
+};
+
+/* ---- names ---- */
+
+static const char *tap_word(enum tap tap) {
+    const char *name = tap_name(tap), *dot = strchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+/* "enc.3.self/linear.q", "enc.all.ffn/bottleneck.out.2", "enc.embed/scale.embed".  The
+ * number tells modules of one function at one tap apart, in their order. */
+static void name_place(struct build *b, int module, int layer) {
+    static const char *const sites[] = {"self", "cross", "ffn", "embed"};
+    const struct module *m = &b->p->method.module[module];
+    char layer_text[16] = "all", twin[16] = "";
+    int before = 1;
+    for (int i = 0; i < module; i++) {
+        const struct module *o = &b->p->method.module[i];
+        before += o->fn == m->fn && o->write == m->write && o->site == m->site && o->stack == m->stack;
+    }
+    if (layer >= 0) snprintf(layer_text, sizeof layer_text, "%d", layer);
+    if (before > 1) snprintf(twin, sizeof twin, ".%d", before);
+    const char *stack = m->stack == STACK_DECODER ? "dec" : "enc";
+    if (m->site == SUB_EMBED)
+        snprintf(b->place, sizeof b->place, "%s.embed/%s%s", stack, fn_name(m->fn), twin);
+    else
+        snprintf(b->place, sizeof b->place, "%s.%s.%s/%s.%s%s", stack, layer_text, sites[m->site],
+                 fn_name(m->fn), tap_word(m->write), twin);
+}
+
+/* ---- tensors ---- */
+
+static struct plan_tensor *add_tensor(struct build *b, struct plan_tensor t) {
+    struct plan *p = b->p;
+    GROW(p->tensor, b->room, p->tensors + 1);
+    t.offset = p->trained;
+    t.count = (size_t)t.rows * (size_t)t.cols;
+    p->trained += t.count;
+    p->tensor[p->tensors] = t;
+    return &p->tensor[p->tensors++];
+}
+
+static void add_own(struct build *b, int module, int layer, enum slot slot, int rows, int cols) {
+    static const char *const names[SLOT_COUNT] = {
+        [SLOT_DOWN_W] = "W_d", [SLOT_DOWN_B] = "b_d", [SLOT_UP_W] = "W_u",   [SLOT_UP_B] = "b_u",
+        [SLOT_SCALE] = "s",    [SLOT_KEY] = "P_k",    [SLOT_VALUE] = "P_v",  [SLOT_CHANNEL] = "l",
+        [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1", [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2",
+        [SLOT_MLP_B2] = "b_2"};
+    bool vector = slot == SLOT_DOWN_B || slot == SLOT_UP_B || slot == SLOT_SCALE ||
+                  slot == SLOT_CHANNEL || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
+    bool mlp = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
+    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .layer = layer, .tensor = -1,
+                            .rows = rows, .cols = cols, .kept = !mlp, .decays = !vector,
+                            .role = (int)slot};
+    snprintf(t.name, sizeof t.name, "%s.%s", b->place, names[slot]);
+    add_tensor(b, t);
+}
+
+static void add_made(struct build *b, int module, int layer, const char *what, int rows, int cols) {
+    struct plan *p = b->p;
+    GROW(p->made_tensor, b->made_room, p->made + 1);
+    struct plan_made *t = &p->made_tensor[p->made++];
+    *t = (struct plan_made){.module = module, .layer = layer, .rows = rows, .cols = cols,
+                            .offset = p->made_size, .count = (size_t)rows * (size_t)cols};
+    snprintf(t->name, sizeof t->name, "%s.%s", b->place, what);
+    p->made_size += t->count;
+}
+
+/* One layer's tensors of a module that brings its own; layer -1: shared by all. */
+static void add_layer(struct build *b, int module, int layer) {
+    const struct module *m = &b->p->method.module[module];
+    const struct arch *a = b->a;
+    int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
+    int inner = m->heads == HEADS_SHARED ? r : a->heads * r;
+    name_place(b, module, layer);
+    switch (m->fn) {
+    case FN_BOTTLENECK: case FN_LINEAR:
+        if (m->heads == HEADS_FACTORISED) in = a->head_width;
+        add_own(b, module, layer, SLOT_DOWN_W, inner, in);
+        if (m->biases) add_own(b, module, layer, SLOT_DOWN_B, 1, inner);
+        add_own(b, module, layer, SLOT_UP_W, out, r);
+        if (m->biases) add_own(b, module, layer, SLOT_UP_B, 1, out);
+        break;
+    case FN_SOFTMAX:
+        add_own(b, module, layer, SLOT_KEY, r, out);
+        add_own(b, module, layer, SLOT_VALUE, r, out);
+        break;
+    case FN_SCALE: add_own(b, module, layer, SLOT_CHANNEL, 1, out); break;
+    default: BUG("%s brings no tensors", fn_name(m->fn));
+    }
+    if (m->comp == COMP_LEARNED) add_own(b, module, layer, SLOT_SCALE, 1, 1);
+}
+
+/* A prefix behind its MLP: one MLP makes the prefixes of all the module's layers. */
+static void add_mlp(struct build *b, int module) {
+    const struct module *m = &b->p->method.module[module];
+    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q), first, end;
+    module_layers(m, b->a, &first, &end);
+    int made = 2 * (end - first) * dq;
+    name_place(b, module, -1);
+    add_own(b, module, -1, SLOT_MLP_E, m->size, d);
+    add_own(b, module, -1, SLOT_MLP_W1, m->mid, d);
+    add_own(b, module, -1, SLOT_MLP_B1, 1, m->mid);
+    add_own(b, module, -1, SLOT_MLP_W2, made, m->mid);
+    add_own(b, module, -1, SLOT_MLP_B2, 1, made);
+    for (int i = first; i < end; i++) {
+        name_place(b, module, i);
+        if (m->comp == COMP_LEARNED) add_own(b, module, i, SLOT_SCALE, 1, 1);
+        add_made(b, module, i, "P_k", m->size, dq);
+        add_made(b, module, i, "P_v", m->size, dq);
+    }
+}
+
+static void add_model_tensor(struct build *b, int module, const struct tensor_info *list, int i) {
+    const struct tensor_info *t = &list[i];
+    struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .layer = t->layer, .tensor = i,
+                            .rows = t->rows, .cols = t->cols, .kept = true, .decays = !t->vector,
+                            .role = SLOT_MODEL};
+    memcpy(x.name, t->name, sizeof x.name);
+    add_tensor(b, x);
+}
+
+static void add_module(struct build *b, int module, const struct tensor_info *list, int n) {
+    const struct module *m = &b->p->method.module[module];
+    int first, end;
+    module_layers(m, b->a, &first, &end);
+    if (m->fn == FN_BIAS || m->fn == FN_FULL) {
+        for (int i = 0; i < n; i++)
+            if (module_selects(m, b->a, &list[i])) add_model_tensor(b, module, list, i);
+    } else if (m->source == SOURCE_MLP) {
+        add_mlp(b, module);
+    } else if (m->source == SOURCE_SHARED) {
+        add_layer(b, module, -1);
+    } else {
+        for (int i = first; i < end; i++) add_layer(b, module, i);
+    }
+}
+
+/* A frozen head stays in the block, where it gets no gradient and no decay. */
+static void add_head(struct build *b, const struct tensor_info *list, int n) {
+    const struct arch *a = b->a;
+    bool moves = b->p->method.head == METHOD_HEAD_TRAINED;
+    bool dense = a->pooler_absent || a->family == FAMILY_ROBERTA;
+    const struct {
+        const char *name;
+        enum slot slot;
+        int rows, cols;
+        bool there;
+    } parts[] = {
+        {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width, dense},
+        {a->pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
+        {"head.weight", SLOT_HEAD_W, b->p->classes, a->width, true},
+        {"head.bias", SLOT_HEAD_B, 1, b->p->classes, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        if (!parts[i].there) continue;
+        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .layer = -1, .tensor = -1,
+                                .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
+                                .role = (int)parts[i].slot, .cannot_move = !moves};
+        t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
+        if (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B)
+            t.tensor = arch_find(list, n, parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
+                                 STACK_ENCODER, SUB_EMBED, -1);
+        snprintf(t.name, sizeof t.name, "%s", parts[i].name);
+        b->p->head += add_tensor(b, t)->count;
+    }
+}
+
+/* ---- what cannot move ---- */
+
+/* Whether the values of the keys matter beyond differences between keys: a constant
+ * added to all keys of a layer changes no softmax over them alone.  It does matter when
+ * a prefix shares the softmax, or when a module after `from` reads the keys otherwise
+ * than linearly onto themselves. */
+static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int layer, int from) {
+    for (int i = 0; i < p->method.count; i++) {
+        const struct module *m = &p->method.module[i];
+        if (!module_covers(m, a, stack, SUB_SELF, layer)) continue;
+        if (m->fn == FN_SOFTMAX && m->comp == COMP_GATED) return true;
+        bool reads = (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) && m->read == TAP_A_K;
+        if (reads && m->write != TAP_A_K) return true;
+        if (reads && m->fn == FN_BOTTLENECK && i > from) return true;
+    }
+    return false;
+}
+
+static bool shift_matters_somewhere(const struct plan *p, const struct arch *a, const struct plan_tensor *t) {
+    const struct module *m = &p->method.module[t->module];
+    int first, end;
+    if (t->layer >= 0) return key_shift_matters(p, a, m->stack, t->layer, t->module);
+    module_layers(m, a, &first, &end);
+    for (int i = first; i < end; i++)
+        if (key_shift_matters(p, a, m->stack, i, t->module)) return true;
+    return false;
+}
+
+static bool stands_still(const struct plan *p, const struct arch *a, const struct tensor_info *list,
+                         const struct plan_tensor *t) {
+    if (t->kind == PLAN_HEAD) return t->cannot_move;
+    const struct module *m = &p->method.module[t->module];
+    if (t->kind == PLAN_MODEL)
+        return list[t->tensor].role == ROLE_K_B &&
+               !key_shift_matters(p, a, list[t->tensor].stack, t->layer, -1);
+    if (t->role == SLOT_UP_B && m->write == TAP_A_K) return !shift_matters_somewhere(p, a, t);
+    /* A softmax over one key of its own is 1 whatever the key. */
+    if (t->role == SLOT_KEY && m->comp != COMP_GATED && m->size == 1) return true;
+    /* s = 0 and W_u = 0: every product in the gradient holds a zero, for ever. */
+    return m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA;
+}
+
+/* ---- the plan ---- */
+
+static void sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
+    p->lowest_layer = a->encoder_layers;
+    for (int i = 0; i < p->tensors; i++) {
+        struct plan_tensor *t = &p->tensor[i];
+        t->cannot_move = stands_still(p, a, list, t);
+        if (t->kind == PLAN_HEAD) continue;
+        const struct module *m = &p->method.module[t->module];
+        int first, end, layer = t->layer;
+        module_layers(m, a, &first, &end);
+        if (layer < 0) layer = t->kind == PLAN_OWN ? first : -1;
+        bool top = t->kind == PLAN_MODEL && (list[t->tensor].role == ROLE_POOLER_W ||
+                                             list[t->tensor].role == ROLE_POOLER_B);
+        if (!top && layer < p->lowest_layer) p->lowest_layer = layer;
+        p->trained_method += t->count;
+        if (t->kept) p->kept_method += t->count;
+    }
+    p->kept_method += p->made_size;
+    for (int i = 0; i < n; i++) {
+        bool pooler = list[i].role == ROLE_POOLER_W || list[i].role == ROLE_POOLER_B;
+        if (!pooler || !a->pooler_absent) p->model += (size_t)list[i].rows * (size_t)list[i].cols;
+    }
+}
+
+struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {
+    struct finding first;
+    BUG_IF(classes < 1);
+    if (method_check(m, a, &first, 1) && first.level == LEVEL_ERROR) {
+        if (first.module >= 0)
+            err_set(e, ERR_USAGE, "%s: module %d: %s", first.rule, first.module + 1, first.text);
+        else err_set(e, ERR_USAGE, "%s: %s", first.rule, first.text);
+        return NULL;
+    }
+    struct plan *p = xcalloc(1, sizeof *p);
+    struct build b = {.p = p, .a = a};
+    struct tensor_info *list;
+    int n = arch_tensors(a, &list);
+    p->method = *m;
+    p->classes = classes;
+    for (int i = 0; i < m->count; i++) {
+        module_normalise(&p->method.module[i]);
+        add_module(&b, i, list, n);
+    }
+    add_head(&b, list, n);
+    sum_up(p, a, list, n);
+    free(list);
+    return p;
+}
+
+void plan_free(struct plan *p) {
+    if (!p) return;
+    free(p->tensor);
+    free(p->made_tensor);
+    free(p);
+}

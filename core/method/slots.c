@@ -1,0 +1,109 @@
+#include "core/method/slots.h"
+
+int tap_width(const struct arch *a, enum tap tap) {
+    switch (tap) {
+    case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_A_HEAD: case TAP_A_CTX:
+        return a->heads * a->head_width;
+    case TAP_F_PRE: case TAP_F_ACT: return a->inner;
+    default: return a->width;
+    }
+}
+
+void module_layers(const struct module *m, const struct arch *a, int *first, int *end) {
+    int layers = m->stack == STACK_DECODER ? a->decoder_layers : a->encoder_layers;
+    if (m->site == SUB_EMBED) {
+        *first = -1;
+        *end = 0;
+        return;
+    }
+    *first = m->first - 1;
+    *end = m->last ? m->last : layers;
+}
+
+bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer) {
+    int first, end;
+    module_layers(m, a, &first, &end);
+    return m->stack == stack && m->site == site && layer >= first && layer < end;
+}
+
+bool module_is_map(const struct module *m) {
+    enum tap read = m->read == TAP_A_HEAD ? TAP_A_CTX : m->read;
+    return m->fn == FN_LINEAR && m->heads == HEADS_SHARED && tap_map_input(m->write) != TAP_NONE &&
+           read == tap_map_input(m->write);
+}
+
+enum tensor_role tap_weight_role(enum tap tap) {
+    switch (tap) {
+    case TAP_A_Q: return ROLE_Q_W;
+    case TAP_A_K: return ROLE_K_W;
+    case TAP_A_V: return ROLE_V_W;
+    case TAP_A_OUT: return ROLE_O_W;
+    case TAP_A_END: return ROLE_A_NORM_W;
+    case TAP_F_PRE: return ROLE_F1_W;
+    case TAP_F_OUT: return ROLE_F2_W;
+    case TAP_F_END: return ROLE_F_NORM_W;
+    case TAP_EMBED: return ROLE_EMBED_NORM_W;
+    default: return ROLE_COUNT;
+    }
+}
+
+enum tensor_role tap_bias_role(enum tap tap) {
+    switch (tap) {
+    case TAP_A_Q: return ROLE_Q_B;
+    case TAP_A_K: return ROLE_K_B;
+    case TAP_A_V: return ROLE_V_B;
+    case TAP_A_OUT: return ROLE_O_B;
+    case TAP_A_END: return ROLE_A_NORM_B;
+    case TAP_F_PRE: return ROLE_F1_B;
+    case TAP_F_OUT: return ROLE_F2_B;
+    case TAP_F_END: return ROLE_F_NORM_B;
+    case TAP_EMBED: return ROLE_EMBED_NORM_B;
+    default: return ROLE_COUNT;
+    }
+}
+
+static bool is_norm(enum tensor_role role) {
+    switch (role) {
+    case ROLE_EMBED_NORM_W: case ROLE_EMBED_NORM_B: case ROLE_A_NORM_W: case ROLE_A_NORM_B:
+    case ROLE_F_NORM_W: case ROLE_F_NORM_B: case ROLE_FINAL_NORM_W: case ROLE_FINAL_NORM_B:
+        return true;
+    default: return false;
+    }
+}
+
+static bool is_embedding(enum tensor_role role) {
+    switch (role) {
+    case ROLE_EMBED_WORD: case ROLE_EMBED_POSITION: case ROLE_EMBED_TYPE: case ROLE_EMBED_NORM_W:
+    case ROLE_EMBED_NORM_B:
+        return true;
+    default: return false;
+    }
+}
+
+bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t) {
+    bool whole = m->first == 1 && m->last == 0; /* no range was given: outside the blocks too */
+    int end = m->last ? m->last : 1 << 30;
+    if (m->fn != FN_BIAS && m->fn != FN_FULL) return false;
+    if (t->stack != m->stack || (m->fn == FN_BIAS && !t->bias)) return false;
+    if (t->layer < 0 ? !whole : t->layer < m->first - 1 || t->layer >= end) return false;
+    bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+    if (pooler && a->pooler_absent) return false; /* the head has it */
+    switch (m->target) {
+    case TARGET_ALL: return true;
+    case TARGET_NORMS: return is_norm(t->role);
+    case TARGET_EMBEDDINGS: return is_embedding(t->role);
+    case TARGET_TAP:
+        if (t->sublayer != m->site) return false;
+        return t->role == tap_weight_role(m->write) || t->role == tap_bias_role(m->write) ||
+               (m->write == TAP_F_PRE && t->role == ROLE_F1G_W);
+    default: return false;
+    }
+}
+
+const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int layer) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->module == module && t->role == (int)slot && (t->layer < 0 || t->layer == layer)) return t;
+    }
+    return NULL;
+}

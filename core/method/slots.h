@@ -1,0 +1,35 @@
+/* What a plan's tensors are for, and which model tensors a module takes.  Private to
+ * core/method. */
+#ifndef CORE_METHOD_SLOTS_H
+#define CORE_METHOD_SLOTS_H
+
+#include "core/method/plan.h"
+
+/* plan_tensor.role.  Matrices are out×in, as in PyTorch files. */
+enum slot {
+    SLOT_MODEL,
+    SLOT_DOWN_W, SLOT_DOWN_B, SLOT_UP_W, SLOT_UP_B, /* of linear and bottleneck */
+    SLOT_SCALE,                                     /* the learned s, 1×1 */
+    SLOT_KEY, SLOT_VALUE,                           /* of softmax, l×dq */
+    SLOT_CHANNEL,                                   /* of scale, 1×width */
+    SLOT_MLP_E, SLOT_MLP_W1, SLOT_MLP_B1, SLOT_MLP_W2, SLOT_MLP_B2,
+    SLOT_HEAD_W, SLOT_HEAD_B, SLOT_POOLER_W, SLOT_POOLER_B,
+    SLOT_COUNT
+};
+
+int tap_width(const struct arch *a, enum tap tap);
+/* The module's layers on this model, 0-based [*first, *end).  At the embedding: [-1, 0). */
+void module_layers(const struct module *m, const struct arch *a, int *first, int *end);
+bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer);
+/* Whether FN_BIAS or FN_FULL takes this tensor. */
+bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t);
+/* The roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
+enum tensor_role tap_weight_role(enum tap tap);
+enum tensor_role tap_bias_role(enum tap tap);
+/* Read and write tap are input and output of one linear map. */
+bool module_is_map(const struct module *m);
+
+/* The tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
+const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int layer);
+
+#endif
