@@ -174,6 +174,24 @@ void pool_add(struct pool *p, struct run *r, int workers) {
     pthread_mutex_unlock(&p->lock);
 }
 
+void pool_move(struct pool *p, struct run *r, int by) {
+    pthread_mutex_lock(&p->lock);
+    size_t at = 0;
+    while (at < p->entries && p->entry[at]->run != r) at++;
+    int way = by < 0 ? -1 : 1;
+    for (int left = by * way; at < p->entries && !p->entry[at]->started && left > 0; left--) {
+        size_t to = at;
+        do to += (size_t)way; /* wraps below 0 to a number past the end */
+        while (to < p->entries && p->entry[to]->started);
+        if (to >= p->entries) break;
+        struct entry *x = p->entry[to];
+        p->entry[to] = p->entry[at];
+        p->entry[at] = x;
+        at = to;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
 void pool_wake(struct pool *p) {
     pthread_mutex_lock(&p->lock);
     p->generation++;

@@ -17,6 +17,8 @@ void pool_free(struct pool *p);
  * paused run leaves its place to the next).  `r` must live until it is over, or the pool
  * is freed. */
 void pool_add(struct pool *p, struct run *r, int workers);
+/* Moves a run that waits for its turn by `by` places among those that wait (-1: earlier). */
+void pool_move(struct pool *p, struct run *r, int by);
 /* Wakes the workers after run_unpause and the like. */
 void pool_wake(struct pool *p);
 /* Waits until the run is over (finished, stopped or failed), or `seconds` passed (< 0: no
