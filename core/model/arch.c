@@ -78,7 +78,8 @@ static double get_double(struct reading *r, const char *key, double fallback, do
     if (!(v >= lo && v <= hi)) {
         r->failed = true;
         text_from_double(v, text);
-        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; it must be %g to %g", r->file, key, text, lo, hi);
+        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; it must be %g to %g", r->file, key, text, lo,
+                hi);
     }
     return v;
 }
@@ -202,10 +203,12 @@ static void read_bart(struct reading *r, struct arch *a) {
     same_on_both(r, "decoder_attention_heads", a->heads,
                  get_int(r, "decoder_attention_heads", a->heads, 1, WIDTH_MAX));
     a->inner = get_int(r, "encoder_ffn_dim", -1, 1, WIDTH_MAX);
-    same_on_both(r, "decoder_ffn_dim", a->inner, get_int(r, "decoder_ffn_dim", a->inner, 1, WIDTH_MAX));
+    same_on_both(r, "decoder_ffn_dim", a->inner,
+                 get_int(r, "decoder_ffn_dim", a->inner, 1, WIDTH_MAX));
     a->vocabulary = get_int(r, "vocab_size", -1, 1, VOCABULARY_MAX);
     a->position_offset = 2;
-    a->positions = get_int(r, "max_position_embeddings", 1024, 1, POSITIONS_MAX) + a->position_offset;
+    a->positions =
+        get_int(r, "max_position_embeddings", 1024, 1, POSITIONS_MAX) + a->position_offset;
     a->norm_eps = 1e-5;
     a->act = get_act(r, "activation_function", "gelu");
     a->pad_id = get_int(r, "pad_token_id", 1, 0, VOCABULARY_MAX);
@@ -299,7 +302,8 @@ static void read_family(struct reading *r, struct arch *a) {
         err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; petri knows %s", r->file, known);
     } else if (i == FAMILY_COUNT) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is \"%s\"; petri knows %s", r->file, type, known);
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is \"%s\"; petri knows %s", r->file, type,
+                known);
     } else {
         a->family = (enum family)i;
         snprintf(a->model_type, sizeof a->model_type, "%s", type);
@@ -323,9 +327,11 @@ static void read_labels(struct reading *r, struct arch *a) {
     json_object_foreach((json_t *)map, key, value) {
         int64_t id;
         const char *name = json_string_value(value);
-        if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name || !*name) {
+        if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name ||
+            !*name) {
             char *found = xprintf("wrong at the key \"%s\"", key);
-            refuse(r, "id2label", found, "its keys must be 0, 1, … without a gap, its values names");
+            refuse(r, "id2label", found,
+                   "its keys must be 0, 1, … without a gap, its values names");
             free(found);
             return;
         }

@@ -45,7 +45,8 @@ struct segment {
 
 static const struct part bert_embeddings[] = {
     {ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "embeddings.word_embeddings.weight"},
-    {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS, "embeddings.position_embeddings.weight"},
+    {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS,
+     "embeddings.position_embeddings.weight"},
     {ROLE_EMBED_TYPE, SUB_EMBED, TYPES, WIDTH, ALWAYS, "embeddings.token_type_embeddings.weight"},
     NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS, "embeddings.LayerNorm"),
 };
@@ -53,7 +54,8 @@ static const struct part bert_embeddings[] = {
 static const struct part bert_layer[] = {
     PROJECTIONS(SUB_SELF, BERT_LAYER "attention.self.query", BERT_LAYER "attention.self.key",
                 BERT_LAYER "attention.self.value", BERT_LAYER "attention.output.dense"),
-    NORM_PAIR(ROLE_A_NORM_W, ROLE_A_NORM_B, SUB_SELF, ALWAYS, BERT_LAYER "attention.output.LayerNorm"),
+    NORM_PAIR(ROLE_A_NORM_W, ROLE_A_NORM_B, SUB_SELF, ALWAYS,
+              BERT_LAYER "attention.output.LayerNorm"),
     LINEAR_PAIR(ROLE_F1_W, ROLE_F1_B, SUB_FFN, INNER, WIDTH, BERT_LAYER "intermediate.dense"),
     LINEAR_PAIR(ROLE_F2_W, ROLE_F2_B, SUB_FFN, WIDTH, INNER, BERT_LAYER "output.dense"),
     NORM_PAIR(ROLE_F_NORM_W, ROLE_F_NORM_B, SUB_FFN, ALWAYS, BERT_LAYER "output.LayerNorm"),
@@ -70,7 +72,8 @@ static const struct part bart_shared[] = {
 };
 #define BART_EMBEDDINGS(stack)                                                                     \
     {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS, stack ".embed_positions.weight"},   \
-        NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS, stack ".layernorm_embedding")
+        NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS,                         \
+                  stack ".layernorm_embedding")
 #define BART_ATTENTION(sub, prefix, name, norm)                                                    \
     PROJECTIONS(sub, prefix name ".q_proj", prefix name ".k_proj", prefix name ".v_proj",          \
                 prefix name ".out_proj"),                                                          \

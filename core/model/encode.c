@@ -8,13 +8,14 @@
 
 static int check_ids(const struct model *m, const struct encoded *x, struct err *e) {
     if (x->greatest >= m->arch.vocabulary)
-        return err_set(e, ERR_INPUT, "%s: the text holds the token \"%s\" (id %d), the embedding has %d rows",
+        return err_set(e, ERR_INPUT,
+                       "%s: the text holds the token \"%s\" (id %d), the embedding has %d rows",
                        m->name, tokenizer_token(m->tokenizer, x->greatest), (int)x->greatest,
                        m->arch.vocabulary);
     for (size_t i = 0; i < x->n; i++)
         if (x->types[i] >= m->arch.types)
-            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, the model has %d", m->name,
-                           (int)x->types[i] + 1, m->arch.types);
+            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, the model has %d",
+                           m->name, (int)x->types[i] + 1, m->arch.types);
     return 0;
 }
 
@@ -55,11 +56,12 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
                       struct encoded *out, real **cls, real **mean, struct err *e) {
     size_t longest = (size_t)arch_longest(&m->arch);
     if (!m->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so texts cannot be read", m->folder);
+        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so texts cannot be read",
+                       m->folder);
     if (!max_len) max_len = longest;
     if (max_len > longest)
-        return err_set(e, ERR_USAGE, "%s: %zu tokens are asked for, the model takes %zu at most", m->name,
-                       max_len, longest);
+        return err_set(e, ERR_USAGE, "%s: %zu tokens are asked for, the model takes %zu at most",
+                       m->name, max_len, longest);
     int rc = tokenizer_encode(m->tokenizer, a, strlen(a), b, b ? strlen(b) : 0, max_len, out, e);
     if (rc) return rc;
     rc = check_ids(m, out, e);

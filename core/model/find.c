@@ -16,7 +16,8 @@ static bool is_hub_name(const char *s) {
     int slashes = 0;
     if (!*s || *s == '.' || *s == '/' || strstr(s, "..") || strstr(s, "--")) return false;
     for (const char *p = s; *p; p++) {
-        bool plain = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
+        bool plain =
+            (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9');
         if (*p == '/') slashes++;
         else if (!plain && !strchr("._-", *p)) return false;
     }
@@ -121,8 +122,8 @@ char *model_find(const char *where, struct err *e) {
     }
     if (file_is_folder(where)) return xstrdup(where);
     if (file_exists(where)) {
-        err_set(e, ERR_INPUT, "%s: is a file; a model is a folder with config.json and model.safetensors",
-                where);
+        err_set(e, ERR_INPUT,
+                "%s: is a file; a model is a folder with config.json and model.safetensors", where);
         return NULL;
     }
     struct buf looked = BUF_INIT;

@@ -56,8 +56,9 @@ static int list_entries(struct loading *l) {
     if (l->entries) qsort(l->entry, l->entries, sizeof *l->entry, by_name);
     for (size_t i = 1; i < l->entries; i++)
         if (!strcmp(l->entry[i].name, l->entry[i - 1].name))
-            return err_set(l->e, ERR_INPUT, "%s: \"%s\" and \"%s\" are the same tensor, stored twice",
-                           l->m->folder, l->entry[i - 1].tensor->name, l->entry[i].tensor->name);
+            return err_set(l->e, ERR_INPUT,
+                           "%s: \"%s\" and \"%s\" are the same tensor, stored twice", l->m->folder,
+                           l->entry[i - 1].tensor->name, l->entry[i].tensor->name);
     return 0;
 }
 
@@ -77,13 +78,14 @@ static char *shape_text(const struct st_tensor *t) {
 
 static int check_shape(struct loading *l, const struct entry *x, int rows, int cols, bool vector) {
     const struct st_tensor *t = x->tensor;
-    bool right = vector ? t->rank == 1 && t->shape[0] == (size_t)cols
-                        : t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)cols;
+    bool right = vector
+                     ? t->rank == 1 && t->shape[0] == (size_t)cols
+                     : t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)cols;
     if (right) return 0;
     char *found = shape_text(t);
     char *wanted = vector ? xprintf("%d", cols) : xprintf("%d×%d", rows, cols);
-    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s; by config.json it is %s", l->m->folder,
-                     x->file->name, t->name, found, wanted);
+    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s; by config.json it is %s",
+                     l->m->folder, x->file->name, t->name, found, wanted);
     free(found);
     free(wanted);
     return rc;
@@ -112,14 +114,15 @@ static int check_tensors(struct loading *l, size_t *values) {
         *values += x->tensor->count;
     }
     if (pooler_missing && pooler_missing < pooler)
-        return err_set(l->e, ERR_INPUT, "%s: has half a pooler: of pooler.dense.weight and .bias one is missing",
+        return err_set(l->e, ERR_INPUT,
+                       "%s: has half a pooler: of pooler.dense.weight and .bias one is missing",
                        m->folder);
     m->arch.pooler_absent = pooler_missing > 0;
     if (missing == 1)
         return err_set(l->e, ERR_INPUT, "%s: the weights lack the tensor \"%s\"", m->folder, first);
     if (missing)
-        return err_set(l->e, ERR_INPUT, "%s: the weights lack %d tensors, the first of them \"%s\"", m->folder,
-                       missing, first);
+        return err_set(l->e, ERR_INPUT, "%s: the weights lack %d tensors, the first of them \"%s\"",
+                       m->folder, missing, first);
     return 0;
 }
 
@@ -127,7 +130,8 @@ static int check_tensors(struct loading *l, size_t *values) {
 
 /* Heads that share the name "classifier" but read every token, or one choice of several. */
 static bool other_classifier(const struct arch *a) {
-    return strstr(a->architecture, "TokenClassification") || strstr(a->architecture, "MultipleChoice");
+    return strstr(a->architecture, "TokenClassification") ||
+           strstr(a->architecture, "MultipleChoice");
 }
 
 static int read_head(struct loading *l) {
@@ -143,13 +147,15 @@ static int read_head(struct loading *l) {
     int rc = check_shape(l, w, (int)rows, m->arch.width, false);
     if (!rc) rc = check_shape(l, b, 1, (int)rows, true);
     if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
-        rc = err_set(l->e, ERR_INPUT, "%s: classifier.weight has %zu rows, \"id2label\" of config.json names %d",
+        rc = err_set(l->e, ERR_INPUT,
+                     "%s: classifier.weight has %zu rows, \"id2label\" of config.json names %d",
                      m->folder, rows, m->arch.labels);
     if (rc) return rc;
     m->head_rows = (int)rows;
     m->head_w = mem_try(rows * (size_t)m->arch.width, sizeof(real));
     m->head_b = mem_try(rows, sizeof(real));
-    if (!m->head_w || !m->head_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
+    if (!m->head_w || !m->head_b)
+        return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
     w->used = b->used = true;
     rc = st_read(w->file->st, w->tensor, m->head_w, l->e);
     return rc ? rc : st_read(b->file->st, b->tensor, m->head_b, l->e);
@@ -212,7 +218,8 @@ static const char *why_unused(const struct arch *a, const char *name) {
     if (text_ends(name, "position_ids")) return "positions are counted, not read";
     if (text_starts(name, "cls.")) return "head of pretraining";
     if (text_starts(name, "qa_outputs.")) return "head for question answering";
-    if (text_starts(name, "classifier.") && other_classifier(a)) return "head for another kind of task";
+    if (text_starts(name, "classifier.") && other_classifier(a))
+        return "head for another kind of task";
     return "not a part of this model";
 }
 
@@ -223,7 +230,8 @@ static void report_tensors(struct loading *l, size_t values) {
     for (size_t i = 0; i < l->entries; i++) used += l->entry[i].used;
     char count[32];
     text_thousands((int64_t)values, count);
-    buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s values\n", used, l->entries - used, count);
+    buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s values\n", used,
+               l->entries - used, count);
     size_t listed = 0;
     for (size_t i = 0; i < l->entries; i++) {
         if (l->entry[i].used || listed++ >= UNUSED_LISTED) continue;
@@ -233,7 +241,8 @@ static void report_tensors(struct loading *l, size_t values) {
     }
     if (listed > UNUSED_LISTED) buf_printf(out, "unused: and %zu more\n", listed - UNUSED_LISTED);
     if (m->head_rows)
-        buf_printf(out, "head: classifier of the folder, %d output%s\n", m->head_rows, m->head_rows == 1 ? "" : "s");
+        buf_printf(out, "head: classifier of the folder, %d output%s\n", m->head_rows,
+                   m->head_rows == 1 ? "" : "s");
     if (m->arch.pooler_absent)
         buf_puts(out, "newly made: pooler (absent here; trained and counted with the head)\n");
 }
@@ -254,13 +263,14 @@ static int read_tokenizer(struct model *m, struct err *e) {
         const char *raw = tokenizer_token(m->tokenizer, rows);
         char *name = text_visible(raw, strlen(raw));
         buf_printf(&m->report,
-                   "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id %d) or later "
+                   "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id "
+                   "%d) or later "
                    "ids are refused\n",
                    tokens - 1, rows, name, rows);
         free(name);
     } else if (tokens < rows) {
-        buf_printf(&m->report, "tokenizer: %d tokens; %d of the embedding's %d rows are unused\n", tokens,
-                   rows - tokens, rows);
+        buf_printf(&m->report, "tokenizer: %d tokens; %d of the embedding's %d rows are unused\n",
+                   tokens, rows - tokens, rows);
     }
     return 0;
 }
@@ -273,7 +283,8 @@ static int load(struct loading *l) {
     if (rc) return rc;
     if (m->arch.family != FAMILY_BERT)
         return err_set(l->e, ERR_INPUT,
-                       "%s: is of the family %s, whose parameters petri can count but which it cannot run; it "
+                       "%s: is of the family %s, whose parameters petri can count but which it "
+                       "cannot run; it "
                        "runs: bert",
                        m->folder, family_name(m->arch.family));
     m->tensors = arch_tensors(&m->arch, &m->tensor);

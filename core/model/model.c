@@ -71,14 +71,15 @@ static void add_file(struct buf *key, const char *folder, const char *name) {
     struct stat st;
     if (!stat(path, &st))
         buf_printf(key, "\n%s %llu %llu %lld %lld.%09ld", name, (unsigned long long)st.st_dev,
-                   (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
-                   st.st_mtim.tv_nsec);
+                   (unsigned long long)st.st_ino, (long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
     free(path);
 }
 
 static char *key_of(const char *folder) {
-    static const char *const files[] = {"config.json", "model.safetensors", "model.safetensors.index.json",
-                                        "tokenizer.json", "vocab.txt", "tokenizer_config.json"};
+    static const char *const files[] = {
+        "config.json",    "model.safetensors", "model.safetensors.index.json",
+        "tokenizer.json", "vocab.txt",         "tokenizer_config.json"};
     struct buf key = BUF_INIT;
     char *path = realpath(folder, NULL);
     buf_puts(&key, path ? path : folder);

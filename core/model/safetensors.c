@@ -64,7 +64,8 @@ static int fetch(const struct st_file *f, size_t at, void *out, size_t n, struct
     while (n) {
         ssize_t got = pread(f->fd, to, n > (1u << 30) ? 1u << 30 : n, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", f->name, strerror(errno));
+        if (got < 0)
+            return err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", f->name, strerror(errno));
         if (!got) return err_set(e, ERR_INPUT, "%s: became shorter while it was read", f->name);
         to += got;
         at += (size_t)got;
@@ -95,11 +96,13 @@ static int recognise(const struct st_file *f, struct err *e) {
                        f->name, (long long)bytes);
     }
     if (text_starts(head, "PK\x03\x04") || text_starts(head, "\x80\x02"))
-        return err_set(e, ERR_INPUT, "%s: is a pickle file of PyTorch, not a safetensors file", f->name);
+        return err_set(e, ERR_INPUT, "%s: is a pickle file of PyTorch, not a safetensors file",
+                       f->name);
     if (text_starts(head, "<!") || text_starts(head, "<html"))
         return err_set(e, ERR_INPUT, "%s: is a web page, not a safetensors file", f->name);
     if (n < 8)
-        return err_set(e, ERR_INPUT, "%s: has %zu bytes; a safetensors file has 8 at least", f->name, n);
+        return err_set(e, ERR_INPUT, "%s: has %zu bytes; a safetensors file has 8 at least",
+                       f->name, n);
     return 0;
 }
 
@@ -119,8 +122,9 @@ static int read_header(struct st_file *f, struct err *e) {
     if (length > room) {
         char missing[32];
         thousands((size_t)length - room, missing);
-        return err_set(e, ERR_INPUT, "%s: is cut off inside its header: at least %s bytes are missing",
-                       f->name, missing);
+        return err_set(e, ERR_INPUT,
+                       "%s: is cut off inside its header: at least %s bytes are missing", f->name,
+                       missing);
     }
     if (length < 2) return err_set(e, ERR_INPUT, "%s: its header is empty", f->name);
     char *text = mem_try((size_t)length, 1);
@@ -149,14 +153,17 @@ static int check_name(const struct st_file *f, const char *name, struct err *e) 
     size_t n = strlen(name);
     if (!n) return err_set(e, ERR_INPUT, "%s: a tensor has an empty name", f->name);
     if (n > NAME_MAX_BYTES)
-        return err_set(e, ERR_INPUT, "%s: the tensor name \"%.40s…\" has %zu bytes; 512 is the most",
-                       f->name, name, n);
+        return err_set(e, ERR_INPUT,
+                       "%s: the tensor name \"%.40s…\" has %zu bytes; 512 is the most", f->name,
+                       name, n);
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-        if (*p < 0x20 || *p == 0x7F) return bad_tensor(f, name, e, "has a control character in its name");
+        if (*p < 0x20 || *p == 0x7F)
+            return bad_tensor(f, name, e, "has a control character in its name");
     return 0;
 }
 
-static int read_type(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+static int read_type(const struct st_file *f, const json_t *entry, struct st_tensor *t,
+                     struct err *e) {
     const char *type = json_string_value(json_object_get(entry, "dtype"));
     if (!type) return bad_tensor(f, t->name, e, "has no \"dtype\"");
     for (int i = 0; i < ST_TYPES; i++)
@@ -165,12 +172,14 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
             return 0;
         }
     return err_set(e, ERR_INPUT,
-                   "%s: tensor \"%s\" has the type \"%s\"; F32, F16, BF16, F64, I64, I32, I16, I8, U8 "
+                   "%s: tensor \"%s\" has the type \"%s\"; F32, F16, BF16, F64, I64, I32, I16, I8, "
+                   "U8 "
                    "and BOOL are known",
                    f->name, t->name, type);
 }
 
-static int read_shape(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+static int read_shape(const struct st_file *f, const json_t *entry, struct st_tensor *t,
+                      struct err *e) {
     const json_t *shape = json_object_get(entry, "shape");
     if (!json_is_array(shape)) return bad_tensor(f, t->name, e, "has no list \"shape\"");
     size_t rank = json_array_size(shape);
@@ -190,7 +199,8 @@ static int read_shape(const struct st_file *f, const json_t *entry, struct st_te
     return 0;
 }
 
-static int read_range(const struct st_file *f, const json_t *entry, struct st_tensor *t, struct err *e) {
+static int read_range(const struct st_file *f, const json_t *entry, struct st_tensor *t,
+                      struct err *e) {
     const json_t *range = json_object_get(entry, "data_offsets");
     if (json_array_size(range) != 2)
         return bad_tensor(f, t->name, e, "has no two \"data_offsets\"");
@@ -201,14 +211,15 @@ static int read_range(const struct st_file *f, const json_t *entry, struct st_te
     t->begin = (size_t)json_integer_value(begin);
     t->end = (size_t)json_integer_value(end);
     if (t->end < t->begin)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" ends at %zu, before it begins at %zu", f->name,
-                       t->name, t->end, t->begin);
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" ends at %zu, before it begins at %zu",
+                       f->name, t->name, t->end, t->begin);
     size_t bytes;
     if (!mem_mul(t->count, types[t->type].size, &bytes))
         return bad_tensor(f, t->name, e, "has a shape whose bytes are beyond 64 bits");
     if (t->end - t->begin != bytes)
         return err_set(e, ERR_INPUT,
-                       "%s: tensor \"%s\" has data_offsets for %zu bytes; its shape and type make %zu",
+                       "%s: tensor \"%s\" has data_offsets for %zu bytes; its shape and type make "
+                       "%zu",
                        f->name, t->name, t->end - t->begin, bytes);
     return 0;
 }
@@ -273,17 +284,18 @@ static int check_ranges(struct st_file *f, struct err *e) {
     for (size_t i = 0; i < f->count; i++) {
         const struct st_tensor *t = &f->tensor[i];
         if (t->begin > at)
-            return err_set(e, ERR_INPUT, "%s: a hole of %zu bytes lies before tensor \"%s\"", f->name,
-                           t->begin - at, t->name);
+            return err_set(e, ERR_INPUT, "%s: a hole of %zu bytes lies before tensor \"%s\"",
+                           f->name, t->begin - at, t->name);
         if (t->begin < at)
-            return err_set(e, ERR_INPUT, "%s: tensor \"%s\" overlaps tensor \"%s\"", f->name, t->name,
-                           f->tensor[i - 1].name);
+            return err_set(e, ERR_INPUT, "%s: tensor \"%s\" overlaps tensor \"%s\"", f->name,
+                           t->name, f->tensor[i - 1].name);
         at = t->end;
     }
     if (at > room) {
         thousands(at - room, text);
-        return err_set(e, ERR_INPUT, "%s: %s bytes are missing at its end (tensor \"%s\" ends past it)",
-                       f->name, text, f->tensor[f->count - 1].name);
+        return err_set(e, ERR_INPUT,
+                       "%s: %s bytes are missing at its end (tensor \"%s\" ends past it)", f->name,
+                       text, f->tensor[f->count - 1].name);
     }
     if (at < room) {
         thousands(room - at, text);
@@ -416,7 +428,8 @@ static void convert(enum st_type type, const unsigned char *from, size_t n, real
 
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
     if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" has the type %s; weights must be F32, F16, BF16 or F64",
+        return err_set(e, ERR_INPUT,
+                       "%s: tensor \"%s\" has the type %s; weights must be F32, F16, BF16 or F64",
                        f->name, t->name, types[t->type].name);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
     if (t->type == own) return fetch(f, f->data + t->begin, out, t->end - t->begin, e);

@@ -13,7 +13,11 @@
 #include "core/base/err.h"
 #include "core/engine/real.h"
 
-enum st_type { ST_F32, ST_F16, ST_BF16, ST_F64, ST_I64, ST_I32, ST_I16, ST_I8, ST_U8, ST_BOOL, ST_TYPES };
+enum st_type {
+    ST_F32, ST_F16, ST_BF16, ST_F64,
+    ST_I64, ST_I32, ST_I16, ST_I8, ST_U8, ST_BOOL,
+    ST_TYPES
+};
 const char *st_type_name(enum st_type type);
 size_t st_type_size(enum st_type type); /* bytes a value */
 

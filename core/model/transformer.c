@@ -60,7 +60,8 @@ static bool wanted(const struct forward *f, const struct site *s, enum tap tap) 
     return h && h->write && (!h->wants || h->wants(h->self, s, tap));
 }
 
-static node offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage, node value) {
+static node offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
+                  node value) {
     s->value[tap] = value;
     if (!wanted(f, s, tap)) return value;
     return s->value[tap] = f->hooks->write(f->hooks->self, f->tape, f, s, tap, stage, value);
@@ -77,7 +78,8 @@ static uint64_t dropout_site(const struct site *s, const char *what) {
     char name[64];
     const char *stack = s->stack == STACK_DECODER ? "decoder." : "";
     if (s->layer < 0) snprintf(name, sizeof name, "%s%s", stack, what);
-    else if (s->sublayer == SUB_CROSS) snprintf(name, sizeof name, "%slayer.%d.cross.%s", stack, s->layer, what);
+    else if (s->sublayer == SUB_CROSS)
+        snprintf(name, sizeof name, "%slayer.%d.cross.%s", stack, s->layer, what);
     else snprintf(name, sizeof name, "%slayer.%d.%s", stack, s->layer, what);
     return rng_site(name);
 }
@@ -96,7 +98,8 @@ static node offer_out(const struct forward *f, struct site *s, enum tap tap, nod
 
 static node norm_of(const struct forward *f, const struct site *s, node x, node residual) {
     bool ffn = s->sublayer == SUB_FFN;
-    return norm(f, s, x, residual, ffn ? ROLE_F_NORM_W : ROLE_A_NORM_W, ffn ? ROLE_F_NORM_B : ROLE_A_NORM_B);
+    return norm(f, s, x, residual, ffn ? ROLE_F_NORM_W : ROLE_A_NORM_W,
+                ffn ? ROLE_F_NORM_B : ROLE_A_NORM_B);
 }
 
 /* Input of a sublayer: the residual stream, normed first in pre-norm families. */
@@ -116,7 +119,8 @@ node site_norm(const struct forward *f, struct site *s) {
     BUG_IF(s->sublayer != SUB_FFN || s->value[TAP_F_OUT] == NODE_NONE);
     if (s->value[TAP_F_NORM] != NODE_NONE) return s->value[TAP_F_NORM];
     node out = s->value[TAP_F_OUT], residual = s->value[TAP_F_RES];
-    node made = f->model->arch.pre_norm ? op_add(f->tape, out, residual) : norm_of(f, s, out, residual);
+    node made =
+        f->model->arch.pre_norm ? op_add(f->tape, out, residual) : norm_of(f, s, out, residual);
     return s->value[TAP_F_NORM] = made;
 }
 
@@ -157,7 +161,8 @@ static node activate(const struct forward *f, struct site *s, node in) {
     struct tape *t = f->tape;
     node act;
     if (wanted(f, s, TAP_F_PRE)) {
-        act = op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
+        act =
+            op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
     } else {
         act = op_linear_act(t, in, weight_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
     }
@@ -190,8 +195,11 @@ static node embed(const struct forward *f, struct site *s) {
 }
 
 static struct site site_of(const struct forward *f, enum sublayer sublayer, int layer) {
-    return (struct site){
-        .stack = STACK_ENCODER, .sublayer = sublayer, .layer = layer, .rows = &f->rows, .key_rows = &f->rows};
+    return (struct site){.stack = STACK_ENCODER,
+                         .sublayer = sublayer,
+                         .layer = layer,
+                         .rows = &f->rows,
+                         .key_rows = &f->rows};
 }
 
 static void layer_done(const struct forward *f, int layer, node output) {

@@ -45,8 +45,8 @@ static char *follow(const char *folder, const char *name, struct err *e) {
     if (!target) {
         err_set(e, ERR_NOT_FOUND, "%s: is a symbolic link that leads nowhere", path);
     } else if (!root || !text_starts(target, root) || target[strlen(root)] != '/') {
-        err_set(e, ERR_INPUT, "%s: is a symbolic link that leads out of the model's folder, to %s", path,
-                target);
+        err_set(e, ERR_INPUT, "%s: is a symbolic link that leads out of the model's folder, to %s",
+                path, target);
         free(target);
         target = NULL;
     }
@@ -78,7 +78,8 @@ done:
     return f;
 }
 
-static int add_file(struct weights *w, int folder_fd, const char *folder, const char *name, struct err *e) {
+static int add_file(struct weights *w, int folder_fd, const char *folder, const char *name,
+                    struct err *e) {
     struct st_file *st = open_in(folder_fd, folder, name, e);
     if (!st) return e->code;
     w->file = xrealloc(w->file, w->files + 1, sizeof *w->file);
@@ -95,12 +96,15 @@ static struct st_file *shard_by_name(const struct weights *w, const char *name) 
     return NULL;
 }
 
-static int check_shard_name(const char *index, const char *tensor, const json_t *value, struct err *e) {
+static int check_shard_name(const char *index, const char *tensor, const json_t *value,
+                            struct err *e) {
     const char *shard = json_string_value(value);
-    if (!shard) return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
+    if (!shard)
+        return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
     if (file_name_is_safe(shard) && text_ends(shard, ".safetensors")) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with .safetensors is read",
+                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with "
+                   ".safetensors is read",
                    index, tensor, shard);
 }
 
@@ -108,15 +112,19 @@ static int check_shard_name(const char *index, const char *tensor, const json_t 
 static int check_map(const struct weights *w, const char *index, const json_t *map, struct err *e) {
     const char *tensor;
     const json_t *value;
-    json_object_foreach((json_t *)map, tensor, value)
-        if (!st_find(shard_by_name(w, json_string_value(value)), tensor))
-            return err_set(e, ERR_INPUT, "%s: \"%s\" should be in %s, which does not hold it", index, tensor,
-                           json_string_value(value));
+    json_object_foreach((json_t *)map, tensor,
+                        value) if (!st_find(shard_by_name(w, json_string_value(value)),
+                                            tensor)) return err_set(e, ERR_INPUT,
+                                                                    "%s: \"%s\" should be in %s, "
+                                                                    "which does not hold it",
+                                                                    index, tensor,
+                                                                    json_string_value(value));
     return 0;
 }
 
 /* …and every tensor of a shard is in the index, under that shard. */
-static int check_shards(const struct weights *w, const char *index, const json_t *map, struct err *e) {
+static int check_shards(const struct weights *w, const char *index, const json_t *map,
+                        struct err *e) {
     for (size_t i = 0; i < w->files; i++)
         for (size_t k = 0; k < st_count(w->file[i].st); k++) {
             const char *tensor = st_at(w->file[i].st, k)->name;
@@ -125,8 +133,8 @@ static int check_shards(const struct weights *w, const char *index, const json_t
                 return err_set(e, ERR_INPUT, "%s: leaves out \"%s\", which %s holds", index, tensor,
                                w->file[i].name);
             if (strcmp(shard, w->file[i].name))
-                return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s and, by the index, in %s", index, tensor,
-                               w->file[i].name, shard);
+                return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s and, by the index, in %s", index,
+                               tensor, w->file[i].name, shard);
         }
     return 0;
 }
@@ -136,13 +144,15 @@ static bool looks_like_shard(const char *name) {
     return text_starts(name, "model-") && strstr(name, "-of-") && text_ends(name, ".safetensors");
 }
 
-static int check_folder(const struct weights *w, const char *folder, const char *index, struct err *e) {
+static int check_folder(const struct weights *w, const char *folder, const char *index,
+                        struct err *e) {
     DIR *d = opendir(folder);
     if (!d) return err_set(e, ERR_SYSTEM, "%s: cannot be listed: %s", folder, strerror(errno));
     int rc = 0;
     for (struct dirent *entry; !rc && (entry = readdir(d));)
         if (looks_like_shard(entry->d_name) && !shard_by_name(w, entry->d_name))
-            rc = err_set(e, ERR_INPUT, "%s: does not name %s, which lies beside it", index, entry->d_name);
+            rc = err_set(e, ERR_INPUT, "%s: does not name %s, which lies beside it", index,
+                         entry->d_name);
     closedir(d);
     return rc;
 }
@@ -161,10 +171,12 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, str
         if (rc) break;
         const char *shard = json_string_value(value);
         if (shard_by_name(w, shard)) continue;
-        if (w->files == SHARDS_MAX) rc = err_set(e, ERR_INPUT, "%s: names more than 1,024 files", index);
+        if (w->files == SHARDS_MAX)
+            rc = err_set(e, ERR_INPUT, "%s: names more than 1,024 files", index);
         else rc = add_file(w, folder_fd, folder, shard, e);
         if (rc == ERR_NOT_FOUND)
-            rc = err_set(e, ERR_INPUT, "%s: the shard %s, where \"%s\" should be, is missing", index, shard, tensor);
+            rc = err_set(e, ERR_INPUT, "%s: the shard %s, where \"%s\" should be, is missing",
+                         index, shard, tensor);
         if (rc) break;
     }
     if (!rc) rc = check_map(w, index, map, e);
@@ -185,17 +197,20 @@ static bool exists_in(int folder_fd, const char *name) {
 static int no_weights(int folder_fd, const char *folder, struct err *e) {
     static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
                                           "model.pt", "model.pth", "model.ckpt"};
-    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack", "model.onnx", "model.gguf"};
+    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack", "model.onnx",
+                                         "model.gguf"};
     for (size_t i = 0; i < COUNT_OF(pickles); i++)
         if (exists_in(folder_fd, pickles[i]))
             return err_set(e, ERR_INPUT,
-                           "%s: has weights only as pickle (%s), which can run code and is never opened; "
+                           "%s: has weights only as pickle (%s), which can run code and is never "
+                           "opened; "
                            "in Python, AutoModel.from_pretrained(\"%s\").save_pretrained(\"NEW\", "
                            "safe_serialization=True) writes a " SINGLE,
                            folder, pickles[i], folder);
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (exists_in(folder_fd, others[i]))
-            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE, folder, others[i]);
+            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE, folder,
+                           others[i]);
     return err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX, folder);
 }
 
@@ -205,8 +220,8 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
     *out = (struct weights){0};
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s", folder,
-                       strerror(errno));
+        return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s",
+                       folder, strerror(errno));
     int rc;
     if (exists_in(fd, SINGLE)) {
         rc = add_file(out, fd, folder, SINGLE, e);

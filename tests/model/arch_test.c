@@ -10,7 +10,7 @@
 #include "core/model/taps.h"
 
 #define BERT_REST                                                                                  \
-    "\"max_position_embeddings\":512,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"               \
+    "\"max_position_embeddings\":512,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"              \
     "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"attention_probs_dropout_prob\":0.1,"    \
     "\"pad_token_id\":0}"
 #define BERT_BASE                                                                                  \
@@ -104,7 +104,8 @@ static void test_tensor_list(void **state) {
     for (int i = 0; i < n; i++) {
         biases += list[i].bias ? list[i].cols : 0;
         assert_int_equal(list[i].vector, list[i].rows == 1);
-        assert_int_equal(arch_find(list, n, list[i].role, list[i].stack, list[i].sublayer, list[i].layer), i);
+        assert_int_equal(
+            arch_find(list, n, list[i].role, list[i].stack, list[i].sublayer, list[i].layer), i);
     }
     assert_int_equal(biases, 102912);
     int i = arch_find(list, n, ROLE_V_W, STACK_ENCODER, SUB_SELF, 11);
@@ -139,9 +140,11 @@ static void test_defaults_are_said(void **state) {
 static void test_labels(void **state) {
     (void)state;
     struct arch a;
-    read_ok("{\"id2label\":{\"1\":\"fresh\",\"0\":\"rotten\"},\"model_type\":\"bert\",\"hidden_size\":8,"
+    read_ok("{\"id2label\":{\"1\":\"fresh\",\"0\":\"rotten\"},\"model_type\":\"bert\",\"hidden_"
+            "size\":8,"
             "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"intermediate_size\":16,"
-            "\"vocab_size\":32," BERT_REST, &a, NULL);
+            "\"vocab_size\":32," BERT_REST,
+            &a, NULL);
     assert_int_equal(a.labels, 2);
     assert_string_equal(a.label[0], "rotten");
     assert_string_equal(a.label[1], "fresh");
@@ -173,16 +176,19 @@ static void test_broken(void **state) {
         {"_layers\":12", "_layers\":\"12\"", "\"num_hidden_layers\" must be a whole number"},
         {"\"hidden_size\":768,", "", "\"hidden_size\" is missing"},
         {"\"hidden_size\":768", "\"hidden_size\":null", "\"hidden_size\" is missing"},
-        {"\"hidden_size\":768", "\"hidden_size\":9223372036854775807", "\"hidden_size\" is 9223372036854775807"},
+        {"\"hidden_size\":768", "\"hidden_size\":9223372036854775807",
+         "\"hidden_size\" is 9223372036854775807"},
         {"\"hidden_size\":768", "\"hidden_size\":99999999999999999999", "not valid JSON"},
         {"vocab_size\":30522", "vocab_size\":4194305", "\"vocab_size\" is 4194305"},
         {"embeddings\":512", "embeddings\":1048577", "\"max_position_embeddings\" is 1048577"},
         {"embeddings\":512", "embeddings\":2", "\"max_position_embeddings\" is too small"},
         {"eps\":1e-12", "eps\":-1", "\"layer_norm_eps\" is -1"},
         {"_prob\":0.1", "_prob\":1.0", "\"hidden_dropout_prob\" is 1"},
-        {"_id\":0}", "_id\":0,\"position_embedding_type\":\"relative_key\"}", "petri reads only absolute"},
+        {"_id\":0}", "_id\":0,\"position_embedding_type\":\"relative_key\"}",
+         "petri reads only absolute"},
         {"_id\":0}", "_id\":0,\"is_decoder\":true}", "\"is_decoder\" is true"},
-        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}", "\"id2label\" is wrong at the key \"2\""},
+        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}",
+         "\"id2label\" is wrong at the key \"2\""},
         {"_id\":0}", "_id\":0,\"id2label\":{\"0\":7}}", "\"id2label\" is wrong at the key \"0\""},
         {"_id\":0}", "_id\":0,\"id2label\":[1]}", "\"id2label\" is not right"},
         {"_id\":0}", "_id\":0,\"vocab_size\":5}", "not valid JSON"},

@@ -19,36 +19,49 @@ struct broken {
     const char *part; /* of the message */
 };
 
-#define ONE(type, shape, range) "{\"t\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" range "}}"
+#define ONE(type, shape, range)                                                                    \
+    "{\"t\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" range "}}"
 #define F32(name, range) "\"" name "\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":" range "}"
 
 static const struct broken cases[] = {
-    {"shape beyond its range", ONE("F32", "[1000,1000]", "[0,4]"), -1, 4, "\"t\" has data_offsets for 4 bytes"},
-    {"range beyond the file", ONE("F32", "[1000,1000]", "[0,4000000]"), -1, 4, "3,999,996 bytes are missing"},
-    {"end before begin", ONE("F32", "[1]", "[8,4]"), -1, 4, "\"t\" ends at 4, before it begins at 8"},
+    {"shape beyond its range", ONE("F32", "[1000,1000]", "[0,4]"), -1, 4,
+     "\"t\" has data_offsets for 4 bytes"},
+    {"range beyond the file", ONE("F32", "[1000,1000]", "[0,4000000]"), -1, 4,
+     "3,999,996 bytes are missing"},
+    {"end before begin", ONE("F32", "[1]", "[8,4]"), -1, 4,
+     "\"t\" ends at 4, before it begins at 8"},
     {"three offsets", ONE("F32", "[1]", "[0,4,8]"), -1, 4, "\"t\" has no two"},
     {"one offset", ONE("F32", "[1]", "[0]"), -1, 4, "\"t\" has no two"},
     {"offsets are no list", ONE("F32", "[1]", "4"), -1, 4, "\"t\" has no two"},
     {"negative begin", ONE("F32", "[1]", "[-4,0]"), -1, 4, "\"t\" has data_offsets that are not"},
     {"real offset", ONE("F32", "[1]", "[0,4.0]"), -1, 4, "\"t\" has data_offsets that are not"},
-    {"offset beyond 63 bits", ONE("F32", "[1]", "[0,18446744073709551615]"), -1, 4, "not valid JSON"},
-    {"product wraps to zero", ONE("F32", "[4294967296,4294967296]", "[0,0]"), -1, 0, "\"t\" has a shape whose product"},
-    {"bytes wrap to zero", ONE("F32", "[4611686018427387904]", "[0,0]"), -1, 0, "\"t\" has a shape whose bytes"},
-    {"product wraps to small", ONE("F32", "[9223372036854775807,2,1]", "[0,4]"), -1, 4, "\"t\" has"},
+    {"offset beyond 63 bits", ONE("F32", "[1]", "[0,18446744073709551615]"), -1, 4,
+     "not valid JSON"},
+    {"product wraps to zero", ONE("F32", "[4294967296,4294967296]", "[0,0]"), -1, 0,
+     "\"t\" has a shape whose product"},
+    {"bytes wrap to zero", ONE("F32", "[4611686018427387904]", "[0,0]"), -1, 0,
+     "\"t\" has a shape whose bytes"},
+    {"product wraps to small", ONE("F32", "[9223372036854775807,2,1]", "[0,4]"), -1, 4,
+     "\"t\" has"},
     {"negative dimension", ONE("F32", "[-1]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
     {"real dimension", ONE("F32", "[1.5]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
     {"dimension is text", ONE("F32", "[\"1\"]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
     {"shape is no list", ONE("F32", "1", "[0,4]"), -1, 4, "\"t\" has no list \"shape\""},
     {"rank 9", ONE("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), -1, 4, "\"t\" has 9 dimensions"},
     {"unknown type", ONE("F33", "[1]", "[0,4]"), -1, 4, "\"t\" has the type \"F33\""},
-    {"type is no text", "{\"t\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", -1, 4, "\"t\" has no \"dtype\""},
+    {"type is no text", "{\"t\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", -1, 4,
+     "\"t\" has no \"dtype\""},
     {"no shape", "{\"t\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", -1, 4, "\"t\" has no list"},
     {"no range", "{\"t\":{\"dtype\":\"F32\",\"shape\":[1]}}", -1, 4, "\"t\" has no two"},
     {"entry is no object", "{\"t\":[1]}", -1, 4, "\"t\" is not described"},
-    {"overlap", "{" F32("a", "[0,4]") "," F32("b", "[2,6]") "}", -1, 6, "\"b\" overlaps tensor \"a\""},
-    {"same range twice", "{" F32("a", "[0,4]") "," F32("b", "[0,4]") "}", -1, 4, "\"b\" overlaps tensor \"a\""},
-    {"hole", "{" F32("a", "[0,4]") "," F32("b", "[8,12]") "}", -1, 12, "hole of 4 bytes lies before tensor \"b\""},
-    {"hole at the start", "{" F32("a", "[4,8]") "}", -1, 8, "hole of 4 bytes lies before tensor \"a\""},
+    {"overlap", "{" F32("a", "[0,4]") "," F32("b", "[2,6]") "}", -1, 6,
+     "\"b\" overlaps tensor \"a\""},
+    {"same range twice", "{" F32("a", "[0,4]") "," F32("b", "[0,4]") "}", -1, 4,
+     "\"b\" overlaps tensor \"a\""},
+    {"hole", "{" F32("a", "[0,4]") "," F32("b", "[8,12]") "}", -1, 12,
+     "hole of 4 bytes lies before tensor \"b\""},
+    {"hole at the start", "{" F32("a", "[4,8]") "}", -1, 8,
+     "hole of 4 bytes lies before tensor \"a\""},
     {"bytes too many", "{" F32("a", "[0,4]") "}", -1, 5, "1 bytes too many"},
     {"data without tensors", "{}", -1, 4, "4 bytes too many"},
     {"bytes missing", "{" F32("a", "[0,4]") "}", -1, 1, "3 bytes are missing"},
@@ -88,7 +101,9 @@ static void test_headers(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const struct broken *c = &cases[i];
         struct buf file = BUF_INIT;
-        uint64_t length = c->length == -1 ? strlen(c->header) : c->length == -2 ? UINT64_MAX : (uint64_t)c->length;
+        uint64_t length = c->length == -1   ? strlen(c->header)
+                          : c->length == -2 ? UINT64_MAX
+                                            : (uint64_t)c->length;
         buf_add(&file, &length, 8);
         buf_puts(&file, c->header);
         for (size_t k = 0; k < c->data; k++) buf_putc(&file, '\0');
@@ -105,7 +120,8 @@ static void test_other_files(void **state) {
     static const char pointer[] =
         "version https://git-lfs.github.com/spec/v1\n"
         "oid sha256:0000000000000000000000000000000000000000000000000000000000000000\nsize 10557\n";
-    open_broken("pointer", pointer, strlen(pointer), "is a Git LFS pointer; the weights themselves (10557 bytes) were not");
+    open_broken("pointer", pointer, strlen(pointer),
+                "is a Git LFS pointer; the weights themselves (10557 bytes) were not");
     open_broken("pickle", "PK\x03\x04 and more bytes", 20, "is a pickle file");
     open_broken("web page", "<!DOCTYPE html><html></html>", 28, "is a web page");
 }
@@ -127,7 +143,8 @@ static void test_long_name(void **state) {
     char name[514];
     memset(name, 'n', 513);
     name[513] = '\0';
-    char *header = xprintf("{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", name);
+    char *header =
+        xprintf("{\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", name);
     struct buf file = BUF_INIT;
     uint64_t length = strlen(header);
     buf_add(&file, &length, 8);
@@ -144,7 +161,8 @@ static void test_many_tensors(void **state) {
     uint64_t length = 0;
     buf_add(&file, &length, 8);
     for (int i = 0; i <= 100000; i++)
-        buf_printf(&file, "%c\"%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}", i ? ',' : '{', i);
+        buf_printf(&file, "%c\"%d\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}",
+                   i ? ',' : '{', i);
     buf_putc(&file, '}');
     length = file.size - 8;
     memcpy(file.data, &length, 8);

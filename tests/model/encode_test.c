@@ -34,14 +34,17 @@ static void test_real(void **state) {
         struct err e = ERR_INIT;
         struct encoded x;
         real *cls, *mean;
-        test_ok(model_encode_text(f.model, sentences[i].a, sentences[i].b, 0, &x, &cls, &mean, &e), &e);
+        test_ok(model_encode_text(f.model, sentences[i].a, sentences[i].b, 0, &x, &cls, &mean, &e),
+                &e);
         int start = f.batch.start[i];
         assert_int_equal(x.n, f.batch.start[i + 1] - start);
         assert_memory_equal(x.ids, f.batch.ids + start, x.n * sizeof *x.ids);
         assert_memory_equal(x.types, f.batch.types + start, x.n * sizeof *x.types);
         for (size_t k = 0; k < d; k++) {
-            if (fabs((double)cls[k] - last[i * d + k]) > 1e-5 || fabs((double)mean[k] - means[i * d + k]) > 1e-5)
-                fail_msg("sentence %zu, channel %zu: %g and %g", i, k, (double)cls[k], (double)mean[k]);
+            if (fabs((double)cls[k] - last[i * d + k]) > 1e-5 ||
+                fabs((double)mean[k] - means[i * d + k]) > 1e-5)
+                fail_msg("sentence %zu, channel %zu: %g and %g", i, k, (double)cls[k],
+                         (double)mean[k]);
         }
         free(cls);
         free(mean);
@@ -75,7 +78,8 @@ static void test_longest(void **state) {
     }
     struct encoded x;
     real *cls, *mean;
-    test_refused(model_encode_text(m, "the", NULL, 17, &x, &cls, &mean, &e), ERR_USAGE, &e, "takes 16 at most");
+    test_refused(model_encode_text(m, "the", NULL, 17, &x, &cls, &mean, &e), ERR_USAGE, &e,
+                 "takes 16 at most");
     buf_release(&text);
     model_release(m);
     free(folder);
@@ -85,7 +89,8 @@ static void test_longest(void **state) {
 /* Two words more than the embedding has rows: fine until a text uses one. */
 static void test_words_without_rows(void **state) {
     (void)state;
-    char *parent = test_folder(), *folder = tiny_bert(parent, "m", NULL), *path = file_join(folder, "vocab.txt");
+    char *parent = test_folder(), *folder = tiny_bert(parent, "m", NULL),
+         *path = file_join(folder, "vocab.txt");
     struct err e = ERR_INIT;
     struct buf words;
     test_ok(file_read(path, 1 << 20, &words, &e), &e);
@@ -93,7 +98,8 @@ static void test_words_without_rows(void **state) {
     test_ok(file_write(path, words.data, words.size, &e), &e);
     struct model *m = model_load(folder, &e);
     if (!m) fail_msg("%s", e.text);
-    assert_non_null(strstr(buf_text(&m->report), "the embedding has 32 rows: texts with \"xone\" (id 32)"));
+    assert_non_null(strstr(buf_text(&m->report), "the embedding has 32 rows: texts with \"xone\" "
+                                                 "(id 32)"));
     struct encoded x;
     real *cls, *mean;
     test_ok(model_encode_text(m, "the cat", NULL, 0, &x, &cls, &mean, &e), &e);

@@ -93,8 +93,10 @@ static void test_old_names(void **state) {
     for (size_t i = 0; i < t.tensors; i++) {
         const char *name = t.tensor[i].name;
         char *old = NULL;
-        if (text_ends(name, "LayerNorm.weight")) old = xprintf("bert.%.*sgamma", (int)strlen(name) - 6, name);
-        else if (text_ends(name, "LayerNorm.bias")) old = xprintf("bert.%.*sbeta", (int)strlen(name) - 4, name);
+        if (text_ends(name, "LayerNorm.weight"))
+            old = xprintf("bert.%.*sgamma", (int)strlen(name) - 6, name);
+        else if (text_ends(name, "LayerNorm.bias"))
+            old = xprintf("bert.%.*sbeta", (int)strlen(name) - 4, name);
         else old = xprintf("bert.%s", name);
         edit_rename(&t, i, old);
         free(old);
@@ -177,7 +179,8 @@ static void test_head(void **state) {
     char *config = xprintf("{\"id2label\":{\"0\":\"a\",\"1\":\"b\"},%s", plain + 1);
     put_file(folder, "config.json", config);
     free(plain);
-    load_refused(folder, ERR_INPUT, "classifier.weight has 3 rows, \"id2label\" of config.json names 2");
+    load_refused(folder, ERR_INPUT,
+                 "classifier.weight has 3 rows, \"id2label\" of config.json names 2");
     free(config);
     edit_release(&t);
     free(folder);
@@ -189,7 +192,8 @@ static void test_types(void **state) {
     char *parent = test_folder(), *plain = tiny(), *same = fingerprint_of(plain);
     static const struct tiny half = {.type = TINY_F16, .prefix = "bert.", .old_norms = true};
     static const struct tiny brain = {.type = TINY_BF16}, other = {.mul = 103};
-    char *a = tiny_bert(parent, "a", &half), *b = tiny_bert(parent, "b", &brain), *c = tiny_bert(parent, "c", &other);
+    char *a = tiny_bert(parent, "a", &half), *b = tiny_bert(parent, "b", &brain),
+         *c = tiny_bert(parent, "c", &other);
     char *of_a = fingerprint_of(a), *of_b = fingerprint_of(b), *of_c = fingerprint_of(c);
     assert_string_equal(of_a, same);
     assert_string_equal(of_b, same);
@@ -211,10 +215,14 @@ static void test_config(void **state) {
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        {"\"hidden_size\":8", "\"hidden_size\":16", "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 32×16"},
-        {"_size\":32", "_size\":40", "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 40×8"},
-        {"_layers\":2", "_layers\":3", "lack 16 tensors, the first of them \"encoder.layer.2.attention.self.query.weight\""},
-        {"_embeddings\":16", "_embeddings\":17", "\"embeddings.position_embeddings.weight\" is 16×8"},
+        {"\"hidden_size\":8", "\"hidden_size\":16",
+         "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 32×16"},
+        {"_size\":32", "_size\":40",
+         "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 40×8"},
+        {"_layers\":2", "_layers\":3",
+         "lack 16 tensors, the first of them \"encoder.layer.2.attention.self.query.weight\""},
+        {"_embeddings\":16", "_embeddings\":17",
+         "\"embeddings.position_embeddings.weight\" is 16×8"},
         {"\"bert\"", "\"roberta\"", "family roberta"},
         {"\"bert\"", "\"gpt2\"", "\"gpt2\""},
         {"_heads\":2", "_heads\":3", "\"num_attention_heads\""},
@@ -230,7 +238,8 @@ static void test_config(void **state) {
     }
     put_file(folder, "config.json", plain);
     char *before = fingerprint_of(folder);
-    char *config = config_with(plain, "\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,", "\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\",");
+    char *config = config_with(plain, "\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,",
+                               "\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\",");
     put_file(folder, "config.json", config);
     struct model *m = load_ok(folder);
     assert_said(m, "no \"type_vocab_size\": 2 is taken");
@@ -240,6 +249,25 @@ static void test_config(void **state) {
     free(config);
     free(plain);
     free(before);
+    free(folder);
+}
+
+/* More rows than words are said and fine. */
+static void test_rows_without_words(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = tiny_open(&t), *plain = read_text(folder, "config.json");
+    char *config = config_with(plain, "\"vocab_size\":32", "\"vocab_size\":40");
+    edit_drop(&t, "embeddings.word_embeddings.weight");
+    edit_add(&t, "embeddings.word_embeddings.weight", ST_F32, 2, 40, 8);
+    edit_save(&t, folder);
+    put_file(folder, "config.json", config);
+    struct model *m = load_ok(folder);
+    assert_said(m, "tokenizer: 32 tokens; 8 of the embedding's 40 rows are unused");
+    model_release(m);
+    edit_release(&t);
+    free(config);
+    free(plain);
     free(folder);
 }
 
@@ -301,7 +329,8 @@ static char *sharded(size_t cut, const char *first, const char *second, const ch
     struct buf index = BUF_INIT;
     buf_puts(&index, "{\"metadata\":{\"total_size\":6752},\"weight_map\":{");
     for (size_t i = 0; i < t.tensors; i++)
-        buf_printf(&index, "%s\"%s\":\"%s\"", i ? "," : "", t.tensor[i].name, i < cut ? first : second);
+        buf_printf(&index, "%s\"%s\":\"%s\"", i ? "," : "", t.tensor[i].name,
+                   i < cut ? first : second);
     buf_printf(&index, "%s}}", extra_map);
     put_file(folder, "model.safetensors.index.json", buf_text(&index));
     buf_release(&index);
@@ -357,7 +386,8 @@ static void test_broken_indices(void **state) {
         {"", "", "only a plain name"},
         {"x.bin", "", "only a plain name"},
         {"a/../" SHARD_1, "", "only a plain name"},
-        {SHARD_1, ",\"extra.weight\":\"" SHARD_1 "\"", "\"extra.weight\" should be in " SHARD_1 ", which does not hold it"},
+        {SHARD_1, ",\"extra.weight\":\"" SHARD_1 "\"",
+         "\"extra.weight\" should be in " SHARD_1 ", which does not hold it"},
         {SHARD_1, ",\"extra.weight\":7", "the file of \"extra.weight\" is not a string"},
         {SHARD_1, ",\"extra.weight\":\"absent.safetensors\"", "the shard absent.safetensors"},
         {SHARD_2, "", "which does not hold it"},
@@ -368,7 +398,8 @@ static void test_broken_indices(void **state) {
         free(folder);
     }
     char *folder = sharded(20, SHARD_1, SHARD_2, "");
-    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
+    put_file(folder, "model.safetensors.index.json",
+             "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
     load_refused(folder, ERR_INPUT, "leaves out \"");
     put_file(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
     load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
@@ -386,13 +417,15 @@ static void test_cache(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     char *plain = tiny(), *root = test_folder(), *same = fingerprint_of(plain);
-    char *cached = file_join(root, "models--some-org--Tiny.bert"), *blobs = file_join(cached, "blobs");
+    char *cached = file_join(root, "models--some-org--Tiny.bert"),
+         *blobs = file_join(cached, "blobs");
     char *snapshot = file_join(cached, "snapshots/abc123"), *refs = file_join(cached, "refs");
     test_ok(file_make_folder(blobs, &e), &e);
     test_ok(file_make_folder(snapshot, &e), &e);
     test_ok(file_make_folder(refs, &e), &e);
     put_file(refs, "main", "abc123");
-    static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"};
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt",
+                                        "tokenizer_config.json"};
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         char *from = file_join(plain, files[i]), *blob = file_join(blobs, files[i]);
         char *link = file_join(snapshot, files[i]), *target = xprintf("../../blobs/%s", files[i]);
@@ -411,7 +444,8 @@ static void test_cache(void **state) {
     load_refused("some-org/other", ERR_NOT_FOUND, "models--some-org--other");
     load_refused("../some-org", ERR_NOT_FOUND, "no such model folder");
 
-    char *link = file_join(snapshot, "model.safetensors"), *outside = file_join(root, "outside.safetensors");
+    char *link = file_join(snapshot, "model.safetensors"),
+         *outside = file_join(root, "outside.safetensors");
     char *blob = file_join(blobs, "model.safetensors");
     assert_int_equal(rename(blob, outside), 0);
     unlink(link);
@@ -435,7 +469,8 @@ static void test_cache(void **state) {
 static void test_not_there(void **state) {
     (void)state;
     load_refused("", ERR_USAGE, "empty");
-    load_refused("/nonexistent/model", ERR_NOT_FOUND, "/nonexistent/model: there is no such model folder");
+    load_refused("/nonexistent/model", ERR_NOT_FOUND,
+                 "/nonexistent/model: there is no such model folder");
     char *folder = test_folder();
     load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
     char *file = test_file(folder, "model.safetensors", "x", 1);
@@ -469,7 +504,8 @@ static void test_share(void **state) {
     char *folder = tiny();
     pthread_t thread[THREADS];
     struct model *m[THREADS];
-    for (int i = 0; i < THREADS; i++) assert_int_equal(pthread_create(&thread[i], NULL, share, folder), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, share, folder), 0);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], (void **)&m[i]);
     for (int i = 0; i < THREADS; i++) assert_ptr_equal(m[i], m[0]);
     assert_non_null(m[0]);
@@ -496,13 +532,22 @@ static void test_share(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),         cmocka_unit_test(test_old_names),
-        cmocka_unit_test(test_gamma_outside_norms), cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_pooler),        cmocka_unit_test(test_head),
-        cmocka_unit_test(test_config), cmocka_unit_test(test_types),       cmocka_unit_test(test_wrong_rank_and_type),
-        cmocka_unit_test(test_broken_downloads), cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_broken_indices), cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_not_there),     cmocka_unit_test(test_odd_folder_names),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_old_names),
+        cmocka_unit_test(test_gamma_outside_norms),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_pooler),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_config),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_rows_without_words),
+        cmocka_unit_test(test_wrong_rank_and_type),
+        cmocka_unit_test(test_broken_downloads),
+        cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_broken_indices),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_odd_folder_names),
         cmocka_unit_test(test_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

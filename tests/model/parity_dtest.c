@@ -2,6 +2,7 @@
 #include "tests/support/parity.h"
 
 int main(void) {
-    static const struct parity allowed = {.layer = 1e-9, .logit = 1e-9, .loss = 1e-9, .gradient = 1e-9};
+    static const struct parity allowed = {
+        .layer = 1e-9, .logit = 1e-9, .loss = 1e-9, .gradient = 1e-9};
     return parity_main(&allowed);
 }

@@ -76,8 +76,8 @@ static void test_repeated_save_replaces(void **state) {
 /* A file in memory with one tensor. */
 static unsigned char *one_tensor(const char *type, size_t count, const void *data, size_t bytes,
                                  size_t *n) {
-    char *header = xprintf("{\"t\":{\"dtype\":\"%s\",\"shape\":[%zu],\"data_offsets\":[0,%zu]}}", type,
-                           count, bytes);
+    char *header = xprintf("{\"t\":{\"dtype\":\"%s\",\"shape\":[%zu],\"data_offsets\":[0,%zu]}}",
+                           type, count, bytes);
     uint64_t length = strlen(header);
     *n = 8 + length + bytes;
     unsigned char *file = xmalloc(*n);
@@ -101,9 +101,10 @@ static void read_types(const char *type, size_t count, const void *data, size_t 
 
 static void test_half_types(void **state) {
     (void)state;
-    static const uint16_t half[] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001, 0x83FF, 0x8000, 0x7C00, 0xFC00, 0x3555};
-    static const double of_half[] = {1, -2, 65504, 0x1p-14, 0x1p-24, -1023 * 0x1p-24, 0, INFINITY, -INFINITY,
-                                     1365 * 0x1p-12};
+    static const uint16_t half[] = {0x3C00, 0xC000, 0x7BFF, 0x0400, 0x0001,
+                                    0x83FF, 0x8000, 0x7C00, 0xFC00, 0x3555};
+    static const double of_half[] = {
+        1, -2, 65504, 0x1p-14, 0x1p-24, -1023 * 0x1p-24, 0, INFINITY, -INFINITY, 1365 * 0x1p-12};
     real got[10];
     read_types("F16", 10, half, sizeof half, got);
     for (int i = 0; i < 10; i++) assert_true((double)got[i] == of_half[i]);

@@ -28,7 +28,8 @@ static int tear_down(void **state) {
 }
 
 /* The last layer of a batch; caller frees. */
-static real *encode(const struct batch *b, const struct hooks *hooks, bool training, uint64_t seed, size_t *peak) {
+static real *encode(const struct batch *b, const struct hooks *hooks, bool training, uint64_t seed,
+                    size_t *peak) {
     struct arena *arena = arena_new();
     struct tape *t = tape_new(arena);
     struct forward f;
@@ -43,7 +44,9 @@ static real *encode(const struct batch *b, const struct hooks *hooks, bool train
     return out;
 }
 
-static size_t values(const struct batch *b) { return (size_t)b->tokens * (size_t)fx.model->arch.width; }
+static size_t values(const struct batch *b) {
+    return (size_t)b->tokens * (size_t)fx.model->arch.width;
+}
 
 static double apart(const real *a, const real *b, size_t n) {
     double most = 0;
@@ -63,23 +66,25 @@ static bool log_wants(void *self, const struct site *s, enum tap tap) {
     return ((struct log *)self)->skipped != tap;
 }
 
-static node log_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
-                      enum tap_stage stage, node value) {
+static node log_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                      enum tap tap, enum tap_stage stage, node value) {
     struct log *log = self;
     (void)t;
     assert_ptr_equal(f->model, fx.model);
     assert_int_equal(s->value[tap], value);
     assert_ptr_equal(s->rows, &f->rows);
-    buf_printf(&log->text, "%d %s %s\n", s->layer, tap_name(tap), stage == TAP_RAW ? "raw" : "done");
+    buf_printf(&log->text, "%d %s %s\n", s->layer, tap_name(tap),
+               stage == TAP_RAW ? "raw" : "done");
     return value;
 }
 
-static int log_keys(void *self, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set,
-                    int room) {
+static int log_keys(void *self, struct tape *t, const struct forward *f, struct site *s,
+                    struct kv_set *set, int room) {
     struct log *log = self;
     (void)t, (void)f, (void)set;
     assert_int_equal(room, HOOK_SETS);
-    assert_true(s->value[TAP_A_Q] && s->value[TAP_A_K] && s->value[TAP_A_V] && !s->value[TAP_A_HEAD]);
+    assert_true(s->value[TAP_A_Q] && s->value[TAP_A_K] && s->value[TAP_A_V] &&
+                !s->value[TAP_A_HEAD]);
     buf_printf(&log->text, "%d keys\n", s->layer);
     return 0;
 }
@@ -91,10 +96,12 @@ static void expect_both(struct buf *b, int layer, enum tap tap) {
 static void test_order(void **state) {
     (void)state;
     static const enum tap before[] = {TAP_A_Q, TAP_A_K, TAP_A_V};
-    static const enum tap after[] = {TAP_A_HEAD, TAP_A_CTX, TAP_A_OUT, TAP_F_PRE, TAP_F_ACT, TAP_F_OUT};
+    static const enum tap after[] = {TAP_A_HEAD, TAP_A_CTX, TAP_A_OUT,
+                                     TAP_F_PRE,  TAP_F_ACT, TAP_F_OUT};
     for (int skip_pre = 0; skip_pre < 2; skip_pre++) {
         struct log log = {BUF_INIT, skip_pre ? TAP_F_PRE : TAP_NONE};
-        struct hooks hooks = {.self = &log, .wants = log_wants, .write = log_write, .keys = log_keys};
+        struct hooks hooks = {
+            .self = &log, .wants = log_wants, .write = log_write, .keys = log_keys};
         real *plain = encode(&fx.batch, NULL, false, 1, NULL);
         real *seen = encode(&fx.batch, &hooks, false, 1, NULL);
         if (skip_pre) assert_memory_equal(seen, plain, values(&fx.batch) * sizeof *seen);
@@ -123,8 +130,8 @@ struct probe {
     int layer;
 };
 
-static node probe_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
-                        enum tap_stage stage, node value) {
+static node probe_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                        enum tap tap, enum tap_stage stage, node value) {
     struct probe *p = self;
     size_t bytes = values(f->batch) * sizeof(real);
     if (s->layer == p->layer && tap == TAP_F_OUT && stage == TAP_DONE) {
@@ -149,7 +156,8 @@ struct keep {
 
 static void keep_layer(void *self, int layer, node output) {
     struct keep *k = self;
-    if (layer == k->wanted) memcpy(k->layer, tape_value(k->tape, output), values(&fx.batch) * sizeof(real));
+    if (layer == k->wanted)
+        memcpy(k->layer, tape_value(k->tape, output), values(&fx.batch) * sizeof(real));
 }
 
 /* f.norm is LN(f.out + f.res) as the unadapted model has it, whatever is written then. */
@@ -217,8 +225,10 @@ static void test_rows_alone(void **state) {
 static void test_dropout(void **state) {
     (void)state;
     size_t n = values(&fx.batch);
-    real *still = encode(&fx.batch, NULL, false, 7, NULL), *other_still = encode(&fx.batch, NULL, false, 8, NULL);
-    real *a = encode(&fx.batch, NULL, true, 7, NULL), *again = encode(&fx.batch, NULL, true, 7, NULL);
+    real *still = encode(&fx.batch, NULL, false, 7, NULL),
+         *other_still = encode(&fx.batch, NULL, false, 8, NULL);
+    real *a = encode(&fx.batch, NULL, true, 7, NULL),
+         *again = encode(&fx.batch, NULL, true, 7, NULL);
     real *b = encode(&fx.batch, NULL, true, 8, NULL);
     assert_memory_equal(still, other_still, n * sizeof *still);
     assert_memory_equal(a, again, n * sizeof *a);
@@ -239,8 +249,8 @@ struct late {
     real value[20], grad[20];
 };
 
-static node late_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
-                       enum tap_stage stage, node value) {
+static node late_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                       enum tap tap, enum tap_stage stage, node value) {
     struct late *l = self;
     (void)f;
     if (s->layer != l->layer || tap != TAP_F_OUT || stage != TAP_RAW) return value;

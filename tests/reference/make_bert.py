@@ -14,8 +14,8 @@ names with the prefix "bert."), with vocab.txt; all dropout is off.  expected.sa
   loss            F64, mean cross-entropy over the rows
   grad.NAME       F64, gradient of that loss in full tuning, NAME as in model.safetensors
   adamw           F64, 10 losses of full tuning, each before its step
-  lora.NAME.a, .b F64, r × in and out × r, none zero; NAME as "encoder.layer.0.attention.self.query";
-                  the map becomes x Wᵀ + b + 2·(x Aᵀ) Bᵀ
+  lora.NAME.a, .b F64, r × in and out × r, none zero; NAME as
+                  "encoder.layer.0.attention.self.query"; the map becomes x Wᵀ + b + 2·(x Aᵀ) Bᵀ
   lora.logits, lora.loss, lora.grad.NAME.a / .b, lora.grad.classifier.weight / .bias
   lora.adamw      10 losses of tuning the factors and the classifier
 
@@ -24,9 +24,9 @@ vectors, no clipping, constant rate, all rows in every step.  Values are compute
 the stored F32 weights.
 
 minilm/expected.safetensors: ids, types, lengths, labels as above for real sentences; cls.0 … N
-(rows × d: first token of each layer), mean (rows × d: mean over all tokens of the last layer), head.w
-and head.b of a made classifier, logits, loss, adamw (full tuning, lr 1e-5), and of every tensor NAME
-grad.NAME: its gradient's largest magnitude followed by the values at the 16 places
+(rows × d: first token of each layer), mean (rows × d: mean over all tokens of the last layer),
+head.w and head.b of a made classifier, logits, loss, adamw (full tuning, lr 1e-5), and of every
+tensor NAME grad.NAME: its gradient's largest magnitude followed by the values at the 16 places
 (i * 7919 + 13) mod size.  Factors of lora on query and value, r 2, scale 2, are made by rule:
 value i of factor k is ((i * 37 + k * 101) mod 201 - 100) / 4096, k counting a, b of query, then of
 value, layer by layer; lora.logits, lora.loss, lora.grad.NAME.a / .b (same 17 numbers), lora.adamw
@@ -123,9 +123,9 @@ def save(folder, values):
 
 # ---- the tiny model ----
 
-WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on mat un ##aff ##able ##s cafe . , ! ' " a b ##b
-##c not good bad film very ##ly 3 it is was great dull plot acting ##ing end ##ed he she they we with out
-of to and but or no yes one two ten all some""".split()
+WORDS = """[PAD] [UNK] [CLS] [SEP] [MASK] the cat sat on mat un ##aff ##able ##s cafe . , ! ' "
+a b ##b ##c not good bad film very ##ly 3 it is was great dull plot acting ##ing end ##ed he she
+they we with out of to and but or no yes one two ten all some""".split()
 
 
 def tiny():
@@ -178,7 +178,8 @@ def tiny():
     model.load_state_dict(first)
 
     def factor(k, rows_, cols):
-        return torch.randn(rows_, cols, generator=torch.Generator().manual_seed(100 + k)).double() * 0.3
+        g = torch.Generator().manual_seed(100 + k)
+        return torch.randn(rows_, cols, generator=g).double() * 0.3
     factor.rank = 3
     modules = add_lora(model, factor)
     trained = [p for m in modules.values() for p in (m.a, m.b)]
@@ -260,7 +261,8 @@ def minilm(source):
     out["lora.logits"], out["lora.loss"] = result.logits.detach(), result.loss.detach().reshape(1)
     result.loss.backward()
     for name, m in modules.items():
-        out[f"lora.grad.{name}.a"], out[f"lora.grad.{name}.b"] = samples(m.a.grad), samples(m.b.grad)
+        out[f"lora.grad.{name}.a"] = samples(m.a.grad)
+        out[f"lora.grad.{name}.b"] = samples(m.b.grad)
     model.zero_grad()
     out["lora.adamw"] = adamw(model, trained, batch, labels, 1e-3)
     save(os.path.join(HERE, "minilm"), out)

@@ -7,7 +7,8 @@
 #include "core/base/mem.h"
 #include "tests/support/test.h"
 
-static struct st_write *put(struct edit *x, const char *name, enum st_type type, int rank, void *data) {
+static struct st_write *put(struct edit *x, const char *name, enum st_type type, int rank,
+                            void *data) {
     x->tensor = xrealloc(x->tensor, x->tensors + 1, sizeof *x->tensor);
     x->tensor[x->tensors] = (struct st_write){xstrdup(name), type, rank, {0}, data};
     return &x->tensor[x->tensors++];
@@ -56,7 +57,8 @@ void edit_drop(struct edit *x, const char *name) {
     x->tensors = kept;
 }
 
-void edit_save_part(const struct edit *x, size_t first, size_t n, const char *folder, const char *name) {
+void edit_save_part(const struct edit *x, size_t first, size_t n, const char *folder,
+                    const char *name) {
     struct err e = ERR_INIT;
     char *path = file_join(folder, name);
     test_ok(st_save(path, x->tensor + first, n, NULL, 0, &e), &e);

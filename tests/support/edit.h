@@ -17,7 +17,8 @@ void edit_add(struct edit *x, const char *name, enum st_type type, int rank, siz
 void edit_rename(struct edit *x, size_t i, const char *name);
 void edit_drop(struct edit *x, const char *name);
 /* Writes tensors first…first+n-1 as folder/name. */
-void edit_save_part(const struct edit *x, size_t first, size_t n, const char *folder, const char *name);
+void edit_save_part(const struct edit *x, size_t first, size_t n, const char *folder,
+                    const char *name);
 /* Writes all of them as folder/model.safetensors. */
 void edit_save(const struct edit *x, const char *folder);
 void edit_release(struct edit *x);

@@ -91,7 +91,8 @@ double *fixture_values(const struct fixture *f, const char *name, size_t *n) {
     return out;
 }
 
-void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n, double allowed) {
+void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n,
+                     double allowed) {
     size_t count;
     double *right = fixture_values(f, name, &count);
     assert_int_equal(n, count);

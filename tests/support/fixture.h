@@ -25,7 +25,8 @@ double *fixture_values(const struct fixture *f, const char *name, size_t *n);
 
 /* Fails when any of got[0…n-1] is further than `allowed` from the expected value; the
  * tensor must have n values. */
-void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n, double allowed);
+void fixture_compare(const struct fixture *f, const char *name, const real *got, size_t n,
+                     double allowed);
 /* The same for gradients: allowed is part × max(largest of this tensor, 1e-5 × largest).
  * A tensor whose gradient is zero in exact arithmetic (biases of keys: softmax ignores a
  * shift) holds nothing but rounding, in the reference too: part × 1e-3 × largest. */

@@ -58,8 +58,10 @@ static node classify(struct forward *f, const struct head *h, node *logits) {
     struct tape *t = f->tape;
     int d = f->model->arch.width;
     node x = forward_pool(f, forward_encode(f));
-    node w = h->dw ? tape_trained(t, h->classes, d, h->w, h->dw) : tape_frozen(t, h->classes, d, h->w);
-    node b = h->db ? tape_trained(t, 1, h->classes, h->b, h->db) : tape_frozen(t, 1, h->classes, h->b);
+    node w =
+        h->dw ? tape_trained(t, h->classes, d, h->w, h->dw) : tape_frozen(t, h->classes, d, h->w);
+    node b =
+        h->db ? tape_trained(t, 1, h->classes, h->b, h->db) : tape_frozen(t, 1, h->classes, h->b);
     *logits = op_linear(t, x, w, b);
     return op_cross_entropy(t, *logits, f->batch->label, f->batch->weight);
 }
@@ -170,8 +172,8 @@ static void test_tiny_gradients(void **state) {
     double largest = fixture_largest(&x, "grad.");
     for (int i = 0; i < x.model->tensors; i++) {
         char *name = gradient_name(&x, x.model->tensor[i].name);
-        fixture_compare_gradient(&x, name, full.grad[i], size_of(&x.model->tensor[i]), allowed.gradient,
-                                 largest);
+        fixture_compare_gradient(&x, name, full.grad[i], size_of(&x.model->tensor[i]),
+                                 allowed.gradient, largest);
         free(name);
     }
     fixture_compare_gradient(&x, "grad.classifier.weight", h.dw, 3 * (size_t)x.model->arch.width,
@@ -216,12 +218,13 @@ static void test_minilm_forward(void **state) {
 }
 
 /* The expected numbers of one tensor: its largest magnitude, then 16 values. */
-static void compare_samples(const struct fixture *x, const char *name, const real *grad, size_t size,
-                            double largest) {
+static void compare_samples(const struct fixture *x, const char *name, const real *grad,
+                            size_t size, double largest) {
     size_t n;
     double *right = fixture_values(x, name, &n), most = 0;
     assert_int_equal(n, 17);
-    for (size_t i = 0; i < size; i++) most = grad[i] > most ? grad[i] : -grad[i] > most ? -grad[i] : most;
+    for (size_t i = 0; i < size; i++)
+        most = grad[i] > most ? grad[i] : -grad[i] > most ? -grad[i] : most;
     double scale = right[0] > 1e-5 * largest ? right[0] : 1e-5 * largest;
     double room = allowed.gradient * (right[0] < 1e-12 * largest ? 1e-3 * largest : scale);
     if (most - right[0] > room || right[0] - most > room)
