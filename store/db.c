@@ -13,16 +13,29 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 
+/* The system's error behind SQLite's, from wherever SQLite keeps it; 0 when unknown. */
+static int system_error(sqlite3 *db) {
+    int why = sqlite3_system_errno(db);
+    if (!why) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &why);
+    sqlite3_file *journal = NULL;
+    if (!why) sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &journal);
+    if (journal && journal->pMethods)
+        journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &why);
+    return why;
+}
+
 bool db_is_full(sqlite3 *db) {
-    int code = sqlite3_extended_errcode(db), why = sqlite3_system_errno(db);
+    int code = sqlite3_extended_errcode(db);
     if ((code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE) return true;
-    return (code & 0xFF) == SQLITE_IOERR && (why == ENOSPC || why == EDQUOT || why == EFBIG);
+    if ((code & 0xFF) != SQLITE_IOERR) return false;
+    int why = system_error(db);
+    return why == ENOSPC || why == EDQUOT || why == EFBIG;
 }
 
 int db_error(sqlite3 *db, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");
     if (!path || !*path) path = "the database";
-    int code = sqlite3_errcode(db) & 0xFF, why = sqlite3_system_errno(db);
+    int code = sqlite3_errcode(db) & 0xFF, why = system_error(db);
     if (db_is_full(db)) return err_set(e, ERR_SYSTEM, "%s: the disk is full", path);
     switch (code) {
     case SQLITE_BUSY:
@@ -92,23 +105,18 @@ static int set_up(sqlite3 *db, struct err *e) {
                    e);
 }
 
-static int open_with(const char *name, int flags, sqlite3 **out, struct err *e) {
-    int rc = sqlite3_open_v2(name, out, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", name);
+int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
+    int rc = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                                            SQLITE_OPEN_EXRESCODE, NULL);
+    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
     rc = rc ? db_error(*out, e) : set_up(*out, e);
+    if (!rc && sqlite3_db_readonly(*out, "main"))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be written: petri may not change this file; its "
+                                    "runs can still be read, or name another with --db FILE", path);
     if (!rc) return 0;
     sqlite3_close_v2(*out);
     *out = NULL;
     return rc;
-}
-
-int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
-    int rc = open_with(path, SQLITE_OPEN_READWRITE, out, e);
-    if (rc || !sqlite3_db_readonly(*out, "main")) return rc;
-    db_close(*out);
-    *out = NULL;
-    return err_set(e, ERR_SYSTEM, "%s: cannot be written: petri may not change this file; its "
-                                  "runs can still be read, or name another with --db FILE", path);
 }
 
 /* file:PATH?immutable=1 with all but plain characters escaped; caller frees. */
@@ -140,30 +148,33 @@ static int try_reading(sqlite3 *db, struct err *e) {
     return db_int(db, e, &version, 0, "PRAGMA schema_version", "");
 }
 
-int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
-    int rc = open_with(path, SQLITE_OPEN_READONLY, out, e);
-    if (!rc) {
-        sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        rc = db_exec(*out, "PRAGMA query_only=ON", e);
-    }
+/* *code: SQLite's, when it is refused. */
+static int open_reading(const char *name, int flags, sqlite3 **out, int *code, struct err *e) {
+    int rc = sqlite3_open_v2(name, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX |
+                                            SQLITE_OPEN_EXRESCODE | flags, NULL);
+    if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", name);
+    rc = rc ? db_error(*out, e) : set_up(*out, e);
+    sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (!rc) rc = db_exec(*out, "PRAGMA query_only=ON", e);
     if (!rc) rc = try_reading(*out, e);
     if (!rc) return 0;
-    int code = *out ? sqlite3_errcode(*out) & 0xFF : SQLITE_ERROR;
-    db_close(*out);
+    *code = sqlite3_errcode(*out) & 0xFF;
+    sqlite3_close_v2(*out);
     *out = NULL;
-    /* a WAL database needs its shared memory file, which cannot be made here */
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path)) return rc;
+    return rc;
+}
+
+int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
+    int code = SQLITE_OK;
+    int rc = open_reading(path, 0, out, &code, e);
+    /* a WAL database needs its shared memory file, which cannot be made in such a folder */
+    if (!rc || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path)) return rc;
     if (has_wal(path))
         return err_set(e, ERR_SYSTEM, "%s: its last changes are still in %s-wal, and the folder "
                                       "cannot be written; copy both to a folder that can", path, path);
     char *name = immutable_name(path);
-    rc = open_with(name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, out, e);
+    rc = open_reading(name, SQLITE_OPEN_URI, out, &code, e);
     free(name);
-    if (!rc) rc = try_reading(*out, e);
-    if (rc) {
-        db_close(*out);
-        *out = NULL;
-    }
     return rc;
 }
 

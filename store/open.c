@@ -116,8 +116,8 @@ static int prepare(struct store *s, sqlite3 **db, struct err *e) {
 
 static int open_for_writing(struct store *s, struct err *e) {
     int rc = file_make_folder(s->folder, e);
-    if (!rc) rc = look_first(s, e);
     if (!rc && access(s->folder, W_OK)) rc = cannot_write(s, e);
+    if (!rc) rc = look_first(s, e);
     int lock = -1;
     if (!rc) rc = db_lock(s->lock_path, &lock, e);
     if (rc) return rc;
