@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
 
-#include "core/base/buf.h"
 #include "core/base/mem.h"
 
 enum { REPLACEMENT = 0xFFFD };
@@ -96,6 +96,19 @@ char *text_visible(const char *s, size_t n) {
         n -= used;
     }
     return buf_take(&out);
+}
+
+void text_line(struct buf *b, const char *format, ...) {
+    if (!b) return;
+    char line[1024];
+    va_list ap;
+    va_start(ap, format);
+    int n = vsnprintf(line, sizeof line, format, ap);
+    va_end(ap);
+    size_t size = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    char *shown = text_visible(line, size);
+    buf_printf(b, "%s\n", shown);
+    free(shown);
 }
 
 bool text_to_double(const char *s, double *out) {

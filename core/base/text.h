@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/buf.h"
+
 /* Decodes one code point of the n bytes at s into *cp and returns how many bytes
  * it took; an invalid byte gives *cp = 0xFFFD and takes 1.  n must be > 0. */
 size_t utf8_decode(const char *s, size_t n, uint32_t *cp);
@@ -26,6 +28,9 @@ size_t text_fit(const char *s, int columns);
 /* s with control characters (C0, DEL, C1, bidi overrides, invalid bytes) replaced
  * by visible stand-ins one column wide each (as ␛ or ·); caller frees. */
 char *text_visible(const char *s, size_t n);
+
+/* Adds one line to a report: printf style, made visible, ended by '\n'.  b may be NULL. */
+void text_line(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whole-string numbers, without locale, without surrounding blanks.  false when s
  * is not a finite number (or not an integer) or out of range. */

@@ -9,19 +9,6 @@
 
 enum { TOKENIZER_FILE = 64 << 20, ADDED_TOKENS = 1 << 16, ADDED_SIZE = 512, WORD_CHARS = 100000 };
 
-static void say(struct buf *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct buf *report, const char *format, ...) {
-    if (!report) return;
-    char line[512];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(line, sizeof line, format, ap);
-    va_end(ap);
-    char *shown = text_visible(line, strlen(line));
-    buf_printf(report, "%s\n", shown);
-    free(shown);
-}
-
 static const char *type_of(const json_t *part) {
     const char *type = json_string_value(json_object_get(part, "type"));
     return type ? type : "nameless";
@@ -32,14 +19,14 @@ int tokenizer_add(struct tokenizer *t, const char *file, const struct added_toke
     int32_t known = vocab_find(&t->vocab, token->text, token->size);
     if (known >= 0) {
         if (id >= 0 && id != known)
-            say(report, "added token %s: id %d of the vocabulary holds, not %lld", token->text, known,
+            text_line(report, "added token %s: id %d of the vocabulary holds, not %lld", token->text, known,
                 (long long)id);
     } else {
         if (id < 0) id = (int64_t)t->vocab.ids;
         if (vocab_add(&t->vocab, file, token->text, token->size, id, e)) return e->code;
         known = (int32_t)id;
         t->vocab.token[known].added = true;
-        say(report, "added token %s has id %d", token->text, known);
+        text_line(report, "added token %s has id %d", token->text, known);
     }
     struct added_token own = *token;
     own.id = known;
@@ -144,12 +131,12 @@ static int apply_settings(struct tokenizer *t, const char *settings_path, const 
         z->strip_accents = stripped;
     if (e->code) return e->code;
     if (was.lowercase != z->lowercase)
-        say(report, "%s says lowercase %s, %s says %s: %s wins", path,
+        text_line(report, "%s says lowercase %s, %s says %s: %s wins", path,
             was.lowercase ? "true" : "false", settings_path, z->lowercase ? "true" : "false",
             settings_path);
     if (was.ideographs != z->ideographs || (was.strip_accents != z->strip_accents &&
                                             was.lowercase == z->lowercase))
-        say(report, "%s and %s differ on accents or Chinese characters: %s wins", path, settings_path,
+        text_line(report, "%s and %s differ on accents or Chinese characters: %s wins", path, settings_path,
             settings_path);
     return 0;
 }
@@ -261,7 +248,7 @@ static int read_templates(struct tokenizer *t, const char *path, const json_t *r
                           struct buf *report, struct err *e) {
     const json_t *part = json_object_get(root, "post_processor");
     if (!part || json_is_null(part)) {
-        say(report, "%s has no post_processor: [CLS] and [SEP] are set as BERT does", path);
+        text_line(report, "%s has no post_processor: [CLS] and [SEP] are set as BERT does", path);
         return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);
     }
     if (!strcmp(type_of(part), "BertProcessing")) {
@@ -294,7 +281,7 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
     static const char *const baked[] = {"truncation", "padding"};
     for (size_t i = 0; i < COUNT_OF(baked); i++) {
         const json_t *v = json_object_get(root, baked[i]);
-        if (v && !json_is_null(v)) say(report, "%s: its own %s is not used", path, baked[i]);
+        if (v && !json_is_null(v)) text_line(report, "%s: its own %s is not used", path, baked[i]);
     }
     return 0;
 }

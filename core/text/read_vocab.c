@@ -52,7 +52,7 @@ static int special(struct tokenizer *t, const char *path, const char *settings_p
     token.text = (char *)*text;
     token.size = strlen(*text);
     if (vocab_find(&t->vocab, token.text, token.size) < 0) {
-        if (report) buf_printf(report, "%s has no %s\n", path, key);
+        text_line(report, "%s has no %s", path, key);
         return 0;
     }
     return tokenizer_add(t, path, &token, -1, report, e);
@@ -101,8 +101,8 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const char *sett
         z->strip_accents = z->lowercase;
         json_get_bool(settings, settings_path, "strip_accents", &z->strip_accents, e);
         if (e->code) return e->code;
-    } else if (report) {
-        buf_printf(report, "no tokenizer_config.json: text is lower-cased, as for uncased models\n");
+    } else {
+        text_line(report, "no tokenizer_config.json: text is lower-cased, as for uncased models");
     }
     if (read_lines(t, path, e)) return e->code;
     for (size_t i = 0; i < COUNT_OF(key); i++)
