@@ -33,8 +33,8 @@ struct dataset_row {
     int32_t label;           /* class; -1: no gold label, and always -1 in regression */
     bool gold;               /* false: the row has no gold label or score */
     double target;           /* regression: the score; 0 when there is none */
-    uint64_t id;             /* the row's number among the rows of its file, from 0; it stays
-                              * the same when only a part of the rows is drawn */
+    uint64_t id;             /* the row's number among the rows read from its file, from 0; it
+                              * stays the same when only a part of the rows is drawn */
     size_t line;             /* physical line on which it begins, from 1 */
 };
 

@@ -51,15 +51,12 @@ struct import_report {
     int special_count;
     size_t special_first[REPORT_FIRST]; /* lines of the first of them */
 
-    struct buf notes;  /* one line each: decisions and warnings ("warning: …") */
+    struct buf notes;  /* one line each: decisions and warnings ("warning: …"); text_line */
 };
 
 /* Names a skipped line (printf style; text from the file must be made visible before). */
 void report_skip(struct import_report *r, size_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Adds a line to notes. */
-void report_note(struct import_report *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 void report_release(struct import_report *r);
 
 struct dataset;

@@ -62,8 +62,8 @@ void task_release(struct task *t);
 int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, int embedding_rows,
                 struct err *e);
 
-/* Names that task_open understands without a path: the GLUE layouts and the folders below
- * assets/tasks.  *names and its strings are the caller's. */
+/* Names that task_open understands without a path: the folders below assets/tasks that have a
+ * train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
 
 /* Adds the whole report: the task's lines, then each split's. */

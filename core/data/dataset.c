@@ -1,0 +1,222 @@
+#include "core/data/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/data/import.h"
+
+char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
+    enum { BLOCK = 1 << 20 };
+    if (m->used + n + 1 > m->size) {
+        GROW(m->block, m->block_room, m->blocks + 1);
+        m->size = n + 1 > BLOCK ? n + 1 : BLOCK;
+        m->block[m->blocks++] = xmalloc(m->size);
+        m->used = 0;
+    }
+    char *to = m->block[m->blocks - 1] + m->used;
+    memcpy(to, s, n);
+    to[n] = '\0';
+    m->used += n + 1;
+    return to;
+}
+
+void import_row(struct import *m, size_t line, struct field a, struct field b, struct field label) {
+    struct dataset *d = m->d;
+    struct import_report *r = &d->report;
+    if (label.s && strlen(label.s) != label.n) {
+        report_skip(r, line, "the label holds a NUL byte");
+        return;
+    }
+    if (label.n > DATASET_NAME) {
+        report_skip(r, line, "the label is longer than %d bytes; is it the right column?", DATASET_NAME);
+        return;
+    }
+    r->empty_a += !a.n;
+    r->empty_b += d->pair && !b.n;
+    r->not_utf8 += !utf8_valid(a.s, a.n) || (b.s && !utf8_valid(b.s, b.n));
+    GROW(d->row, m->room, d->rows + 1);
+    GROW(m->label, m->label_room, d->rows + 1);
+    m->label[d->rows] = label;
+    d->row[d->rows++] = (struct dataset_row){.a = a.s, .b = b.s, .a_size = a.n, .b_size = b.n,
+                                             .label = -1, .line = line};
+}
+
+static int format_of(const char *path, struct err *e) {
+    static const struct {
+        const char *end;
+        enum data_format format;
+    } known[] = {{".tsv", DATA_TSV},     {".txt", DATA_TSV},     {".csv", DATA_CSV},
+                 {".jsonl", DATA_JSONL}, {".ndjson", DATA_JSONL}, {".json", DATA_JSONL}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < COUNT_OF(known); i++)
+        if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
+    return err_set(e, ERR_USAGE, "%s: the name does not tell the format; .tsv, .csv and .jsonl are read",
+                   path);
+}
+
+static int open_file(struct dataset *d, struct err *e) {
+    struct buf *file = &d->memory->file;
+    if (file_read(d->path, DATASET_FILE, file, e)) return e->code;
+    sha256_hex(buf_text(file), file->size, d->sha256);
+    const char *s = buf_text(file);
+    if (file->size >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2)))
+        return err_set(e, ERR_INPUT, "%s: the file is UTF-16; UTF-8 is read", d->path);
+    if (text_starts(s, "version https://git-lfs"))
+        return err_set(e, ERR_INPUT, "%s: a Git LFS pointer; the data was not downloaded", d->path);
+    d->report.bom = text_starts(s, "\xEF\xBB\xBF");
+    if (file->size == (d->report.bom ? 3u : 0u))
+        return err_set(e, ERR_INPUT, "%s: the file is empty", d->path);
+    return 0;
+}
+
+static int read_all(struct import *m, struct err *e) {
+    struct dataset *d = m->d;
+    int format = m->o->format ? (int)m->o->format : format_of(d->path, e);
+    if (format < 0) return format;
+    d->format = (enum data_format)format;
+    int rc = open_file(d, e);
+    if (!rc) rc = d->format == DATA_JSONL ? jsonl_read(m, e) : table_read(m, e);
+    if (!rc) rc = labels_read(m, e);
+    if (rc) return rc;
+    if (!d->rows && d->report.first_count)
+        return err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path,
+                       d->report.first[0].line, d->report.first[0].why);
+    if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no rows", d->path);
+    d->report.rows = d->rows;
+    repeats_count(d);
+    return 0;
+}
+
+int dataset_read(struct dataset *d, const struct dataset_options *o, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    memset(d, 0, sizeof *d);
+    d->path = xstrdup(o->path);
+    d->memory = xcalloc(1, sizeof *d->memory);
+    d->pair = o->text_b != NULL;
+    struct import m = {.o = o, .d = d};
+    int rc = read_all(&m, e);
+    free(m.label);
+    if (rc) dataset_release(d);
+    return rc;
+}
+
+static void memory_free(struct dataset_memory *m) {
+    if (!m) return;
+    buf_release(&m->file);
+    for (size_t i = 0; i < m->blocks; i++) free(m->block[i]);
+    free(m->block);
+    free(m->exact);
+    free(m->folded);
+    free(m);
+}
+
+void dataset_release(struct dataset *d) {
+    for (int i = 0; i < d->columns; i++) free(d->column[i]);
+    for (int i = 0; i < d->classes; i++) free(d->class_name[i]);
+    free(d->path);
+    free(d->column);
+    free(d->class_name);
+    free(d->class_rows);
+    free(d->row);
+    free(d->start);
+    free(d->ids);
+    free(d->types);
+    report_release(&d->report);
+    memory_free(d->memory);
+    memset(d, 0, sizeof *d);
+}
+
+static int past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
+                          int embedding_rows, struct err *e) {
+    const struct dataset_row *r = &d->row[i];
+    return err_set(e, ERR_INPUT, "%s: row %llu (line %zu): token \"%s\" has id %d, and the embedding has "
+                   "%d rows", d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id),
+                   id, embedding_rows);
+}
+
+static void count_tokens(struct import_report *r, const struct encoded *x, size_t line) {
+    r->tokens += x->plain;
+    r->unknown += x->unknown;
+    r->cut_rows += x->cut_a || x->cut_b;
+    r->cut_rows_a += x->cut_a > 0;
+    r->cut_rows_b += x->cut_b > 0;
+    r->cut_tokens_a += x->cut_a;
+    r->cut_tokens_b += x->cut_b;
+    r->vanished += x->vanished;
+    if (!x->special_in_text) return;
+    r->special_rows++;
+    if (r->special_count < REPORT_FIRST) r->special_first[r->special_count++] = line;
+}
+
+static void forget_tokens(struct dataset *d) {
+    struct import_report *r = &d->report;
+    r->cut_rows = r->cut_rows_a = r->cut_rows_b = r->cut_tokens_a = r->cut_tokens_b = 0;
+    r->vanished = r->tokens = r->unknown = r->special_rows = 0;
+    r->special_count = 0;
+    r->max_len = d->max_len = 0;
+    free(d->start);
+    free(d->ids);
+    free(d->types);
+    d->start = NULL;
+    d->ids = NULL;
+    d->types = NULL;
+}
+
+int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
+                   int embedding_rows, struct err *e) {
+    size_t n = 0, ids_room = 0, types_room = 0;
+    forget_tokens(d);
+    d->start = xcalloc(d->rows + 1, sizeof *d->start);
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *r = &d->row[i];
+        struct encoded x;
+        int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
+        if (!rc && embedding_rows && x.greatest >= embedding_rows)
+            rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
+        if (!rc) {
+            GROW(d->ids, ids_room, n + x.n);
+            GROW(d->types, types_room, n + x.n);
+            memcpy(d->ids + n, x.ids, x.n * sizeof *x.ids);
+            for (size_t k = 0; k < x.n; k++) d->types[n + k] = (uint8_t)x.types[k];
+            n += x.n;
+            d->start[i + 1] = n;
+            count_tokens(&d->report, &x, r->line);
+        }
+        encoded_release(&x);
+        if (rc) {
+            forget_tokens(d);
+            return rc;
+        }
+    }
+    d->max_len = d->report.max_len = max_len;
+    return 0;
+}
+
+void dataset_draw(struct dataset *d, size_t n) {
+    BUG_IF(d->start != NULL);
+    size_t all = d->rows, kept = 0;
+    if (!n || n >= all) return;
+    uint32_t *order = xmalloc(all * sizeof *order);
+    bool *drawn = xcalloc(all, sizeof *drawn);
+    rng_permute(rng_key(0, RNG_DRAW, 0, rng_site("dataset")), order, all);
+    for (size_t i = 0; i < n; i++) drawn[order[i]] = true;
+    memset(d->class_rows, 0, (size_t)d->classes * sizeof *d->class_rows);
+    for (size_t i = 0; i < all; i++) {
+        if (!drawn[i]) continue;
+        d->row[kept] = d->row[i];
+        d->memory->exact[kept] = d->memory->exact[i];
+        d->memory->folded[kept] = d->memory->folded[i];
+        if (d->row[kept].label >= 0) d->class_rows[d->row[kept].label]++;
+        kept++;
+    }
+    d->rows = kept;
+    text_line(&d->report.notes, "a fixed draw (seed 0) of %zu of the %zu rows", kept, all);
+    free(order);
+    free(drawn);
+}

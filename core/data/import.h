@@ -1,0 +1,70 @@
+/* The steps of reading a split, private to core/data: records (records.c), rows of a table
+ * (table.c) or of JSON Lines (jsonl.c), labels (labels.c), repeats (repeats.c). */
+#ifndef CORE_DATA_IMPORT_H
+#define CORE_DATA_IMPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/data/dataset.h"
+
+struct field {
+    char *s; /* NULL: absent; else n bytes and a NUL */
+    size_t n;
+};
+
+/* 128 bits of a text; equal texts have equal ones. */
+struct digest {
+    uint64_t a, b;
+};
+
+struct dataset_memory {
+    struct buf file;       /* the file; texts of tables lie in it */
+    char **block;          /* further texts, in blocks that never move */
+    size_t blocks, block_room, used, size;
+    struct digest *exact, *folded; /* of each row's texts */
+};
+/* n bytes and a NUL that live as long as the dataset. */
+char *memory_copy(struct dataset_memory *m, const char *s, size_t n);
+
+/* ---- records of a TSV or CSV file ---- */
+enum record_kind { RECORD_END, RECORD_BLANK, RECORD_FIELDS, RECORD_BAD };
+struct records {
+    const char *path;
+    bool quotes;           /* CSV */
+    char separator;
+    char *at, *end;        /* *end is NUL and may be overwritten */
+    size_t line;           /* physical lines passed */
+    size_t first;          /* line on which the last record begins */
+    struct field *field;   /* valid until the next call */
+    size_t fields, room;
+    const char *why;       /* RECORD_BAD: reason */
+};
+/* The next record, or an error when the rest of the file cannot be trusted (a quote that
+ * is never closed, an overlong record). */
+int records_next(struct records *r, enum record_kind *kind, struct err *e);
+void records_release(struct records *r);
+
+/* ---- rows on their way into the dataset ---- */
+struct import {
+    const struct dataset_options *o;
+    struct dataset *d;
+    struct field *label;   /* of each row; s NULL when the split has no label column */
+    size_t room, label_room;
+};
+void import_row(struct import *m, size_t line, struct field a, struct field b, struct field label);
+
+int table_read(struct import *m, struct err *e);
+int jsonl_read(struct import *m, struct err *e);
+/* Turns the label texts into classes or scores; drops or marks rows without one. */
+int labels_read(struct import *m, struct err *e);
+/* Fills digests and the counts of repeats within the split. */
+void repeats_count(struct dataset *d);
+
+/* "\"a\", \"b\", …": names made visible, at most `most` of them, for messages; owned. */
+char *names_text(char *const *name, int count, int most);
+
+#endif

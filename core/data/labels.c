@@ -1,0 +1,328 @@
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/import.h"
+#include "core/text/vocab.h"
+
+/* The distinct labels of a split, in the order in which they come. */
+struct distinct {
+    struct vocab vocab;
+    size_t *first; /* row that has it first */
+    size_t room;
+    int32_t *of;   /* each row's */
+};
+
+static bool whole(const char *s) {
+    int64_t v;
+    return text_to_int(s, &v);
+}
+
+/* A number with a comma for a point, as "2,6". */
+static bool comma_number(const char *s) {
+    s += *s == '-' || *s == '+';
+    size_t head = strspn(s, "0123456789");
+    if (!head || s[head] != ',') return false;
+    size_t tail = strspn(s + head + 1, "0123456789");
+    return tail && !s[head + 1 + tail];
+}
+
+static int collect(struct import *m, struct distinct *x, struct err *e) {
+    struct dataset *d = m->d;
+    vocab_init(&x->vocab);
+    x->of = xmalloc((d->rows + 1) * sizeof *x->of);
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct field *l = &m->label[i];
+        int32_t id = vocab_find(&x->vocab, l->s, l->n);
+        if (id < 0) {
+            id = (int32_t)x->vocab.count;
+            if (vocab_add(&x->vocab, d->path, l->s, l->n, id, e)) return e->code;
+            GROW(x->first, x->room, x->vocab.count);
+            x->first[id] = i;
+        }
+        x->of[i] = id;
+    }
+    return 0;
+}
+
+static void release(struct distinct *x) {
+    vocab_release(&x->vocab);
+    free(x->first);
+    free(x->of);
+}
+
+/* ---- classes or scores ---- */
+static enum data_kind decide(const struct import *m, const struct distinct *x) {
+    struct import_report *r = &m->d->report;
+    size_t n = x->vocab.count, commas = 0, numbers = 0, fractions = 0;
+    if (m->o->kind != DATA_KIND_AUTO)
+        return m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
+    if (m->o->names) return DATA_CLASSES;
+    for (size_t i = 0; i < n; i++) {
+        const char *s = vocab_text(&x->vocab, (int32_t)i);
+        double v;
+        if (comma_number(s)) commas++;
+        else if (text_to_double(s, &v)) {
+            numbers++;
+            fractions += v != floor(v);
+        }
+    }
+    if (n && commas + numbers == n && (fractions || commas)) {
+        text_line(&r->notes, "scores, as every label is a number and some are not whole; say classes if "
+                       "they are names");
+        return DATA_REGRESSION;
+    }
+    text_line(&r->notes, numbers == n && n ? "classes, as every label is a whole number; say regression if "
+                                       "they are scores"
+                                     : "classes, as some labels are no numbers");
+    if (numbers == n && n > 20)
+        text_line(&r->notes, "warning: %zu different whole numbers as classes", n);
+    return DATA_CLASSES;
+}
+
+static int read_scores(struct import *m, struct err *e) {
+    struct dataset *d = m->d;
+    for (size_t i = 0; i < d->rows; i++) {
+        const char *s = m->label[i].s;
+        struct dataset_row *row = &d->row[i];
+        if (strlen(s) == m->label[i].n && text_to_double(s, &row->target)) {
+            row->gold = true;
+            continue;
+        }
+        char *shown = text_visible(s, m->label[i].n);
+        err_set(e, ERR_INPUT, "%s: line %zu: the score \"%.60s\" is not a number%s", d->path, row->line,
+                shown, comma_number(s) ? "; it needs a point, not a comma" : "");
+        free(shown);
+        return e->code;
+    }
+    return 0;
+}
+
+/* ---- classes ---- */
+/* Does "-1" stand for "no gold label"?  Only where the other labels are whole numbers too,
+ * or there are no others, or the known classes have no such name. */
+static bool minus_is_none(const struct import *m, const struct distinct *x) {
+    if (vocab_find(&x->vocab, "-1", 2) < 0) return false;
+    if (m->o->names) {
+        for (int i = 0; i < m->o->name_count; i++)
+            if (!strcmp(m->o->names[i], "-1")) return false;
+        return true;
+    }
+    for (size_t i = 0; i < x->vocab.count; i++)
+        if (!whole(vocab_text(&x->vocab, (int32_t)i))) return false;
+    return true;
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_number(const void *a, const void *b) {
+    int64_t x = 0, y = 0;
+    text_to_int(*(char *const *)a, &x);
+    text_to_int(*(char *const *)b, &y);
+    return x != y ? x < y ? -1 : 1 : by_bytes(a, b);
+}
+
+static int own_classes(struct import *m, const struct distinct *x, int32_t none, struct err *e) {
+    struct dataset *d = m->d;
+    size_t n = x->vocab.count;
+    d->class_name = xcalloc(n + 1, sizeof *d->class_name);
+    bool numbers = true;
+    for (size_t i = 0; i < n; i++) {
+        const char *s = vocab_text(&x->vocab, (int32_t)i);
+        if ((int32_t)i == none) continue;
+        if (d->classes == DATASET_CLASSES)
+            return err_set(e, ERR_INPUT, "%s: more than %d different labels; is it the right column, or "
+                           "is this regression?", d->path, DATASET_CLASSES);
+        numbers = numbers && whole(s);
+        d->class_name[d->classes++] = xstrdup(s);
+    }
+    qsort(d->class_name, (size_t)d->classes, sizeof *d->class_name, numbers ? by_number : by_bytes);
+    return 0;
+}
+
+/* ---- warnings about names that people would take for one ---- */
+struct folded {
+    char *text;
+    const char *name;
+};
+
+static int by_folded(const void *a, const void *b) {
+    return strcmp(((const struct folded *)a)->text, ((const struct folded *)b)->text);
+}
+
+/* Lower case, without blanks at the ends; numbers as numbers. */
+static char *fold(const char *s, bool as_number) {
+    char text[32];
+    double v;
+    if (as_number && text_to_double(s, &v)) {
+        text_from_double(v, text);
+        return xstrdup(text);
+    }
+    while (isspace((unsigned char)*s)) s++;
+    size_t n = strlen(s);
+    while (n && isspace((unsigned char)s[n - 1])) n--;
+    char *out = xstrndup(s, n);
+    for (char *p = out; *p; p++)
+        if (*p >= 'A' && *p <= 'Z') *p += 32;
+    return out;
+}
+
+static void warn_alike(struct dataset *d, bool as_number, const char *why) {
+    size_t n = (size_t)d->classes;
+    struct folded *f = xcalloc(n + 1, sizeof *f);
+    for (size_t i = 0; i < n; i++) f[i] = (struct folded){fold(d->class_name[i], as_number), d->class_name[i]};
+    qsort(f, n, sizeof *f, by_folded);
+    for (size_t i = 0, j; i < n; i = j) {
+        struct buf b = BUF_INIT;
+        for (j = i; j < n && !strcmp(f[i].text, f[j].text); j++)
+            buf_printf(&b, "%s\"%.60s\"", j > i ? ", " : "", f[j].name);
+        double v;
+        if (j > i + 1 && (!as_number || text_to_double(f[i].text, &v)))
+            text_line(&d->report.notes, "warning: the labels %.500s %s, and are different classes",
+                        buf_text(&b), why);
+        buf_release(&b);
+    }
+    for (size_t i = 0; i < n; i++) free(f[i].text);
+    free(f);
+}
+
+/* ---- names known beforehand ---- */
+static bool same_but_case(const char *a, const char *b) {
+    char *x = fold(a, false), *y = fold(b, false);
+    bool same = !strcmp(x, y);
+    free(x);
+    free(y);
+    return same;
+}
+
+enum mapping { BY_NAME, BY_NUMBER, BY_FOLDED };
+
+static int32_t known_class(const struct dataset_options *o, const char *s, enum mapping how) {
+    int64_t v;
+    int32_t found = -1;
+    if (how == BY_NUMBER) return text_to_int(s, &v) && v >= 0 && v < o->name_count ? (int32_t)v : -1;
+    for (int i = 0; i < o->name_count; i++) {
+        if (how == BY_NAME ? strcmp(o->names[i], s) : !same_but_case(o->names[i], s)) continue;
+        if (found >= 0) return -1; /* two would do */
+        found = i;
+    }
+    return found;
+}
+
+static bool all_map(const struct dataset_options *o, const struct distinct *x, int32_t none,
+                    enum mapping how) {
+    for (size_t i = 0; i < x->vocab.count; i++)
+        if ((int32_t)i != none && known_class(o, vocab_text(&x->vocab, (int32_t)i), how) < 0)
+            return false;
+    return true;
+}
+
+static int unknown_label(const struct import *m, const struct distinct *x, int32_t none,
+                         struct err *e) {
+    const struct dataset_options *o = m->o;
+    const char *from = o->names_from ? o->names_from : "the known classes";
+    for (size_t i = 0; i < x->vocab.count; i++) {
+        const char *s = vocab_text(&x->vocab, (int32_t)i);
+        if ((int32_t)i == none || known_class(o, s, BY_NAME) >= 0) continue;
+        char *known = names_text((char *const *)o->names, o->name_count, 8);
+        err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
+                m->d->row[x->first[i]].line, s, from, known);
+        free(known);
+        return e->code;
+    }
+    BUG("no label was unknown");
+}
+
+/* *map: class of each distinct label. */
+static int map_known(struct import *m, const struct distinct *x, int32_t none, int32_t *map,
+                     struct err *e) {
+    const struct dataset_options *o = m->o;
+    struct import_report *r = &m->d->report;
+    const char *from = o->names_from ? o->names_from : "the known classes";
+    enum mapping how = BY_NAME;
+    if (!all_map(o, x, none, BY_NAME)) {
+        if (o->names_or_numbers && all_map(o, x, none, BY_NUMBER)) how = BY_NUMBER;
+        else if (all_map(o, x, none, BY_FOLDED)) how = BY_FOLDED;
+        else return unknown_label(m, x, none, e);
+    }
+    if (how == BY_NUMBER) {
+        text_line(&r->notes, "the labels are numbers; they are taken as the class numbers of %s:", from);
+        for (int i = 0; i < o->name_count; i++) text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
+    } else if (how == BY_FOLDED) {
+        text_line(&r->notes, "the labels match %s but for case and blanks", from);
+    }
+    for (size_t i = 0; i < x->vocab.count; i++)
+        map[i] = (int32_t)i == none ? -1 : known_class(o, vocab_text(&x->vocab, (int32_t)i), how);
+    m->d->classes = o->name_count;
+    m->d->class_name = xcalloc((size_t)o->name_count + 1, sizeof *m->d->class_name);
+    for (int i = 0; i < o->name_count; i++) m->d->class_name[i] = xstrdup(o->names[i]);
+    return 0;
+}
+
+static void map_own(struct dataset *d, const struct distinct *x, int32_t none, int32_t *map) {
+    for (size_t i = 0; i < x->vocab.count; i++) map[i] = none;
+    for (int c = 0; c < d->classes; c++)
+        map[vocab_find(&x->vocab, d->class_name[c], strlen(d->class_name[c]))] = c;
+    if (none >= 0) map[none] = -1;
+}
+
+static int read_classes(struct import *m, struct distinct *x, struct err *e) {
+    struct dataset *d = m->d;
+    int32_t none = minus_is_none(m, x) ? vocab_find(&x->vocab, "-1", 2) : -1;
+    int32_t *map = xcalloc(x->vocab.count + 1, sizeof *map);
+    int rc = m->o->names ? map_known(m, x, none, map, e) : own_classes(m, x, none, e);
+    if (!rc && !m->o->names) map_own(d, x, none, map);
+    for (size_t i = 0; !rc && i < d->rows; i++) {
+        d->row[i].label = map[x->of[i]];
+        d->row[i].gold = d->row[i].label >= 0;
+    }
+    free(map);
+    if (rc) return rc;
+    if (none >= 0) text_line(&d->report.notes, "the label -1 stands for no gold label");
+    warn_alike(d, false, "differ only in case or blanks");
+    warn_alike(d, true, "are the same number");
+    return 0;
+}
+
+/* A train split cannot use rows without gold labels: they are named and left out. */
+static void drop_unlabelled(struct dataset *d) {
+    size_t kept = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        if (d->row[i].gold) d->row[kept++] = d->row[i];
+        else report_skip(&d->report, d->row[i].line, "no gold label (-1)");
+    }
+    d->rows = kept;
+}
+
+int labels_read(struct import *m, struct err *e) {
+    struct dataset *d = m->d;
+    struct distinct x = {0};
+    int rc = 0;
+    if (m->o->label) {
+        rc = collect(m, &x, e);
+        if (!rc) {
+            d->kind = decide(m, &x);
+            rc = d->kind == DATA_REGRESSION ? read_scores(m, e) : read_classes(m, &x, e);
+        }
+        release(&x);
+    } else if (m->o->kind == DATA_KIND_REGRESSION) {
+        d->kind = DATA_REGRESSION;
+    } else if (m->o->names) {
+        int32_t no_map;
+        rc = map_known(m, &x, -1, &no_map, e);
+    }
+    if (rc) return rc;
+    if (m->o->need_gold) drop_unlabelled(d);
+    d->class_rows = xcalloc((size_t)d->classes + 1, sizeof *d->class_rows);
+    for (size_t i = 0; i < d->rows; i++) {
+        d->row[i].id = i;
+        if (!d->row[i].gold) d->report.unlabelled++;
+        else if (d->kind == DATA_CLASSES) d->class_rows[d->row[i].label]++;
+    }
+    return 0;
+}

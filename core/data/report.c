@@ -1,0 +1,159 @@
+#include "core/data/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/dataset.h"
+
+void report_skip(struct import_report *r, size_t line, const char *format, ...) {
+    r->skipped++;
+    if (r->first_count == REPORT_FIRST) return;
+    char why[256];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(why, sizeof why, format, ap);
+    va_end(ap);
+    r->first[r->first_count].line = line;
+    r->first[r->first_count++].why = text_visible(why, strlen(why));
+}
+
+void report_release(struct import_report *r) {
+    for (int i = 0; i < r->first_count; i++) free(r->first[i].why);
+    free(r->across);
+    buf_release(&r->notes);
+    memset(r, 0, sizeof *r);
+}
+
+static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+
+static void lines_text(const struct import_report *r, struct buf *out) {
+    buf_printf(out, "%zu row%s from %zu line%s", r->rows, plural(r->rows), r->lines, plural(r->lines));
+    if (r->header) buf_puts(out, ", 1 of them the header");
+    buf_puts(out, "\n");
+    if (r->bom) buf_puts(out, "a byte order mark at the start was removed\n");
+    if (r->blank) buf_printf(out, "%zu blank line%s skipped\n", r->blank, plural(r->blank));
+    if (r->continued)
+        buf_printf(out, "%zu line%s within quoted fields\n", r->continued, plural(r->continued));
+    if (r->skipped) buf_printf(out, "%zu row%s skipped:\n", r->skipped, plural(r->skipped));
+    for (int i = 0; i < r->first_count; i++)
+        buf_printf(out, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
+    if (r->skipped > (size_t)r->first_count)
+        buf_printf(out, "  and %zu more\n", r->skipped - (size_t)r->first_count);
+    if (r->unlabelled)
+        buf_printf(out, "%zu row%s without a gold label\n", r->unlabelled, plural(r->unlabelled));
+    if (r->empty_a + r->empty_b)
+        buf_printf(out, "%zu empty text%s, kept\n", r->empty_a + r->empty_b,
+                   plural(r->empty_a + r->empty_b));
+    if (r->not_utf8)
+        buf_printf(out, "warning: %zu row%s with bytes that are not UTF-8\n", r->not_utf8,
+                   plural(r->not_utf8));
+}
+
+static void repeats_text(const struct import_report *r, struct buf *out) {
+    if (r->same || r->near)
+        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks\n", r->same,
+                   plural(r->same), r->near);
+    if (r->same_other_label)
+        buf_printf(out, "warning: %zu of the repeats have another label than the first\n",
+                   r->same_other_label);
+    if (r->across && (r->across_same || r->across_near))
+        buf_printf(out, "warning: %zu row%s also in %s, %zu more but for case and blanks\n",
+                   r->across_same, plural(r->across_same), r->across, r->across_near);
+}
+
+static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
+    if (!r->max_len) return;
+    buf_printf(out, "%zu tokens, %.2f %% unknown\n", r->tokens,
+               r->tokens ? 100.0 * (double)r->unknown / (double)r->tokens : 0);
+    buf_printf(out, "%zu row%s cut to %zu tokens", r->cut_rows, plural(r->cut_rows), r->max_len);
+    if (pair)
+        buf_printf(out, ": %zu tokens of the first text in %zu rows, %zu of the second in %zu",
+                   r->cut_tokens_a, r->cut_rows_a, r->cut_tokens_b, r->cut_rows_b);
+    else if (r->cut_rows) buf_printf(out, ": %zu tokens", r->cut_tokens_a);
+    buf_puts(out, "\n");
+    if (r->vanished)
+        buf_printf(out, "warning: in %zu row%s a whole text was cut away\n", r->vanished,
+                   plural(r->vanished));
+    if (!r->special_rows) return;
+    buf_printf(out, "%zu row%s contain%s the text of a special token: line", r->special_rows,
+               plural(r->special_rows), r->special_rows == 1 ? "s" : "");
+    for (int i = 0; i < r->special_count; i++) buf_printf(out, "%s %zu", i ? "," : "", r->special_first[i]);
+    buf_puts(out, r->special_rows > (size_t)r->special_count ? ", …\n" : "\n");
+}
+
+void report_text(const struct dataset *d, struct buf *out) {
+    const struct import_report *r = &d->report;
+    char *path = text_visible(d->path, strlen(d->path));
+    buf_printf(out, "%s (sha256 %.12s…)\n", path, d->sha256);
+    free(path);
+    lines_text(r, out);
+    for (int i = 0; i < d->classes; i++) {
+        char *name = text_visible(d->class_name[i], strlen(d->class_name[i]));
+        size_t n = strlen(name);
+        /* a blank at either end would not be seen */
+        bool edge = n && (name[0] == ' ' || name[n - 1] == ' ');
+        buf_printf(out, "class %d: %s%s%s, %zu row%s\n", i, edge ? "\"" : "", name, edge ? "\"" : "",
+                   d->class_rows[i], plural(d->class_rows[i]));
+        free(name);
+    }
+    if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
+    repeats_text(r, out);
+    tokens_text(r, d->pair, out);
+}
+
+static void json_count(struct buf *out, const char *key, size_t n) {
+    buf_printf(out, ",\"%s\":%zu", key, n);
+}
+
+void report_json(const struct dataset *d, struct buf *out) {
+    const struct import_report *r = &d->report;
+    buf_puts(out, "{\"file\":");
+    json_add_string(out, d->path);
+    buf_printf(out, ",\"sha256\":\"%s\",\"kind\":\"%s\"", d->sha256,
+               d->kind == DATA_CLASSES ? "classes" : "regression");
+    json_count(out, "rows", r->rows);
+    json_count(out, "lines", r->lines);
+    json_count(out, "header", r->header);
+    json_count(out, "blank", r->blank);
+    json_count(out, "continued", r->continued);
+    json_count(out, "skipped", r->skipped);
+    json_count(out, "unlabelled", r->unlabelled);
+    json_count(out, "empty", r->empty_a + r->empty_b);
+    json_count(out, "not_utf8", r->not_utf8);
+    json_count(out, "repeats", r->same);
+    json_count(out, "near_repeats", r->near);
+    json_count(out, "repeats_other_label", r->same_other_label);
+    json_count(out, "repeats_across", r->across_same);
+    json_count(out, "near_repeats_across", r->across_near);
+    buf_puts(out, ",\"first_skipped\":[");
+    for (int i = 0; i < r->first_count; i++) {
+        buf_printf(out, "%s{\"line\":%zu,\"why\":", i ? "," : "", r->first[i].line);
+        json_add_string(out, r->first[i].why);
+        buf_puts(out, "}");
+    }
+    buf_puts(out, "],\"classes\":[");
+    for (int i = 0; i < d->classes; i++) {
+        buf_puts(out, i ? ",{\"name\":" : "{\"name\":");
+        json_add_string(out, d->class_name[i]);
+        buf_printf(out, ",\"rows\":%zu}", d->class_rows[i]);
+    }
+    buf_puts(out, "]");
+    if (r->max_len) {
+        json_count(out, "max_len", r->max_len);
+        json_count(out, "tokens", r->tokens);
+        json_count(out, "unknown", r->unknown);
+        json_count(out, "cut_rows", r->cut_rows);
+        json_count(out, "cut_tokens_a", r->cut_tokens_a);
+        json_count(out, "cut_tokens_b", r->cut_tokens_b);
+        json_count(out, "vanished", r->vanished);
+        json_count(out, "special_rows", r->special_rows);
+    }
+    buf_puts(out, ",\"notes\":");
+    json_add_string(out, buf_text(&r->notes));
+    buf_puts(out, "}");
+}

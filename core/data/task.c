@@ -1,0 +1,282 @@
+#include "core/data/task.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/layouts.h"
+
+/* Files of a task, found before any is read. */
+struct plan {
+    const struct layout *layout; /* NULL: not GLUE's */
+    char *train;                 /* NULL: none */
+    int devs;
+    char *dev[TASK_DEVS];
+    const char *dev_name[TASK_DEVS];
+};
+
+static void plan_release(struct plan *p) {
+    free(p->train);
+    for (int i = 0; i < TASK_DEVS; i++) free(p->dev[i]);
+}
+
+/* "folder/stem.tsv" or another known ending, when it is there; or NULL. */
+static char *split_file(const char *folder, const char *stem) {
+    static const char *const ending[] = {"tsv", "csv", "jsonl"};
+    for (size_t i = 0; i < COUNT_OF(ending); i++) {
+        char *path = xprintf("%s/%s.%s", folder, stem, ending[i]);
+        if (file_exists(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static void add_dev(struct plan *p, const char *folder, const char *stem) {
+    char *path = split_file(folder, stem);
+    if (!path) return;
+    p->dev[p->devs] = path;
+    p->dev_name[p->devs++] = stem;
+}
+
+/* The folder that `where` stands for; caller frees; NULL with *e. */
+static char *find_folder(const struct task_source *s, struct err *e) {
+    if (file_is_folder(s->where)) return xstrdup(s->where);
+    char *path = xprintf("%s/tasks/%s", s->assets ? s->assets : "assets", s->where);
+    if (file_name_is_safe(s->where) && file_is_folder(path)) return path;
+    free(path);
+    char **names;
+    size_t n = task_names(s->assets, &names);
+    const char *near = text_nearest(s->where, (const char *const *)names, n);
+    err_set(e, ERR_NOT_FOUND, "%s: no such folder, and no task of that name%s%s%s", s->where,
+            near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+    return NULL;
+}
+
+static int plan_folder(struct plan *p, struct task *t, const struct task_source *s, struct err *e) {
+    char *folder = find_folder(s, e);
+    if (!folder) return e->code;
+    t->name = file_base_name(folder);
+    /* who names columns does not mean GLUE's layout */
+    if (!s->text && !s->label) p->layout = layout_find(t->name);
+    if (p->layout) {
+        free(t->name);
+        t->name = xstrdup(p->layout->name);
+    }
+    if (!s->no_train) p->train = split_file(folder, "train");
+    if (s->official_dev) add_dev(p, folder, "dev_official");
+    else {
+        add_dev(p, folder, "dev_matched");
+        add_dev(p, folder, "dev_mismatched");
+        if (!p->devs) add_dev(p, folder, "dev");
+    }
+    int rc = 0;
+    if (!p->train && !s->no_train)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
+    else if (!p->devs)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl", folder,
+                     s->official_dev ? "dev_official" : "dev");
+    free(folder);
+    return rc;
+}
+
+static int plan_files(struct plan *p, struct task *t, const struct task_source *s, struct err *e) {
+    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "neither a task nor a file was given");
+    t->name = file_base_name(s->train ? s->train : s->dev);
+    char *dot = strrchr(t->name, '.');
+    if (dot && dot != t->name) *dot = '\0';
+    if (s->train && !s->no_train) p->train = xstrdup(s->train);
+    if (s->dev) {
+        p->dev[0] = xstrdup(s->dev);
+        p->dev_name[p->devs++] = "dev";
+    }
+    return 0;
+}
+
+static struct dataset_options options(const struct plan *p, const struct task_source *s) {
+    struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
+                                .label = s->label ? s->label : "label", .kind = s->kind,
+                                .names = s->names, .name_count = s->name_count,
+                                .names_from = s->names_from ? s->names_from : "the known classes",
+                                .names_or_numbers = s->names != NULL};
+    const struct layout *l = p->layout;
+    if (!l) return o;
+    o.no_header = l->no_header;
+    o.text_a = l->text_a;
+    o.text_b = l->text_b;
+    o.label = l->label;
+    o.kind = l->kind;
+    if (l->kind == DATA_KIND_REGRESSION) {
+        o.names = NULL;
+        o.names_or_numbers = false;
+    } else if (!o.names) {
+        o.names = l->class_name;
+        o.name_count = l->classes;
+        o.names_from = l->name;
+    }
+    return o;
+}
+
+/* What the train split decided holds for the dev splits. */
+static void follow(struct dataset_options *o, const struct dataset *train) {
+    o->kind = train->kind == DATA_CLASSES ? DATA_KIND_CLASSES : DATA_KIND_REGRESSION;
+    if (train->kind != DATA_CLASSES || o->names) return;
+    o->names = (const char *const *)train->class_name;
+    o->name_count = train->classes;
+    o->names_from = "the train split";
+}
+
+static void compare(struct task *t, struct dataset *dev, const char *name) {
+    if (!t->has_train) return;
+    dataset_compare(dev, &t->train);
+    if (!strcmp(dev->sha256, t->train.sha256))
+        text_line(&t->report, "warning: %s is the same file as the train split", name);
+}
+
+static int read_splits(struct task *t, const struct plan *p, const struct task_source *s,
+                       struct err *e) {
+    struct dataset_options o = options(p, s);
+    if (p->train) {
+        o.path = p->train;
+        o.need_gold = true;
+        if (dataset_read(&t->train, &o, e)) return e->code;
+        t->has_train = true;
+        follow(&o, &t->train);
+    }
+    o.need_gold = false;
+    for (int i = 0; i < p->devs; i++) {
+        struct dataset *dev = &t->dev[t->devs];
+        o.path = p->dev[i];
+        if (dataset_read(dev, &o, e)) return e->code;
+        t->dev_name[t->devs++] = xstrdup(p->dev_name[i]);
+        if (i == 0 && !t->has_train) follow(&o, dev);
+        compare(t, dev, p->dev_name[i]);
+        dataset_draw(dev, s->dev_rows);
+    }
+    return 0;
+}
+
+static int find_positive(struct task *t, const struct plan *p, const struct task_source *s,
+                         struct err *e) {
+    const char *name = s->positive ? s->positive : p->layout ? p->layout->positive : NULL;
+    t->positive = t->kind == DATA_CLASSES && t->classes == 2 ? 1 : -1;
+    for (int i = 0; name && i < t->classes; i++)
+        if (!strcmp(t->class_name[i], name)) {
+            t->positive = i;
+            return 0;
+        }
+    if (!s->positive) return 0;
+    return err_set(e, ERR_USAGE, "%s: the positive class \"%s\" is not among the classes", t->name,
+                   s->positive);
+}
+
+static int find_metric(struct task *t, const struct plan *p, const struct task_source *s,
+                       struct err *e) {
+    t->metric = p->layout ? p->layout->metric
+                          : t->kind == DATA_CLASSES ? METRIC_ACCURACY : METRIC_PEARSON;
+    if (!s->metric) return 0;
+    int id = metric_find(s->metric);
+    if (id < 0)
+        return err_set(e, ERR_USAGE, "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
+                       "matthews, pearson, spearman", s->metric);
+    bool of_scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
+    if (id != METRIC_LOSS && of_scores != (t->kind == DATA_REGRESSION))
+        return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),
+                       of_scores ? "classes" : "scores");
+    if (id == METRIC_F1 && t->positive < 0)
+        return err_set(e, ERR_USAGE, "f1 needs a positive class; name one of the %d classes, or take "
+                       "f1_macro", t->classes);
+    t->metric = (enum metric_id)id;
+    return 0;
+}
+
+static int settle(struct task *t, const struct plan *p, const struct task_source *s, struct err *e) {
+    const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
+    t->kind = first->kind;
+    t->pair = first->pair;
+    t->classes = first->classes;
+    t->class_name = xcalloc((size_t)t->classes + 1, sizeof *t->class_name);
+    for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
+    if (find_positive(t, p, s, e) || find_metric(t, p, s, e)) return e->code;
+    text_line(&t->report, "%s: %s, %s, scored by %s", t->name, t->pair ? "pairs of texts" : "single texts",
+         t->kind == DATA_CLASSES ? "classes" : "scores", metric_name(t->metric));
+    if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
+    if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
+        text_line(&t->report, "warning: the train split has one class only");
+    return 0;
+}
+
+int task_open(struct task *t, const struct task_source *s, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    memset(t, 0, sizeof *t);
+    struct plan p = {0};
+    int rc = s->where ? plan_folder(&p, t, s, e) : plan_files(&p, t, s, e);
+    if (!rc) rc = read_splits(t, &p, s, e);
+    if (!rc) rc = settle(t, &p, s, e);
+    plan_release(&p);
+    if (rc) task_release(t);
+    return rc;
+}
+
+void task_release(struct task *t) {
+    for (int i = 0; i < t->classes && t->class_name; i++) free(t->class_name[i]);
+    free(t->class_name);
+    free(t->name);
+    dataset_release(&t->train);
+    for (int i = 0; i < TASK_DEVS; i++) {
+        dataset_release(&t->dev[i]);
+        free(t->dev_name[i]);
+    }
+    buf_release(&t->report);
+    memset(t, 0, sizeof *t);
+}
+
+int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, int embedding_rows,
+                struct err *e) {
+    if (t->has_train && dataset_encode(&t->train, k, max_len, embedding_rows, e)) return e->code;
+    for (int i = 0; i < t->devs; i++)
+        if (dataset_encode(&t->dev[i], k, max_len, embedding_rows, e)) return e->code;
+    return 0;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+size_t task_names(const char *assets, char ***names) {
+    char *folder = file_join(assets ? assets : "assets", "tasks");
+    DIR *d = opendir(folder);
+    size_t n = 0, room = 0;
+    *names = NULL;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char *path = file_join(folder, f->d_name), *train = NULL;
+        if (f->d_name[0] != '.' && file_is_folder(path)) train = split_file(path, "train");
+        if (train) {
+            GROW(*names, room, n + 1);
+            (*names)[n++] = xstrdup(f->d_name);
+        }
+        free(train);
+        free(path);
+    }
+    if (d) closedir(d);
+    if (n) qsort(*names, n, sizeof **names, by_text);
+    free(folder);
+    return n;
+}
+
+void task_report(const struct task *t, struct buf *out) {
+    buf_puts(out, buf_text(&t->report));
+    if (t->has_train) {
+        buf_puts(out, "\ntrain: ");
+        report_text(&t->train, out);
+    }
+    for (int i = 0; i < t->devs; i++) {
+        buf_printf(out, "\n%s: ", t->dev_name[i]);
+        report_text(&t->dev[i], out);
+    }
+}
