@@ -111,20 +111,32 @@ static void compare_forward(struct fixture *x, const struct head *h, bool first_
     arena_free(arena);
 }
 
-/* Backward of a pass with full tuning; the gradients are filled. */
-static void run_backward(struct fixture *x, struct full *full, const struct head *h) {
+/* A pass with hooks, its logits and loss compared (names after `prefix`), and backward. */
+static void run_backward(struct fixture *x, const struct hooks *hooks, const struct head *h,
+                         const char *prefix) {
     struct arena *arena = arena_new();
     struct tape *t = tape_new(arena);
     tape_reset(t, true, 1, 0);
-    struct hooks hooks = {.self = full, .weight = full_weight};
     struct forward f;
-    forward_init(&f, t, x->model, &x->batch, &hooks);
+    forward_init(&f, t, x->model, &x->batch, hooks);
     f.dropout = f.attention_dropout = 0;
     node logits, loss = classify(&f, h, &logits);
-    assert_true(tape_needs_grad(t, loss));
+    char *of_logits = xprintf("%slogits", prefix), *of_loss = xprintf("%sloss", prefix);
+    fixture_compare(x, of_logits, tape_value(t, logits), (size_t)x->batch.rows * (size_t)h->classes,
+                    allowed.logit);
+    fixture_compare(x, of_loss, tape_value(t, loss), 1, allowed.loss);
     tape_backward(t, 1, &loss, NULL);
+    free(of_logits);
+    free(of_loss);
     tape_free(t);
     arena_free(arena);
+}
+
+/* The same with every tensor trained. */
+static void run_full(struct fixture *x, struct full *full, const struct head *h) {
+    struct hooks hooks = {.self = full, .weight = full_weight};
+    full_open(full, x->model);
+    run_backward(x, &hooks, h, "");
 }
 
 /* The name of a gradient in the expected file. */
@@ -167,8 +179,7 @@ static void test_tiny_gradients(void **state) {
     struct head h;
     struct full full;
     open_tiny(&x, &h);
-    full_open(&full, x.model);
-    run_backward(&x, &full, &h);
+    run_full(&x, &full, &h);
     double largest = fixture_largest(&x, "grad.");
     for (int i = 0; i < x.model->tensors; i++) {
         char *name = gradient_name(&x, x.model->tensor[i].name);
@@ -180,6 +191,88 @@ static void test_tiny_gradients(void **state) {
                              allowed.gradient, largest);
     fixture_compare_gradient(&x, "grad.classifier.bias", h.db, 3, allowed.gradient, largest);
     full_close(&full);
+    close_tiny(&x, &h);
+}
+
+/* ---- LoRA written at the taps a.q and a.v ---- */
+
+enum { LORA_RANK = 3, LORA_MAPS = 6 };
+
+/* Map 2·layer + (0: query, 1: value). */
+struct lora {
+    int d;
+    real *a[LORA_MAPS], *b[LORA_MAPS], *da[LORA_MAPS], *db[LORA_MAPS];
+};
+
+static char *lora_name(const char *before, int map, const char *after) {
+    return xprintf("lora.%sencoder.layer.%d.attention.self.%s.%s", before, map / 2,
+                   map % 2 ? "value" : "query", after);
+}
+
+static node lora_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                       enum tap tap, enum tap_stage stage, node value) {
+    struct lora *l = self;
+    (void)f;
+    if (stage != TAP_RAW || (tap != TAP_A_Q && tap != TAP_A_V)) return value;
+    int map = 2 * s->layer + (tap == TAP_A_V);
+    node a = tape_trained(t, LORA_RANK, l->d, l->a[map], l->da[map]);
+    node b = tape_trained(t, l->d, LORA_RANK, l->b[map], l->db[map]);
+    node down = op_linear(t, s->value[TAP_A_IN], a, NODE_NONE);
+    return op_linear_add(t, value, down, b, NODE_NONE, 2, NODE_NONE);
+}
+
+static real *as_real(const struct fixture *x, char *name) {
+    size_t n;
+    double *v = fixture_values(x, name, &n);
+    real *out = xcalloc(n, sizeof *out);
+    for (size_t i = 0; i < n; i++) out[i] = (real)v[i];
+    free(v);
+    free(name);
+    return out;
+}
+
+static void lora_open(struct lora *l, const struct fixture *x) {
+    size_t n = (size_t)LORA_RANK * (size_t)x->model->arch.width;
+    l->d = x->model->arch.width;
+    for (int i = 0; i < LORA_MAPS; i++) {
+        l->a[i] = as_real(x, lora_name("", i, "a"));
+        l->b[i] = as_real(x, lora_name("", i, "b"));
+        l->da[i] = xcalloc(n, sizeof(real));
+        l->db[i] = xcalloc(n, sizeof(real));
+    }
+}
+
+static void lora_close(struct lora *l) {
+    for (int i = 0; i < LORA_MAPS; i++) {
+        free(l->a[i]);
+        free(l->b[i]);
+        free(l->da[i]);
+        free(l->db[i]);
+    }
+}
+
+static void test_tiny_lora(void **state) {
+    (void)state;
+    struct fixture x;
+    struct head h;
+    struct lora l;
+    open_tiny(&x, &h);
+    lora_open(&l, &x);
+    struct hooks hooks = {.self = &l, .write = lora_write};
+    run_backward(&x, &hooks, &h, "lora.");
+    double largest = fixture_largest(&x, "lora.grad.");
+    size_t n = (size_t)LORA_RANK * (size_t)l.d;
+    for (int i = 0; i < LORA_MAPS; i++) {
+        char *a = lora_name("grad.", i, "a"), *b = lora_name("grad.", i, "b");
+        fixture_compare_gradient(&x, a, l.da[i], n, allowed.gradient, largest);
+        fixture_compare_gradient(&x, b, l.db[i], n, allowed.gradient, largest);
+        free(a);
+        free(b);
+    }
+    fixture_compare_gradient(&x, "lora.grad.classifier.weight", h.dw, 3 * (size_t)l.d,
+                             allowed.gradient, largest);
+    fixture_compare_gradient(&x, "lora.grad.classifier.bias", h.db, 3, allowed.gradient, largest);
+    lora_close(&l);
     close_tiny(&x, &h);
 }
 
@@ -243,8 +336,7 @@ static void test_minilm_gradients(void **state) {
     struct head h;
     struct full full;
     if (!open_minilm(&x, &h)) skip();
-    full_open(&full, x.model);
-    run_backward(&x, &full, &h);
+    run_full(&x, &full, &h);
     double largest = fixture_largest(&x, "grad.");
     for (int i = 0; i < x.model->tensors; i++) {
         char *name = gradient_name(&x, x.model->tensor[i].name);
@@ -261,6 +353,7 @@ int parity_main(const struct parity *limits) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tiny_forward),
         cmocka_unit_test(test_tiny_gradients),
+        cmocka_unit_test(test_tiny_lora),
         cmocka_unit_test(test_minilm_forward),
         cmocka_unit_test(test_minilm_gradients),
     };
