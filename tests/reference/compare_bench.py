@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""petri and PyTorch on the same work, in turns (A B A B), with the medians and their ratios.
+
+    python tests/reference/compare_bench.py [--rounds 2] [--threads 1,2] [--works NAME,…] [--json]
+
+Run it with the Python of the reference environment, ./petri built, from the project's root.  A round is
+one process of each; seconds are the sums of the counted steps.  A ratio above 1 says that petri needs less.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+
+import peer_bench
+import sst2
+
+PETRI = os.path.join(sst2.ROOT, "petri")
+
+
+def petri(work, threads):
+    command = [PETRI, "bench", "--peer-work", work, "--threads", str(threads), "--json"]
+    if work != "lora-bert-base-8x128":
+        command += ["--task", sst2.DATA, "--model", sst2.MODEL]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {run.returncode}")
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def middle(runs, key):
+    return statistics.median(r[key] for r in runs)
+
+
+def compare(work, threads, rounds):
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(petri(work, threads))
+        theirs.append(peer_bench.measure_apart(work, threads))
+    return {
+        "work": work, "threads": threads, "rounds": rounds, "steps": theirs[0]["steps"],
+        "petri_seconds": middle(ours, "seconds"), "torch_seconds": middle(theirs, "seconds"),
+        "petri_peak_bytes": middle(ours, "peak_bytes"), "torch_peak_bytes": middle(theirs, "peak_bytes"),
+        "tokens": theirs[0]["tokens"], "padded": theirs[0]["padded"], "petri_tokens": ours[0]["tokens"],
+        "speed": middle(theirs, "seconds") / middle(ours, "seconds"),
+        "memory": middle(ours, "peak_bytes") / middle(theirs, "peak_bytes"),
+    }
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--rounds", type=int, default=2)
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--works", default=",".join(peer_bench.WORKS))
+    p.add_argument("--json", action="store_true", help="one object a line instead of a table")
+    args = p.parse_args()
+    if not args.json:
+        print(f"{'work':22} {'threads':>7} {'petri s':>9} {'torch s':>9} {'speed':>7}"
+              f" {'petri MB':>9} {'torch MB':>9} {'memory':>7}")
+    for work in args.works.split(","):
+        if work != "lora-bert-base-8x128" and not os.path.isdir(sst2.DATA):
+            print(f"skipped: {work}: no {sst2.DATA} (PETRI_DATA names the data folder)")
+            continue
+        for threads in map(int, args.threads.split(",")):
+            r = compare(work, threads, args.rounds)
+            if args.json:
+                print(json.dumps(r), flush=True)
+            else:
+                print(f"{work:22} {threads:7} {r['petri_seconds']:9.2f} {r['torch_seconds']:9.2f}"
+                      f" {r['speed']:6.2f}× {r['petri_peak_bytes'] / 1e6:9.0f}"
+                      f" {r['torch_peak_bytes'] / 1e6:9.0f} {r['memory']:6.2f}×", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""What PyTorch, transformers and peft need for the work that `petri bench --peer-work NAME` does.
+
+    lora-bert-base-8x128   LoRA r 8 on query and value, BERT-base shapes with random weights, 8 rows of
+                           128 tokens: forward, backward, AdamW
+    lora-bert-base-sst2    the same model on the first batches of 32 rows of SST-2 as they come, padded
+                           to their longest row
+    lora-minilm-sst2       the same batches, MiniLM
+
+Prints one JSON object: {work: {threads: {"seconds", "median", "steps", "tokens", "padded", "peak_bytes"}}},
+or with --work and --threads the inner object alone.  Each pair is measured in a process of its own.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+WORKS = {  # rows a step, counted steps, steps before counting
+    "lora-bert-base-8x128": (8, 5, 2),
+    "lora-bert-base-sst2": (32, 8, 1),
+    "lora-minilm-sst2": (32, 40, 8),
+}
+
+
+def peak_bytes():
+    with open("/proc/self/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+
+
+def batches(work, count, rows):
+    """[(ids, mask, labels)], the mask None where nothing is padded."""
+    import torch
+    from tokenizers import Tokenizer
+    import sst2
+    if work == "lora-bert-base-8x128":
+        torch.manual_seed(1)
+        return [(torch.randint(1000, 30000, (rows, 128)), None, torch.randint(0, 2, (rows,)))
+                for _ in range(count)]
+    tokenizer = Tokenizer.from_file(os.path.join(sst2.MODEL, "tokenizer.json"))
+    data = sst2.read("train.tsv", tokenizer)[:count * rows]
+    return [sst2.pad(data[i:i + rows]) for i in range(0, len(data), rows)]
+
+
+def measure(work, threads):
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import BertConfig, BertForSequenceClassification
+    import sst2
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    rows, steps, warm = WORKS[work]
+    if work == "lora-minilm-sst2":
+        base = BertForSequenceClassification.from_pretrained(sst2.MODEL, num_labels=2)
+    else:
+        base = BertForSequenceClassification(BertConfig(num_labels=2))
+    model = get_peft_model(base, LoraConfig(task_type="SEQ_CLS", r=8, lora_alpha=16, lora_dropout=0.0,
+                                            target_modules=["query", "value"]))
+    model.train()
+    optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
+    seconds, tokens, padded = [], 0, 0
+    for ids, mask, labels in batches(work, warm + steps, rows):
+        start = time.perf_counter()
+        model(input_ids=ids, attention_mask=mask, labels=labels).loss.backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        seconds.append(time.perf_counter() - start)
+        if len(seconds) > warm:
+            padded += ids.numel()
+            tokens += ids.numel() if mask is None else int(mask.sum())
+    seconds = seconds[warm:]
+    return {"seconds": sum(seconds), "median": statistics.median(seconds), "steps": steps,
+            "tokens": tokens, "padded": padded, "peak_bytes": peak_bytes()}
+
+
+def measure_apart(work, threads):
+    """measure() in a process of its own, so that its peak of memory is its own."""
+    command = [sys.executable, os.path.abspath(__file__), "--work", work, "--threads", str(threads)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--work", choices=list(WORKS))
+    p.add_argument("--threads", type=int)
+    args = p.parse_args()
+    if args.work and args.threads:
+        print(json.dumps(measure(args.work, args.threads)))
+        return
+    works = [args.work] if args.work else list(WORKS)
+    threads = [args.threads] if args.threads else [1, 2]
+    print(json.dumps({w: {t: measure_apart(w, t) for t in threads} for w in works}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
