@@ -48,8 +48,8 @@ CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) -pthread -ffp-contract=off $(WARN) 
 LDFLAGS_ALL = -pthread $(SAN) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm
 
-# Vector kernels are compiled for three processors and picked at run time (core/engine/vec.h).
-KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
+# Vector kernels are compiled for three processors and picked when the program starts (core/engine/kernel.c).
+KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast
 
 ifndef V
 Q := @

@@ -1,0 +1,406 @@
+/* The loops of kernel.h in vectors of LANES numbers, for the processor that the file
+ * including this has set by pragma.  Everything is static but the table KERNELS.
+ *
+ * A loop has one body for whole vectors and for the last part of one, so an element's
+ * result is the same wherever it stands.  Sums have a fixed order.  Errors of the float
+ * functions: exp 2.5e-7 relative (0 below -87), tanh 1e-6 relative, Φ 3e-7 absolute.
+ * The double build calls libm, a lane at a time. */
+
+#include <math.h>
+#include <string.h>
+
+typedef real vec __attribute__((vector_size(LANES * sizeof(real))));
+#if REAL_IS_DOUBLE
+typedef int64_t ivec __attribute__((vector_size(LANES * sizeof(real))));
+#else
+typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(real))));
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+/* A constant of the float formulas, in every lane. */
+#define ALL(x) ((vec){ 0 } + (real)(x))
+
+/* ---- whole and part vectors ---- */
+
+/* LANES numbers at p, or `left` of them and then `fill`. */
+INLINE vec take_or(const real *p, size_t left, real fill) {
+    vec v = ALL(fill);
+    if (left >= (size_t)LANES) memcpy(&v, p, sizeof v);
+    else for (size_t j = 0; j < left; j++) v[j] = p[j];
+    return v;
+}
+
+INLINE vec take(const real *p, size_t left) { return take_or(p, left, 0); }
+
+INLINE void put(real *p, size_t left, vec v) {
+    if (left >= (size_t)LANES) memcpy(p, &v, sizeof v);
+    else for (size_t j = 0; j < left; j++) p[j] = v[j];
+}
+
+INLINE vec select(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
+
+/* The lanes' sum, in order. */
+INLINE double total(vec v) {
+    double sum = 0;
+    for (int j = 0; j < LANES; j++) sum += (double)v[j];
+    return sum;
+}
+
+/* Lanes from `left` on become 0. */
+INLINE vec first_lanes(vec v, size_t left) {
+    if (left >= (size_t)LANES) return v;
+    for (size_t j = left; j < (size_t)LANES; j++) v[j] = 0;
+    return v;
+}
+
+/* ---- functions ---- */
+
+#if REAL_IS_DOUBLE
+#define EACH_LANE(name, expression)                                                                \
+    INLINE vec name(vec x) {                                                                       \
+        vec r;                                                                                     \
+        for (int j = 0; j < LANES; j++) {                                                          \
+            double v = x[j];                                                                       \
+            r[j] = expression;                                                                     \
+        }                                                                                          \
+        return r;                                                                                  \
+    }
+EACH_LANE(v_exp, exp(v))
+EACH_LANE(v_tanh, tanh(v))
+EACH_LANE(v_normal_cdf, 0.5 * erfc(-v * M_SQRT1_2))
+EACH_LANE(v_sqrt, sqrt(v))
+
+INLINE vec v_normal(vec x, vec *density) {
+    *density = v_exp(x * x * (real)-0.5) * (real)0.3989422804014327;
+    return v_normal_cdf(x);
+}
+#else
+/* 2^n · e^r with |r| <= ln2/2: e^r = 1 + r + r²·q(r). */
+INLINE vec v_exp(vec x) {
+    const vec magic = ALL(0x1.8p23); /* adding it rounds to a whole number */
+    vec z = x * 0x1.715476p0f + magic, n = z - magic;
+    vec r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    vec q = ALL(1.381432047e-3f);
+    q = q * r + 8.368851075e-3f;
+    q = q * r + 4.166840109e-2f;
+    q = q * r + 1.666651952e-1f;
+    q = q * r + 4.999999337e-1f;
+    vec y = (q * r * r + r + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 is no float */
+    ivec scale = ((ivec)z - (ivec)magic + 126) << 23;
+    y *= (vec)scale;
+    y = select(x > ALL(88.72283f), ALL(INFINITY), y);
+    return select(x < ALL(-87.0f), ALL(0), y);
+}
+
+INLINE vec v_abs(vec x) { return (vec)((ivec)x & 0x7FFFFFFF); }
+
+INLINE vec v_tanh(vec x) {
+    vec a = v_abs(x), z = x * x;
+    vec q = ALL(-5.905868374e-3f);
+    q = q * z + 2.080538456e-2f;
+    q = q * z - 5.378668357e-2f;
+    q = q * z + 1.333195824e-1f;
+    q = q * z - 3.333329927e-1f;
+    vec small = x + x * (z * q);
+    vec large = 1 - 2 / (v_exp(a + a) + 1);
+    large = (vec)((ivec)large | ((ivec)x & INT32_MIN));
+    return select(a < ALL(0.6f), small, large);
+}
+
+/* Φ(x), and φ(x) on the way: Φ(-a) = exp(-a²/2)·t·Q(t) with t = 1/(1 + 0.24a). */
+INLINE vec v_normal(vec x, vec *density) {
+    vec a = v_abs(x), e = v_exp(a * a * -0.5f), t = 1 / (a * 0.24f + 1);
+    vec q = ALL(-1.220390368e-1f);
+    q = q * t + 5.398604301e-1f;
+    q = q * t - 6.166464520e-1f;
+    q = q * t + 5.944074092e-1f;
+    q = q * t - 1.355822741e-1f;
+    q = q * t + 1.497205562e-1f;
+    q = q * t + 9.027937297e-2f;
+    vec below = q * t * e;
+    *density = e * 0.3989422804f;
+    return select(x < ALL(0), below, 1 - below);
+}
+
+INLINE vec v_sqrt(vec x) {
+    vec r;
+    for (int j = 0; j < LANES; j++) r[j] = __builtin_sqrtf(x[j]);
+    return r;
+}
+#endif
+
+INLINE vec v_sigmoid(vec x) { return 1 / (v_exp(-x) + 1); }
+
+/* ---- simple loops ---- */
+
+static void body_add(size_t n, const real *a, const real *b, real *y) {
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, take(a + i, n - i) + take(b + i, n - i));
+}
+
+static void body_add_scaled(size_t n, const real *a, real s, const real *b, real *y) {
+    for (size_t i = 0; i < n; i += LANES)
+        put(y + i, n - i, take(a + i, n - i) + s * take(b + i, n - i));
+}
+
+static void body_mul(size_t n, const real *a, const real *b, real *y) {
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, take(a + i, n - i) * take(b + i, n - i));
+}
+
+static void body_mul_to(size_t n, const real *a, const real *b, real *y) {
+    for (size_t i = 0; i < n; i += LANES)
+        put(y + i, n - i, take(y + i, n - i) + take(a + i, n - i) * take(b + i, n - i));
+}
+
+static void body_scale(size_t n, real s, const real *a, real *y) {
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, s * take(a + i, n - i));
+}
+
+/* Products are exact in double; a few sums side by side hide the adder's latency. */
+static double body_dot(size_t n, const real *a, const real *b) {
+    enum { SUMS = 16 };
+    double sum[SUMS] = { 0 };
+    size_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int j = 0; j < SUMS; j++)
+            sum[j] += (double)a[i + (size_t)j] * (double)b[i + (size_t)j];
+    for (; i < n; i++) sum[0] += (double)a[i] * (double)b[i];
+    double all = 0;
+    for (int j = 0; j < SUMS; j++) all += sum[j];
+    return all;
+}
+
+/* Sixteen rows at a time are added in `real`, their sums in double. */
+static void body_col_sum(int rows, int cols, real s, const real *x, const real *z, real beta,
+                         real *out, double *sums) {
+    enum { BLOCK = 16 };
+    size_t d = (size_t)cols, n = (size_t)rows;
+    for (size_t j = 0; j < d; j++) sums[j] = 0;
+    for (size_t from = 0; from < n; from += BLOCK) {
+        size_t to = from + BLOCK < n ? from + BLOCK : n;
+        for (size_t j = 0; j < d; j += LANES) {
+            vec sum = ALL(0);
+            for (size_t i = from; i < to; i++) {
+                vec v = take(x + i * d + j, d - j);
+                sum += z ? v * take(z + i * d + j, d - j) : v;
+            }
+            for (size_t c = 0; c < (size_t)LANES && c < d - j; c++) sums[j + c] += (double)sum[c];
+        }
+    }
+    for (size_t j = 0; j < d; j++) out[j] = (real)((double)s * sums[j]) + (beta == 0 ? 0 : beta * out[j]);
+}
+
+/* ---- activations ---- */
+
+/* sigmoid(2u) with u of the tanh form of GELU: 0.5(1 + tanh u). */
+INLINE vec gelu_gate(vec x) {
+    return v_sigmoid(x * (x * x * (real)0.07135481627159665 + (real)1.5957691216057308));
+}
+
+INLINE vec act_value(enum act act, vec x) {
+    vec density;
+    switch (act) {
+    case ACT_RELU: return select(x <= ALL(0), ALL(0), x);
+    case ACT_GELU: return x * v_normal(x, &density);
+    case ACT_GELU_TANH: return x * gelu_gate(x);
+    case ACT_SILU: return x * v_sigmoid(x);
+    case ACT_TANH: return v_tanh(x);
+    case ACT_SIGMOID: return v_sigmoid(x);
+    default: return x;
+    }
+}
+
+INLINE vec act_slope(enum act act, vec x) {
+    vec s, density;
+    switch (act) {
+    case ACT_RELU: return select(x <= ALL(0), ALL(0), x - x + 1);
+    case ACT_GELU: s = v_normal(x, &density); return s + x * density;
+    case ACT_GELU_TANH:
+        s = gelu_gate(x);
+        return s + x * s * (1 - s) * (x * x * (real)0.21406444881479 + (real)1.5957691216057308);
+    case ACT_SILU: s = v_sigmoid(x); return s * (1 + x * (1 - s));
+    case ACT_TANH: s = v_tanh(x); return 1 - s * s;
+    case ACT_SIGMOID: s = v_sigmoid(x); return s * (1 - s);
+    default: return ALL(1);
+    }
+}
+
+/* One loop an activation: the switch is outside of it. */
+#define FOR_EACH_ACT(DO)                                                                           \
+    switch (act) {                                                                                 \
+    case ACT_RELU: DO(ACT_RELU); break;                                                            \
+    case ACT_GELU: DO(ACT_GELU); break;                                                            \
+    case ACT_GELU_TANH: DO(ACT_GELU_TANH); break;                                                  \
+    case ACT_SILU: DO(ACT_SILU); break;                                                            \
+    case ACT_TANH: DO(ACT_TANH); break;                                                            \
+    case ACT_SIGMOID: DO(ACT_SIGMOID); break;                                                      \
+    default: DO(ACT_NONE); break;                                                                  \
+    }
+
+static void body_act(enum act act, size_t n, const real *x, real *y) {
+#define DO(which)                                                                                  \
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, act_value(which, take(x + i, n - i)))
+    FOR_EACH_ACT(DO)
+#undef DO
+}
+
+static void body_act_back(enum act act, size_t n, const real *x, const real *dy, real *dx) {
+#define DO(which)                                                                                  \
+    for (size_t i = 0; i < n; i += LANES)                                                          \
+        put(dx + i, n - i, take(dy + i, n - i) * act_slope(which, take(x + i, n - i)))
+    FOR_EACH_ACT(DO)
+#undef DO
+}
+
+/* ---- norms ---- */
+
+static void body_norm(int rows, int cols, bool centre, double eps, const real *x,
+                      const real *residual, const real *gamma, const real *beta, real *y,
+                      real *normed, real *inverse) {
+    size_t d = (size_t)cols;
+    for (int i = 0; i < rows; i++) {
+        vec sum = ALL(0), square = ALL(0);
+        for (size_t j = 0; j < d; j += LANES) {
+            vec v = take(x + j, d - j);
+            if (residual) v += take(residual + j, d - j);
+            sum += v;
+            put(y + j, d - j, v);
+        }
+        real mean = centre ? (real)(total(sum) / cols) : 0;
+        for (size_t j = 0; j < d; j += LANES) {
+            vec v = first_lanes(take(y + j, d - j) - mean, d - j);
+            square += v * v;
+        }
+        real inv = (real)(1 / sqrt(total(square) / cols + eps));
+        if (inverse) inverse[i] = inv;
+        for (size_t j = 0; j < d; j += LANES) {
+            vec v = (take(y + j, d - j) - mean) * inv;
+            if (normed) put(normed + j, d - j, v);
+            v *= take(gamma + j, d - j);
+            if (beta) v += take(beta + j, d - j);
+            put(y + j, d - j, v);
+        }
+        x += d, y += d;
+        if (residual) residual += d;
+        if (normed) normed += d;
+    }
+}
+
+static void body_norm_back(int rows, int cols, bool centre, const real *gamma, const real *normed,
+                           const real *inverse, const real *dy, real *dz) {
+    size_t d = (size_t)cols;
+    for (int i = 0; i < rows; i++, normed += d, dy += d, dz += d) {
+        vec sum = ALL(0), dot = ALL(0);
+        for (size_t j = 0; j < d; j += LANES) {
+            vec g = take(dy + j, d - j) * take(gamma + j, d - j);
+            sum += g;
+            dot += g * take(normed + j, d - j);
+        }
+        real mean = centre ? (real)(total(sum) / cols) : 0, along = (real)(total(dot) / cols);
+        for (size_t j = 0; j < d; j += LANES) {
+            vec g = take(dy + j, d - j) * take(gamma + j, d - j);
+            put(dz + j, d - j, (g - mean - take(normed + j, d - j) * along) * inverse[i]);
+        }
+    }
+}
+
+/* ---- softmax ---- */
+
+static void body_softmax(int rows, int cols, int first, int more, real *s) {
+    for (int i = 0; i < rows; i++, s += cols) {
+        int live = first + i * more < cols ? first + i * more : cols;
+        size_t n = live > 0 ? (size_t)live : 0;
+        vec tops = ALL(-INFINITY), sum = ALL(0);
+        for (size_t j = 0; j < n; j += LANES) {
+            vec v = take_or(s + j, n - j, -INFINITY);
+            tops = select(v > tops, v, tops);
+        }
+        real top = -INFINITY;
+        for (int j = 0; j < LANES; j++) top = tops[j] > top ? tops[j] : top;
+        for (size_t j = 0; j < n; j += LANES) {
+            vec v = v_exp(take_or(s + j, n - j, -INFINITY) - top);
+            put(s + j, n - j, v);
+            sum += first_lanes(v, n - j);
+        }
+        real inverse = (real)(1 / total(sum));
+        body_scale(n, inverse, s, s);
+        for (size_t j = n; j < (size_t)cols; j++) s[j] = 0;
+    }
+}
+
+static void body_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds) {
+    size_t n = (size_t)cols;
+    for (int i = 0; i < rows; i++, p += n, dp += n, ds += n) {
+        vec sum = ALL(0);
+        for (size_t j = 0; j < n; j += LANES) sum += take(p + j, n - j) * take(dp + j, n - j);
+        real along = (real)total(sum);
+        for (size_t j = 0; j < n; j += LANES)
+            put(ds + j, n - j, take(p + j, n - j) * (take(dp + j, n - j) - along));
+    }
+}
+
+/* ---- optimiser, dropout ---- */
+
+static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m,
+                      real *v) {
+    for (size_t i = 0; i < n; i += LANES) {
+        vec grad = take(g + i, n - i);
+        vec first = k->keep1 * take(m + i, n - i) + k->take1 * grad;
+        vec second = k->keep2 * take(v + i, n - i) + k->take2 * (grad * grad);
+        put(m + i, n - i, first);
+        put(v + i, n - i, second);
+        vec step = k->step * first / (k->root * v_sqrt(second) + k->eps);
+        put(p + i, n - i, k->decay * take(p + i, n - i) - step);
+    }
+}
+
+/* Two rounds of multiply and shift on (channel, 64-bit row key): every bit of the key and
+ * of the channel reaches every bit of the result. */
+#define CHANNEL_HASH(h, key)                                                                       \
+    do {                                                                                           \
+        h = h * 0x9E3779B1u + (uint32_t)(key);                                                     \
+        h ^= h >> 16;                                                                              \
+        h *= 0x21F0AAADu;                                                                          \
+        h ^= (uint32_t)((key) >> 32);                                                              \
+        h ^= h >> 15;                                                                              \
+        h *= 0xD35A2D97u;                                                                          \
+        h ^= h >> 15;                                                                              \
+    } while (0)
+
+static void body_dropout(uint64_t key, uint32_t drop, real keep, size_t n, const real *x, real *y) {
+#if REAL_IS_DOUBLE
+    for (size_t i = 0; i < n; i++) {
+        uint32_t h = (uint32_t)i;
+        CHANNEL_HASH(h, key);
+        y[i] = h >> 8 < drop ? 0 : x[i] * keep;
+    }
+#else
+    typedef uint32_t uvec __attribute__((vector_size(LANES * sizeof(uint32_t))));
+    uvec lane;
+    for (uint32_t j = 0; j < LANES; j++) lane[j] = j;
+    for (size_t i = 0; i < n; i += LANES) {
+        uvec h = lane + (uint32_t)i;
+        CHANNEL_HASH(h, key);
+        ivec kept = (ivec)(h >> 8) >= (int32_t)drop;
+        put(y + i, n - i, (vec)((ivec)(take(x + i, n - i) * keep) & kept));
+    }
+#endif
+}
+
+static void body_exp(size_t n, const real *x, real *y) {
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, v_exp(take(x + i, n - i)));
+}
+
+static void body_tanh(size_t n, const real *x, real *y) {
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, v_tanh(take(x + i, n - i)));
+}
+
+static void body_normal(size_t n, const real *x, real *y) {
+    vec density;
+    for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, v_normal(take(x + i, n - i), &density));
+}
+
+const struct kernels KERNELS = {
+    body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
+    body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
+    body_softmax_back, body_adam, body_dropout, body_exp,     body_tanh,         body_normal,
+};

@@ -1,0 +1,42 @@
+/* The kernels of one processor: kernel_body.h is compiled once for each, and kernel.c
+ * picks a table when the program starts. */
+#ifndef CORE_ENGINE_KERNEL_TABLE_H
+#define CORE_ENGINE_KERNEL_TABLE_H
+
+#include "core/engine/kernel.h"
+
+/* As the functions of kernel.h. */
+struct kernels {
+    void (*add)(size_t n, const real *a, const real *b, real *y);
+    void (*add_scaled)(size_t n, const real *a, real s, const real *b, real *y);
+    void (*mul)(size_t n, const real *a, const real *b, real *y);
+    void (*mul_to)(size_t n, const real *a, const real *b, real *y);
+    void (*scale)(size_t n, real s, const real *a, real *y);
+    double (*dot)(size_t n, const real *a, const real *b);
+    void (*col_sum)(int rows, int cols, real s, const real *x, const real *z, real beta, real *out,
+                    double *sums);
+    void (*act)(enum act act, size_t n, const real *x, real *y);
+    void (*act_back)(enum act act, size_t n, const real *x, const real *dy, real *dx);
+    void (*norm)(int rows, int cols, bool centre, double eps, const real *x, const real *residual,
+                 const real *gamma, const real *beta, real *y, real *normed, real *inverse);
+    void (*norm_back)(int rows, int cols, bool centre, const real *gamma, const real *normed,
+                      const real *inverse, const real *dy, real *dz);
+    void (*softmax)(int rows, int cols, int first, int more, real *s);
+    void (*softmax_back)(int rows, int cols, const real *p, const real *dp, real *ds);
+    void (*adam)(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v);
+    void (*dropout)(uint64_t key, uint32_t drop, real keep, size_t n, const real *x, real *y);
+    /* One function on an array, for tests of its accuracy. */
+    void (*exp)(size_t n, const real *x, real *y);
+    void (*tanh)(size_t n, const real *x, real *y);
+    void (*normal)(size_t n, const real *x, real *y); /* Φ */
+};
+
+extern const struct kernels kernels_base;
+#if defined(__x86_64__) && !REAL_IS_DOUBLE
+extern const struct kernels kernels_avx2, kernels_avx512;
+#endif
+
+/* The table in use. */
+const struct kernels *kernels_in_use(void);
+
+#endif

@@ -1,0 +1,179 @@
+#include <math.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/kernel_table.h"
+#include "tests/support/test.h"
+
+enum { MOST = 1000 };
+
+/* The tables that this processor can run. */
+static size_t tables(const struct kernels *out[3]) {
+    size_t n = 0;
+    out[n++] = &kernels_base;
+#if defined(__x86_64__)
+    if (kernels_in_use() != &kernels_base) out[n++] = &kernels_avx2;
+    if (kernels_in_use() == &kernels_avx512) out[n++] = &kernels_avx512;
+#endif
+    return n;
+}
+
+static double phi(double x) { return 0.5 * erfc(-x * M_SQRT1_2); }
+
+/* Largest error of f over [lo, hi], relative or absolute. */
+static double error_of(void (*f)(size_t, const real *, real *), double (*want)(double), double lo,
+                       double hi, bool relative) {
+    enum { STEPS = 400000 };
+    double most = 0;
+    for (int from = 0; from < STEPS; from += MOST) {
+        real x[MOST], y[MOST];
+        for (int i = 0; i < MOST; i++) x[i] = (real)(lo + (hi - lo) * (from + i) / STEPS);
+        f(MOST, x, y);
+        for (int i = 0; i < MOST; i++) {
+            double w = want((double)x[i]), e = fabs((double)y[i] - w);
+            if (relative) e = w == 0 ? e : e / fabs(w);
+            if (!(e <= most)) most = e;
+        }
+    }
+    return most;
+}
+
+static void test_accuracy(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    for (size_t i = tables(k); i-- > 0;) {
+        double e = error_of(k[i]->exp, exp, -86.9, 88.7, true);
+        if (!(e < 2.5e-7)) fail_msg("exp of table %zu: %g", i, e);
+        e = error_of(k[i]->tanh, tanh, -10, 10, true);
+        if (!(e < 1e-6)) fail_msg("tanh of table %zu: %g", i, e);
+        e = error_of(k[i]->tanh, tanh, -1e-3, 1e-3, true);
+        if (!(e < 1e-6)) fail_msg("tanh of table %zu near 0: %g", i, e);
+        e = error_of(k[i]->normal, phi, -14, 14, false);
+        if (!(e < 3e-7)) fail_msg("normal of table %zu: %g", i, e);
+        e = error_of(k[i]->normal, phi, -3, 0, true);
+        if (!(e < 3e-6)) fail_msg("normal's tail of table %zu: %g", i, e);
+    }
+}
+
+static void test_ends(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    const real x[] = { (real)NAN, (real)INFINITY, (real)-INFINITY, 0, 1000, -1000, (real)88.7, (real)3e38 };
+    for (size_t i = tables(k); i-- > 0;) {
+        real y[8];
+        k[i]->exp(8, x, y);
+        assert_true(isnan(y[0]) && isinf(y[1]) && y[2] == 0 && y[3] == 1 && isinf(y[4]) && y[5] == 0);
+        assert_true(isfinite(y[6]) && y[6] > (real)3.2e38 && isinf(y[7]));
+        k[i]->tanh(8, x, y);
+        assert_true(isnan(y[0]) && y[1] == 1 && y[2] == -1 && y[3] == 0 && y[4] == 1 && y[5] == -1);
+        k[i]->normal(8, x, y);
+        assert_true(isnan(y[0]) && y[1] == 1 && y[2] == 0 && y[3] == (real)0.5 && y[4] == 1 && y[5] == 0);
+        for (int act = ACT_RELU; act < ACT_COUNT; act++) {
+            k[i]->act((enum act)act, 8, x, y);
+            assert_true(isnan(y[0]));
+            const real one[8] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+            k[i]->act_back((enum act)act, 8, x, one, y);
+            assert_true(isnan(y[0]));
+        }
+    }
+}
+
+/* Nothing is written past the end, and an element's result is the same wherever it stands
+ * in an array and whatever the array's length. */
+static void test_places(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    real x[MOST], whole[MOST], part[MOST];
+    for (int i = 0; i < MOST; i++) x[i] = (real)(4 * rng_normal(rng_key(3, RNG_TEST, 0, 0), (uint64_t)i));
+    for (size_t t = tables(k); t-- > 0;)
+        for (int act = ACT_RELU; act < ACT_COUNT; act++) {
+            k[t]->act((enum act)act, MOST, x, whole);
+            for (size_t n = 0; n < 70; n++) {
+                for (int i = 0; i < MOST; i++) part[i] = 77;
+                k[t]->act((enum act)act, n, x + 5, part);
+                assert_memory_equal(part, whole + 5, n * sizeof(real));
+                for (size_t i = n; i < 100; i++) assert_true(part[i] == 77);
+            }
+        }
+}
+
+static void test_reductions(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    enum { ROWS = 37, COLS = 67 };
+    static real x[ROWS * COLS], z[ROWS * COLS], s[COLS], y[ROWS * COLS];
+    double sums[COLS];
+    struct rng_key key = rng_key(4, RNG_TEST, 0, 0);
+    for (int i = 0; i < ROWS * COLS; i++) {
+        x[i] = (real)rng_normal(key, (uint64_t)i);
+        z[i] = (real)rng_normal(key, 10000 + (uint64_t)i);
+    }
+    for (size_t t = tables(k); t-- > 0;) {
+        double want = 0;
+        for (int i = 0; i < ROWS * COLS; i++) want += (double)x[i] * (double)z[i];
+        assert_true(fabs(k[t]->dot(ROWS * COLS, x, z) - want) < 1e-10);
+        k[t]->col_sum(ROWS, COLS, 1, x, z, 0, s, sums);
+        for (int j = 0; j < COLS; j++) {
+            want = 0;
+            for (int i = 0; i < ROWS; i++) want += (double)x[i * COLS + j] * (double)z[i * COLS + j];
+            assert_true(fabs((double)s[j] - want) < 3e-6);
+        }
+        /* rows of a causal softmax with any number of live columns, far from 0 */
+        for (int i = 0; i < ROWS * COLS; i++) y[i] = x[i] + 500;
+        k[t]->softmax(ROWS, COLS, 1, 2, y);
+        for (int i = 0; i < ROWS; i++) {
+            int live = 1 + 2 * i < COLS ? 1 + 2 * i : COLS;
+            double all = 0, sum = 0;
+            for (int j = 0; j < live; j++) all += exp((double)(x[i * COLS + j] + 500) - 500);
+            for (int j = 0; j < COLS; j++) {
+                double p = exp((double)(x[i * COLS + j] + 500) - 500) / all;
+                assert_true(j < live ? fabs((double)y[i * COLS + j] - p) < 1e-6 : y[i * COLS + j] == 0);
+                sum += (double)y[i * COLS + j];
+            }
+            assert_true(fabs(sum - 1) < 1e-6);
+        }
+    }
+}
+
+/* The share of dropped elements, no pattern between neighbours, channels, tokens and keys,
+ * and the same decisions from every table. */
+static void test_dropout(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    enum { ROWS = 2000, COLS = 300 };
+    static real one[COLS], y[ROWS][COLS], other[COLS];
+    for (int j = 0; j < COLS; j++) one[j] = 1;
+    const double p[] = { 0.1, 0.5, 0.001, 0.9 };
+    for (int c = 0; c < 4; c++) {
+        struct rng_key key = rng_key(1, RNG_DROPOUT, 0, (uint64_t)c);
+        double dropped = 0, beside = 0, below = 0, n = (double)ROWS * COLS;
+        for (int i = 0; i < ROWS; i++) {
+            kernel_dropout(key, (uint64_t)i, p[c], COLS, one, y[i]);
+            for (int j = 0; j < COLS; j++) {
+                bool drop = y[i][j] == 0;
+                if (!drop) assert_true(fabs((double)y[i][j] * (1 - p[c]) - 1) < 1e-6);
+                dropped += drop;
+                beside += drop && j && y[i][j - 1] == 0;
+                below += drop && i && y[i - 1][j] == 0;
+            }
+        }
+        double pair = n * p[c] * p[c];
+        assert_true(fabs(dropped - n * p[c]) < 5 * sqrt(n * p[c] * (1 - p[c])));
+        assert_true(fabs(beside - pair * (COLS - 1) / COLS) < 6 * sqrt(pair) + 1);
+        assert_true(fabs(below - pair * (ROWS - 1) / ROWS) < 6 * sqrt(pair) + 1);
+    }
+    for (size_t t = tables(k); t-- > 0;) {
+        kernels_base.dropout(12345, 1 << 22, 2, COLS, one, y[0]);
+        k[t]->dropout(12345, 1 << 22, 2, COLS, one, other);
+        assert_memory_equal(y[0], other, sizeof other);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accuracy),   cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_dropout),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
