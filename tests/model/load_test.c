@@ -128,6 +128,12 @@ static void test_gamma_outside_norms(void **state) {
     edit_add(&t, "encoder.layer.0.output.dense.beta", ST_F32, 1, 8, 0);
     edit_save(&t, folder);
     load_refused(folder, ERR_INPUT, "lack the tensor \"encoder.layer.0.output.dense.bias\"");
+    edit_drop(&t, "encoder.layer.0.output.dense.beta");
+    edit_add(&t, "encoder.layer.0.output.dense.bias", ST_F32, 1, 8, 0);
+    edit_drop(&t, "encoder.layer.0.output.dense.weight");
+    edit_add(&t, "encoder.layer.0.output.dense.gamma", ST_F32, 2, 8, 16);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "lack the tensor \"encoder.layer.0.output.dense.weight\"");
     edit_release(&t);
     free(folder);
 }
@@ -451,8 +457,19 @@ static void test_cache(void **state) {
     unlink(link);
     assert_int_equal(symlink("../../../outside.safetensors", link), 0);
     load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
-    put_file(refs, "main", "../../x");
+    unlink(link);
+    char *beside = file_join(root, "models--some-org--Tiny.bert-2");
+    test_ok(file_make_folder(beside, &e), &e);
+    char *hidden = file_join(beside, "model.safetensors");
+    assert_int_equal(rename(outside, hidden), 0);
+    assert_int_equal(symlink(hidden, link), 0);
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
+    put_file(refs, "main", "../../whole");
+    char *whole = tiny_bert(root, "whole", NULL);
     load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "no such model folder");
+    free(whole);
+    free(hidden);
+    free(beside);
     unsetenv("HF_HUB_CACHE");
     free(link);
     free(outside);

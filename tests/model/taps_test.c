@@ -241,6 +241,62 @@ static void test_dropout(void **state) {
     free(b);
 }
 
+/* At which taps a dropout stands between RAW and DONE. */
+struct between {
+    real *raw;
+    int same[TAP_COUNT], changed[TAP_COUNT];
+};
+
+static node between_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                          enum tap tap, enum tap_stage stage, node value) {
+    struct between *b = self;
+    size_t n = (size_t)tape_rows_of(t, value) * (size_t)tape_cols_of(t, value);
+    (void)f, (void)s;
+    if (stage == TAP_RAW) memcpy(b->raw, tape_value(t, value), n * sizeof(real));
+    else if (memcmp(b->raw, tape_value(t, value), n * sizeof(real))) b->changed[tap]++;
+    else b->same[tap]++;
+    return value;
+}
+
+static void test_dropout_places(void **state) {
+    (void)state;
+    struct between b = {.raw = xcalloc(values(&fx.batch) * 4, sizeof(real))};
+    struct hooks hooks = {.self = &b, .write = between_write};
+    free(encode(&fx.batch, &hooks, true, 7, NULL));
+    assert_int_equal(b.changed[TAP_EMBED], 1);
+    assert_int_equal(b.changed[TAP_A_OUT], 3);
+    assert_int_equal(b.changed[TAP_F_OUT], 3);
+    static const enum tap plain[] = {TAP_A_Q,   TAP_A_K,   TAP_A_V,  TAP_A_HEAD,
+                                     TAP_A_CTX, TAP_F_PRE, TAP_F_ACT};
+    for (size_t i = 0; i < COUNT_OF(plain); i++) {
+        assert_int_equal(b.changed[plain[i]], 0);
+        assert_int_equal(b.same[plain[i]], 3);
+    }
+    free(b.raw);
+}
+
+/* The probabilities of attention have a rate of their own. */
+static void test_attention_dropout(void **state) {
+    (void)state;
+    size_t n = values(&fx.batch);
+    real *still = encode(&fx.batch, NULL, false, 7, NULL);
+    for (int attention = 0; attention < 2; attention++) {
+        struct arena *arena = arena_new();
+        struct tape *t = tape_new(arena);
+        struct forward f;
+        tape_reset(t, true, 7, 0);
+        forward_init(&f, t, fx.model, &fx.batch, NULL);
+        f.dropout = 0;
+        f.attention_dropout = attention ? 0.5 : 0;
+        const real *last = tape_value(t, forward_encode(&f));
+        if (attention) assert_true(apart(last, still, n) > 1e-2);
+        else assert_memory_equal(last, still, n * sizeof *last);
+        tape_free(t);
+        arena_free(arena);
+    }
+    free(still);
+}
+
 /* ---- memory ---- */
 
 /* A trained bias at the last layer's f.out, or at the first layer's. */
@@ -276,6 +332,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),      cmocka_unit_test(test_norm),
         cmocka_unit_test(test_rows_alone), cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_dropout_places),
+        cmocka_unit_test(test_attention_dropout),
         cmocka_unit_test(test_memory_of_frozen_layers),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
