@@ -34,7 +34,9 @@ static int look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *
     if (!st) return e->code;
     int rc = db_step(st, e);
     if (rc > 0) {
-        *state = (enum store_state)store_state_by_name((const char *)sqlite3_column_text(st, 0));
+        const char *name = (const char *)sqlite3_column_text(st, 0);
+        int known = name ? store_state_by_name(name) : -1;
+        *state = known < 0 ? STORE_INTERRUPTED : (enum store_state)known;
         *trashed = sqlite3_column_int64(st, 1);
         rc = 0;
     } else if (!rc) {
@@ -91,7 +93,7 @@ static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         const char *what = (const char *)sqlite3_column_text(st, 2);
         taken[t->count] = sqlite3_column_int64(st, 0);
         t->out[t->count++] = (struct store_request){
-            run, !strcmp(what, "stop") ? STORE_STOP : !strcmp(what, "pause") ? STORE_PAUSE : STORE_RESUME
+            run, !what || !strcmp(what, "stop") ? STORE_STOP : !strcmp(what, "pause") ? STORE_PAUSE : STORE_RESUME
         };
     }
     sqlite3_finalize(st);
@@ -226,6 +228,7 @@ static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t 
     if (!rc && !st) rc = e->code;
     while (st && (rc = db_step(st, e)) > 0) {
         const char *stored = (const char *)sqlite3_column_text(st, 0);
+        if (!stored) continue;
         char *path = *stored == '/' ? xstrdup(stored) : file_join(s->folder, stored);
         if (is_inside(path, folder)) add_path(c->paths, path);
         else free(path);

@@ -44,8 +44,9 @@ static void fill_run(struct store *s, sqlite3_stmt *st, struct store_run *r) {
     r->id = sqlite3_column_int64(st, 0);
     r->parent = sqlite3_column_int64(st, 1);
     r->sweep = sqlite3_column_int64(st, 2);
-    int state = store_state_by_name((const char *)sqlite3_column_text(st, 3));
-    r->state = state < 0 ? STORE_INTERRUPTED : (enum store_state)state;
+    const char *state = (const char *)sqlite3_column_text(st, 3);
+    int known = state ? store_state_by_name(state) : -1;
+    r->state = known < 0 ? STORE_INTERRUPTED : (enum store_state)known;
     r->reason = db_text(st, 4, false);
     r->method = db_text(st, 5, true);
     r->preset = db_text(st, 6, true);

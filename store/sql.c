@@ -34,6 +34,8 @@ static int authorise(void *self, int action, const char *a, const char *b, const
     case SQLITE_READ:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION: return b && !strcasecmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+    /* asked for when a PRAGMA is read as a table; a real one fails on the connection */
+    case SQLITE_UPDATE: return a && !strcmp(a, "sqlite_master") ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_PRAGMA: return a && telling_pragma(a, b) ? SQLITE_OK : SQLITE_DENY;
     default: return SQLITE_DENY;
     }
