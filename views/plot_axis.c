@@ -1,0 +1,203 @@
+#include "views/plot_axis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rounding errors of this share of a step do not count. */
+static const double slack = 1e-9;
+
+double axis_step(double span, int parts) {
+    if (!(span > 0) || parts < 1) return 1;
+    double raw = span / parts, ten = pow(10, floor(log10(raw)));
+    if (!(ten > 0) || !isfinite(ten)) return raw > 0 ? raw : 1;
+    double share = raw / ten;
+    if (share <= 1 + slack) return ten;
+    return share <= 2 + slack ? 2 * ten : share <= 5 + slack ? 5 * ten : 10 * ten;
+}
+
+/* The 1-2-5 number at or below (up: above) v > 0. */
+static double round_log(double v, bool up) {
+    double ten = pow(10, floor(log10(v) + slack)), share = v / ten;
+    static const double marks[] = {1, 2, 5, 10};
+    if (up) {
+        for (int i = 0; i < 4; i++)
+            if (share <= marks[i] * (1 + slack)) return marks[i] * ten;
+        return 10 * ten;
+    }
+    for (int i = 3; i > 0; i--)
+        if (share >= marks[i] * (1 - slack)) return marks[i] * ten;
+    return ten;
+}
+
+static void fit_log(struct axis_range *a, double lo, double hi) {
+    if (a->set && a->log && lo >= a->lo && hi <= a->hi &&
+        (hi <= lo || log(hi / lo) * 3 >= log(a->hi / a->lo)))
+        return;
+    a->lo = round_log(lo, false);
+    a->hi = round_log(hi, true);
+    if (a->hi <= a->lo * (1 + slack)) a->hi = round_log(a->lo * 1.5, true);
+    a->step = 0;
+    a->log = a->set = true;
+}
+
+void axis_fit(struct axis_range *a, double lo, double hi, bool log_scale) {
+    if (!isfinite(lo) || !isfinite(hi) || lo > hi) return;
+    if (log_scale && lo > 0) {
+        fit_log(a, lo, hi);
+        return;
+    }
+    double span = hi - lo;
+    if (a->set && !a->log && lo >= a->lo && hi <= a->hi) {
+        if (span >= 0.4 * (a->hi - a->lo)) return;
+        /* a constant line stays in the range it lies in, when that is about its size */
+        if (span <= 0 && a->hi - a->lo <= fmax(fabs(lo), 1)) return;
+    }
+    if (!(span > fabs(hi) * 1e-12)) span = fabs(hi) > 0 ? fabs(hi) * 0.2 : 1;
+    if (!isfinite(span)) span = 1e300;
+    double step = axis_step(span, 4);
+    a->step = step;
+    a->lo = floor(lo / step + slack) * step;
+    a->hi = ceil(hi / step - slack) * step;
+    if (a->hi - a->lo < step * 1.5) { /* a flat line lies inside, not on an edge */
+        a->lo -= step;
+        a->hi += step;
+    }
+    a->log = false;
+    a->set = true;
+}
+
+void axis_label(double value, double step, char out[16]) {
+    double size = fabs(value);
+    if (value == 0 || (step > 0 && size < step * slack)) {
+        snprintf(out, 16, "0");
+    } else if (size >= 1e6 || size < 1e-3) {
+        char text[32];
+        snprintf(text, sizeof text, "%.*e", size >= 1e6 || step <= 0 ? 0 : 1, value);
+        char *e = strchr(text, 'e');
+        int power = 0;
+        sscanf(e + 1, "%d", &power);
+        *e = 0;
+        if (strlen(text) > 2 && !strcmp(text + strlen(text) - 2, ".0")) text[strlen(text) - 2] = 0;
+        snprintf(out, 16, "%.8se%d", text, power);
+    } else if (size >= 10000) {
+        snprintf(out, 16, "%gk", value / 1000);
+    } else {
+        int digits = step > 0 ? (int)ceil(-log10(step) - slack) : size < 1 ? 3 : 1;
+        if (step <= 0 && size < 0.0999) digits = 3;
+        else if (step <= 0) digits = size < 1 ? 1 : 0;
+        snprintf(out, 16, "%.*f", digits < 0 ? 0 : digits > 6 ? 6 : digits, value);
+    }
+}
+
+int plot_column(const struct plot_frame *f, double step) {
+    int last = f->inside.w * f->px - 1;
+    if (f->to <= f->from) return 0;
+    double x = (step - f->from) / (f->to - f->from) * last;
+    if (!(x > -1e6)) return -1000000;
+    return x > 1e6 ? 1000000 : (int)floor(x + 0.5);
+}
+
+int plot_row(const struct plot_frame *f, double value) {
+    int last = f->inside.h * f->py - 1;
+    const struct axis_range *y = &f->y;
+    double share = y->log ? log(y->hi / value) / log(y->hi / y->lo)
+                          : (y->hi - value) / (y->hi - y->lo);
+    double row = share * last;
+    if (!(row > -1e6)) return row != row ? 1000000 : -1000000;
+    return row > 1e6 ? 1000000 : (int)floor(row + 0.5);
+}
+
+void plot_window(const struct plot_look *look, const struct plot_data *d, double *from,
+                 double *to) {
+    if (look->to > look->from) {
+        *from = look->from;
+        *to = look->to;
+        return;
+    }
+    *from = 0;
+    *to = d->count ? d->step[d->count - 1] : 1;
+    if (*to < 10) *to = 10;
+    if (look->to > 0 && look->from >= look->to && *to < look->to) *to = look->to;
+}
+
+static void tick(struct canvas *c, const struct plot_frame *f, int y, const char *label) {
+    int x = f->inside.x - 1;
+    canvas_put(c, x, y, canvas_style(c, INK_DIM), 0x2524);
+    canvas_right(c, x - AXIS_GUTTER + 1, y, AXIS_GUTTER - 2, INK_DIM, label);
+}
+
+/* Ticks get a label where two rows or more lie between them. */
+static void y_ticks(struct canvas *c, const struct plot_frame *f) {
+    const struct axis_range *y = &f->y;
+    int last = f->inside.y + f->inside.h + 2;
+    char label[16];
+    if (y->log) {
+        static const double marks[] = {1, 2, 5};
+        double ten = pow(10, floor(log10(y->lo) + slack));
+        for (int i = 0; ten <= y->hi * (1 + slack) && i < 600; i++) {
+            double v = marks[i % 3] * ten;
+            if (i % 3 == 2) ten *= 10;
+            if (v < y->lo * (1 - slack) || v > y->hi * (1 + slack)) continue;
+            int row = f->inside.y + plot_row(f, v) / f->py;
+            if (last - row < 2) continue;
+            axis_label(v, 0, label);
+            tick(c, f, row, label);
+            last = row;
+        }
+        return;
+    }
+    int steps = (int)fmin(1000, floor((y->hi - y->lo) / y->step + 0.5));
+    int every = 1;
+    while (steps / every * 2 > f->inside.h && every < steps) every *= every % 5 == 2 ? 5 : 2;
+    for (int i = 0; i <= steps; i += every) {
+        double v = y->lo + i * y->step;
+        int row = f->inside.y + plot_row(f, v) / f->py;
+        if (last - row < 2 && i) continue;
+        axis_label(v, y->step, label);
+        tick(c, f, row, label);
+        last = row;
+    }
+}
+
+static void x_axis(struct canvas *c, const struct plot_frame *f, bool labels) {
+    struct style dim = canvas_style(c, INK_DIM);
+    int y = f->inside.y + f->inside.h, x = f->inside.x;
+    canvas_put(c, x - 1, y, dim, 0x2514);
+    for (int i = 0; i < f->inside.w; i++) canvas_put(c, x + i, y, dim, 0x2500);
+    double step = axis_step(f->to - f->from, f->inside.w / 11 < 1 ? 1 : f->inside.w / 11);
+    if (step < 1) step = 1;
+    int free_from = x - 2, end = f->inside.w - 6;
+    for (double s = ceil(f->from / step) * step; s <= f->to * (1 + slack); s += step) {
+        int at = plot_column(f, s) / f->px;
+        if (at < 0 || at >= f->inside.w) continue;
+        canvas_put(c, x + at, y, dim, 0x252C);
+        if (!labels) continue;
+        char label[16];
+        axis_label(s, step, label);
+        int w = (int)strlen(label), left = x + at - w / 2;
+        if (left + w > x + f->inside.w) left = x + f->inside.w - w;
+        if (left < free_from) continue;
+        canvas_text(c, left, y + 1, INK_DIM, label);
+        free_from = left + w + 1;
+    }
+    if (end > 8) canvas_text(c, x + end, y, INK_DIM, " step ");
+}
+
+bool plot_frame(struct canvas *c, struct rect r, double from, double to,
+                const struct axis_range *y, int px, int py, bool with_x, struct plot_frame *f) {
+    int below = with_x && r.h >= 5 ? 2 : 0;
+    memset(f, 0, sizeof *f);
+    f->inside = (struct rect){r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below};
+    f->px = px;
+    f->py = py;
+    f->from = from;
+    f->to = to;
+    f->y = *y;
+    if (rect_empty(f->inside)) return false;
+    struct style dim = canvas_style(c, INK_DIM);
+    for (int i = 0; i < f->inside.h; i++) canvas_put(c, f->inside.x - 1, r.y + i, dim, 0x2502);
+    y_ticks(c, f);
+    if (below) x_axis(c, f, true);
+    return true;
+}

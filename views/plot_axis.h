@@ -1,0 +1,26 @@
+/* The frame of a chart: gutter with y ticks, x axis with step ticks, and how values and
+ * steps map to pixels inside.  Private to the plots. */
+#ifndef VIEWS_PLOT_AXIS_H
+#define VIEWS_PLOT_AXIS_H
+
+#include "views/plot.h"
+
+enum { AXIS_GUTTER = 8 };
+
+struct plot_frame {
+    struct rect inside;  /* cells */
+    int px, py;          /* pixels a cell */
+    double from, to;     /* steps of the first and last pixel column */
+    struct axis_range y;
+};
+
+/* Draws the axes in r and fills *f; false when there is no room for a chart. */
+bool plot_frame(struct canvas *c, struct rect r, double from, double to,
+                const struct axis_range *y, int px, int py, bool x_axis, struct plot_frame *f);
+/* Pixel column of a step and pixel row of a value, not bounded. */
+int plot_column(const struct plot_frame *f, double step);
+int plot_row(const struct plot_frame *f, double value);
+/* The steps in sight: the look's window, else all of d. */
+void plot_window(const struct plot_look *look, const struct plot_data *d, double *from, double *to);
+
+#endif
