@@ -15,7 +15,7 @@ struct pick_item {
     bool dim;         /* cannot be taken; the note says why */
 };
 
-enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK };
+enum pick_kind { PICK_WHICH, PICK_PRESET, PICK_MODEL, PICK_TASK };
 
 struct picker {
     bool open;

@@ -1,0 +1,160 @@
+#include "views/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+#define ON(screen) (1u << (screen))
+#define FIRST ON(SCREEN_FIRST)
+#define COMPOSE ON(SCREEN_COMPOSE)
+#define TRAIN ON(SCREEN_TRAIN)
+#define RUNS ON(SCREEN_RUNS)
+#define DETAIL ON(SCREEN_DETAIL)
+#define HELP ON(SCREEN_HELP)
+#define ALL (ON(SCREEN_COUNT) - 1)
+#define LISTS (RUNS | DETAIL | HELP)
+
+static const struct key_entry table[] = {
+    /* what starts and opens: the same key, Enter, for what the cursor is on */
+    {REQ_TRAIN, PRESS_ENTER, {0}, FIRST | COMPOSE, KEYS_COMPOSE, 1, "train",
+     "train this method now (on a number: edit it)"},
+    {REQ_OPEN, PRESS_ENTER, {0}, TRAIN | RUNS, KEYS_LISTS, 3, "open", "open the run's page"},
+    {REQ_PAUSE, ' ', {0}, TRAIN, KEYS_JOBS, 1, "pause", "pause the run, or let it go on"},
+    {REQ_MARK, ' ', {0}, RUNS, KEYS_LISTS, 1, "mark", "mark the run under the cursor"},
+    {REQ_MARK_ALL, '*', {0}, RUNS, KEYS_LISTS, 0, NULL, "mark all runs shown, or none"},
+    {REQ_STOP, 'K', {0}, TRAIN | RUNS | DETAIL, KEYS_JOBS, 2, "stop\u2026",
+     "stop the run: asks whether to keep a checkpoint"},
+    {REQ_EARLIER, '<', {0}, TRAIN, KEYS_JOBS, 0, NULL, "earlier in the queue"},
+    {REQ_LATER, '>', {0}, TRAIN, KEYS_JOBS, 0, NULL, "later in the queue"},
+
+    {REQ_TO_COMPOSE, '1', {0}, ALL, KEYS_EVERYWHERE, 0, NULL, "Compose: make a method"},
+    {REQ_TO_TRAIN, '2', {0}, ALL, KEYS_EVERYWHERE, 0, NULL, "Train: watch the runs that go"},
+    {REQ_TO_RUNS, '3', {0}, ALL, KEYS_EVERYWHERE, 0, NULL, "Runs: look back at all of them"},
+    {REQ_NEXT_PART, PRESS_TAB, {0}, COMPOSE, KEYS_EVERYWHERE, 6, "part",
+     "next part: module after module, then the run's options"},
+    {REQ_PREV_PART, PRESS_BACKTAB, {0}, COMPOSE, KEYS_EVERYWHERE, 0, NULL, "the part before"},
+    {REQ_LEFT, 'h', {PRESS_LEFT}, COMPOSE | TRAIN | RUNS, KEYS_EVERYWHERE, 0, NULL,
+     "left: axis, step, column"},
+    {REQ_RIGHT, 'l', {PRESS_RIGHT}, COMPOSE | TRAIN | RUNS, KEYS_EVERYWHERE, 0, NULL, "right"},
+    {REQ_DOWN, 'j', {PRESS_DOWN}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, NULL,
+     "down: choice, number, run, line"},
+    {REQ_UP, 'k', {PRESS_UP}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, NULL, "up"},
+    {REQ_FIRST, 'g', {PRESS_HOME}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, NULL,
+     "to the first"},
+    {REQ_LAST, 'G', {PRESS_END}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, NULL,
+     "to the last"},
+    {REQ_PAGE_DOWN, PRESS_CTRL('d'), {PRESS_PAGE_DOWN}, LISTS, KEYS_EVERYWHERE, 0, NULL,
+     "a page down"},
+    {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, LISTS, KEYS_EVERYWHERE, 0, NULL, "a page up"},
+    {REQ_SEARCH, '/', {0}, RUNS | HELP, KEYS_EVERYWHERE, 6, "filter",
+     "filter by words (runs: also column=value)"},
+    {REQ_NEXT, 'n', {0}, COMPOSE, KEYS_EVERYWHERE, 7, "note", "next note on the method"},
+    {REQ_PREV, 'N', {0}, COMPOSE, KEYS_EVERYWHERE, 0, NULL, "the note before"},
+    {REQ_COMMAND, ':', {0}, ALL, KEYS_EVERYWHERE, 9, "command", "command line; Tab completes"},
+    {REQ_BACK, PRESS_ESC, {0}, ALL, KEYS_EVERYWHERE, 0, NULL, "cancel, or back"},
+    {REQ_QUIT, 'q', {0}, ALL, KEYS_EVERYWHERE, 9, "quit",
+     "back one level; at the top leave, asking only if runs go"},
+    {REQ_INTERRUPT, PRESS_CTRL('c'), {0}, ALL, KEYS_EVERYWHERE, 0, NULL,
+     "leave, asking only if runs go"},
+    {REQ_UNDO, 'u', {0}, COMPOSE | RUNS | DETAIL, KEYS_EVERYWHERE, 8, "undo", "undo"},
+    {REQ_REDO, PRESS_CTRL('r'), {0}, COMPOSE | RUNS | DETAIL, KEYS_EVERYWHERE, 0, NULL, "redo"},
+    {REQ_GLYPHS, 'B', {0}, ALL, KEYS_EVERYWHERE, 0, NULL,
+     "other marks: braille, blocks, ASCII, if they look broken"},
+    {REQ_REDRAW, PRESS_CTRL('l'), {0}, ALL, KEYS_EVERYWHERE, 0, NULL, "draw the screen anew"},
+    {REQ_SUSPEND, PRESS_CTRL('z'), {0}, ALL, KEYS_EVERYWHERE, 0, NULL,
+     "suspend petri (the shell's fg brings it back)"},
+
+    {REQ_SORT, 's', {0}, RUNS, KEYS_LISTS, 4, "sort", "sort by the column under the cursor"},
+    {REQ_SORT_REVERSE, 'S', {0}, RUNS, KEYS_LISTS, 0, NULL, "the other way round"},
+    {REQ_FILTER_CELL, 'f', {0}, RUNS, KEYS_LISTS, 5, "filter cell",
+     "only runs that share this cell's value"},
+    {REQ_FILTER_CLEAR, 'F', {0}, RUNS, KEYS_LISTS, 0, NULL, "all runs again"},
+    {REQ_CLONE, 'C', {0}, TRAIN | RUNS | DETAIL, KEYS_RUNS, 6, "clone",
+     "clone the run's method and options into Compose"},
+    {REQ_RUN, 'R', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, NULL,
+     "run: resume where it stopped, else run again; in Compose, train"},
+    {REQ_TRASH, 'd', {0}, RUNS | DETAIL, KEYS_RUNS, 7, "trash",
+     "to the trash, or back from it; u undoes"},
+    {REQ_TRASH_VIEW, 'V', {0}, RUNS, KEYS_RUNS, 0, NULL, "view the trash, or leave it"},
+    {REQ_EXPORT, 'e', {0}, TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, NULL,
+     "export: asks for the form (csv, json, hf)"},
+    {REQ_COPY, 'y', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, NULL,
+     "copy the method or command line; it is also shown"},
+
+    {REQ_FAST_LEFT, 'H', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "the cursor ten columns left"},
+    {REQ_FAST_RIGHT, 'L', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "the cursor ten columns right"},
+    {REQ_MORE, '+', {'='}, COMPOSE | TRAIN, KEYS_CHARTS, 0, NULL,
+     "more: zoom in; in Compose, add a module"},
+    {REQ_LESS, '-', {0}, COMPOSE | TRAIN, KEYS_CHARTS, 0, NULL,
+     "less: zoom out; in Compose, remove the module (u undoes)"},
+    {REQ_PAN_LEFT, '[', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "the window half its width back"},
+    {REQ_PAN_RIGHT, ']', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "the window half its width on"},
+    {REQ_FIT, '0', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "fit: all steps in the window"},
+    {REQ_LOG, 'v', {0}, TRAIN, KEYS_CHARTS, 5, "log", "y axis linear or logarithmic"},
+    {REQ_SMOOTH_MORE, 'm', {0}, TRAIN, KEYS_CHARTS, 4, "smooth", "smooth the curve more"},
+    {REQ_SMOOTH_LESS, 'M', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "smooth it less"},
+    {REQ_RAW, 'w', {0}, TRAIN, KEYS_CHARTS, 0, NULL, "raw points behind the curve, or not"},
+    {REQ_FOLLOW, 'a', {0}, TRAIN, KEYS_CHARTS, 7, "follow", "follow the last step"},
+
+    {REQ_COMPOSE, 'c', {0}, FIRST, KEYS_COMPOSE, 2, "compose", "compose a method of your own"},
+    {REQ_CHOOSE, 'T', {0}, FIRST | COMPOSE, KEYS_COMPOSE, 3, "model, task",
+     "choose another model or task"},
+    {REQ_PRESETS, 'P', {0}, COMPOSE, KEYS_COMPOSE, 4, "presets",
+     "published methods, to start from"},
+    {REQ_DESCRIBE, 'D', {0}, COMPOSE, KEYS_COMPOSE, 5, "describe",
+     "describe the choice under the cursor"},
+
+    {REQ_HELP, '?', {PRESS_F1}, ALL, KEYS_EVERYWHERE, 10, "help", "this help"},
+};
+
+int keys_count(void) { return (int)COUNT_OF(table); }
+
+const struct key_entry *keys_at(int i) {
+    BUG_IF(i < 0 || i >= keys_count());
+    return &table[i];
+}
+
+enum request keys_request(enum screen_id screen, const struct press *p) {
+    if (p->alt || !p->code) return REQ_NONE;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct key_entry *k = &table[i];
+        if (!(k->screens & ON(screen))) continue;
+        if (p->code == k->key || p->code == k->alias[0] || p->code == k->alias[1])
+            return k->request;
+    }
+    return REQ_NONE;
+}
+
+const char *key_group_name(enum key_group g) {
+    static const char *const names[] = {"everywhere", "lists", "runs", "charts", "jobs", "compose"};
+    return names[g];
+}
+
+void key_name(uint32_t key, char out[16]) {
+    static const struct {
+        uint32_t key;
+        const char *name;
+    } names[] = {
+        {PRESS_ENTER, "Enter"}, {PRESS_ESC, "Esc"},     {PRESS_TAB, "Tab"},
+        {PRESS_BACKTAB, "S-Tab"}, {' ', "Space"},       {PRESS_UP, "Up"},
+        {PRESS_DOWN, "Down"},   {PRESS_LEFT, "Left"},   {PRESS_RIGHT, "Right"},
+        {PRESS_HOME, "Home"},   {PRESS_END, "End"},     {PRESS_PAGE_UP, "PgUp"},
+        {PRESS_PAGE_DOWN, "PgDn"}, {PRESS_F1, "F1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (names[i].key == key) {
+            snprintf(out, 16, "%s", names[i].name);
+            return;
+        }
+    }
+    if (key < 27) {
+        snprintf(out, 16, "^%c", (int)key + 'a' - 1);
+    } else {
+        char bytes[4];
+        size_t n = utf8_encode(key, bytes);
+        memcpy(out, bytes, n);
+        out[n] = 0;
+    }
+}

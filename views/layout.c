@@ -1,0 +1,119 @@
+#include "views/layout.h"
+
+#include <string.h>
+
+static int least(int a, int b) { return a < b ? a : b; }
+static int most(int a, int b) { return a > b ? a : b; }
+
+void layout_frame(int w, int h, struct layout_frame *out) {
+    memset(out, 0, sizeof *out);
+    w = most(w, 0);
+    h = most(h, 0);
+    if (w < LAYOUT_MIN_W || h < LAYOUT_MIN_H) {
+        out->size = LAYOUT_LINE;
+        out->readout = (struct rect){0, 0, w, least(h, 1)};
+        return;
+    }
+    bool page = w >= LAYOUT_PAGE_W && h >= LAYOUT_PAGE_H;
+    out->size = !page ? LAYOUT_PANE : w >= LAYOUT_WIDE_W ? LAYOUT_WIDE : LAYOUT_PAGE;
+    int top = page || h >= 8 ? 1 : 0, hints = page || h >= 7 ? 1 : 0;
+    out->tabs = (struct rect){0, 0, top ? w : 0, top};
+    out->hints = (struct rect){0, h - hints, hints ? w : 0, hints};
+    out->readout = (struct rect){0, h - hints - 1, w, 1};
+    out->body = (struct rect){0, top, w, h - top - hints - 1};
+}
+
+/* Takes `rows` off the top of *rest. */
+static struct rect take_top(struct rect *rest, int rows) {
+    rows = most(0, least(rows, rest->h));
+    struct rect r = {rest->x, rest->y, rest->w, rows};
+    rest->y += rows;
+    rest->h -= rows;
+    if (!rows) r.w = 0;
+    return r;
+}
+
+static struct rect take_bottom(struct rect *rest, int rows) {
+    rows = most(0, least(rows, rest->h));
+    rest->h -= rows;
+    struct rect r = {rest->x, rest->y + rest->h, rest->w, rows};
+    if (!rows) r.w = 0;
+    return r;
+}
+
+static struct rect take_right(struct rect *rest, int columns) {
+    columns = most(0, least(columns, rest->w));
+    rest->w -= columns;
+    struct rect r = {rest->x + rest->w, rest->y, columns, rest->h};
+    return r;
+}
+
+static void compose(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out) {
+    if (size == LAYOUT_PANE) {
+        int list = most(2, body.h - 1 - need->axis);
+        if (!need->options) out->at[PANE_METHOD] = take_top(&body, least(need->modules + 2, list));
+        if (body.h > 0) out->at[need->options ? PANE_FACTS : PANE_AXIS] = body;
+        return;
+    }
+    if (size == LAYOUT_WIDE) {
+        out->at[PANE_PRESETS] = take_right(&body, body.w >= 180 ? 46 : 34);
+        out->at[PANE_PRESETS].x += 2;
+        out->at[PANE_PRESETS].w -= 2;
+    }
+    /* The facts and the table keep their rows; the block takes what is left, and gives way
+     * where it is too low to be read. */
+    out->at[PANE_FACTS] = take_bottom(&body, least(need->facts, body.h));
+    int table = need->modules + 3, axis = need->axis + 1;
+    if (table + axis > body.h) table = most(4, body.h - axis);
+    out->at[PANE_METHOD] = take_top(&body, table);
+    out->at[PANE_AXIS] = take_top(&body, axis);
+    if (body.h >= 4) out->at[PANE_BLOCK] = body;
+    else out->at[PANE_AXIS].h += body.h;
+    if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){0, 0, 0, 0};
+}
+
+static void train(enum layout_size size, struct rect body, const struct layout_need *need,
+                  struct panes *out) {
+    if (size == LAYOUT_PANE) {
+        if (body.h >= 6) out->at[PANE_JOBS] = take_bottom(&body, 1);
+        out->at[PANE_LOSS] = body;
+        return;
+    }
+    int jobs = least(most(need->jobs, 1), body.h >= 40 ? 12 : body.h >= 30 ? 6 : 3) + 1;
+    out->at[PANE_JOBS] = take_bottom(&body, jobs);
+    if (size == LAYOUT_WIDE) {
+        struct rect right = take_right(&body, body.w * 2 / 5);
+        right.x += 2;
+        right.w -= 2;
+        out->at[PANE_LOSS] = body;
+        if (right.h >= 18) {
+            int third = right.h / 3;
+            out->at[PANE_NORM] = take_bottom(&right, third);
+            out->at[PANE_RATE] = take_bottom(&right, third);
+        }
+        out->at[PANE_METRIC] = right;
+        return;
+    }
+    if (body.h >= 11) out->at[PANE_METRIC] = take_bottom(&body, most(5, body.h * 2 / 5));
+    out->at[PANE_LOSS] = body;
+}
+
+static void runs(enum layout_size size, struct rect body, struct panes *out) {
+    if (size == LAYOUT_WIDE) {
+        out->at[PANE_ASIDE] = take_right(&body, least(body.w / 3, 60));
+        out->at[PANE_ASIDE].x += 2;
+        out->at[PANE_ASIDE].w -= 2;
+    }
+    out->at[PANE_TABLE] = body;
+}
+
+void layout_panes(enum screen_id screen, enum layout_size size, struct rect body,
+                  const struct layout_need *need, struct panes *out) {
+    memset(out, 0, sizeof *out);
+    if (rect_empty(body)) return;
+    if (screen == SCREEN_COMPOSE) compose(size, body, need, out);
+    else if (screen == SCREEN_TRAIN) train(size, body, need, out);
+    else if (screen == SCREEN_RUNS) runs(size, body, out);
+    else out->at[PANE_TEXT] = body;
+}

@@ -1,0 +1,47 @@
+/* Where things lie, as a pure function of the window's size: no state, no drawing.
+ *
+ * Three regimes: the whole page; below 60x16 one pane and the read-out; below 20x5 a single
+ * line.  No rectangle leaves the window or overlaps another, at any size down to 1x1. */
+#ifndef VIEWS_LAYOUT_H
+#define VIEWS_LAYOUT_H
+
+#include "views/canvas.h"
+#include "views/keys.h"
+
+enum layout_size { LAYOUT_LINE, LAYOUT_PANE, LAYOUT_PAGE, LAYOUT_WIDE };
+enum { LAYOUT_MIN_W = 20, LAYOUT_MIN_H = 5, LAYOUT_PAGE_W = 60, LAYOUT_PAGE_H = 16,
+       LAYOUT_WIDE_W = 120 };
+
+/* A rectangle that is not shown is empty. */
+struct layout_frame {
+    enum layout_size size;
+    struct rect tabs, body, readout, hints;
+};
+void layout_frame(int w, int h, struct layout_frame *out);
+
+enum pane_id {
+    PANE_METHOD, PANE_AXIS, PANE_BLOCK, PANE_FACTS, PANE_PRESETS,      /* compose */
+    PANE_LOSS, PANE_METRIC, PANE_RATE, PANE_NORM, PANE_JOBS,           /* train */
+    PANE_TABLE, PANE_ASIDE,                                            /* runs */
+    PANE_TEXT,                                                         /* the others */
+    PANE_COUNT
+};
+
+/* What the panes have to hold, in rows. */
+struct layout_need {
+    int modules;  /* compose: rows of the method's table, without the line to add one */
+    int axis;     /* rows of the axis list at this width */
+    int facts;    /* rows of the facts */
+    int block;    /* rows of diagram and formulas */
+    int jobs;
+    bool options; /* compose: the cursor is on the run's options */
+};
+
+struct panes {
+    struct rect at[PANE_COUNT]; /* empty: not shown */
+};
+/* Shares out `body` (layout_frame's). */
+void layout_panes(enum screen_id screen, enum layout_size size, struct rect body,
+                  const struct layout_need *need, struct panes *out);
+
+#endif
