@@ -82,6 +82,7 @@ struct compose_view {
     enum run_option option;
     int choice;                  /* under the cursor in the axis's list */
     int note;                    /* finding shown by n, -1 none */
+    bool walking;                /* j and k go through one list: one undo step */
     bool describe;               /* D: the choice is explained below */
     /* owned */
     struct compose_facts facts;

@@ -45,6 +45,7 @@ struct runs_view {
     int marks, marks_room;
     int64_t *chosen;          /* ids an effect is about, owned */
     int cursor, top, page;    /* in order[]; page: rows that fit, of the last size */
+    int64_t cursor_id;        /* the run it is on, which it stays on when rows change */
     enum runs_column column;  /* under the cursor */
     enum runs_column sort;
     bool reverse;
@@ -57,6 +58,8 @@ void runs_release(struct runs_view *v);
 void runs_changed(struct runs_view *v);
 /* The row under the cursor, or NULL. */
 const struct run_row *runs_at_cursor(const struct runs_view *v);
+
+bool runs_is_marked(const struct runs_view *v, int64_t id);
 
 struct detail_pair {
     const char *key, *value;

@@ -48,6 +48,7 @@ struct train_view {
     int64_t focus;         /* run id; the app may set it to a run just started */
     int64_t cursor;        /* step under the cursor, -1: none (the tail is followed) */
     struct plot_look look; /* zoom, log, smoothing, raw, axis with hysteresis */
+    int64_t shown_run;     /* whose series the axes are fitted to */
     int chart_w;           /* columns of the chart at the last size, for one-column moves */
     int64_t chosen[1];     /* the run an effect is about */
 };

@@ -52,6 +52,7 @@ struct ui {
     struct ask ask;
     char message[400];
     enum say say;
+    int64_t now;           /* of the last press */
     bool flush;            /* a question has opened: drop what was typed ahead */
 };
 

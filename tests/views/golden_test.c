@@ -1,0 +1,78 @@
+#include "tests/support/test.h"
+
+#include "core/base/file.h"
+#include "tests/views/scene.h"
+
+/* PETRI_GOLDEN=update writes the files anew; otherwise they must be equal. */
+static void golden(const struct ui *ui, const char *name) {
+    struct buf text = BUF_INIT, file = BUF_INIT;
+    struct err e = ERR_INIT;
+    char path[200];
+    snprintf(path, sizeof path, "tests/views/golden/%s.txt", name);
+    char *full = test_path(path);
+    render_ui(ui, false, &text);
+    const char *mode = getenv("PETRI_GOLDEN");
+    if (mode && !strcmp(mode, "update")) {
+        test_ok(file_write(full, text.data, text.size, &e), &e);
+    } else {
+        test_ok(file_read(full, 1 << 20, &file, &e), &e);
+        if (strcmp(buf_text(&text), buf_text(&file)))
+            fail_msg("%s differs; what is drawn now:\n%s", path, buf_text(&text));
+    }
+    buf_release(&text);
+    buf_release(&file);
+    free(full);
+}
+
+static const struct {
+    const char *name;
+    enum screen_id screen;
+    const char *method;
+} scenes[] = {
+    {"first", SCREEN_FIRST, NULL},
+    {"compose-lora", SCREEN_COMPOSE, "lora"},
+    {"compose-mam", SCREEN_COMPOSE, "mam(l=16,r=16)"},
+    {"compose-houlsby", SCREEN_COMPOSE, "adapter-houlsby"},
+    {"compose-pfeiffer", SCREEN_COMPOSE, "adapter-pfeiffer"},
+    {"compose-ia3", SCREEN_COMPOSE, "ia3"},
+    {"compose-bitfit", SCREEN_COMPOSE, "bitfit"},
+    {"train", SCREEN_TRAIN, NULL},
+    {"runs", SCREEN_RUNS, NULL},
+    {"detail", SCREEN_DETAIL, NULL},
+    {"help", SCREEN_HELP, NULL},
+};
+
+static void draw_all(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    for (size_t i = 0; i < COUNT_OF(scenes); i++) {
+        struct ui ui;
+        char name[100];
+        scene_init(&ui, w, h, g, k);
+        if (scenes[i].method) scene_method(&ui, scenes[i].method);
+        ui_show(&ui, scenes[i].screen);
+        snprintf(name, sizeof name, "%s-%s", scenes[i].name, suffix);
+        golden(&ui, name);
+        ui_release(&ui);
+    }
+}
+
+static void at_80x24(void **state) {
+    (void)state;
+    draw_all(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+}
+static void at_200x60(void **state) {
+    (void)state;
+    draw_all(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+}
+static void ascii_at_80x24(void **state) {
+    (void)state;
+    draw_all(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_80x24),
+        cmocka_unit_test(at_200x60),
+        cmocka_unit_test(ascii_at_80x24),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* States of every screen for tests: fixed, without a clock or a machine in them. */
+#ifndef TESTS_VIEWS_SCENE_H
+#define TESTS_VIEWS_SCENE_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/compose_edit.h"
+#include "views/render.h"
+#include "views/ui.h"
+
+enum { SCENE_POINTS = 400 };
+
+/* all-MiniLM-L6-v2's shape. */
+static struct arch scene_arch = {.family = FAMILY_BERT,
+                                 .model_type = "bert",
+                                 .width = 384,
+                                 .heads = 12,
+                                 .head_width = 32,
+                                 .inner = 1536,
+                                 .encoder_layers = 6,
+                                 .vocabulary = 30522,
+                                 .positions = 512,
+                                 .types = 2,
+                                 .norm_eps = 1e-12,
+                                 .act = ACT_GELU,
+                                 .biases = true,
+                                 .scale_scores = true,
+                                 .embed_norm = true,
+                                 .tied = true,
+                                 .dropout = 0.1,
+                                 .attention_dropout = 0.1,
+                                 .classifier_dropout = 0.1,
+                                 .pooler = true};
+
+static double scene_step[SCENE_POINTS], scene_loss[SCENE_POINTS], scene_lr[SCENE_POINTS],
+    scene_norm[SCENE_POINTS];
+static const double scene_eval_step[] = {40, 80, 120, 160, 200, 240};
+static const double scene_eval[] = {0.702, 0.781, 0.812, 0.829, 0.826, 0.838};
+
+static const struct job scene_jobs[] = {
+    {3, RUN_RUNNING, "lora(r=8)", "reviews", 1, 241, 320, 1620, 38, 0.838, 0.4312, NULL, false},
+    {4, RUN_QUEUED, "mam(l=16,r=16)", "reviews", 1, 0, 320, 0, -1, NAN, NAN, NULL, false},
+    {2, RUN_FAILED, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", 7, 118, 320, 0, -1, NAN, NAN,
+     "loss is not finite at step 118 (op cross_entropy)", false},
+};
+
+static const struct run_row scene_rows[] = {
+    {7, RUN_FINISHED, 320, 320, "mam(l=16,r=16)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.851,
+     320, 0.578, 0.3312, 298466, 102, 1, "2026-01-02 10:07", NULL, false, true},
+    {3, RUN_FINISHED, 320, 320, "lora(r=8)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.838, 240,
+     0.578, 0.4107, 222338, 72, 1, "2026-01-02 10:03", NULL, false, true},
+    {5, RUN_FINISHED, 320, 320, "full", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.859, 280, 0.578,
+     0.2904, 22713986, 151, 1, "2026-01-02 10:05", NULL, false, true},
+    {6, RUN_STOPPED, 64, 320, "bitfit", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.578, 64, 0.578,
+     0.6801, 174722, 8, 1, "2026-01-02 10:06", NULL, true, true},
+    {2, RUN_INTERRUPTED, 118, 320, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", "\u6A21\u578B \u00E9 'x' -n",
+     "accuracy", false, 0.701, 100, 0.5, 0.5523, 372290, 41, 7, "2026-01-02 09:12", NULL, false, true},
+    {8, RUN_RUNNING, 108, 320, "ia3", "a\x1b[2Jb.tsv", "all-MiniLM-L6-v2", "accuracy", false, 0.64, 100, 0.578,
+     0.6112, 162434, 22, 2, "2026-01-02 10:08", NULL, false, false},
+    {1, RUN_FAILED, 12, 320, "prefix(l=30)", "reviews", "all-MiniLM-L6-v2", NULL, false, NAN, 0, NAN, NAN,
+     286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false},
+};
+
+static const struct detail_pair scene_config[] = {
+    {"model", "all-MiniLM-L6-v2"}, {"task", "reviews"}, {"batch", "32"}, {"steps", "320"},
+    {"lr", "0.003"}, {"schedule", "linear"}, {"seed", "1"}, {"max-len", "128"},
+    {"optimiser", "adamw"}, {"clip", "1"}};
+static const struct detail_pair scene_counts[] = {
+    {"trained without head", "73,728"}, {"head", "148,610"}, {"model", "22,713,216"}};
+static const struct detail_eval scene_evals[] = {
+    {80, 0.4812, 0.781, false}, {160, 0.4211, 0.829, false}, {240, 0.4033, 0.838, true}, {320, 0.401, 0.836, false}};
+static const struct detail_pair scene_files[] = {{"best", "runs/3/best.safetensors"}};
+
+static inline void scene_series(void) {
+    uint32_t noise = 1;
+    for (int i = 0; i < SCENE_POINTS; i++) {
+        noise = noise * 1664525u + 1013904223u;
+        double u = (double)(noise >> 8) / (1 << 24) - 0.5;
+        scene_step[i] = i + 1;
+        scene_loss[i] = 0.38 + 0.32 * exp(-i / 70.0) + 0.09 * u;
+        scene_lr[i] = 0.003 * (1 - i / 320.0);
+        scene_norm[i] = 0.6 + 0.4 * exp(-i / 50.0) + 0.2 * u;
+    }
+}
+
+/* The interface with every screen filled. */
+static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colours k) {
+    scene_series();
+    ui_init(ui, g, k);
+    ui->database = "runs.db";
+    ui->running = 1;
+    ui->queued = 1;
+    ui->total_runs = COUNT_OF(scene_rows);
+    ui->first = (struct first_view){"all-MiniLM-L6-v2", "reviews", true, true, NULL, 18, 2, "Zen", 76, 256};
+    struct compose_view *c = &ui->compose;
+    c->arch = &scene_arch;
+    c->model = c->model_arg = "all-MiniLM-L6-v2";
+    c->task = c->task_arg = "reviews";
+    c->classes = 2;
+    c->train_rows = 10214;
+    c->dev_rows = 2538;
+    compose_changed(c);
+    struct train_view *t = &ui->train;
+    t->job = scene_jobs;
+    t->jobs = COUNT_OF(scene_jobs);
+    t->focus = 3;
+    t->series = (struct series){.run = 3, .count = 241, .step = scene_step, .loss = scene_loss, .lr = scene_lr,
+                                .grad_norm = scene_norm, .evals = 6, .eval_step = scene_eval_step,
+                                .eval_value = scene_eval, .metric = "accuracy", .majority = 0.578,
+                                .best = 0.838, .best_step = 240, .eval_rows = "dev 2,538 rows"};
+    ui->runs.row = scene_rows;
+    ui->runs.rows = COUNT_OF(scene_rows);
+    struct detail_view *d = &ui->detail;
+    d->run = scene_rows[1];
+    d->config = scene_config;
+    d->configs = COUNT_OF(scene_config);
+    d->count = scene_counts;
+    d->counts = COUNT_OF(scene_counts);
+    d->eval = scene_evals;
+    d->evals = COUNT_OF(scene_evals);
+    d->artifact = scene_files;
+    d->artifacts = COUNT_OF(scene_files);
+    d->series = t->series;
+    ui_resize(ui, w, h);
+}
+
+static inline void scene_method(struct ui *ui, const char *text) {
+    struct method m;
+    struct err e = ERR_INIT;
+    if (method_parse(text, &m, &e)) BUG("%s", e.text);
+    ui->compose.method = m;
+    ui->compose.part = 0;
+    compose_changed(&ui->compose);
+}
+
+/* One key, as typed a second after the one before. */
+static inline struct effect scene_press(struct ui *ui, uint32_t code) {
+    static int64_t clock;
+    struct effect out;
+    struct press p = {code, false, clock += 1000};
+    ui_press(ui, &p, &out);
+    ui->flush = false;
+    return out;
+}
+
+#endif

@@ -1,0 +1,367 @@
+/* The axes of a module and the choices on each: what a choice would make of the module,
+ * and whether the method would then still be a valid point. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/compose_edit.h"
+
+const char *axis_name(enum axis a) {
+    static const char *const names[AXIS_COUNT] = {
+        "function", "position", "insertion",  "composition", "size",    "layers", "source",
+        "scale",    "inner width", "activation", "heads",    "start",   "dropout", "biases"};
+    return names[a];
+}
+
+const char *tap_words(enum tap t) {
+    static const char *const words[TAP_COUNT] = {
+        [TAP_NONE] = "\u2013",        [TAP_A_RES] = "attn residual", [TAP_A_IN] = "attn in",
+        [TAP_A_Q] = "attn q",         [TAP_A_K] = "attn k",          [TAP_A_V] = "attn v",
+        [TAP_A_HEAD] = "attn heads",  [TAP_A_CTX] = "attn ctx",      [TAP_A_OUT] = "attn out",
+        [TAP_A_END] = "attn end",     [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
+        [TAP_F_PRE] = "ffn pre",      [TAP_F_ACT] = "ffn act",       [TAP_F_OUT] = "ffn out",
+        [TAP_F_NORM] = "LN(ffn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding"};
+    return words[t];
+}
+
+static bool in_weight(const struct module *m) { return m->fn == FN_BIAS || m->fn == FN_FULL; }
+
+static bool sized(const struct module *m) {
+    return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
+}
+
+bool axis_applies(const struct module *m, enum axis a) {
+    switch (a) {
+    case AXIS_INSERTION: return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR;
+    case AXIS_COMPOSITION: return !in_weight(m);
+    case AXIS_SIZE:
+    case AXIS_INIT:
+    case AXIS_DROPOUT: return sized(m);
+    case AXIS_SOURCE: return !in_weight(m);
+    case AXIS_SCALE: return m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
+    case AXIS_MID: return m->source == SOURCE_MLP;
+    case AXIS_ACTIVATION:
+    case AXIS_BIASES:
+    case AXIS_HEADS: return m->fn == FN_BOTTLENECK;
+    default: return true;
+    }
+}
+
+void site_words(const struct module *m, char out[32]) {
+    static const char *const targets[TARGET_COUNT] = {"\u2013", "", "all", "LayerNorms",
+                                                      "embeddings"};
+    if (m->target == TARGET_TAP) snprintf(out, 32, "map to %s", tap_words(m->write));
+    else snprintf(out, 32, "%s", in_weight(m) ? targets[m->target] : tap_words(m->write));
+}
+
+static const char *const fn_words[FN_COUNT] = {"bottleneck", "linear", "softmax keys",
+                                               "scale",      "bias",   "full"};
+
+void axis_value(const struct module *m, enum axis a, char out[64]) {
+    static const char *const comps[COMP_COUNT] = {"add",       "scaled",   "learned s",
+                                                  "gated \u03BB(x)", "multiply", "in place"};
+    const char *text = "";
+    char site[32];
+    *out = 0;
+    if (!axis_applies(m, a)) {
+        snprintf(out, 64, "%s", a == AXIS_INSERTION && !in_weight(m) && m->fn != FN_SCALE ? "parallel"
+                                : a == AXIS_COMPOSITION                                   ? "in place"
+                                                                                          : "\u2013");
+        return;
+    }
+    switch (a) {
+    case AXIS_FUNCTION: text = fn_words[m->fn]; break;
+    case AXIS_POSITION:
+        site_words(m, site);
+        snprintf(out, 64, "%s", site);
+        return;
+    case AXIS_INSERTION: text = module_is_sequential(m) ? "sequential" : "parallel"; break;
+    case AXIS_COMPOSITION: text = comps[m->comp]; break;
+    case AXIS_SIZE: snprintf(out, 64, "%s %d", m->fn == FN_SOFTMAX ? "l" : "r", m->size); return;
+    case AXIS_LAYERS:
+        if (m->last == 0 && m->first <= 1) text = "all";
+        else if (m->last == 0) snprintf(out, 64, "%d\u2013", m->first);
+        else snprintf(out, 64, m->first == m->last ? "%d" : "%d\u2013%d", m->first, m->last);
+        break;
+    case AXIS_SOURCE: text = source_name(m->source); break;
+    case AXIS_SCALE: snprintf(out, 64, "%g", m->scale); return;
+    case AXIS_MID: snprintf(out, 64, "%d", m->mid); return;
+    case AXIS_ACTIVATION: text = method_act_name(m->act); break;
+    case AXIS_HEADS: text = heads_name(m->heads); break;
+    case AXIS_INIT: text = init_name(m->init); break;
+    case AXIS_DROPOUT: snprintf(out, 64, "%g", m->dropout); return;
+    case AXIS_BIASES: text = m->biases ? "yes" : "no"; break;
+    case AXIS_COUNT: break;
+    }
+    if (*text) snprintf(out, 64, "%s", text);
+}
+
+/* The read tap that "parallel" means at a write tap. */
+static enum tap parallel_read(enum fn fn, enum tap write) {
+    if (fn == FN_LINEAR && tap_map_input(write) != TAP_NONE) return tap_map_input(write);
+    if (write == TAP_A_HEAD) return TAP_A_Q;
+    if (write >= TAP_F_RES && write <= TAP_F_END) return TAP_F_IN;
+    return write == TAP_EMBED ? TAP_EMBED : TAP_A_IN;
+}
+
+static void move_to(struct module *m, enum tap write) {
+    bool sequential = module_is_sequential(m);
+    if (m->fn == FN_BOTTLENECK) {
+        if (write == TAP_A_HEAD && m->heads == HEADS_SHARED) m->heads = HEADS_FACTORISED;
+        if (write != TAP_A_HEAD) m->heads = HEADS_SHARED;
+    }
+    m->write = write;
+    m->read = sequential ? write : parallel_read(m->fn, write);
+    if (sequential && write == TAP_A_HEAD) m->read = TAP_A_Q;
+}
+
+/* The module with another function, at the same place where it can stay there. */
+static struct module with_function(const struct module *m, enum fn fn) {
+    struct module n = module_default(fn);
+    n.first = m->first;
+    n.last = m->last;
+    n.stack = m->stack;
+    if (fn == m->fn) return *m;
+    bool placed = m->write != TAP_NONE && m->write != TAP_A_HEAD;
+    if (placed && (fn == FN_BOTTLENECK || fn == FN_LINEAR)) {
+        n.read = m->read;
+        n.write = m->write;
+        if (m->fn == FN_SCALE) n.read = parallel_read(fn, n.write);
+        if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
+            n.comp = m->comp;
+            n.scale = m->scale;
+        }
+    } else if (placed && fn == FN_SCALE) {
+        n.write = n.read = m->write;
+    }
+    if (sized(m) && m->size > 0 && n.size > 0) n.size = m->size;
+    module_normalise(&n);
+    return n;
+}
+
+static struct choice *add(struct compose_view *v, const char *name, const char *says,
+                          const struct module *m) {
+    BUG_IF(v->choice_count == COMPOSE_CHOICES);
+    struct choice *c = &v->choices[v->choice_count++];
+    memset(c, 0, sizeof *c);
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->says = says;
+    c->module = *m;
+    return c;
+}
+
+static void list_functions(struct compose_view *v, const struct module *m) {
+    static const char *const says[FN_COUNT] = {
+        "A small MLP of width r: \u03C6(x W_d + b_d) W_u + b_u. The adapter's function.",
+        "Two matrices of rank r without a nonlinearity: x W_d W_u. LoRA's function; behind a linear "
+        "map it can be folded into the weight.",
+        "l learned keys and values that every query attends to: softmax(x W_q P_k\u1D40/\u221Ad_h) P_v. "
+        "What a prefix is.",
+        "One learned factor a channel: x \u2299 l. IA3's function; it can be folded into the weights.",
+        "The additive vectors that the model has, trained in their place. BitFit; nothing is added.",
+        "The tensors that the model has, trained in their place: full tuning, or the LayerNorms alone."};
+    for (int f = 0; f < FN_COUNT; f++) {
+        struct module n = with_function(m, (enum fn)f);
+        add(v, fn_words[f], says[f], &n)->current = m->fn == (enum fn)f;
+    }
+}
+
+static void list_targets(struct compose_view *v, const struct module *m) {
+    static const struct {
+        enum target target;
+        enum tap tap;
+        const char *name, *says;
+    } targets[] = {
+        {TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model."},
+        {TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms."},
+        {TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm."},
+        {TARGET_TAP, TAP_A_Q, "map to q", "The map that makes the queries."},
+        {TARGET_TAP, TAP_A_K, "map to k", "The map that makes the keys."},
+        {TARGET_TAP, TAP_A_V, "map to v", "The map that makes the values."},
+        {TARGET_TAP, TAP_A_OUT, "attn W_o", "The map from the heads back to the width."},
+        {TARGET_TAP, TAP_F_PRE, "ffn W_1", "The first map of the feed-forward part."},
+        {TARGET_TAP, TAP_F_OUT, "ffn W_2", "The second map of the feed-forward part."},
+    };
+    for (size_t i = 0; i < COUNT_OF(targets); i++) {
+        struct module n = *m;
+        n.target = targets[i].target;
+        n.write = targets[i].tap;
+        module_normalise(&n);
+        add(v, targets[i].name, targets[i].says, &n)->current =
+            m->target == n.target && m->write == n.write;
+    }
+}
+
+static void list_positions(struct compose_view *v, const struct module *m) {
+    static const struct {
+        enum tap tap;
+        const char *says;
+    } taps[] = {
+        {TAP_A_Q, "The queries x W_q + b_q: what a token looks for."},
+        {TAP_A_K, "The keys x W_k + b_k: what a token is found by."},
+        {TAP_A_V, "The values x W_v + b_v: what a token gives when it is attended to."},
+        {TAP_A_HEAD, "Output of each head before W_o. The only place where the gate \u03BB(x) exists."},
+        {TAP_A_CTX, "The heads side by side, the input of W_o, taken as one vector."},
+        {TAP_A_OUT, "Output of the attention sublayer, before it is added to the residual."},
+        {TAP_F_PRE, "Inside the feed-forward part, before its activation."},
+        {TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide."},
+        {TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual."},
+        {TAP_EMBED, "The embedding's output, below the first layer."},
+    };
+    for (size_t i = 0; i < COUNT_OF(taps); i++) {
+        struct module n = *m;
+        if (m->write != taps[i].tap) move_to(&n, taps[i].tap);
+        if (m->fn == FN_SOFTMAX) {
+            n = *m; /* normalising would hide that the place is another */
+            n.write = taps[i].tap;
+        } else {
+            if (n.comp == COMP_GATED) n.comp = COMP_ADD;
+            module_normalise(&n);
+        }
+        add(v, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
+    }
+}
+
+static void list_insertions(struct compose_view *v, const struct module *m) {
+    static const enum tap order[] = {TAP_A_IN,  TAP_A_Q,   TAP_A_HEAD, TAP_A_CTX, TAP_F_IN,
+                                     TAP_F_PRE, TAP_F_ACT, TAP_A_OUT,  TAP_F_OUT};
+    char name[48];
+    struct module n = *m;
+    n.read = m->write;
+    add(v, "sequential", "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.",
+        &n)->current = m->read == m->write;
+    if (m->write == TAP_F_OUT) {
+        n.read = TAP_F_NORM;
+        add(v, "sequential, LN first",
+            "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.",
+            &n)->current = m->read == TAP_F_NORM;
+    }
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        bool same_part = (order[i] <= TAP_A_END) == (m->write <= TAP_A_END);
+        if (order[i] == m->write || !same_part || (order[i] > m->write && m->write != TAP_EMBED)) continue;
+        if (order[i] == TAP_A_HEAD && m->heads == HEADS_SHARED) continue;
+        if (order[i] == TAP_A_CTX && m->heads != HEADS_SHARED) continue;
+        n.read = order[i];
+        snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
+        add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).", &n)->current =
+            m->read == order[i];
+    }
+}
+
+static void list_compositions(struct compose_view *v, const struct module *m) {
+    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB(x)", "multiply"};
+    static const char *const says[] = {
+        "h \u2190 h + \u0394h.",
+        "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
+        "h \u2190 h + s \u0394h, and s is trained.",
+        "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that falls on the learned "
+        "keys, so it exists at attention heads alone.",
+        "h \u2190 h \u2299 l: each channel is stretched or shrunk."};
+    for (int i = 0; i <= COMP_MULTIPLY; i++) {
+        struct module n = *m;
+        n.comp = (enum comp)i;
+        if (n.comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n.scale = 2;
+        add(v, names[i], says[i], &n)->current = m->comp == n.comp;
+    }
+}
+
+static void list_sources(struct compose_view *v, const struct module *m) {
+    static const char *const says[] = {
+        "Each layer has weights of its own, trained as they are.",
+        "One set of weights for all layers.",
+        "While training a small MLP makes the weights; only what it made is kept."};
+    for (int i = 0; i < SOURCE_COUNT; i++) {
+        struct module n = *m;
+        n.source = (enum source)i;
+        if (n.source == SOURCE_MLP && n.mid == 0) n.mid = 512;
+        if (n.source != SOURCE_MLP) n.mid = 0;
+        add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
+    }
+}
+
+static void list_details(struct compose_view *v, const struct module *m) {
+    static const enum act acts[] = {ACT_RELU, ACT_GELU, ACT_TANH, ACT_SILU};
+    static const char *const heads[] = {"One function over the whole width.",
+                                        "Each head reads its own part, through the frozen W_q.",
+                                        "Each head has a down-projection of its own."};
+    static const char *const inits[] = {
+        "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
+        "Normal with deviation 0.02.", "Truncated normal with deviation 0.01: nearly a no-op.",
+        "Normal with deviation 1."};
+    struct module n = *m;
+    switch (v->axis) {
+    case AXIS_ACTIVATION:
+        for (size_t i = 0; i < COUNT_OF(acts); i++) {
+            n.act = acts[i];
+            add(v, method_act_name(n.act), "The nonlinearity in the bottleneck.", &n)->current = m->act == n.act;
+        }
+        return;
+    case AXIS_HEADS:
+        for (int i = 0; i < HEADS_COUNT; i++) {
+            n.heads = (enum head_form)i;
+            add(v, heads_name(n.heads), heads[i], &n)->current = m->heads == n.heads;
+        }
+        return;
+    case AXIS_INIT:
+        for (int i = INIT_LORA; i < INIT_COUNT; i++) {
+            n.init = (enum init)i;
+            add(v, init_name(n.init), inits[i], &n)->current = m->init == n.init;
+        }
+        return;
+    case AXIS_BIASES:
+        for (int i = 0; i < 2; i++) {
+            n.biases = !i;
+            add(v, i ? "no" : "yes", "b_d and b_u beside the matrices.", &n)->current = m->biases == n.biases;
+        }
+        return;
+    default: return;
+    }
+}
+
+/* Does the method lose an error of this rule, or gain one, with the choice taken? */
+static void judge(const struct compose_view *v, struct choice *c) {
+    struct method m = v->method;
+    struct finding found[COMPOSE_FINDINGS];
+    c->allowed = true;
+    if (!v->arch || c->current) return;
+    m.module[v->part] = c->module;
+    int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
+    for (int i = 0; i < n && i < COMPOSE_FINDINGS; i++) {
+        if (found[i].level != LEVEL_ERROR || (found[i].module >= 0 && found[i].module != v->part)) continue;
+        bool had = false;
+        for (int j = 0; j < v->facts.findings; j++)
+            had |= v->facts.finding[j].level == LEVEL_ERROR &&
+                   v->facts.finding[j].module == found[i].module &&
+                   !strcmp(v->facts.finding[j].rule, found[i].rule);
+        if (had) continue;
+        c->allowed = false;
+        memcpy(c->why, found[i].text, sizeof c->why);
+        return;
+    }
+}
+
+void compose_list(struct compose_view *v) {
+    v->choice_count = 0;
+    if (v->part >= v->method.count) {
+        v->choice = 0;
+        return;
+    }
+    const struct module *m = &v->method.module[v->part];
+    switch (v->axis) {
+    case AXIS_FUNCTION: list_functions(v, m); break;
+    case AXIS_POSITION:
+        if (in_weight(m)) list_targets(v, m);
+        else list_positions(v, m);
+        break;
+    case AXIS_INSERTION: list_insertions(v, m); break;
+    case AXIS_COMPOSITION: list_compositions(v, m); break;
+    case AXIS_SOURCE: list_sources(v, m); break;
+    default: list_details(v, m); break;
+    }
+    int current = 0;
+    for (int i = 0; i < v->choice_count; i++) {
+        judge(v, &v->choices[i]);
+        if (v->choices[i].current) current = i;
+    }
+    v->choice = current;
+}

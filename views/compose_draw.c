@@ -1,0 +1,348 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/block.h"
+#include "views/compose_edit.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The table's columns, and which axes each shows. */
+enum { TABLE_COLUMNS = 6 };
+static const struct {
+    const char *title;
+    int w;
+} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 15}, {"insertion", 12},
+                          {"composition", 13}, {"sizes", 14}, {"layers", 6}};
+
+static int column_of(enum axis a) {
+    switch (a) {
+    case AXIS_FUNCTION: return 0;
+    case AXIS_POSITION:
+    case AXIS_HEADS: return 1;
+    case AXIS_INSERTION: return 2;
+    case AXIS_COMPOSITION:
+    case AXIS_SCALE: return 3;
+    case AXIS_LAYERS: return 5;
+    default: return 4;
+    }
+}
+
+static void sizes_text(const struct module *m, char out[96]) {
+    char size[64] = "\u2013", more[64] = "";
+    if (axis_applies(m, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
+    if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
+    else if (m->fn == FN_BOTTLENECK) snprintf(more, sizeof more, " %s", method_act_name(m->act));
+    if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
+    snprintf(out, 96, "%s%s", size, more);
+}
+
+static void composition_text(const struct module *m, char out[96]) {
+    char comp[64];
+    axis_value(m, AXIS_COMPOSITION, comp);
+    if (axis_applies(m, AXIS_SCALE)) snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
+    else snprintf(out, 96, "%s", comp);
+}
+
+static void module_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
+    const struct module *m = &v->method.module[i];
+    bool here = v->part == i;
+    char cell[TABLE_COLUMNS][96], value[64], number[16];
+    axis_value(m, AXIS_FUNCTION, value);
+    snprintf(cell[0], 96, "%s", value);
+    axis_value(m, AXIS_POSITION, value);
+    snprintf(cell[1], 96, "%s%s", value,
+             m->fn == FN_BOTTLENECK && m->heads == HEADS_FREE ? " free" : "");
+    axis_value(m, AXIS_INSERTION, value);
+    snprintf(cell[2], 96, "%s", value);
+    composition_text(m, cell[3]);
+    sizes_text(m, cell[4]);
+    axis_value(m, AXIS_LAYERS, value);
+    snprintf(cell[5], 96, "%s", value);
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    snprintf(number, sizeof number, "%d", i + 1);
+    canvas_text(c, r.x + 3, y, module_ink(i), number);
+    int x = r.x + 6;
+    for (int k = 0; k < TABLE_COLUMNS; k++) {
+        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
+        if (here && k == column_of(v->axis))
+            canvas_paint(c, (struct rect){x, y, table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
+        x += table[k].w;
+    }
+}
+
+static void draw_method(const struct compose_view *v, struct canvas *c, struct rect r) {
+    const struct compose_facts *f = &v->facts;
+    char right[240] = "";
+    if (f->preset) snprintf(right, sizeof right, "%s \u00B7 %s", f->preset->name, f->preset->paper);
+    else if (f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
+    canvas_rule(c, r.x, r.y, r.w, "Method", right);
+    if (r.h < 2) return;
+    int x = r.x + 6, rows = r.h - 2;
+    canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
+    for (int k = 0; k < TABLE_COLUMNS; k++) {
+        bool here = v->part < v->method.count && k == column_of(v->axis);
+        canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
+        x += table[k].w;
+    }
+    int top = v->part >= rows ? v->part - rows + 1 : 0;
+    if (top > v->method.count - rows + 1) top = v->method.count - rows + 1;
+    if (top < 0) top = 0;
+    for (int i = 0; i < rows && top + i < v->method.count; i++)
+        module_row(v, c, r, r.y + 2 + i, top + i);
+    int y = r.y + 2 + v->method.count - top;
+    if (y < r.y + r.h) {
+        int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
+        canvas_text(c, r.x + 5 + used, y, INK_DIM,
+                    v->method.count ? "add a module" : "add a module; without any, the head alone is trained");
+    }
+}
+
+/* The choices side by side, wrapped; returns the rows. */
+static int choices(const struct compose_view *v, struct canvas *c, struct rect r, bool draw) {
+    int x = r.x + 3, row = 0;
+    for (int i = 0; i < v->choice_count; i++) {
+        const struct choice *k = &v->choices[i];
+        int w = canvas_width(c, k->name) + 3;
+        if (x + w > r.x + r.w && x > r.x + 3) {
+            x = r.x + 3;
+            row++;
+        }
+        if (draw && row < r.h) {
+            bool here = i == v->choice;
+            if (here) canvas_text(c, x, r.y + row, INK_ACCENT, "\u25B8");
+            enum ink ink = !k->allowed ? INK_DIM : k->current ? INK_ACCENT : INK_TEXT;
+            canvas_text(c, x + 1, r.y + row, ink, k->name);
+            if (here && !k->allowed)
+                canvas_paint(c, (struct rect){x + 1, r.y + row, w - 3, 1}, canvas_style(c, INK_WARN));
+        }
+        x += w;
+    }
+    return row + 1;
+}
+
+static void draw_number(const struct compose_view *v, struct canvas *c, struct rect r) {
+    char label[32], value[64];
+    compose_field(v, label, value);
+    int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
+    x += canvas_text(c, r.x + 3 + x, r.y, INK_ACCENT, value);
+    canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
+    if (v->part < v->method.count && v->facts.arithmetic[v->part] && r.h > 1)
+        canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "this module trains %.200s",
+                      v->facts.arithmetic[v->part]);
+}
+
+static const char *const option_says[OPTION_COUNT] = {
+    "The step size of AdamW. Until you set one, the named method's own is used.",
+    "Rows in one step.", "Passes over the training rows.", "Steps, in place of passes.",
+    "Decides the start values, the order of rows and the dropout: same seed, same bits.",
+    "Tokens a row; longer rows are cut.", "How the learning rate falls: linear, cosine, constant.",
+    "Share of the steps (below 1) or steps in which the learning rate rises.",
+    "Pull of the matrices towards zero (decoupled).", "Steps between evaluations."};
+
+static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
+    bool run = v->part >= v->method.count;
+    char right[120] = "";
+    if (!run) {
+        /* where h and l lead */
+        size_t n = 0;
+        for (int a = 0; a < AXIS_COUNT; a++) {
+            if (!axis_applies(&v->method.module[v->part], (enum axis)a) || a <= (int)v->axis) continue;
+            if (n + 16 > 50) break;
+            n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l ", axis_name((enum axis)a));
+        }
+    }
+    canvas_rule(c, r.x, r.y, r.w, run ? option_name(v->option) : axis_name(v->axis), right);
+    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    if (run) {
+        draw_number(v, c, in);
+        canvas_fit(c, r.x + 3, r.y + 2, r.w - 4, INK_DIM, option_says[v->option]);
+        return;
+    }
+    if (compose_on_number(v)) {
+        draw_number(v, c, in);
+        return;
+    }
+    int rows = choices(v, c, in, true);
+    if (v->choice >= v->choice_count || rows >= in.h) return;
+    const struct choice *k = &v->choices[v->choice];
+    struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
+    canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
+}
+
+static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
+    for (int i = 0; i < v->method.count && i < r.h; i++) {
+        char delta[160], compose[160];
+        const struct module *m = &v->method.module[i];
+        if (i == r.h - 1 && v->method.count > r.h) {
+            canvas_printf(c, r.x + 3, r.y + i, INK_DIM, "\u2026 and %d more modules", v->method.count - i);
+            return;
+        }
+        formula_delta(m, i + 1, delta);
+        formula_compose(m, i + 1, compose);
+        int used = canvas_text(c, r.x + 3, r.y + i, module_ink(i), delta);
+        int x = used + 6 > 44 ? used + 6 : 44;
+        canvas_fit(c, r.x + x, r.y + i, r.w - x - 1, INK_TEXT, compose);
+    }
+}
+
+static void draw_block(const struct compose_view *v, struct canvas *c, struct rect r) {
+    char right[120] = "";
+    if (v->arch)
+        snprintf(right, sizeof right, "one of %d layers \u00B7 d %d \u00B7 %d heads of %d \u00B7 ffn %d",
+                 v->arch->encoder_layers, v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
+    canvas_rule(c, r.x, r.y, r.w, "Block", right);
+    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    int formulas = v->method.count < 1 ? 0 : v->method.count;
+    int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
+    if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
+    struct rect top = {in.x, in.y, in.w, block};
+    int used = block_draw(c, top, &v->method, v->arch, v->part);
+    if (in.h - used > formulas && in.h >= 12) used++;
+    struct rect rest = {in.x, in.y + used, in.w, in.h - used};
+    draw_formulas(v, c, rest);
+}
+
+static void draw_counts(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
+    const struct compose_facts *f = &v->facts;
+    char text[300], trained[32], kept[32], head[32], model[32];
+    if (!f->counted) {
+        canvas_text(c, r.x + 3, y, f->errors ? INK_WARN : INK_DIM,
+                    f->errors ? "not counted: the point is not valid" : v->arch ? "" : "no model yet: T chooses one");
+        return;
+    }
+    text_thousands((int64_t)f->trained, trained);
+    text_thousands((int64_t)f->kept, kept);
+    text_thousands((int64_t)f->head, head);
+    show_count((int64_t)f->model, model);
+    int x = r.x + 3;
+    x += canvas_text(c, x, y, INK_DIM, "trained ");
+    x += canvas_text(c, x, y, INK_ACCENT, trained);
+    if (f->kept != f->trained) x += canvas_printf(c, x, y, INK_TEXT, " (kept %s)", kept);
+    x += canvas_printf(c, x, y, INK_DIM, "   head ");
+    x += canvas_text(c, x, y, INK_TEXT, head);
+    double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
+    snprintf(text, sizeof text, "   %.*f %% of %s without the head", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
+             model);
+    x += canvas_text(c, x, y, INK_TEXT, text);
+    int n = 0;
+    *text = 0;
+    if (v->step_seconds > 0) n = snprintf(text, sizeof text, "   step \u2248 %.2g s", v->step_seconds);
+    if (v->memory_mb > 0) snprintf(text + n, sizeof text - (size_t)n, "   %.0f MB", v->memory_mb);
+    if (x + canvas_width(c, text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, text);
+}
+
+static void draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
+    char rows[160] = "", train[32], dev[32], value[64];
+    int x = r.x + 3;
+    if (v->train_rows) {
+        text_thousands((int64_t)v->train_rows, train);
+        text_thousands((int64_t)v->dev_rows, dev);
+        snprintf(rows, sizeof rows, "%.40s %s / %s rows", v->task ? v->task : "?", train, dev);
+    } else if (v->task) {
+        snprintf(rows, sizeof rows, "%.40s", v->task);
+    }
+    if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
+    bool here = v->part >= v->method.count;
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        bool on = here && (int)v->option == o, steps = v->options.steps > 0;
+        if (((o == OPTION_EPOCHS && steps) || (o == OPTION_STEPS && !steps)) && !on) continue;
+        option_value(v, (enum run_option)o, value);
+        int w = canvas_width(c, option_name((enum run_option)o)) + 1 + canvas_width(c, value);
+        if (x + w >= r.x + r.w) {
+            if (!here) break;
+            /* the rest goes to the row below, where there is one */
+            if (y + 1 >= r.y + r.h) break;
+            y++;
+            x = r.x + 3;
+        }
+        int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name((enum run_option)o));
+        int used = canvas_text(c, x + name, y, INK_TEXT, value);
+        if (on) canvas_paint(c, (struct rect){x + name, y, used, 1}, canvas_style(c, INK_CURSOR));
+        x += name + used + 2;
+    }
+}
+
+static void draw_facts(const struct compose_view *v, struct canvas *c, struct rect r) {
+    const struct compose_facts *f = &v->facts;
+    char state[120];
+    int notes = f->findings - f->errors;
+    if (f->errors) snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors, f->errors == 1 ? "" : "s");
+    else if (!v->arch) *state = 0;
+    else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
+    else snprintf(state, sizeof state, "valid \u2713");
+    canvas_rule(c, r.x, r.y, r.w, "Run", state);
+    int y = r.y + 1;
+    draw_counts(v, c, r, y++);
+    char *command = compose_command(v);
+    bool here = v->part >= v->method.count;
+    if (here) {
+        draw_run(v, c, (struct rect){r.x, r.y, r.w, r.h}, y);
+    } else {
+        draw_run(v, c, (struct rect){r.x, r.y, r.w, 3}, y++);
+        if (y < r.y + r.h) canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, r.y + r.h - y}, INK_DIM, command);
+    }
+    free(command);
+}
+
+static void draw_presets(const struct compose_view *v, struct canvas *c, struct rect r) {
+    canvas_rule(c, r.x, r.y, r.w, "Presets", "P");
+    int y = r.y + 1, last = r.y + r.h;
+    for (int i = 0; i < preset_count() && y < last; i++) {
+        const struct preset *p = preset_at(i);
+        bool here = p == v->facts.preset;
+        if (here) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
+        int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : INK_TEXT, p->name);
+        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, p->sizes);
+        y++;
+    }
+    if (!v->facts.preset || y + 3 > last) return;
+    y++;
+    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, v->facts.preset->title);
+    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_DIM, v->facts.preset->paper);
+    if (y + 1 < last)
+        canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_TEXT, v->facts.preset->note);
+}
+
+void compose_rows(const struct compose_view *v, int width, struct compose_need *out) {
+    out->axis_rows = v->describe ? 5 : 3;
+    out->block_rows = 5 + v->method.count;
+    out->fact_rows = width >= 100 ? 5 : 4;
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct compose_view *v = &ui->compose;
+    struct layout_frame f;
+    struct panes p;
+    (void)body;
+    ui_panes(ui, SCREEN_COMPOSE, &f, &p);
+    static void (*const drawers[])(const struct compose_view *, struct canvas *, struct rect) = {
+        [PANE_METHOD] = draw_method, [PANE_AXIS] = draw_axis, [PANE_BLOCK] = draw_block,
+        [PANE_FACTS] = draw_facts, [PANE_PRESETS] = draw_presets};
+    for (int i = PANE_METHOD; i <= PANE_PRESETS; i++) {
+        if (rect_empty(p.at[i])) continue;
+        canvas_push_clip(c, p.at[i]);
+        drawers[i](v, c, p.at[i]);
+        canvas_pop_clip(c);
+    }
+}
+
+/* The note asked for; else why the choice is not allowed; else the method's text. */
+static void readout(const struct ui *ui, struct buf *out) {
+    const struct compose_view *v = &ui->compose;
+    const struct compose_facts *f = &v->facts;
+    if (v->note >= 0 && v->note < f->findings) {
+        const struct finding *k = &f->finding[v->note];
+        buf_printf(out, "%d/%d %s %s: %s", v->note + 1, f->findings,
+                   k->level == LEVEL_ERROR ? "error" : k->level == LEVEL_WARNING ? "warning" : "note", k->rule,
+                   k->text);
+    } else if (f->errors) {
+        buf_printf(out, "\u2717 %s", f->finding[0].text);
+    } else if (f->text) {
+        buf_puts(out, f->text);
+    }
+}
+
+const struct screen screen_compose = {"compose", "1 Compose", draw, compose_request, readout};

@@ -1,0 +1,419 @@
+#include "views/compose_edit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The option's name on the command line; these share its checks. */
+static const char *const option_args[OPTION_COUNT] = {"lr",       "batch",  "epochs",       "steps",
+                                                      "seed",     "max-len", "schedule",    "warmup",
+                                                      "weight-decay", "eval-every"};
+
+const char *option_name(enum run_option o) {
+    static const char *const names[OPTION_COUNT] = {"lr",     "batch",    "epochs", "steps", "seed",
+                                                    "length", "schedule", "warmup", "decay", "eval every"};
+    return names[o];
+}
+
+bool compose_on_number(const struct compose_view *v) {
+    return v->part >= v->method.count || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
+           v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
+}
+
+static const char *schedule_word(enum schedule s) {
+    return s == SCHEDULE_COSINE ? "cosine" : s == SCHEDULE_CONSTANT ? "constant" : "linear";
+}
+
+void option_value(const struct compose_view *v, enum run_option o, char out[64]) {
+    const struct compose_options *k = &v->options;
+    double number = 0;
+    switch (o) {
+    case OPTION_LR: number = compose_lr(v); break;
+    case OPTION_BATCH: number = k->batch; break;
+    case OPTION_EPOCHS: number = k->steps > 0 ? 0 : k->epochs; break;
+    case OPTION_STEPS: number = (double)k->steps; break;
+    case OPTION_SEED: number = (double)k->seed; break;
+    case OPTION_LENGTH: number = k->max_len; break;
+    case OPTION_SCHEDULE: snprintf(out, 64, "%s", schedule_word(k->schedule)); return;
+    case OPTION_WARMUP: number = k->warmup; break;
+    case OPTION_DECAY: number = k->weight_decay; break;
+    case OPTION_EVAL: number = k->eval_every; break;
+    case OPTION_COUNT: break;
+    }
+    bool none = number == 0 && (o == OPTION_EPOCHS || o == OPTION_STEPS);
+    if (none) snprintf(out, 64, "\u2013");
+    else if (o == OPTION_EVAL && number == 0) snprintf(out, 64, "epoch");
+    else if (o == OPTION_LR || o == OPTION_DECAY) show_short(number, out);
+    else snprintf(out, 64, "%.10g", number);
+}
+
+void compose_field(const struct compose_view *v, char label[32], char value[64]) {
+    if (v->part >= v->method.count) {
+        snprintf(label, 32, "%s", option_name(v->option));
+        option_value(v, v->option, value);
+        if (!strcmp(value, "\u2013")) *value = 0;
+        if (!strcmp(value, "epoch")) snprintf(value, 64, "0");
+        return;
+    }
+    const struct module *m = &v->method.module[v->part];
+    snprintf(label, 32, "%s", axis_name(v->axis));
+    if (v->axis == AXIS_SIZE) snprintf(value, 64, "%d", m->size);
+    else if (v->axis == AXIS_LAYERS && m->last) snprintf(value, 64, "%d-%d", m->first, m->last);
+    else if (v->axis == AXIS_LAYERS) snprintf(value, 64, m->first > 1 ? "%d-" : "all", m->first);
+    else axis_value(m, v->axis, value);
+}
+
+static bool take_layers(struct module *m, const char *text, char why[200]) {
+    char head[16] = "";
+    int64_t first = 1, last = 0;
+    const char *dash = strchr(text, '-');
+    bool good = true;
+    if (strcmp(text, "all")) {
+        size_t n = dash ? (size_t)(dash - text) : strlen(text);
+        if (n < sizeof head) memcpy(head, text, n);
+        good = text_to_int(head, &first);
+        if (!dash) last = first;
+        else if (dash[1]) good = good && text_to_int(dash + 1, &last);
+        good = good && first >= 1 && first <= 1000 && (last == 0 || (last >= first && last <= 1000));
+        if (dash && dash[1] && last == 0) good = false;
+    }
+    if (!good) {
+        snprintf(why, 200, "layers \"%.40s\": all, one as 3, or a range as 1-6 or 4-", text);
+        return false;
+    }
+    m->first = (int)first;
+    m->last = (int)last;
+    return true;
+}
+
+static bool take_axis(struct module *m, enum axis a, const char *text, char why[200]) {
+    int64_t whole;
+    double number;
+    switch (a) {
+    case AXIS_LAYERS: return take_layers(m, text, why);
+    case AXIS_SIZE:
+    case AXIS_MID:
+        if (!text_to_int(text, &whole) || whole < 1 || whole > 65536) {
+            snprintf(why, 200, "%s \"%.40s\": a whole number from 1 to 65536 is wanted", axis_name(a), text);
+            return false;
+        }
+        *(a == AXIS_SIZE ? &m->size : &m->mid) = (int)whole;
+        return true;
+    case AXIS_SCALE:
+        if (!text_to_double(text, &number) || fabs(number) > 1e6) {
+            snprintf(why, 200, "scale \"%.40s\": a number is wanted, as 2 or 0.5", text);
+            return false;
+        }
+        m->scale = number;
+        return true;
+    case AXIS_DROPOUT:
+        if (!text_to_double(text, &number) || number < 0 || number >= 1) {
+            snprintf(why, 200, "dropout \"%.40s\": a number from 0 to below 1 is wanted", text);
+            return false;
+        }
+        m->dropout = number;
+        return true;
+    default: snprintf(why, 200, "%s is chosen with j and k", axis_name(a)); return false;
+    }
+}
+
+static bool take_option(struct compose_options *o, enum run_option option, const char *text,
+                        char why[200]) {
+    struct run_config c;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    int rc = config_set(&c, option_args[option], text, &e);
+    if (rc) {
+        snprintf(why, 200, "%.199s", e.text);
+        config_release(&c);
+        return false;
+    }
+    switch (option) {
+    case OPTION_LR: o->lr = c.lr; break;
+    case OPTION_BATCH: o->batch = c.batch; break;
+    case OPTION_EPOCHS:
+        o->epochs = c.epochs;
+        o->steps = 0;
+        break;
+    case OPTION_STEPS:
+        o->steps = c.steps;
+        o->epochs = 0;
+        break;
+    case OPTION_SEED: o->seed = c.seed; break;
+    case OPTION_LENGTH: o->max_len = c.max_len; break;
+    case OPTION_SCHEDULE: o->schedule = c.schedule; break;
+    case OPTION_WARMUP: o->warmup = c.warmup; break;
+    case OPTION_DECAY: o->weight_decay = c.weight_decay; break;
+    case OPTION_EVAL: o->eval_every = c.eval_every; break;
+    case OPTION_COUNT: break;
+    }
+    config_release(&c);
+    return true;
+}
+
+/* Takes a value; the undo step is the caller's. */
+static bool take(struct compose_view *v, const char *text, char why[200]) {
+    if (v->part >= v->method.count) return take_option(&v->options, v->option, text, why);
+    struct module m = v->method.module[v->part];
+    if (!take_axis(&m, v->axis, text, why)) return false;
+    v->method.module[v->part] = m;
+    return true;
+}
+
+bool compose_edit(struct compose_view *v, const char *text, char why[200]) {
+    struct compose_state before = {v->method, v->options};
+    if (!take(v, text, why)) return false;
+    struct compose_state after = {v->method, v->options};
+    v->method = before.method;
+    v->options = before.options;
+    compose_push(v);
+    v->method = after.method;
+    v->options = after.options;
+    v->walking = false;
+    compose_changed(v);
+    return true;
+}
+
+/* The next of 1, 2, 5, 10, … */
+static double next_125(double value, bool up) {
+    double ten = pow(10, floor(log10(value) + 1e-9)), lead = value / ten;
+    if (up) return (lead < 1.99 ? 2 : lead < 4.99 ? 5 : 10) * ten;
+    return lead > 5.01 ? 5 * ten : lead > 2.01 ? 2 * ten : lead > 1.01 ? ten : ten / 2;
+}
+
+static double next_double(double value, bool up) {
+    double power = 1;
+    if (up) {
+        while (power <= value) power *= 2;
+        return power;
+    }
+    while (power * 2 < value) power *= 2;
+    return power;
+}
+
+/* The value that j or k goes to from a number. */
+static void step_text(const struct compose_view *v, bool up, char out[64]) {
+    char label[32], text[64], number[32];
+    double value = 0;
+    compose_field(v, label, text);
+    if (v->part >= v->method.count && v->option == OPTION_SCHEDULE) {
+        int s = (int)v->options.schedule + (up ? 2 : 1);
+        snprintf(out, 64, "%s", schedule_word((enum schedule)(s % 3)));
+        return;
+    }
+    if (v->part < v->method.count && v->axis == AXIS_LAYERS) {
+        const struct module *m = &v->method.module[v->part];
+        int first = up ? m->first + 1 : m->first - 1;
+        if (first < 1 || (v->arch && first > v->arch->encoder_layers)) first = m->first;
+        if (m->last) snprintf(out, 64, "%d-%d", first, m->last < first ? first : m->last);
+        else snprintf(out, 64, first > 1 ? "%d-" : "all", first);
+        return;
+    }
+    text_to_double(text, &value);
+    if (v->part < v->method.count) {
+        if (v->axis == AXIS_DROPOUT) value += up ? 0.05 : -0.05;
+        else if (v->axis == AXIS_SCALE) value = up ? value * 2 : value / 2;
+        else value = next_double(value, up);
+        if (v->axis == AXIS_DROPOUT) value = value < 0 ? 0 : value > 0.9 ? 0.9 : value;
+    } else {
+        switch (v->option) {
+        case OPTION_LR: value = next_125(compose_lr(v), up); break;
+        case OPTION_BATCH:
+        case OPTION_LENGTH: value = next_double(value, up); break;
+        case OPTION_SEED:
+        case OPTION_EPOCHS: value = value < 1 ? 1 : value + (up ? 1 : -1); break;
+        case OPTION_STEPS:
+        case OPTION_EVAL: value = value < 1 ? 20 : next_125(value, up); break;
+        case OPTION_WARMUP: value = floor(value * 100 + 0.5) / 100 + (up ? 0.01 : -0.01); break;
+        case OPTION_DECAY: value = value <= 0 ? up ? 0.01 : 0 : next_125(value, up); break;
+        default: break;
+        }
+        if (value < 1 && (v->option == OPTION_EPOCHS || v->option == OPTION_BATCH || v->option == OPTION_STEPS))
+            value = 1;
+        if (v->option == OPTION_EVAL && value < 1) value = 0;
+        if (v->option == OPTION_LENGTH && value < 2) value = 2;
+        if (value < 0) value = 0;
+    }
+    text_from_double(floor(value * 1e9 + 0.5) / 1e9, number);
+    if (v->part >= v->method.count && v->option == OPTION_LR) text_from_double(value, number);
+    snprintf(out, 64, "%s", number);
+}
+
+/* One undo step for a walk through a list. */
+static void before_walk(struct compose_view *v) {
+    if (!v->walking) compose_push(v);
+    v->walking = true;
+}
+
+static void walk(struct compose_view *v, int by) {
+    if (compose_on_number(v)) {
+        char text[64], why[200];
+        step_text(v, by < 0, text);
+        struct compose_state before = {v->method, v->options};
+        if (!take(v, text, why)) return;
+        struct compose_state after = {v->method, v->options};
+        v->method = before.method;
+        v->options = before.options;
+        before_walk(v);
+        v->method = after.method;
+        v->options = after.options;
+        compose_changed(v);
+        return;
+    }
+    int to = v->choice + by;
+    if (to < 0 || to >= v->choice_count) return;
+    v->choice = to;
+    const struct choice *c = &v->choices[to];
+    if (!c->allowed || c->current) return;
+    struct module taken = c->module;
+    before_walk(v);
+    v->method.module[v->part] = taken;
+    compose_changed(v);
+}
+
+static void walk_axis(struct compose_view *v, int by) {
+    v->walking = false;
+    if (v->part >= v->method.count) {
+        int o = (int)v->option + by;
+        if (o >= 0 && o < OPTION_COUNT) v->option = (enum run_option)o;
+        return;
+    }
+    int a = (int)v->axis;
+    do a += by;
+    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->method.module[v->part], (enum axis)a));
+    if (a >= 0 && a < AXIS_COUNT) v->axis = (enum axis)a;
+    compose_list(v);
+}
+
+static void next_part(struct compose_view *v, int by) {
+    int parts = v->method.count + 1;
+    v->part = (v->part + by + parts) % parts;
+    v->walking = false;
+    compose_changed(v);
+}
+
+static void add_module(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    if (v->method.count == METHOD_MODULES) {
+        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
+        return;
+    }
+    compose_push(v);
+    struct module m = v->part < v->method.count ? v->method.module[v->part] : module_default(FN_LINEAR);
+    /* a copy would be the same module twice: the next place along the block is taken */
+    if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
+    else m = module_default(FN_BOTTLENECK);
+    v->part = v->method.count;
+    v->method.module[v->method.count++] = m;
+    v->axis = AXIS_FUNCTION;
+    v->walking = false;
+    compose_changed(v);
+    ui_say(ui, SAY_INFO, "module %d added; u takes it back", v->method.count);
+}
+
+static void remove_module(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    if (v->part >= v->method.count) return;
+    compose_push(v);
+    int gone = v->part + 1;
+    for (int i = v->part; i + 1 < v->method.count; i++) v->method.module[i] = v->method.module[i + 1];
+    v->method.count--;
+    if (v->part == v->method.count && v->part) v->part--;
+    v->walking = false;
+    compose_changed(v);
+    ui_say(ui, SAY_INFO, "module %d removed; u brings it back", gone);
+}
+
+void compose_presets(struct ui *ui) {
+    picker_open(&ui->picker, PICK_PRESET, "published methods");
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        picker_add(&ui->picker, p->name, p->paper, false);
+        if (p == ui->compose.facts.preset) ui->picker.cursor = i;
+    }
+    ui_show(ui, SCREEN_COMPOSE);
+    ui->picker.open = true;
+}
+
+static void train(struct ui *ui, struct effect *out) {
+    const struct compose_facts *f = &ui->compose.facts;
+    if (f->errors) ui_say(ui, SAY_ERROR, "not a valid point: %.300s", f->finding[0].text);
+    else if (!ui->compose.arch) ui_say(ui, SAY_WARNING, "no model yet: T chooses one");
+    else out->kind = EFFECT_TRAIN;
+}
+
+static void next_note(struct ui *ui, int by) {
+    struct compose_view *v = &ui->compose;
+    int n = v->facts.findings;
+    if (!n) ui_say(ui, SAY_INFO, "no notes on this method");
+    else v->note = v->note < 0 ? (by > 0 ? 0 : n - 1) : (v->note + by + n) % n;
+}
+
+static bool move_request(struct compose_view *v, enum request r) {
+    switch (r) {
+    case REQ_LEFT: walk_axis(v, -1); return true;
+    case REQ_RIGHT: walk_axis(v, 1); return true;
+    case REQ_DOWN: walk(v, 1); return true;
+    case REQ_UP: walk(v, -1); return true;
+    case REQ_FIRST:
+        for (int i = v->choice_count; i > 0; i--) walk(v, -1);
+        return true;
+    case REQ_LAST:
+        for (int i = v->choice_count; i > 0; i--) walk(v, 1);
+        return true;
+    case REQ_NEXT_PART: next_part(v, 1); return true;
+    case REQ_PREV_PART: next_part(v, -1); return true;
+    default: return false;
+    }
+}
+
+bool compose_request(struct ui *ui, enum request r, struct effect *out) {
+    struct compose_view *v = &ui->compose;
+    if (r != REQ_NEXT && r != REQ_PREV) v->note = -1;
+    if (move_request(v, r)) return true;
+    v->walking = false;
+    switch (r) {
+    case REQ_TRAIN:
+        if (compose_on_number(v)) {
+            char label[32], value[64];
+            compose_field(v, label, value);
+            prompt_open(&ui->prompt, label, value, true);
+            ui->use = USE_NUMBER;
+        } else {
+            train(ui, out);
+        }
+        return true;
+    case REQ_RUN: train(ui, out); return true;
+    case REQ_MORE: add_module(ui); return true;
+    case REQ_LESS: remove_module(ui); return true;
+    case REQ_PRESETS: compose_presets(ui); return true;
+    case REQ_DESCRIBE: v->describe = !v->describe; return true;
+    case REQ_NEXT: next_note(ui, 1); return true;
+    case REQ_PREV: next_note(ui, -1); return true;
+    case REQ_UNDO:
+        if (!compose_undo(v)) ui_say(ui, SAY_INFO, "nothing to undo");
+        return true;
+    case REQ_REDO:
+        if (!compose_redo(v)) ui_say(ui, SAY_INFO, "nothing to redo");
+        return true;
+    case REQ_COPY: {
+        char *command = compose_command(v);
+        out->kind = EFFECT_COPY;
+        snprintf(out->text, sizeof out->text, "%s", command);
+        ui_say(ui, SAY_INFO, "copied: %.380s", command);
+        free(command);
+        return true;
+    }
+    case REQ_BACK:
+        if (!v->describe) return false;
+        v->describe = false;
+        return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,43 @@
+/* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
+ * files of Compose and the interface; not for the app. */
+#ifndef VIEWS_COMPOSE_EDIT_H
+#define VIEWS_COMPOSE_EDIT_H
+
+#include "views/compose.h"
+
+const char *axis_name(enum axis a);
+const char *option_name(enum run_option o);
+/* An axis that the module has (no activation without a bottleneck). */
+bool axis_applies(const struct module *m, enum axis a);
+/* Is the field under the cursor a number, to be typed? */
+bool compose_on_number(const struct compose_view *v);
+/* The field's name and value as text. */
+void compose_field(const struct compose_view *v, char label[32], char value[64]);
+/* Takes what was typed into the field under the cursor; false with the reason. */
+bool compose_edit(struct compose_view *v, const char *text, char why[200]);
+void compose_take_preset(struct compose_view *v, const char *name);
+
+/* Fills v->choices for the axis under the cursor (nothing for numbers). */
+void compose_list(struct compose_view *v);
+/* The value of an axis of a module, as the table shows it. */
+void option_value(const struct compose_view *v, enum run_option o, char out[64]);
+void axis_value(const struct module *m, enum axis a, char out[64]);
+/* The site of a module in words: "attn q", "ffn out", "all biases". */
+void site_words(const struct module *m, char out[32]);
+const char *tap_words(enum tap t);
+
+/* Remembers the present state, so that the change that follows can be undone. */
+void compose_push(struct compose_view *v);
+bool compose_undo(struct compose_view *v);
+bool compose_redo(struct compose_view *v);
+
+/* Δh of a module, and how it is composed, in the field's notation; ₁ is the module. */
+void formula_delta(const struct module *m, int number, char out[160]);
+void formula_compose(const struct module *m, int number, char out[160]);
+
+struct compose_need {
+    int axis_rows, fact_rows, block_rows;
+};
+void compose_rows(const struct compose_view *v, int width, struct compose_need *out);
+
+#endif

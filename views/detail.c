@@ -1,0 +1,212 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/text.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The page is drawn from a line above its top; what lies outside is clipped.  So one
+ * routine draws it, and tells how many lines it has. */
+struct page {
+    struct canvas *c;
+    struct rect r;
+    int y; /* next line, from the page's first */
+};
+
+static int at(const struct page *p, int top) { return p->r.y + p->y - top; }
+
+static void rule(struct page *p, int top, const char *title, const char *right) {
+    if (p->c) canvas_rule(p->c, p->r.x, at(p, top), p->r.w, title, right);
+    p->y++;
+}
+
+static void pairs(struct page *p, int top, const struct detail_pair *pair, int n, int in_row) {
+    int w = p->r.w / in_row, key = 8, rows = (n + in_row - 1) / in_row;
+    for (int i = 0; i < n; i++)
+        if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
+    if (key > w / 2) key = w / 2;
+    for (int i = 0; i < n && p->c; i++) {
+        int x = p->r.x + i / rows * w, y = at(p, top) + i % rows;
+        canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
+        canvas_fit(p->c, x + key + 2, y, w - key - 3, INK_TEXT, pair[i].value);
+    }
+    p->y += rows;
+}
+
+static void warnings(struct page *p, int top, const struct detail_view *v) {
+    char text[260], flag[200];
+    run_flag(&v->run, flag);
+    for (int i = -1; i < v->warnings; i++) {
+        if (i < 0 && !*flag) continue;
+        snprintf(text, sizeof text, "\u2691 %.240s", i < 0 ? flag : v->warning[i]);
+        if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), p->r.w - 2, INK_WARN, text);
+        p->y++;
+    }
+}
+
+static void evaluations(struct page *p, int top, const struct detail_view *v) {
+    char text[120], loss[32], value[32];
+    snprintf(text, sizeof text, "%.30s", v->run.metric ? v->run.metric : "dev");
+    rule(p, top, "evaluations", v->series.eval_rows);
+    if (p->c) {
+        canvas_text(p->c, p->r.x + 1, at(p, top), INK_DIM, "    step      loss");
+        canvas_right(p->c, p->r.x + 20, at(p, top), 12, INK_DIM, text);
+    }
+    p->y++;
+    for (int i = 0; i < v->evals; i++, p->y++) {
+        const struct detail_eval *e = &v->eval[i];
+        if (!p->c) continue;
+        show_value(e->loss, loss);
+        show_value(e->value, value);
+        snprintf(text, sizeof text, "%8lld  %8s  %12s", (long long)e->step, loss, value);
+        int used = canvas_text(p->c, p->r.x + 1, at(p, top), e->best ? INK_TITLE : INK_TEXT, text);
+        if (e->best) canvas_text(p->c, p->r.x + 3 + used, at(p, top), INK_METRIC, "best");
+    }
+}
+
+static void head(struct page *p, int top, const struct detail_view *v) {
+    const struct run_row *r = &v->run;
+    char title[300], state[120], time[32];
+    snprintf(title, sizeof title, "#%lld  %.200s", (long long)r->id, r->method);
+    show_seconds(r->seconds, time);
+    snprintf(state, sizeof state, "%s %s  %s", state_sign(r->state), run_state_name(r->state), time);
+    rule(p, top, title, state);
+    char best[32], majority[32], line[400], count[32];
+    show_value(r->best, best);
+    show_value(r->majority, majority);
+    show_count(r->trained, count);
+    int n = snprintf(line, sizeof line, "%.60s on %.60s, seed %llu: %s numbers trained", r->task,
+                     r->model ? r->model : "?", (unsigned long long)r->seed, count);
+    if (r->metric && isfinite(r->best))
+        n += snprintf(line + n, sizeof line - (size_t)n, ", %s %s at step %lld", r->metric, best,
+                      (long long)r->best_step);
+    if (r->metric && isfinite(r->majority))
+        snprintf(line + n, sizeof line - (size_t)n, " (majority %s)", majority);
+    if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), p->r.w - 2, INK_TEXT, line);
+    p->y++;
+}
+
+static void curve(struct page *p, int top, const struct detail_view *v) {
+    const struct series *s = &v->series;
+    if (!s->count || s->run != v->run.id) return;
+    int rows = p->r.h >= 40 ? 14 : 8;
+    rule(p, top, "loss", NULL);
+    struct plot_data d = {s->step, s->loss, s->count};
+    struct plot_look look = {.smooth = 3, .raw = true};
+    struct rect chart = {p->r.x, at(p, top), p->r.w, rows};
+    if (p->c && chart.y + rows > p->r.y && chart.y < p->r.y + p->r.h)
+        plot_curve(p->c, chart, &d, &look, -1, true);
+    p->y += rows;
+}
+
+static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
+    struct page p = {c, r, 0};
+    int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
+    head(&p, v->top, v);
+    warnings(&p, v->top, v);
+    curve(&p, v->top, v);
+    if (v->counts) {
+        rule(&p, v->top, "counts", NULL);
+        pairs(&p, v->top, v->count, v->counts, in_row);
+    }
+    if (v->evals) evaluations(&p, v->top, v);
+    if (v->configs) {
+        rule(&p, v->top, "config", "frozen before step 0");
+        pairs(&p, v->top, v->config, v->configs, in_row);
+    }
+    if (v->artifacts) {
+        rule(&p, v->top, "files", NULL);
+        pairs(&p, v->top, v->artifact, v->artifacts, 1);
+    }
+    return p.y;
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+    if (!ui->detail.run.id) {
+        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "reading the run\u2026");
+        return;
+    }
+    canvas_push_clip(c, r);
+    lay(&ui->detail, c, r);
+    canvas_pop_clip(c);
+}
+
+static void scroll(struct ui *ui, int to) {
+    struct detail_view *v = &ui->detail;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    v->lines = lay(v, NULL, f.body);
+    int last = v->lines - f.body.h;
+    if (to > last) to = last;
+    v->top = to < 0 ? 0 : to;
+}
+
+static bool request(struct ui *ui, enum request r, struct effect *out) {
+    struct detail_view *v = &ui->detail;
+    const struct run_row *run = &v->run;
+    out->run = &run->id;
+    out->runs = 1;
+    switch (r) {
+    case REQ_UP: scroll(ui, v->top - 1); return true;
+    case REQ_DOWN: scroll(ui, v->top + 1); return true;
+    case REQ_PAGE_UP: scroll(ui, v->top - v->page); return true;
+    case REQ_PAGE_DOWN: scroll(ui, v->top + v->page); return true;
+    case REQ_FIRST: scroll(ui, 0); return true;
+    case REQ_LAST: scroll(ui, 1 << 20); return true;
+    case REQ_UNDO: out->kind = EFFECT_UNDO; return true;
+    case REQ_REDO: out->kind = EFFECT_REDO; return true;
+    default: break;
+    }
+    if (!run->id) return false;
+    switch (r) {
+    case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
+    case REQ_RUN:
+        if (run->state <= RUN_PAUSED)
+            ui_say(ui, SAY_INFO, "#%lld is %s", (long long)run->id, run_state_name(run->state));
+        else out->kind = EFFECT_RESUME;
+        return true;
+    case REQ_TRASH: out->kind = ui->runs.trash ? EFFECT_RESTORE : EFFECT_TRASH; return true;
+    case REQ_STOP:
+        if (run->state <= RUN_PAUSED) ui_ask_stop(ui, run->id);
+        else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run->id, run_state_name(run->state));
+        return true;
+    case REQ_EXPORT: ui_ask_export(ui, run->id); return true;
+    case REQ_COPY:
+        out->kind = EFFECT_COPY;
+        snprintf(out->text, sizeof out->text, "%s", run->method);
+        ui_say(ui, SAY_INFO, "copied: %.300s", run->method);
+        return true;
+    default: return false;
+    }
+}
+
+int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
+    char value[32], text[300], flag[200];
+    int y = r.y, last = r.y + r.h;
+    snprintf(text, sizeof text, "#%lld", (long long)row->id);
+    canvas_rule(c, r.x, y++, r.w, text, run_state_name(row->state));
+    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TITLE, row->method);
+    snprintf(text, sizeof text, "%.100s on %.100s", row->task, row->model ? row->model : "?");
+    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, text) + 1;
+    show_value(row->best, value);
+    canvas_printf(c, r.x, y++, INK_TEXT, "%s %s @ %lld", row->metric ? row->metric : "best", value,
+                  (long long)row->best_step);
+    show_value(row->majority, value);
+    canvas_printf(c, r.x, y++, INK_DIM, "majority %s", value);
+    show_value(row->final_loss, value);
+    canvas_printf(c, r.x, y++, INK_DIM, "last loss %s", value);
+    show_count(row->trained, value);
+    canvas_printf(c, r.x, y++, INK_TEXT, "%s numbers trained", value);
+    canvas_printf(c, r.x, y++, INK_DIM, "step %lld of %lld", (long long)row->step, (long long)row->steps);
+    if (row->started) canvas_printf(c, r.x, y++, INK_DIM, "started %s", row->started);
+    run_flag(row, flag);
+    if (*flag) {
+        snprintf(text, sizeof text, "\u2691 %s", flag);
+        y += 1 + canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_WARN, text);
+    }
+    return y - r.y;
+}
+
+const struct screen screen_detail = {"detail", NULL, draw, request, NULL};

@@ -1,0 +1,88 @@
+#include <math.h>
+#include <stdio.h>
+
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+static int line(struct canvas *c, struct rect r, int y, const char *key, const char *says,
+                const char *right) {
+    if (y >= r.h) return y;
+    canvas_text(c, r.x + 3, r.y + y, INK_KEY, key);
+    int used = canvas_text(c, r.x + 12, r.y + y, INK_TEXT, says);
+    if (right) {
+        int x = r.w > 70 ? 50 : 14 + used;
+        if (x < 14 + used) x = 14 + used;
+        canvas_fit(c, r.x + x, r.y + y, r.w - x - 1, INK_DIM, right);
+    }
+    return y + 1;
+}
+
+static const char *marks_sample(enum glyphs g) {
+    static const char *const samples[] = {"\u28FF\u2847\u2809\u2824", "\u2588\u2599\u2596",
+                                          "#*.:"};
+    return samples[g];
+}
+
+static int machine(const struct ui *ui, struct canvas *c, struct rect r, int y) {
+    const struct first_view *v = &ui->first;
+    char text[200];
+    int n = snprintf(text, sizeof text, "%d core%s", v->cores, v->cores == 1 ? "" : "s");
+    if (v->kernel) n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %.30s kernels", v->kernel);
+    if (v->gflops > 0)
+        n += snprintf(text + n, sizeof text - (size_t)n, ", %.0f GF/s a core", v->gflops);
+    if (v->terminal_colours)
+        n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %d colours", v->terminal_colours);
+    else n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 no colours");
+    snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %s %s", marks_sample(ui->glyphs),
+             glyphs_name(ui->glyphs));
+    canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text);
+    int x = canvas_text(c, r.x + 3, r.y + y + 1, INK_DIM, "(press ");
+    x += canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_KEY, "B");
+    if (ui->glyphs != GLYPHS_ASCII)
+        canvas_printf(c, r.x + 3 + x, r.y + y + 1, INK_DIM,
+                      " if the marks before the word %s look broken)", glyphs_name(ui->glyphs));
+    else canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_DIM, " for finer marks)");
+    return y + 2;
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct first_view *v = &ui->first;
+    bool low = r.h < 14;
+    int y = low ? 0 : 1;
+    struct rect text = {r.x + 3, r.y + y, r.w < 80 ? r.w - 6 : 74, r.h - y};
+    y += canvas_wrap(c, text, INK_TITLE,
+                     "Tune a pretrained transformer by a few thousand parameters, and see why it "
+                     "works.") + !low;
+    if (v->model_ready && v->task_ready) {
+        char what[120], time[64] = "";
+        snprintf(what, sizeof what, "train a LoRA on %.40s", v->task ? v->task : "the built-in task");
+        if (v->seconds > 0)
+            snprintf(time, sizeof time, "about %.0f s on this machine", ceil(v->seconds));
+        y = line(c, r, y, "Enter", what, *time ? time : NULL);
+    } else {
+        char what[160];
+        snprintf(what, sizeof what, "The %s to start with %s not here yet. This fetches %s:",
+                 v->model_ready ? "task" : v->task_ready ? "model" : "model and task",
+                 !v->model_ready && !v->task_ready ? "are" : "is",
+                 !v->model_ready && !v->task_ready ? "them" : "it");
+        canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_WARN, what);
+        canvas_fit(c, r.x + 7, r.y + y + 1, r.w - 8, INK_ACCENT, v->fetch ? v->fetch : "make fetch");
+        y += low ? 2 : 3;
+    }
+    y = line(c, r, y, "c", "compose a method of your own", NULL);
+    y = line(c, r, y, "T", "choose another model or task", NULL);
+    y = line(c, r, y, "?", "keys", NULL);
+    y = line(c, r, y, "q", "leave", NULL);
+    if (y + 3 < r.h) y += low ? 0 : 2;
+    if (v->cores) machine(ui, c, r, y);
+}
+
+static bool request(struct ui *ui, enum request r, struct effect *out) {
+    if (r != REQ_TRAIN) return false;
+    if (ui->first.model_ready && ui->first.task_ready) out->kind = EFFECT_TRAIN_FIRST;
+    else ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s",
+                ui->first.fetch ? ui->first.fetch : "make fetch");
+    return true;
+}
+
+const struct screen screen_first = {"first", NULL, draw, request, NULL};

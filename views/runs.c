@@ -1,0 +1,314 @@
+#include "views/runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/mem.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+void runs_init(struct runs_view *v) {
+    memset(v, 0, sizeof *v);
+    v->page = 20;
+    v->sort = COL_ID;
+    v->reverse = true; /* the newest first */
+}
+
+void runs_release(struct runs_view *v) {
+    free(v->order);
+    free(v->marked);
+    free(v->chosen);
+    memset(v, 0, sizeof *v);
+}
+
+const struct run_row *runs_at_cursor(const struct runs_view *v) {
+    return v->cursor >= 0 && v->cursor < v->shown ? &v->row[v->order[v->cursor]] : NULL;
+}
+
+static int by_number(double a, double b) {
+    if (isnan(a) || isnan(b)) return isnan(a) ? isnan(b) ? 0 : 1 : -1; /* none comes last */
+    return a < b ? -1 : a > b;
+}
+
+static int compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
+    switch (column) {
+    case COL_STATE: return (int)a->state - (int)b->state;
+    case COL_METHOD: return strcmp(a->method, b->method);
+    case COL_TASK: return strcmp(a->task, b->task);
+    case COL_BEST: return by_number(a->best, b->best);
+    case COL_TRAINED: return by_number((double)a->trained, (double)b->trained);
+    case COL_TIME: return by_number(a->seconds, b->seconds);
+    case COL_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
+    default: return a->id < b->id ? -1 : a->id > b->id;
+    }
+}
+
+static int by_order(const void *pa, const void *pb, void *self) {
+    const struct runs_view *v = self;
+    const struct run_row *a = &v->row[*(const int *)pa], *b = &v->row[*(const int *)pb];
+    int by = compare(a, b, v->sort);
+    bool none = v->sort == COL_BEST && (isnan(a->best) || isnan(b->best));
+    if (v->reverse && !none) by = -by;
+    return by ? by : b->id < a->id ? -1 : b->id > a->id;
+}
+
+/* The text of a column, as filters compare it. */
+static void cell_text(const struct run_row *r, enum runs_column column, char out[256]) {
+    char number[32];
+    switch (column) {
+    case COL_ID: snprintf(out, 256, "%lld", (long long)r->id); break;
+    case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); break;
+    case COL_METHOD: snprintf(out, 256, "%s", r->method); break;
+    case COL_TASK: snprintf(out, 256, "%s", r->task); break;
+    case COL_BEST:
+        show_value(r->best, number);
+        snprintf(out, 256, "%s", number);
+        break;
+    case COL_TRAINED: snprintf(out, 256, "%lld", (long long)r->trained); break;
+    case COL_TIME:
+        show_seconds(r->seconds, number);
+        snprintf(out, 256, "%s", number);
+        break;
+    default: snprintf(out, 256, "%llu", (unsigned long long)r->seed); break;
+    }
+}
+
+static const char *const column_names[COL_COUNT] = {"id",   "state",   "method", "task",
+                                                    "best", "trained", "time",   "seed"};
+
+static bool word_matches(const struct run_row *r, const char *word) {
+    char text[256];
+    const char *equals = strchr(word, '=');
+    for (int i = 0; equals && i < COL_COUNT; i++) {
+        size_t n = strlen(column_names[i]);
+        if ((size_t)(equals - word) != n || strncasecmp(word, column_names[i], n)) continue;
+        cell_text(r, (enum runs_column)i, text);
+        return !strcasecmp(text, equals + 1);
+    }
+    static const enum runs_column searched[] = {COL_METHOD, COL_TASK, COL_STATE, COL_ID};
+    for (size_t i = 0; i < COUNT_OF(searched); i++) {
+        cell_text(r, searched[i], text);
+        if (strcasestr(text, word)) return true;
+    }
+    return r->model && strcasestr(r->model, word);
+}
+
+/* The next word of a filter; quotes keep blanks together. */
+static const char *next_word(const char *s, char word[128]) {
+    size_t n = 0;
+    bool quoted = false;
+    s += strspn(s, " ");
+    for (; *s && (quoted || *s != ' '); s++) {
+        if (*s == '"') quoted = !quoted;
+        else if (n < 127) word[n++] = *s;
+    }
+    word[n] = 0;
+    return s;
+}
+
+static bool matches(const struct run_row *r, const char *filter) {
+    char word[128];
+    for (;;) {
+        filter = next_word(filter, word);
+        if (!*word) return true;
+        if (!word_matches(r, word)) return false;
+    }
+}
+
+static int by_id(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+bool runs_is_marked(const struct runs_view *v, int64_t id) {
+    return v->marks && bsearch(&id, v->marked, (size_t)v->marks, sizeof id, by_id);
+}
+
+/* Marks of runs that are gone go too. */
+static void keep_marks(struct runs_view *v) {
+    if (!v->marks) return;
+    int64_t *ids = xmalloc((size_t)(v->rows + 1) * sizeof *ids);
+    int kept = 0;
+    for (int i = 0; i < v->rows; i++) ids[i] = v->row[i].id;
+    qsort(ids, (size_t)v->rows, sizeof *ids, by_id);
+    for (int i = 0; i < v->marks; i++)
+        if (bsearch(&v->marked[i], ids, (size_t)v->rows, sizeof *ids, by_id))
+            v->marked[kept++] = v->marked[i];
+    v->marks = kept;
+    free(ids);
+}
+
+void runs_changed(struct runs_view *v) {
+    v->order = xrealloc(v->order, (size_t)v->rows + 1, sizeof *v->order);
+    v->shown = 0;
+    for (int i = 0; i < v->rows; i++)
+        if (matches(&v->row[i], v->filter)) v->order[v->shown++] = i;
+    qsort_r(v->order, (size_t)v->shown, sizeof *v->order, by_order, v);
+    for (int i = 0; i < v->shown; i++)
+        if (v->cursor_id && v->row[v->order[i]].id == v->cursor_id) v->cursor = i;
+    if (v->cursor >= v->shown) v->cursor = v->shown - 1;
+    if (v->cursor < 0) v->cursor = 0;
+    keep_marks(v);
+    const struct run_row *row = runs_at_cursor(v);
+    v->cursor_id = row ? row->id : 0;
+    if (v->top > v->cursor) v->top = v->cursor;
+    if (v->cursor >= v->top + v->page) v->top = v->cursor - v->page + 1;
+}
+
+static void move_to(struct runs_view *v, int to) {
+    if (to >= v->shown) to = v->shown - 1;
+    if (to < 0) to = 0;
+    v->cursor = to;
+    if (v->top > to) v->top = to;
+    if (to >= v->top + v->page) v->top = to - v->page + 1;
+    const struct run_row *row = runs_at_cursor(v);
+    v->cursor_id = row ? row->id : 0;
+}
+
+static void add_mark(struct runs_view *v, int64_t id) {
+    if (v->marks == v->marks_room) {
+        v->marks_room = v->marks_room ? 2 * v->marks_room : 64;
+        v->marked = xrealloc(v->marked, (size_t)v->marks_room, sizeof *v->marked);
+    }
+    v->marked[v->marks++] = id;
+}
+
+static void toggle_mark(struct runs_view *v) {
+    const struct run_row *row = runs_at_cursor(v);
+    if (!row) return;
+    if (runs_is_marked(v, row->id)) {
+        int kept = 0;
+        for (int i = 0; i < v->marks; i++)
+            if (v->marked[i] != row->id) v->marked[kept++] = v->marked[i];
+        v->marks = kept;
+    } else {
+        add_mark(v, row->id);
+        qsort(v->marked, (size_t)v->marks, sizeof *v->marked, by_id);
+    }
+    move_to(v, v->cursor + 1);
+}
+
+static void toggle_all(struct runs_view *v) {
+    int had = 0;
+    for (int i = 0; i < v->shown; i++) had += runs_is_marked(v, v->row[v->order[i]].id);
+    v->marks = 0;
+    if (had == v->shown) return;
+    for (int i = 0; i < v->shown; i++) add_mark(v, v->row[v->order[i]].id);
+    qsort(v->marked, (size_t)v->marks, sizeof *v->marked, by_id);
+}
+
+/* The marked runs, or the one under the cursor; how many. */
+static int choose(struct runs_view *v, bool marked, struct effect *out) {
+    const struct run_row *row = runs_at_cursor(v);
+    int n = marked && v->marks ? v->marks : row ? 1 : 0;
+    v->chosen = xrealloc(v->chosen, (size_t)n + 1, sizeof *v->chosen);
+    if (marked && v->marks) memcpy(v->chosen, v->marked, (size_t)n * sizeof *v->chosen);
+    else if (row) v->chosen[0] = row->id;
+    out->run = v->chosen;
+    out->runs = n;
+    return n;
+}
+
+static void filter_cell(struct runs_view *v) {
+    const struct run_row *row = runs_at_cursor(v);
+    if (!row) return;
+    char text[256], word[300];
+    cell_text(row, v->column, text);
+    snprintf(word, sizeof word, strchr(text, ' ') ? "%s%s=\"%s\"" : "%s%s=%s",
+             *v->filter ? " " : "", column_names[v->column], text);
+    size_t n = strlen(v->filter);
+    if (n + strlen(word) < sizeof v->filter) memcpy(v->filter + n, word, strlen(word) + 1);
+    runs_changed(v);
+}
+
+static bool table_request(struct ui *ui, enum request r) {
+    struct runs_view *v = &ui->runs;
+    switch (r) {
+    case REQ_UP: move_to(v, v->cursor - 1); break;
+    case REQ_DOWN: move_to(v, v->cursor + 1); break;
+    case REQ_FIRST: move_to(v, 0); break;
+    case REQ_LAST: move_to(v, v->shown - 1); break;
+    case REQ_PAGE_DOWN: move_to(v, v->cursor + v->page); break;
+    case REQ_PAGE_UP: move_to(v, v->cursor - v->page); break;
+    case REQ_LEFT: v->column = (enum runs_column)(v->column ? v->column - 1 : 0); break;
+    case REQ_RIGHT:
+        if (v->column + 1 < COL_COUNT) v->column = (enum runs_column)(v->column + 1);
+        break;
+    case REQ_MARK: toggle_mark(v); break;
+    case REQ_MARK_ALL: toggle_all(v); break;
+    case REQ_SORT:
+        v->reverse = v->sort == v->column ? !v->reverse : v->column == COL_BEST || v->column == COL_ID;
+        v->sort = v->column;
+        runs_changed(v);
+        break;
+    case REQ_SORT_REVERSE:
+        v->reverse = !v->reverse;
+        runs_changed(v);
+        break;
+    case REQ_FILTER_CELL: filter_cell(v); break;
+    case REQ_FILTER_CLEAR:
+        *v->filter = 0;
+        runs_changed(v);
+        break;
+    case REQ_SEARCH:
+        prompt_open(&ui->prompt, "/", v->filter, false);
+        ui->use = USE_FILTER;
+        break;
+    case REQ_BACK:
+        if (v->marks) v->marks = 0;
+        else if (*v->filter) *v->filter = 0;
+        else return false;
+        runs_changed(v);
+        break;
+    default: return false;
+    }
+    return true;
+}
+
+bool runs_request(struct ui *ui, enum request r, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    if (table_request(ui, r)) return true;
+    if (r == REQ_BACK) {
+        if (!v->trash) return false;
+        r = REQ_TRASH_VIEW;
+    }
+    if (r == REQ_TRASH_VIEW) {
+        v->trash = !v->trash;
+        v->marks = 0;
+        out->kind = EFFECT_TRASH_VIEW;
+        return true;
+    }
+    if (r == REQ_UNDO || r == REQ_REDO) {
+        out->kind = r == REQ_UNDO ? EFFECT_UNDO : EFFECT_REDO;
+        return true;
+    }
+    bool many = r == REQ_TRASH || r == REQ_RUN;
+    const struct run_row *row = runs_at_cursor(v);
+    if (!choose(v, many, out) || !row) return true;
+    switch (r) {
+    case REQ_OPEN:
+        out->kind = EFFECT_OPEN_RUN;
+        ui_show(ui, SCREEN_DETAIL);
+        return true;
+    case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
+    case REQ_RUN: out->kind = EFFECT_RESUME; return true;
+    case REQ_TRASH:
+        out->kind = v->trash ? EFFECT_RESTORE : EFFECT_TRASH;
+        v->marks = 0;
+        return true;
+    case REQ_STOP:
+        if (row->state <= RUN_PAUSED) ui_ask_stop(ui, row->id);
+        else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)row->id, run_state_name(row->state));
+        return true;
+    case REQ_EXPORT: ui_ask_export(ui, row->id); return true;
+    case REQ_COPY:
+        out->kind = EFFECT_COPY;
+        snprintf(out->text, sizeof out->text, "%s", row->method);
+        ui_say(ui, SAY_INFO, "copied: %.300s", row->method);
+        return true;
+    default: return false;
+    }
+}

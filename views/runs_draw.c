@@ -1,0 +1,152 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/text.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+struct columns {
+    int x[COL_COUNT], w[COL_COUNT];
+};
+
+/* Fixed widths but for method and task, which share what is left. */
+static void place(int width, struct columns *k) {
+    static const int fixed[COL_COUNT] = {5, 11, 0, 0, 9, 10, 7, 5};
+    int rest = width - 3;
+    for (int i = 0; i < COL_COUNT; i++) rest -= fixed[i] ? fixed[i] + 1 : 2;
+    int task = rest / 3 > 24 ? 24 : rest / 3;
+    if (task < 6) task = 6;
+    int method = rest - task < 8 ? 8 : rest - task, x = 3;
+    for (int i = 0; i < COL_COUNT; i++) {
+        k->x[i] = x;
+        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : fixed[i];
+        x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
+    }
+}
+
+static bool on_right(enum runs_column k) {
+    return k == COL_ID || k == COL_BEST || k == COL_TRAINED || k == COL_TIME || k == COL_SEED;
+}
+
+static void cell(struct canvas *c, const struct columns *k, int x, int y, enum runs_column column,
+                 enum ink ink, const char *text) {
+    if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
+    else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
+}
+
+void run_flag(const struct run_row *r, char out[200]) {
+    char majority[32];
+    *out = 0;
+    show_value(r->majority, majority);
+    if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
+        snprintf(out, 200, "%s: %.150s", run_state_name(r->state), r->reason);
+    else if (r->constant && isfinite(r->majority))
+        snprintf(out, 200, "every prediction is the same class (majority %s)", majority);
+    else if (r->constant)
+        snprintf(out, 200, "every prediction is the same");
+    else if (isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
+             r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
+        snprintf(out, 200, "no better than always saying the commonest class (%s)", majority);
+    else if (r->state == RUN_INTERRUPTED)
+        snprintf(out, 200, "interrupted at step %lld%s", (long long)r->step,
+                 r->resumable ? ": R resumes it" : "");
+}
+
+static void state_text(const struct run_row *r, char out[64]) {
+    if (r->state == RUN_RUNNING && r->steps > 0)
+        snprintf(out, 64, "running %d%%", (int)(100 * r->step / r->steps));
+    else snprintf(out, 64, "%s", run_state_name(r->state));
+}
+
+static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct columns *k,
+                     int y, const struct run_row *row, bool here) {
+    char text[64], flag[200];
+    enum ink ink = here ? INK_TITLE : INK_TEXT;
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
+    snprintf(text, sizeof text, "%lld", (long long)row->id);
+    cell(c, k, r.x, y, COL_ID, ink, text);
+    state_text(row, text);
+    cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
+    cell(c, k, r.x, y, COL_METHOD, ink, row->method);
+    cell(c, k, r.x, y, COL_TASK, ink, row->task);
+    run_flag(row, flag);
+    show_value(row->best, text);
+    bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
+    cell(c, k, r.x, y, COL_BEST, wrong ? INK_WARN : ink, text);
+    if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
+    if (row->trained > 0) {
+        show_count(row->trained, text);
+        cell(c, k, r.x, y, COL_TRAINED, ink, text);
+    }
+    show_seconds(row->seconds, text);
+    cell(c, k, r.x, y, COL_TIME, ink, text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)row->seed);
+    cell(c, k, r.x, y, COL_SEED, ink, text);
+    if (here) {
+        struct style style = canvas_style(c, INK_CURSOR);
+        const struct columns *q = k;
+        canvas_paint(c, (struct rect){r.x + q->x[ui->runs.column], y, q->w[ui->runs.column], 1}, style);
+    }
+}
+
+static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
+                       const struct columns *k) {
+    static const char *const names[COL_COUNT] = {"id",   "state",   "method", "task",
+                                                 "best", "trained", "time",   "seed"};
+    const struct runs_view *v = &ui->runs;
+    /* one metric for all runs shown: its own name says more than "best" */
+    const char *metric = v->shown ? v->row[v->order[0]].metric : NULL;
+    for (int i = 0; metric && i < v->shown && i < 2000; i++)
+        if (!v->row[v->order[i]].metric || strcmp(metric, v->row[v->order[i]].metric)) metric = NULL;
+    for (int i = 0; i < COL_COUNT; i++) {
+        char text[64];
+        const char *name = i == COL_BEST && metric ? metric : names[i];
+        const char *mark = (int)v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
+        snprintf(text, sizeof text, "%.8s%s", name, mark);
+        cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
+    }
+    for (int i = 3; i < r.w; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
+}
+
+static void empty(const struct ui *ui, struct canvas *c, struct rect r) {
+    const char *says = *ui->runs.filter ? "no run fits the filter; F shows all again"
+                       : ui->runs.trash ? "the trash is empty; V goes back to the runs"
+                                        : "no run yet: 1 composes a method, Enter there trains it";
+    canvas_fit(c, r.x + 3, r.y + 3, r.w - 4, INK_DIM, says);
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct runs_view *v = &ui->runs;
+    struct layout_frame f;
+    struct panes p;
+    (void)body;
+    ui_panes(ui, SCREEN_RUNS, &f, &p);
+    struct rect r = p.at[PANE_TABLE];
+    struct columns k;
+    place(r.w, &k);
+    draw_heads(ui, c, r, &k);
+    for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
+        draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], v->top + i == v->cursor);
+    if (!v->shown) empty(ui, c, r);
+    if (rect_empty(p.at[PANE_ASIDE])) return;
+    const struct run_row *row = runs_at_cursor(v);
+    if (row) runs_summary(c, p.at[PANE_ASIDE], row);
+}
+
+/* What is filtered and marked; else what looks wrong about the run under the cursor. */
+static void readout(const struct ui *ui, struct buf *out) {
+    const struct runs_view *v = &ui->runs;
+    const struct run_row *row = runs_at_cursor(v);
+    char flag[200] = "";
+    if (v->trash) buf_puts(out, "trash   ");
+    if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
+    if (v->marks) buf_printf(out, "%d marked   ", v->marks);
+    if (row) run_flag(row, flag);
+    if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
+    else if (row && !*v->filter && !v->marks)
+        buf_printf(out, "#%lld  %s", (long long)row->id, row->method);
+}
+
+const struct screen screen_runs = {"runs", "3 Runs", draw, runs_request, readout};

@@ -1,0 +1,211 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The window that all charts of the focused run share: while it goes, the steps to come. */
+static struct plot_look look_of(const struct train_view *v) {
+    struct plot_look look = v->look;
+    if (look.to > look.from) return look;
+    const struct job *job = train_focused(v);
+    double end = v->series.count ? v->series.step[v->series.count - 1] : 0;
+    if (job && job->id == v->series.run && job->state <= RUN_PAUSED && job->steps > 0 &&
+        (double)job->steps > end)
+        end = (double)job->steps;
+    look.from = 0;
+    look.to = end < 10 ? 10 : end;
+    return look;
+}
+
+static void legend(const struct train_view *v, struct canvas *c, struct rect r) {
+    char text[80];
+    int x = r.x + r.w - 2;
+    if (v->look.smooth > 0) {
+        snprintf(text, sizeof text, "smooth %.4g \u2501", plot_smooth_weight(v->look.smooth));
+        x -= canvas_width(c, text);
+        if (x > r.x + 20) canvas_text(c, x, r.y, INK_CURVE, text);
+        x -= 3;
+    }
+    if (v->look.raw || !v->look.smooth) {
+        const char *raw = c->glyphs == GLYPHS_ASCII ? "raw ." : "raw \u2591";
+        x -= canvas_width(c, raw);
+        if (x > r.x + 20) canvas_text(c, x, r.y, v->look.smooth ? INK_RAW : INK_CURVE, raw);
+    }
+}
+
+static void draw_loss(const struct train_view *v, struct canvas *c, struct rect r) {
+    const struct series *s = &v->series;
+    const struct job *job = train_focused(v);
+    char title[240] = "";
+    if (job)
+        snprintf(title, sizeof title, "#%lld %.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id,
+                 job->method, job->task, (unsigned long long)job->seed);
+    canvas_rule(c, r.x, r.y, r.w, v->look.log ? "loss (log)" : "loss", title);
+    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    if (!s->count) {
+        const char *says = job ? job->state == RUN_QUEUED ? "waits for a free worker"
+                                                          : "the first step is on its way"
+                               : "No run yet. 1 composes one, Enter there trains it.";
+        if (job && job->reason) says = job->reason;
+        canvas_fit(c, r.x + 3, r.y + 2, r.w - 4, job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
+        return;
+    }
+    struct plot_data d = {s->step, s->loss, s->count};
+    struct plot_look look = look_of(v);
+    plot_curve(c, chart, &d, &look, (double)v->cursor, true);
+    legend(v, c, chart);
+}
+
+static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {
+    const struct series *s = &v->series;
+    char right[120] = "";
+    if (s->eval_rows) snprintf(right, sizeof right, "%.100s", s->eval_rows);
+    canvas_rule(c, r.x, r.y, r.w, s->metric ? s->metric : "dev", right);
+    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    if (!s->evals) {
+        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
+        return;
+    }
+    struct plot_data d = {s->eval_step, s->eval_value, s->evals};
+    struct plot_look look = look_of(v);
+    /* the notes have columns of their own, so that they cover no point */
+    int notes = r.w >= 60 ? 21 : 0;
+    chart.w -= notes;
+    plot_points(c, chart, &d, &look, s->majority, (double)v->cursor, look.from, look.to, r.h >= 9);
+    if (!notes) return;
+    char value[32];
+    int x = r.x + r.w - notes + 1;
+    show_value(s->eval_value[s->evals - 1], value);
+    canvas_printf(c, x, r.y + 1, INK_TEXT, "last %s", value);
+    if (isfinite(s->best)) {
+        show_value(s->best, value);
+        canvas_printf(c, x, r.y + 2, INK_METRIC, "best %s @ %lld", value, (long long)s->best_step);
+    }
+    if (isfinite(s->majority)) {
+        show_value(s->majority, value);
+        canvas_printf(c, x, r.y + 3, INK_DIM, "majority %s \u2504", value);
+    }
+}
+
+static void draw_small(const struct train_view *v, struct canvas *c, struct rect r,
+                       const char *title, const double *value) {
+    const struct series *s = &v->series;
+    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    if (!s->count || !value) return;
+    struct plot_data d = {s->step, value, s->count};
+    struct plot_look look = look_of(v);
+    look.y.set = look.log = false;
+    look.smooth = 0;
+    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    plot_curve(c, chart, &d, &look, (double)v->cursor, true);
+}
+
+static void draw_job(const struct train_view *v, struct canvas *c, struct rect r, int y,
+                     const struct job *j) {
+    bool here = j->id == v->focus, going = j->state <= RUN_PAUSED;
+    int method = r.w >= 100 ? 34 : 20, bar = r.w >= 100 ? 30 : 16, x = r.x;
+    char text[200], number[32];
+    if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
+    canvas_text(c, x + 1, y, state_ink(j->state), state_sign(j->state));
+    snprintf(text, sizeof text, "#%lld", (long long)j->id);
+    x += 3 + canvas_fit(c, x + 3, y, 8, here ? INK_TITLE : INK_TEXT, text) + 1;
+    canvas_fit(c, x, y, method, here ? INK_TITLE : INK_TEXT, j->method);
+    x += method + 1;
+    if (j->state == RUN_QUEUED) {
+        canvas_text(c, x, y, INK_DIM, "queued");
+        return;
+    }
+    canvas_bar(c, x, y, bar, j->steps > 0 ? (double)j->step / (double)j->steps : 0);
+    x += bar + 1;
+    snprintf(text, sizeof text, "%lld/%lld", (long long)j->step, (long long)j->steps);
+    x += canvas_right(c, x, y, 9, INK_TEXT, text) > 9 ? 12 : 10;
+    if (!going) {
+        snprintf(text, sizeof text, "%s%s%.120s", run_state_name(j->state), j->reason ? ": " : "",
+                 j->reason ? j->reason : "");
+        canvas_fit(c, x, y, r.x + r.w - x - 1, state_ink(j->state), text);
+        return;
+    }
+    if (j->tokens_per_s > 0) text_thousands(llround(j->tokens_per_s), number);
+    snprintf(text, sizeof text, "%s tok/s", j->tokens_per_s > 0 ? number : "\u2013");
+    canvas_right(c, x, y, 12, INK_TEXT, text);
+    x += 13;
+    show_seconds(j->seconds_left, number);
+    snprintf(text, sizeof text, "%s left", number);
+    if (j->state == RUN_PAUSED) snprintf(text, sizeof text, "paused");
+    canvas_right(c, x, y, r.x + r.w - x - 1 < 12 ? r.x + r.w - x - 1 : 12,
+                 j->state == RUN_PAUSED ? INK_WARN : INK_TEXT, text);
+}
+
+static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect r) {
+    int rows = r.h - 1, focus = 0;
+    char right[64] = "";
+    for (int i = 0; i < v->jobs; i++)
+        if (v->job[i].id == v->focus) focus = i;
+    int top = focus >= rows ? focus - rows + 1 : 0;
+    if (v->jobs > rows)
+        snprintf(right, sizeof right, "%d\u2013%d of %d", top + 1,
+                 top + rows < v->jobs ? top + rows : v->jobs, v->jobs);
+    canvas_rule(c, r.x, r.y, r.w, "jobs", right);
+    if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
+    for (int i = 0; i < rows && top + i < v->jobs; i++)
+        draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct train_view *v = &ui->train;
+    struct layout_frame f;
+    struct panes p;
+    (void)body;
+    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, c, p.at[PANE_LOSS]);
+    if (!rect_empty(p.at[PANE_METRIC])) draw_metric(v, c, p.at[PANE_METRIC]);
+    if (!rect_empty(p.at[PANE_RATE]))
+        draw_small(v, c, p.at[PANE_RATE], "learning rate", v->series.lr);
+    if (!rect_empty(p.at[PANE_NORM]))
+        draw_small(v, c, p.at[PANE_NORM], "gradient norm", v->series.grad_norm);
+    struct rect jobs = p.at[PANE_JOBS];
+    if (rect_empty(jobs)) return;
+    const struct job *job = train_focused(v);
+    if (jobs.h > 1) draw_jobs(v, c, jobs);
+    else if (job) draw_job(v, c, jobs, jobs.y, job);
+}
+
+static void readout(const struct ui *ui, struct buf *out) {
+    const struct train_view *v = &ui->train;
+    const struct series *s = &v->series;
+    const struct job *job = train_focused(v);
+    if (job && job->state == RUN_FAILED && job->reason && v->cursor < 0) {
+        buf_printf(out, "#%lld failed: %s", (long long)job->id, job->reason);
+        return;
+    }
+    if (!s->count) return;
+    struct plot_data d = {s->step, s->loss, s->count};
+    size_t at = v->cursor < 0 ? s->count - 1 : plot_nearest(&d, (double)v->cursor);
+    char text[32];
+    buf_printf(out, "step %.0f  ", s->step[at]);
+    if (isfinite(s->loss[at])) snprintf(text, sizeof text, "%.4f", s->loss[at]);
+    else show_short(s->loss[at], text);
+    buf_printf(out, "loss %s", text);
+    if (v->look.smooth > 0) {
+        double *mean = xmalloc((at + 1) * sizeof *mean);
+        plot_smooth(s->loss, at + 1, plot_smooth_weight(v->look.smooth), mean);
+        if (isfinite(mean[at])) buf_printf(out, " (smooth %.4f)", mean[at]);
+        free(mean);
+    }
+    if (s->lr) {
+        show_short(s->lr[at], text);
+        buf_printf(out, "  lr %s", text);
+    }
+    if (s->grad_norm) {
+        show_short(s->grad_norm[at], text);
+        buf_printf(out, "  \u2016g\u2016 %s", text);
+    }
+    if (job && job->constant) buf_puts(out, "   \u2691 every prediction is the same class");
+}
+
+const struct screen screen_train = {"train", "2 Train", draw, train_request, readout};

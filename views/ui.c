@@ -1,0 +1,305 @@
+#include "views/ui.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/compose_edit.h"
+#include "views/ui_parts.h"
+
+/* A question opened this recently takes no answer: the key was typed before it was read. */
+static const int64_t ask_grace_ms = 250;
+
+const struct screen *screen_at(enum screen_id id) {
+    static const struct screen *const all[SCREEN_COUNT] = {
+        [SCREEN_FIRST] = &screen_first, [SCREEN_COMPOSE] = &screen_compose,
+        [SCREEN_TRAIN] = &screen_train, [SCREEN_RUNS] = &screen_runs,
+        [SCREEN_DETAIL] = &screen_detail, [SCREEN_HELP] = &screen_help};
+    BUG_IF(id < 0 || id >= SCREEN_COUNT);
+    return all[id];
+}
+
+enum screen_id screen_by_name(const char *name) {
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        if (!strcmp(screen_at((enum screen_id)i)->name, name)) return (enum screen_id)i;
+    return SCREEN_COUNT;
+}
+
+void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
+    memset(ui, 0, sizeof *ui);
+    ui->w = 80;
+    ui->h = 24;
+    ui->glyphs = glyphs;
+    ui->colours = colours;
+    compose_init(&ui->compose);
+    train_init(&ui->train);
+    runs_init(&ui->runs);
+    picker_init(&ui->picker);
+    ui_changed(ui);
+}
+
+void ui_release(struct ui *ui) {
+    compose_release(&ui->compose);
+    runs_release(&ui->runs);
+    picker_release(&ui->picker);
+}
+
+void ui_resize(struct ui *ui, int w, int h) {
+    ui->w = w < 0 ? 0 : w > CANVAS_SIDE ? CANVAS_SIDE : w;
+    ui->h = h < 0 ? 0 : h > CANVAS_SIDE ? CANVAS_SIDE : h;
+    ui_changed(ui);
+}
+
+void ui_changed(struct ui *ui) {
+    struct layout_frame f;
+    struct panes panes;
+    ui_panes(ui, SCREEN_TRAIN, &f, &panes);
+    int chart = panes.at[PANE_LOSS].w - 9;
+    ui->train.chart_w = chart < 1 ? 1 : chart;
+    ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
+    ui->detail.page = ui->help_page = f.body.h > 1 ? f.body.h : 1;
+    ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
+    train_changed(&ui->train);
+    runs_changed(&ui->runs);
+}
+
+void ui_show(struct ui *ui, enum screen_id screen) {
+    if (ui->screen == screen) return;
+    if (ui->screen != SCREEN_HELP && ui->screen != SCREEN_DETAIL) ui->before = ui->screen;
+    ui->screen = screen;
+    ui->picker.open = false;
+    ui->help_top = 0;
+    ui_changed(ui);
+}
+
+void ui_say(struct ui *ui, enum say say, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(ui->message, sizeof ui->message, format, args);
+    va_end(args);
+    ui->say = say;
+}
+
+void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(ui->ask.text, sizeof ui->ask.text, format, args);
+    va_end(args);
+    ui->ask.kind = kind;
+    ui->ask.since = ui->now;
+    ui->ask.run[0] = run;
+    ui->flush = true;
+}
+
+void ui_ask_stop(struct ui *ui, int64_t run) {
+    ui_ask(ui, ASK_STOP, run,
+           "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on",
+           (long long)run);
+}
+
+void ui_ask_export(struct ui *ui, int64_t run) {
+    ui_ask(ui, ASK_EXPORT, run,
+           "export #%lld as   c csv of its points   j json   h Hugging Face folder   Esc not",
+           (long long)run);
+}
+
+static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
+    struct ask asked = ui->ask;
+    if (asked.kind == ASK_STOP && code == 'x') {
+        ui_ask(ui, ASK_DISCARD, asked.run[0],
+               "#%lld: what it learned is lost. Stop and keep nothing?   y yes   N no",
+               (long long)asked.run[0]);
+        return;
+    }
+    ui->ask.kind = ASK_NONE;
+    if (code != 'y') {
+        ui_say(ui, SAY_INFO, "#%lld goes on", (long long)asked.run[0]);
+        return;
+    }
+    out->kind = EFFECT_STOP;
+    out->run = ui->ask.run;
+    out->runs = 1;
+    out->keep = asked.kind == ASK_STOP;
+}
+
+static void ask_press(struct ui *ui, const struct press *p, struct effect *out) {
+    if (p->ms - ui->ask.since < ask_grace_ms && p->ms >= ui->ask.since) return;
+    uint32_t code = p->code;
+    switch (ui->ask.kind) {
+    case ASK_STOP:
+    case ASK_DISCARD: ask_stop_press(ui, code, out); return;
+    case ASK_QUIT:
+        ui->ask.kind = ASK_NONE;
+        if (code == 'y' || code == 'x' || code == PRESS_CTRL('c')) {
+            out->kind = EFFECT_QUIT;
+            out->keep = code == 'y';
+        }
+        return;
+    case ASK_EXPORT: {
+        const char *form = code == 'c' ? "csv" : code == 'j' ? "json" : code == 'h' ? "hf" : NULL;
+        ui->ask.kind = ASK_NONE;
+        if (!form) return;
+        out->kind = EFFECT_EXPORT;
+        out->run = ui->ask.run;
+        out->runs = 1;
+        snprintf(out->text, sizeof out->text, "%s", form);
+        return;
+    }
+    case ASK_NONE: return;
+    }
+}
+
+void ui_quit(struct ui *ui, struct effect *out) {
+    int jobs = ui->running + ui->queued;
+    if (!jobs) {
+        out->kind = EFFECT_QUIT;
+        return;
+    }
+    ui_ask(ui, ASK_QUIT, 0,
+           "%d %s.   y leave, %s on without a screen   x stop with checkpoints, leave   Esc stay",
+           jobs, jobs == 1 ? "run goes" : "runs go", jobs == 1 ? "it goes" : "they go");
+}
+
+static void go_back(struct ui *ui) {
+    if (ui->screen == SCREEN_HELP && *ui->help_search) *ui->help_search = 0;
+    else if (ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL) ui_show(ui, ui->before);
+}
+
+static void picked(struct ui *ui, struct effect *out) {
+    struct picker *p = &ui->picker;
+    p->open = false;
+    if (p->cursor >= p->count) return;
+    const struct pick_item *item = &p->item[p->cursor];
+    if (item->dim) {
+        ui_say(ui, SAY_WARNING, "%.150s: %.150s", item->name, item->note);
+        return;
+    }
+    if (p->kind == PICK_PRESET) {
+        compose_take_preset(&ui->compose, item->name);
+        ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
+        return;
+    }
+    if (p->kind == PICK_WHICH) {
+        out->kind = p->cursor ? EFFECT_LIST_TASKS : EFFECT_LIST_MODELS;
+        return;
+    }
+    out->kind = p->kind == PICK_MODEL ? EFFECT_MODEL : EFFECT_TASK;
+    snprintf(out->text, sizeof out->text, "%s", item->name);
+}
+
+static void picker_press(struct ui *ui, const struct press *p, struct effect *out) {
+    struct picker *k = &ui->picker;
+    uint32_t code = p->code;
+    int last = k->count ? k->count - 1 : 0;
+    if (code == PRESS_ENTER) {
+        picked(ui, out);
+        return;
+    }
+    if (code == PRESS_ESC || code == 'q') k->open = false;
+    else if (code == 'j' || code == PRESS_DOWN) k->cursor++;
+    else if (code == 'k' || code == PRESS_UP) k->cursor--;
+    else if (code == 'g' || code == PRESS_HOME) k->cursor = 0;
+    else if (code == 'G' || code == PRESS_END) k->cursor = last;
+    else if (code == PRESS_CTRL('d') || code == PRESS_PAGE_DOWN) k->cursor += k->page;
+    else if (code == PRESS_CTRL('u') || code == PRESS_PAGE_UP) k->cursor -= k->page;
+    else if (code == PRESS_CTRL('c')) ui_quit(ui, out);
+    if (k->cursor > last) k->cursor = last;
+    if (k->cursor < 0) k->cursor = 0;
+}
+
+static void prompt_changed(struct ui *ui) {
+    if (ui->use == USE_FILTER) {
+        snprintf(ui->runs.filter, sizeof ui->runs.filter, "%.127s", ui->prompt.text);
+        runs_changed(&ui->runs);
+    } else if (ui->use == USE_SEARCH) {
+        snprintf(ui->help_search, sizeof ui->help_search, "%.127s", ui->prompt.text);
+        ui->help_top = 0;
+    }
+}
+
+static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out) {
+    enum prompt_result r = prompt_press(&ui->prompt, p);
+    if (r == PROMPT_CANCELLED && (ui->use == USE_FILTER || ui->use == USE_SEARCH))
+        prompt_set(&ui->prompt, "");
+    if (r == PROMPT_COMPLETE && ui->use == USE_COMMAND) ui_command_complete(ui);
+    if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui);
+    if (r != PROMPT_DONE) return;
+    if (ui->use == USE_COMMAND) {
+        ui_command(ui, ui->prompt.text, out);
+    } else if (ui->use == USE_NUMBER) {
+        char why[200];
+        if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);
+    }
+}
+
+void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out) {
+    memset(out, 0, sizeof *out);
+    if (!ui->prompt.open) {
+        ui_say(ui, SAY_INFO, "pasted text is not taken as keys; open a line with : or / first");
+        return;
+    }
+    prompt_paste(&ui->prompt, text, n);
+    prompt_changed(ui);
+}
+
+/* Requests that mean the same everywhere; false: the screen's. */
+static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
+    switch (r) {
+    case REQ_TO_COMPOSE:
+    case REQ_COMPOSE: ui_show(ui, SCREEN_COMPOSE); return true;
+    case REQ_TO_TRAIN: ui_show(ui, SCREEN_TRAIN); return true;
+    case REQ_TO_RUNS: ui_show(ui, SCREEN_RUNS); return true;
+    case REQ_HELP:
+        if (ui->screen == SCREEN_HELP) go_back(ui);
+        else ui_show(ui, SCREEN_HELP);
+        return true;
+    case REQ_COMMAND:
+        prompt_open(&ui->prompt, ":", "", false);
+        ui->use = USE_COMMAND;
+        return true;
+    case REQ_QUIT:
+        if (ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL) {
+            *ui->help_search = 0;
+            go_back(ui);
+        } else {
+            ui_quit(ui, out);
+        }
+        return true;
+    case REQ_INTERRUPT: ui_quit(ui, out); return true;
+    case REQ_GLYPHS:
+        ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
+        ui_say(ui, SAY_INFO, "marks: %s", glyphs_name(ui->glyphs));
+        return true;
+    case REQ_REDRAW: out->kind = EFFECT_REDRAW; return true;
+    case REQ_SUSPEND: out->kind = EFFECT_SUSPEND; return true;
+    case REQ_CHOOSE:
+        picker_open(&ui->picker, PICK_WHICH, "choose another");
+        picker_add(&ui->picker, "model", ui->compose.model, false);
+        picker_add(&ui->picker, "task", ui->compose.task, false);
+        return true;
+    default: return false;
+    }
+}
+
+void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
+    memset(out, 0, sizeof *out);
+    ui->now = p->ms;
+    if (ui->ask.kind) {
+        ask_press(ui, p, out);
+        return;
+    }
+    *ui->message = 0;
+    if (ui->prompt.open) {
+        prompt_feed(ui, p, out);
+        return;
+    }
+    if (ui->picker.open) {
+        picker_press(ui, p, out);
+        return;
+    }
+    enum request r = keys_request(ui->screen, p);
+    if (r == REQ_NONE || everywhere(ui, r, out)) return;
+    if (!screen_at(ui->screen)->request(ui, r, out) && r == REQ_BACK) go_back(ui);
+}

@@ -1,0 +1,236 @@
+#include "views/ui.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/text.h"
+#include "views/compose_edit.h"
+#include "views/ui_parts.h"
+
+void show_count(int64_t v, char out[32]) {
+    if (v < 10000000) text_thousands(v, out);
+    else snprintf(out, 32, "%.1f M", (double)v / 1e6);
+}
+
+void show_seconds(double s, char out[32]) {
+    if (!(s >= 0) || s > 1e9) {
+        snprintf(out, 32, "\u2013");
+        return;
+    }
+    long all = lround(s), hours = all / 3600;
+    if (hours) snprintf(out, 32, "%ld:%02ld:%02ld", hours, all / 60 % 60, all % 60);
+    else snprintf(out, 32, "%ld:%02ld", all / 60, all % 60);
+}
+
+void show_value(double v, char out[32]) {
+    if (isnan(v)) snprintf(out, 32, "\u2013");
+    else if (fabs(v) < 100) snprintf(out, 32, "%.3f", v);
+    else snprintf(out, 32, "%.4g", v);
+}
+
+void show_short(double v, char out[32]) {
+    double size = fabs(v);
+    if (!isfinite(v)) {
+        snprintf(out, 32, "%s", isnan(v) ? "NaN" : v > 0 ? "infinite" : "-infinite");
+    } else if (size >= 1e7 || (size > 0 && size < 1e-2)) {
+        char text[32];
+        snprintf(text, sizeof text, "%.1e", v);
+        char *e = strchr(text, 'e');
+        int power = 0;
+        sscanf(e + 1, "%d", &power);
+        *e = 0;
+        if (text_ends(text, ".0")) e[-2] = 0;
+        snprintf(out, 32, "%.12se%d", text, power);
+    } else if (size >= 1000) {
+        text_thousands(llround(v), out);
+    } else {
+        snprintf(out, 32, "%.3g", v);
+    }
+}
+
+const char *state_sign(enum run_state s) {
+    static const char *const signs[RUN_STATES] = {
+        [RUN_QUEUED] = "\u2026",  [RUN_RUNNING] = "\u25B6", [RUN_PAUSED] = "\u2016",
+        [RUN_FINISHED] = "\u2713", [RUN_STOPPED] = "\u25A0", [RUN_FAILED] = "\u2717",
+        [RUN_INTERRUPTED] = "\u2691"};
+    return signs[s];
+}
+
+enum ink state_ink(enum run_state s) {
+    switch (s) {
+    case RUN_RUNNING: return INK_ACCENT;
+    case RUN_FINISHED: return INK_GOOD;
+    case RUN_FAILED: return INK_BAD;
+    case RUN_PAUSED:
+    case RUN_INTERRUPTED: return INK_WARN;
+    default: return INK_DIM;
+    }
+}
+
+void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f,
+              struct panes *out) {
+    layout_frame(ui->w, ui->h, f);
+    struct layout_need need = {.jobs = ui->train.jobs};
+    if (screen == SCREEN_COMPOSE) {
+        struct compose_need rows;
+        bool wide = f->size == LAYOUT_WIDE;
+        compose_rows(&ui->compose, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w,
+                     &rows);
+        need.modules = ui->compose.method.count;
+        need.axis = rows.axis_rows;
+        need.facts = rows.fact_rows;
+        need.block = rows.block_rows;
+        need.options = ui->compose.part >= ui->compose.method.count;
+    }
+    layout_panes(screen, f->size, f->body, &need, out);
+}
+
+static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
+    int x = r.x + 1;
+    if (ui->screen == SCREEN_FIRST) {
+        canvas_text(c, x, r.y, INK_ACCENT, "petri");
+        if (ui->first.model) {
+            char text[120];
+            snprintf(text, sizeof text, "%.100s %s", ui->first.model,
+                     ui->first.model_ready ? "\u2713" : "\u2717 not here");
+            canvas_right(c, r.x + 8, r.y, r.w - 9, ui->first.model_ready ? INK_TEXT : INK_WARN, text);
+        }
+        return;
+    }
+    static const enum screen_id tabs[] = {SCREEN_COMPOSE, SCREEN_TRAIN, SCREEN_RUNS};
+    enum screen_id here = ui->screen == SCREEN_DETAIL ? SCREEN_RUNS : ui->screen;
+    for (int i = 0; i < 3; i++)
+        x += canvas_text(c, x, r.y, tabs[i] == here ? INK_TAB : INK_DIM, screen_at(tabs[i])->tab) + 2;
+    char text[200] = "";
+    size_t n = 0;
+    if (ui->running)
+        n += (size_t)snprintf(text + n, sizeof text - n, "\u25B6 %d running   ", ui->running);
+    if (ui->queued)
+        n += (size_t)snprintf(text + n, sizeof text - n, "\u2026 %d queued   ", ui->queued);
+    if (ui->database)
+        snprintf(text + n, sizeof text - n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
+    if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
+}
+
+/* What the hint says here and now; NULL: not shown. */
+static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
+    const struct job *job = train_focused(&ui->train);
+    switch (k->request) {
+    case REQ_TRAIN:
+        if (ui->screen == SCREEN_COMPOSE && compose_on_number(&ui->compose)) return "edit";
+        if (ui->screen == SCREEN_FIRST && !(ui->first.model_ready && ui->first.task_ready))
+            return NULL;
+        return k->hint;
+    case REQ_PAUSE:
+        if (!job || job->state > RUN_PAUSED) return NULL;
+        return job->state == RUN_PAUSED ? "go on" : k->hint;
+    case REQ_STOP:
+        if (ui->screen == SCREEN_TRAIN) return job && job->state <= RUN_PAUSED ? k->hint : NULL;
+        return ui->screen == SCREEN_RUNS ? NULL : k->hint;
+    case REQ_OPEN:
+        return ui->screen == SCREEN_TRAIN && !job ? NULL : k->hint;
+    case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
+    case REQ_NEXT: return ui->compose.facts.findings ? k->hint : NULL;
+    case REQ_SEARCH: return ui->screen == SCREEN_HELP ? "search" : k->hint;
+    case REQ_QUIT: return ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL ? "back" : k->hint;
+    default: return k->hint;
+    }
+}
+
+static int hint_width(const struct canvas *c, const struct key_entry *k, const char *hint) {
+    char name[16];
+    key_name(k->key, name);
+    return canvas_width(c, name) + 1 + canvas_width(c, hint) + 2;
+}
+
+/* By rank, as many as fit; help always stays. */
+static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct key_entry *shown[64];
+    int count = 0, room = r.w - 1, x = r.x + 1;
+    for (int rank = 10; rank >= 1; rank--) {
+        int at = rank == 10 ? 10 : 10 - rank;
+        for (int i = 0; i < keys_count() && count < 64; i++) {
+            const struct key_entry *k = keys_at(i);
+            const char *hint = k->hint ? hint_of(ui, k) : NULL;
+            if (k->rank != at || !hint || !(k->screens & (1u << ui->screen))) continue;
+            int w = hint_width(c, k, hint);
+            if (w - 2 > room) continue;
+            room -= w;
+            shown[count++] = k;
+        }
+    }
+    for (int i = 1; i <= count; i++) { /* help, taken first, is shown last */
+        const struct key_entry *k = shown[i % count];
+        char name[16];
+        key_name(k->key, name);
+        x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
+        x += canvas_text(c, x, r.y, INK_DIM, hint_of(ui, k)) + 2;
+    }
+}
+
+static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
+    static const enum ink inks[] = {INK_TEXT, INK_GOOD, INK_WARN, INK_BAD};
+    if (ui->ask.kind) {
+        canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
+    } else if (ui->prompt.open) {
+        prompt_draw(&ui->prompt, c, r.x + 1, r.y, r.w - 2);
+        if (ui->use == USE_COMMAND) {
+            int best = ui_command_best(ui->prompt.text);
+            int x = r.x + 4 + canvas_width(c, ui->prompt.text);
+            if (best >= 0 && *ui->prompt.text && x < r.w - 12)
+                canvas_printf(c, x + 2, r.y, INK_DIM, "Tab: %s", ui_command_name(best));
+        }
+    } else if (*ui->message) {
+        canvas_fit(c, r.x + 1, r.y, r.w - 2, inks[ui->say], ui->message);
+    } else if (screen_at(ui->screen)->readout) {
+        struct buf text = BUF_INIT;
+        screen_at(ui->screen)->readout(ui, &text);
+        canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, buf_text(&text));
+        buf_release(&text);
+    }
+}
+
+/* A window too small for any pane: the run, its step and loss, and what it takes. */
+static void draw_line(const struct ui *ui, struct canvas *c) {
+    char text[160] = "";
+    const struct job *job = train_focused(&ui->train);
+    int row = 0;
+    if (job) {
+        char loss[32];
+        show_value(job->loss, loss);
+        snprintf(text, sizeof text, "#%lld %lld %s", (long long)job->id, (long long)job->step, loss);
+        canvas_fit(c, 0, 0, c->w, INK_TEXT, text);
+        row++;
+    }
+    snprintf(text, sizeof text, "window too small: %dx%d needed", LAYOUT_MIN_W, LAYOUT_MIN_H);
+    if (c->h > row) {
+        struct rect rest = {0, row, c->w, c->h - row};
+        canvas_push_clip(c, rest);
+        canvas_wrap(c, rest, INK_WARN, text);
+        canvas_pop_clip(c);
+    } else {
+        int used = canvas_width(c, text);
+        if (job && c->w > 24 + used)
+            canvas_right(c, c->w - used, 0, used, INK_WARN, text);
+    }
+}
+
+void ui_draw(const struct ui *ui, struct canvas *c) {
+    c->glyphs = ui->glyphs;
+    c->colours = ui->colours;
+    canvas_resize(c, ui->w, ui->h);
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    if (f.size == LAYOUT_LINE) {
+        draw_line(ui, c);
+        return;
+    }
+    if (!rect_empty(f.tabs)) draw_tabs(ui, c, f.tabs);
+    canvas_push_clip(c, f.body);
+    if (ui->picker.open) picker_draw(&ui->picker, c, f.body);
+    else screen_at(ui->screen)->draw(ui, c, f.body);
+    canvas_pop_clip(c);
+    draw_readout(ui, c, f.readout);
+    if (!rect_empty(f.hints)) draw_hints(ui, c, f.hints);
+}

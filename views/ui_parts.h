@@ -1,0 +1,46 @@
+/* Shared by the files of the interface; not for the app. */
+#ifndef VIEWS_UI_PARTS_H
+#define VIEWS_UI_PARTS_H
+
+#include "views/layout.h"
+#include "views/ui.h"
+
+/* Frame and panes of a screen at the interface's size. */
+void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f, struct panes *out);
+
+/* Opens a question; what was typed ahead is dropped. */
+void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void ui_ask_stop(struct ui *ui, int64_t run);
+void ui_ask_export(struct ui *ui, int64_t run);
+void ui_ask_export(struct ui *ui, int64_t run);
+/* Leaves, asking when runs go. */
+void ui_quit(struct ui *ui, struct effect *out);
+/* What the screens do when asked, and draw where it is a file of its own. */
+bool train_request(struct ui *ui, enum request r, struct effect *out);
+bool runs_request(struct ui *ui, enum request r, struct effect *out);
+bool compose_request(struct ui *ui, enum request r, struct effect *out);
+/* A run in a few lines, for the pane beside the table; returns the rows used. */
+int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
+/* What looks wrong about a run, one sentence, or "". */
+void run_flag(const struct run_row *row, char out[200]);
+
+/* Carries out a line of the command prompt. */
+void ui_command(struct ui *ui, const char *line, struct effect *out);
+/* Tab: the best command for what was typed. */
+void ui_command_complete(struct ui *ui);
+/* The command that fits what was typed best, or -1. */
+int ui_command_best(const char *typed);
+/* Opens the list of published methods. */
+void compose_presets(struct ui *ui);
+
+/* Short texts of numbers. */
+void show_count(int64_t v, char out[32]);      /* 149,856; from 10 million: "22.7 M" */
+void show_seconds(double s, char out[32]);     /* 0:08, 1:42, 2:03:10; "–" when not known */
+void show_value(double v, char out[32]);       /* 0.838; "–" for NaN */
+void show_short(double v, char out[32]);       /* 6.1e-4, 0.83, 1,620: three digits */
+/* One column: how a run stands. */
+const char *state_sign(enum run_state s);
+enum ink state_ink(enum run_state s);
+
+#endif
