@@ -23,18 +23,26 @@ void attach_prologue(const struct plan *p, struct tape *t, const real *params, r
  * frozen (evaluation).  The hooks are valid until the next begin. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *made, real *grads);
-/* Zero-fills the gradients of trained tensors that this shard did not use. */
+/* Zero-fills the gradients of tensors that have no leaf on a shard (a prefix's MLP, a
+ * frozen head); after the tape's backward. */
 void attach_end(struct attach *a, real *grads);
 
-/* Logits of a shard, rows × classes: pool, dropout, classifier. */
+/* Logits of a shard, rows × classes: pool, dropout, classifier.  The attachment and
+ * f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node encoded, double dropout);
 
 /* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
- * if not, *why (static text naming the module's form). */
+ * if not, *why (static text naming the module's form).  Why that is exact: docs/methods.md. */
 bool attach_can_merge(const struct plan *p, const char **why);
-/* New weights for every model tensor that changes: out[i] (i: tensor index) is allocated
- * (free()) or NULL.  In 32-bit (or double) whatever the file's type. */
+/* New weights for every model tensor that changes: out has m->tensors places; out[i] (i:
+ * tensor index) is allocated (free()) or NULL.  In 32-bit (or double) whatever the file's
+ * type.  The model is not touched.  On failure all places are NULL. */
 int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
                  struct err *e);
+/* Takes merged weights back in place to the base's: low-rank changes are subtracted,
+ * scales divided out; tensors that were trained whole are copied from the base model `m`.
+ * A scale of 0 cannot be divided out: ERR_FAILED, `out` is then half done. */
+int attach_unmerge(const struct plan *p, const struct model *m, const real *params, real *const *out,
+                   struct err *e);
 
 #endif

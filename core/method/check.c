@@ -87,9 +87,6 @@ static void check_read(struct check *c, const struct module *m) {
     if (!same)
         ERROR(c, "V39", "%s and %s are not in one sublayer: read a tap of the sublayer that is written",
               read, write);
-    else if (pfeiffer && c->a->pre_norm)
-        ERROR(c, "V39", "f.norm exists in post-norm blocks only: this model normalises before the FFN, "
-              "so read f.out or f.in");
     else if (!pfeiffer && m->read != m->write && rank(m->read) > rank(m->write))
         ERROR(c, "V6", "circular: %s is computed from %s, so the module would need its own output: "
               "read a tap before %s", read, write, write);
@@ -270,9 +267,24 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
 }
 
+/* An attention takes at most HOOK_SETS further sets of keys. */
+static void check_sets(struct check *c) {
+    for (int layer = 0; layer < c->a->encoder_layers; layer++) {
+        int sets = 0;
+        for (int i = 0; i < c->m->count; i++)
+            sets += c->m->module[i].fn == FN_SOFTMAX &&
+                    module_covers(&c->m->module[i], c->a, STACK_ENCODER, SUB_SELF, layer);
+        if (sets <= HOOK_SETS) continue;
+        ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets, layer + 1,
+              HOOK_SETS);
+        return;
+    }
+}
+
 static void check_whole(struct check *c) {
     const struct method *m = c->m;
     c->at = -1;
+    check_sets(c);
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)

@@ -325,7 +325,6 @@ static void rules_fire(void **state) {
         {"full(write=a.ctx)", "V38", LEVEL_ERROR, ""},
         {"linear(r=4; read=a.in, write=f.out)", "V39", LEVEL_ERROR, ""},
         {"linear(r=4; read=a.k, write=a.q)", "V39", LEVEL_ERROR, ""},
-        {"adapter-pfeiffer", "V39", LEVEL_ERROR, "t5"},
         {"lora(layers=3-13)", "V40", LEVEL_ERROR, ""},
         {"lora(layers=13-)", "V40", LEVEL_ERROR, ""},
         {"head(frozen)", "V41", LEVEL_ERROR, ""},
@@ -336,6 +335,7 @@ static void rules_fire(void **state) {
         {"bottleneck(r=4; read=a.in, write=a.out, heads=free)", "V43", LEVEL_ERROR, ""},
         {"bottleneck(r=4; read=a.in, write=a.head, heads=factorised)", "V43", LEVEL_ERROR, ""},
         {"ia3 + scale(write=a.k)", "V44", LEVEL_WARNING, ""},
+        {"prefix+prefix+prefix+prefix+prefix+prefix+prefix+prefix+prefix", "V45", LEVEL_ERROR, ""},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct arch a = rule_shape(rows[i].shape);

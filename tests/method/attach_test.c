@@ -1,0 +1,240 @@
+/* Methods at work on the tiny model, in 32 bits: the start, LoRA's gradients against
+ * PyTorch, folding into weights. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/rig.h"
+#include "tests/support/test.h"
+
+static struct rig rig;
+
+static int open_rig(void **state) {
+    (void)state;
+    rig_open(&rig);
+    return 0;
+}
+
+static int close_rig(void **state) {
+    (void)state;
+    rig_close(&rig);
+    return 0;
+}
+
+/* ---- step 0 ---- */
+
+static void starts(const char *text, bool as_the_base) {
+    struct plan *none = rig_plan(&rig, "head"), *p = rig_plan(&rig, text);
+    real *x = rig_params(&rig, none, 1, 0), *y = rig_params(&rig, p, 1, 0);
+    real *base = rig_logits(&rig, none, x), *got = rig_logits(&rig, p, y);
+    size_t bytes = (size_t)rig.fixture.batch.rows * (size_t)rig.classes * sizeof *base;
+    bool same = !memcmp(base, got, bytes);
+    if (same != as_the_base)
+        fail_msg("%s %s at step 0 (%g)", text, same ? "is the base" : "is not the base", rig_apart(&rig, base, got));
+    free(x);
+    free(y);
+    free(base);
+    free(got);
+    plan_free(p);
+    plan_free(none);
+}
+
+static void no_ops_start_as_the_base(void **state) {
+    (void)state;
+    static const char *const same[] = {
+        "lora", "lora(r=2,alpha=16)", "lora(at=q+k+v+o+w1+w2)", "lora-ffn", "scaled-parallel-adapter",
+        "scaled-parallel-adapter(s=learned)", "parallel-adapter-attn(init=lora)", "ia3", "ia3(peft)",
+        "ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "bitfit", "full", "full(target=norms)",
+        "lora(source=shared)", "adapter-pfeiffer(init=lora)", "lora + ia3 + bitfit",
+        "linear(r=3; write=embed, read=embed)"};
+    static const char *const other[] = {
+        "prefix", "prefix(l=1)", "prefix(comp=add)", "prefix-mlp", "mam", "multi-head-parallel-adapter",
+        "adapter-houlsby", "adapter-pfeiffer", "parallel-adapter-attn", "parallel-adapter-ffn"};
+    for (size_t i = 0; i < COUNT_OF(same); i++) starts(same[i], true);
+    for (size_t i = 0; i < COUNT_OF(other); i++) starts(other[i], false);
+}
+
+/* ---- LoRA against PyTorch ---- */
+
+static void lora_agrees_with_torch(void **state) {
+    (void)state;
+    const struct fixture *f = &rig.fixture;
+    size_t n;
+    struct plan *p = rig_plan(&rig, "lora(r=3,s=2)");
+    free(fixture_values(f, "lora.encoder.layer.0.attention.self.query.a", &n));
+    if (n != p->tensor[0].count) {
+        plan_free(p);
+        char text[64];
+        snprintf(text, sizeof text, "lora(r=%zu,s=2)", n / (size_t)rig.m->arch.width);
+        p = rig_plan(&rig, text);
+    }
+    real *x = rig_params(&rig, p, 1, 0), *g = xcalloc(p->trained, sizeof *g);
+    char name[160];
+    static const char *const maps[] = {"query", "value"};
+    static const char *const taps[] = {"q", "v"};
+    for (int pass = 0; pass < 2; pass++) { /* factors in, then gradients out */
+        double largest = fixture_largest(f, "lora.grad.");
+        for (int layer = 0; layer < rig.m->arch.encoder_layers; layer++)
+            for (int k = 0; k < 4; k++) {
+                snprintf(name, sizeof name, "enc.%d.self/linear.%s.W_%c", layer, taps[k / 2], k % 2 ? 'u' : 'd');
+                const struct plan_tensor *t = rig_tensor(p, name);
+                snprintf(name, sizeof name, "lora.%sencoder.layer.%d.attention.self.%s.%c",
+                         pass ? "grad." : "", layer, maps[k / 2], "ab"[k % 2]);
+                if (pass) {
+                    fixture_compare_gradient(f, name, g + t->offset, t->count, 1e-4, largest);
+                    continue;
+                }
+                double *v = fixture_values(f, name, &n);
+                assert_int_equal(n, t->count);
+                for (size_t i = 0; i < n; i++) x[t->offset + i] = (real)v[i];
+                free(v);
+            }
+        if (pass) break;
+        double loss = rig_loss(&rig, p, x, g), *want = fixture_values(f, "lora.loss", &n);
+        assert_true(fabs(loss - *want) < 1e-5);
+        free(want);
+    }
+    const struct plan_tensor *w = rig_tensor(p, "head.weight"), *b = rig_tensor(p, "head.bias");
+    double largest = fixture_largest(f, "lora.grad.");
+    fixture_compare_gradient(f, "lora.grad.classifier.weight", g + w->offset, w->count, 1e-4, largest);
+    fixture_compare_gradient(f, "lora.grad.classifier.bias", g + b->offset, b->count, 1e-4, largest);
+    real *logits = rig_logits(&rig, p, x);
+    fixture_compare(f, "lora.logits", logits, (size_t)f->batch.rows * (size_t)rig.classes, 1e-4);
+    free(logits);
+    free(x);
+    free(g);
+    plan_free(p);
+}
+
+/* ---- folding ---- */
+
+/* A copy of the model with merged tensors put in. */
+static struct model merged_model(real **out) {
+    struct model m = *rig.m;
+    m.weight = xcalloc((size_t)m.tensors, sizeof *m.weight);
+    for (int i = 0; i < m.tensors; i++) m.weight[i] = out[i] ? out[i] : rig.m->weight[i];
+    return m;
+}
+
+static void folds(const char *text) {
+    struct err e = ERR_INIT;
+    const char *why;
+    struct plan *p = rig_plan(&rig, text), *none = rig_plan(&rig, "head");
+    real *x = rig_params(&rig, p, 4, 0.1), *h = rig_params(&rig, none, 1, 0);
+    real **out = xcalloc((size_t)rig.m->tensors, sizeof *out);
+    memcpy(h, x + rig_tensor(p, "head.weight")->offset, none->trained * sizeof *h);
+    assert_true(attach_can_merge(p, &why));
+    test_ok(attach_merge(p, rig.m, x, out, &e), &e);
+    struct model m = merged_model(out);
+    real *tuned = rig_logits(&rig, p, x), *folded = rig_logits_of(&rig, &m, none, h);
+    real *base = rig_logits(&rig, none, h);
+    double apart = rig_apart(&rig, tuned, folded), moved = rig_apart(&rig, tuned, base);
+    if (apart > 1e-5 || moved < 1e-3) fail_msg("%s: merged differs by %g; tuning moved %g", text, apart, moved);
+    test_ok(attach_unmerge(p, rig.m, x, out, &e), &e);
+    for (int i = 0; i < m.tensors; i++)
+        for (int k = 0; out[i] && k < m.tensor[i].rows * m.tensor[i].cols; k++)
+            assert_true(fabs((double)out[i][k] - (double)rig.m->weight[i][k]) < 1e-6);
+    for (int i = 0; i < m.tensors; i++) free(out[i]);
+    free(out);
+    free(m.weight);
+    free(tuned);
+    free(folded);
+    free(base);
+    free(x);
+    free(h);
+    plan_free(p);
+    plan_free(none);
+}
+
+static void what_can_be_folded_is(void **state) {
+    (void)state;
+    folds("lora(r=2,alpha=16)");
+    folds("lora(r=2,at=q+k+v+o+w1+w2)");
+    folds("lora(source=shared,s=learned)");
+    folds("bitfit");
+    folds("full");
+    folds("full(target=norms) + lora");
+    folds("ia3");
+    folds("ia3(at=q+k+v+ctx+o+pre+act+out+embed)");
+    folds("lora(at=q+k+v+o+w1+w2,layers=2-) + ia3(peft) + bitfit");
+}
+
+static void what_cannot_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } rows[] = {{"mam", "prefix"}, {"lora + adapter-pfeiffer", "bottleneck"},
+                {"linear(r=2; read=f.in, write=f.out)", "more than one map"},
+                {"prefix(comp=add)", "prefix"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct plan *p = rig_plan(&rig, rows[i].text);
+        real *x = rig_params(&rig, p, 1, 0), **out = xcalloc((size_t)rig.m->tensors, sizeof *out);
+        struct err e = ERR_INIT;
+        const char *why;
+        assert_false(attach_can_merge(p, &why));
+        assert_non_null(strstr(why, rows[i].why));
+        test_refused(attach_merge(p, rig.m, x, out, &e), ERR_FAILED, &e, rows[i].why);
+        free(x);
+        free(out);
+        plan_free(p);
+    }
+}
+
+/* The model's own numbers are read, never written. */
+static void the_base_stays_as_it_is(void **state) {
+    (void)state;
+    size_t n = 0;
+    for (int i = 0; i < rig.m->tensors; i++) n += (size_t)rig.m->tensor[i].rows * (size_t)rig.m->tensor[i].cols;
+    real *before = xcalloc(n, sizeof *before);
+    memcpy(before, rig.m->values, n * sizeof *before);
+    for (int i = 0; i < preset_count(); i++) {
+        struct plan *p = rig_plan(&rig, preset_at(i)->name);
+        real *x = rig_params(&rig, p, 1, 0.1), *g = xcalloc(p->trained, sizeof *g);
+        rig_loss(&rig, p, x, g);
+        free(x);
+        free(g);
+        plan_free(p);
+    }
+    assert_memory_equal(before, rig.m->values, n * sizeof *before);
+    free(before);
+}
+
+/* A frozen head gets no gradient; what cannot move has none beyond rounding. */
+static void still_tensors_get_no_gradient(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "bitfit", "full", "lora + head(frozen)", "bottleneck(r=2; write=a.k)", "prefix(l=1,comp=add)",
+        "bitfit + prefix(l=2,layers=2)", "prefix-mlp(l=3)", "bottleneck(r=2; read=a.k, write=a.k) + bitfit",
+        "bitfit + linear(r=2; read=a.k, write=a.k)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct plan *p = rig_plan(&rig, texts[i]);
+        real *x = rig_params(&rig, p, 2, 0.1), *g = xcalloc(p->trained, sizeof *g);
+        double largest = 0;
+        for (size_t k = 0; k < p->trained; k++) g[k] = 7; /* nothing may be left as it was */
+        rig_loss(&rig, p, x, g);
+        for (size_t k = 0; k < p->trained; k++) largest = fmax(largest, fabs((double)g[k]));
+        for (int k = 0; k < p->tensors; k++) {
+            const struct plan_tensor *t = &p->tensor[k];
+            double most = 0;
+            for (size_t j = 0; j < t->count; j++) most = fmax(most, fabs((double)g[t->offset + j]));
+            bool still = most < 1e-6 * largest;
+            if (still != t->cannot_move) fail_msg("%s: %s: gradient %g of %g", texts[i], t->name, most, largest);
+        }
+        free(x);
+        free(g);
+        plan_free(p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_ops_start_as_the_base),
+        cmocka_unit_test(lora_agrees_with_torch),
+        cmocka_unit_test(what_can_be_folded_is),
+        cmocka_unit_test(what_cannot_is_refused),
+        cmocka_unit_test(the_base_stays_as_it_is),
+        cmocka_unit_test(still_tensors_get_no_gradient),
+    };
+    return cmocka_run_group_tests_name("attach", tests, open_rig, close_rig);
+}

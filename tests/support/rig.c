@@ -1,0 +1,127 @@
+#include "tests/support/rig.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/test.h"
+
+#define FIXTURE "tests/reference/bert-tiny"
+
+void rig_open(struct rig *r) {
+    *r = (struct rig){0};
+    fixture_open(&r->fixture, FIXTURE, FIXTURE "/expected.safetensors");
+    r->m = r->fixture.model;
+    r->classes = r->m->head_rows;
+    r->arena = arena_new();
+    r->prologue_arena = arena_new();
+    r->tape = tape_new(r->arena);
+    r->prologue = tape_new(r->prologue_arena);
+}
+
+void rig_close(struct rig *r) {
+    tape_free(r->tape);
+    tape_free(r->prologue);
+    arena_free(r->arena);
+    arena_free(r->prologue_arena);
+    fixture_close(&r->fixture);
+}
+
+struct plan *rig_plan(const struct rig *r, const char *text) {
+    struct method m;
+    struct err e = ERR_INIT;
+    struct plan *p = NULL;
+    if (method_parse(text, &m, &e) == 0) p = plan_new(&m, &r->m->arch, r->classes, &e);
+    if (!p) fail_msg("%s: %s", text, e.text);
+    return p;
+}
+
+real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, double sigma) {
+    real *x = xcalloc(p->trained, sizeof *x);
+    struct rng_key key = rng_key(seed, RNG_TEST, 0, rng_site("rig"));
+    plan_init(p, r->m, seed, x);
+    if (sigma > 0)
+        for (size_t i = 0; i < p->trained; i++) x[i] += (real)(sigma * rng_normal(key, i));
+    return x;
+}
+
+/* One step; *out is the logits. */
+static node run(struct rig *r, const struct model *m, const struct plan *p, bool training,
+                const real *params, real *grads, node *made_node, node *out) {
+    real *made = arena_keep(r->arena, (p->made_size + 1) * sizeof *made);
+    struct attach *a = attach_new(p, m);
+    struct forward f;
+    if (p->made) {
+        tape_reset(r->prologue, training, 3, 5);
+        attach_prologue(p, r->prologue, params, grads, made_node);
+        for (int i = 0; i < p->made; i++)
+            memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
+                   p->made_tensor[i].count * sizeof *made);
+    }
+    forward_init(&f, r->tape, m, &r->fixture.batch, attach_begin(a, r->tape, params, made, grads));
+    f.dropout = 0;
+    f.attention_dropout = r->attention_dropout;
+    *out = attach_head(a, &f, forward_encode(&f), 0);
+    node loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
+    if (grads) {
+        const real *seed = NULL;
+        tape_backward(r->tape, 1, &loss, &seed);
+        attach_end(a, grads);
+    }
+    attach_free(a);
+    return loss;
+}
+
+real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p, const real *params) {
+    node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
+    size_t n = (size_t)r->fixture.batch.rows * (size_t)r->classes;
+    real *copy = xcalloc(n, sizeof *copy);
+    tape_reset(r->tape, false, 3, 5);
+    run(r, m, p, false, params, NULL, made, &out);
+    memcpy(copy, tape_value(r->tape, out), n * sizeof *copy);
+    free(made);
+    return copy;
+}
+
+real *rig_logits(struct rig *r, const struct plan *p, const real *params) {
+    return rig_logits_of(r, r->m, p, params);
+}
+
+double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads) {
+    node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
+    real *all = grads ? xcalloc(p->trained + p->made_size, sizeof *all) : NULL;
+    tape_reset(r->tape, true, 3, 5);
+    node loss = run(r, r->m, p, true, params, all, made, &out);
+    double value = (double)*tape_value(r->tape, loss);
+    if (grads) {
+        memcpy(grads, all, p->trained * sizeof *grads);
+        if (p->made) {
+            const real **seeds = xcalloc((size_t)p->made, sizeof *seeds);
+            real *more = xcalloc(p->trained, sizeof *more);
+            for (int i = 0; i < p->made; i++) seeds[i] = all + p->trained + p->made_tensor[i].offset;
+            tape_reset(r->prologue, true, 3, 5);
+            attach_prologue(p, r->prologue, params, more, made);
+            tape_backward(r->prologue, p->made, made, seeds);
+            for (size_t i = 0; i < p->trained; i++) grads[i] += more[i];
+            free(seeds);
+            free(more);
+        }
+    }
+    free(all);
+    free(made);
+    return value;
+}
+
+const struct plan_tensor *rig_tensor(const struct plan *p, const char *name) {
+    for (int i = 0; i < p->tensors; i++)
+        if (!strcmp(p->tensor[i].name, name)) return &p->tensor[i];
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+double rig_apart(const struct rig *r, const real *a, const real *b) {
+    double most = 0;
+    for (int i = 0; i < r->fixture.batch.rows * r->classes; i++) most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    return most;
+}

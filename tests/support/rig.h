@@ -1,0 +1,35 @@
+/* A method on the tiny fixture model, run as training does it: prologue, one shard,
+ * backward through both.  Built for float and double tests. */
+#ifndef TESTS_SUPPORT_RIG_H
+#define TESTS_SUPPORT_RIG_H
+
+#include "core/method/attach.h"
+#include "tests/support/fixture.h"
+
+struct rig {
+    struct fixture fixture;
+    const struct model *m;
+    int classes;
+    struct arena *arena, *prologue_arena;
+    struct tape *tape, *prologue;
+    double attention_dropout; /* 0; hidden dropout is always off */
+};
+void rig_open(struct rig *r);
+void rig_close(struct rig *r);
+
+/* The plan of a method text on the model; fails the test when it is refused. */
+struct plan *rig_plan(const struct rig *r, const char *text);
+/* plan_init, then every value moved by N(0, sigma), so that nothing is zero by chance. */
+real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, double sigma);
+/* Logits (rows × classes) of model `m` in evaluation; caller frees. */
+real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p, const real *params);
+real *rig_logits(struct rig *r, const struct plan *p, const real *params);
+/* The mean loss in training; the whole gradient when grads is not NULL. */
+double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads);
+
+/* The tensor of that name; fails the test when there is none. */
+const struct plan_tensor *rig_tensor(const struct plan *p, const char *name);
+/* Largest difference of two sets of logits. */
+double rig_apart(const struct rig *r, const real *a, const real *b);
+
+#endif
