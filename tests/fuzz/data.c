@@ -1,0 +1,72 @@
+/* A first byte for the format (t, c or j), a second for the options, then the file: refused,
+ * or a split in which every physical line is accounted for. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/data/dataset.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+static char path[] = "/tmp/petri-fuzz-XXXXXX";
+static bool made;
+
+static void clean(void) { unlink(path); }
+
+static void start(void) {
+    if (made) return;
+    int fd = mkstemp(path);
+    if (fd < 0) abort();
+    close(fd);
+    made = true;
+    atexit(clean);
+}
+
+static void check(struct dataset *d) {
+    const struct import_report *r = &d->report;
+    if (r->rows + r->blank + r->skipped + r->header + r->continued != r->lines) abort();
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        if (row->a[row->a_size] || (d->pair && row->b[row->b_size])) abort();
+        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0))) abort();
+        if (row->line < 1 || row->line > r->lines) abort();
+    }
+    dataset_compare(d, d);
+    if (d->report.across_same != d->rows) abort();
+    dataset_draw(d, d->rows / 2);
+    struct buf b = BUF_INIT;
+    report_text(d, &b);
+    report_json(d, &b);
+    for (size_t i = 0; i < b.size; i++)
+        if ((unsigned char)b.data[i] < 32 && b.data[i] != '\n') abort();
+    buf_release(&b);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
+    static const char *const names[] = {"pos", "neg", "2"};
+    start();
+    if (n < 2) return 0;
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes + 2, 1, n - 2, f) != n - 2 || fclose(f)) abort();
+    unsigned flags = bytes[1];
+    bool positions = flags & 32;
+    struct dataset_options o = {
+        .path = path,
+        .format = bytes[0] == 'c' ? DATA_CSV : bytes[0] == 'j' ? DATA_JSONL : DATA_TSV,
+        .text_a = positions ? "#1" : "text", .text_b = flags & 1 ? (positions ? "#3" : "b") : NULL,
+        .label = flags & 2 ? NULL : positions ? "#2" : "label", .no_header = flags & 64,
+        .need_gold = flags & 4, .kind = (enum data_choice)((flags >> 3 & 3) % 3),
+        .names = flags & 128 ? names : NULL, .name_count = 3, .names_or_numbers = flags & 1};
+    struct dataset d;
+    struct err e = ERR_INIT;
+    if (dataset_read(&d, &o, &e)) {
+        if (!e.code || !e.text[0] || d.memory) abort();
+        return 0;
+    }
+    check(&d);
+    dataset_release(&d);
+    return 0;
+}
