@@ -2,11 +2,27 @@
 #include "core/engine/kernel_table.h"
 
 #if defined(__x86_64__) && !REAL_IS_DOUBLE
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
 #pragma GCC target("avx2,fma,bmi2")
 #define LANES 8
 #define KERNELS kernels_avx2
+
+static inline __attribute__((always_inline)) __m256i mask_of(size_t left) {
+    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), lane);
+}
+
+static inline __attribute__((always_inline)) __m256 take_part(const float *p, size_t left) {
+    return _mm256_maskload_ps(p, mask_of(left));
+}
+
+static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m256 v) {
+    _mm256_maskstore_ps(p, mask_of(left), v);
+}
+#define TAKE_PART take_part
+#define PUT_PART put_part
 #include "core/engine/kernel_body.h"
 #endif

@@ -2,11 +2,22 @@
 #include "core/engine/kernel_table.h"
 
 #if defined(__x86_64__) && !REAL_IS_DOUBLE
+#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi2,prefer-vector-width=512")
 #define LANES 16
 #define KERNELS kernels_avx512
+
+static inline __attribute__((always_inline)) __m512 take_part(const float *p, size_t left) {
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << left) - 1), p);
+}
+
+static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m512 v) {
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << left) - 1), v);
+}
+#define TAKE_PART take_part
+#define PUT_PART put_part
 #include "core/engine/kernel_body.h"
 #endif

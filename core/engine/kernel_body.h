@@ -22,35 +22,64 @@ typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(real))));
 
 /* ---- whole and part vectors ---- */
 
-/* LANES numbers at p, or `left` of them and then `fill`. */
-INLINE vec take_or(const real *p, size_t left, real fill) {
-    vec v = ALL(fill);
-    if (left >= (size_t)LANES) memcpy(&v, p, sizeof v);
-    else for (size_t j = 0; j < left; j++) v[j] = p[j];
+INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
+
+/* Which lanes come before `left`. */
+INLINE ivec lanes_before(size_t left) {
+    ivec lane;
+    for (int j = 0; j < LANES; j++) lane[j] = j;
+    return lane < ((ivec){ 0 } + (int)left);
+}
+
+/* The processors that can load and store some lanes alone define these two; `left` is
+ * less than LANES, lanes after it are 0. */
+#ifndef TAKE_PART
+INLINE vec take_part(const real *p, size_t left) {
+    vec v = ALL(0);
+    for (size_t j = 0; j < left; j++) v[j] = p[j];
     return v;
 }
 
-INLINE vec take(const real *p, size_t left) { return take_or(p, left, 0); }
+INLINE void put_part(real *p, size_t left, vec v) {
+    for (size_t j = 0; j < left; j++) p[j] = v[j];
+}
+#define TAKE_PART take_part
+#define PUT_PART put_part
+#endif
+
+/* LANES numbers at p, or `left` of them and then zeros. */
+INLINE vec take(const real *p, size_t left) {
+    vec v;
+    if (left < (size_t)LANES) return TAKE_PART(p, left);
+    memcpy(&v, p, sizeof v);
+    return v;
+}
 
 INLINE void put(real *p, size_t left, vec v) {
     if (left >= (size_t)LANES) memcpy(p, &v, sizeof v);
-    else for (size_t j = 0; j < left; j++) p[j] = v[j];
+    else PUT_PART(p, left, v);
 }
 
-INLINE vec select(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
-
-/* The lanes' sum, in order. */
-INLINE double total(vec v) {
-    double sum = 0;
-    for (int j = 0; j < LANES; j++) sum += (double)v[j];
-    return sum;
+/* Lanes from `left` on become `fill`. */
+INLINE vec first_lanes(vec v, size_t left, real fill) {
+    return left >= (size_t)LANES ? v : choose(lanes_before(left), v, ALL(fill));
 }
 
-/* Lanes from `left` on become 0. */
-INLINE vec first_lanes(vec v, size_t left) {
-    if (left >= (size_t)LANES) return v;
-    for (size_t j = left; j < (size_t)LANES; j++) v[j] = 0;
-    return v;
+/* The lanes' sum, halves on halves. */
+INLINE real total(vec v) {
+    real part[LANES];
+    memcpy(part, &v, sizeof v);
+    for (int w = LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++) part[j] += part[j + w];
+    return part[0];
+}
+
+INLINE real largest(vec v) {
+    real part[LANES];
+    memcpy(part, &v, sizeof v);
+    for (int w = LANES / 2; w; w /= 2)
+        for (int j = 0; j < w; j++) part[j] = part[j + w] > part[j] ? part[j + w] : part[j];
+    return part[0];
 }
 
 /* ---- functions ---- */
@@ -88,8 +117,8 @@ INLINE vec v_exp(vec x) {
     vec y = (q * r * r + r + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 is no float */
     ivec scale = ((ivec)z - (ivec)magic + 126) << 23;
     y *= (vec)scale;
-    y = select(x > ALL(88.72283f), ALL(INFINITY), y);
-    return select(x < ALL(-87.0f), ALL(0), y);
+    y = choose(x > ALL(88.72283f), ALL(INFINITY), y);
+    return choose(x < ALL(-87.0f), ALL(0), y);
 }
 
 INLINE vec v_abs(vec x) { return (vec)((ivec)x & 0x7FFFFFFF); }
@@ -104,7 +133,7 @@ INLINE vec v_tanh(vec x) {
     vec small = x + x * (z * q);
     vec large = 1 - 2 / (v_exp(a + a) + 1);
     large = (vec)((ivec)large | ((ivec)x & INT32_MIN));
-    return select(a < ALL(0.6f), small, large);
+    return choose(a < ALL(0.6f), small, large);
 }
 
 /* Φ(x), and φ(x) on the way: Φ(-a) = exp(-a²/2)·t·Q(t) with t = 1/(1 + 0.24a). */
@@ -119,7 +148,7 @@ INLINE vec v_normal(vec x, vec *density) {
     q = q * t + 9.027937297e-2f;
     vec below = q * t * e;
     *density = e * 0.3989422804f;
-    return select(x < ALL(0), below, 1 - below);
+    return choose(x < ALL(0), below, 1 - below);
 }
 
 INLINE vec v_sqrt(vec x) {
@@ -199,7 +228,7 @@ INLINE vec gelu_gate(vec x) {
 INLINE vec act_value(enum act act, vec x) {
     vec density;
     switch (act) {
-    case ACT_RELU: return select(x <= ALL(0), ALL(0), x);
+    case ACT_RELU: return choose(x <= ALL(0), ALL(0), x);
     case ACT_GELU: return x * v_normal(x, &density);
     case ACT_GELU_TANH: return x * gelu_gate(x);
     case ACT_SILU: return x * v_sigmoid(x);
@@ -212,7 +241,7 @@ INLINE vec act_value(enum act act, vec x) {
 INLINE vec act_slope(enum act act, vec x) {
     vec s, density;
     switch (act) {
-    case ACT_RELU: return select(x <= ALL(0), ALL(0), x - x + 1);
+    case ACT_RELU: return choose(x <= ALL(0), ALL(0), x - x + 1);
     case ACT_GELU: s = v_normal(x, &density); return s + x * density;
     case ACT_GELU_TANH:
         s = gelu_gate(x);
@@ -267,7 +296,7 @@ static void body_norm(int rows, int cols, bool centre, double eps, const real *x
         }
         real mean = centre ? (real)(total(sum) / cols) : 0;
         for (size_t j = 0; j < d; j += LANES) {
-            vec v = first_lanes(take(y + j, d - j) - mean, d - j);
+            vec v = first_lanes(take(y + j, d - j) - mean, d - j, 0);
             square += v * v;
         }
         real inv = (real)(1 / sqrt(total(square) / cols + eps));
@@ -311,18 +340,17 @@ static void body_softmax(int rows, int cols, int first, int more, real *s) {
         size_t n = live > 0 ? (size_t)live : 0;
         vec tops = ALL(-INFINITY), sum = ALL(0);
         for (size_t j = 0; j < n; j += LANES) {
-            vec v = take_or(s + j, n - j, -INFINITY);
-            tops = select(v > tops, v, tops);
+            vec v = first_lanes(take(s + j, n - j), n - j, -INFINITY);
+            tops = choose(v > tops, v, tops);
         }
-        real top = -INFINITY;
-        for (int j = 0; j < LANES; j++) top = tops[j] > top ? tops[j] : top;
+        real top = largest(tops);
         for (size_t j = 0; j < n; j += LANES) {
-            vec v = v_exp(take_or(s + j, n - j, -INFINITY) - top);
+            vec v = v_exp(take(s + j, n - j) - top);
             put(s + j, n - j, v);
-            sum += first_lanes(v, n - j);
+            sum += first_lanes(v, n - j, 0);
         }
-        real inverse = (real)(1 / total(sum));
-        body_scale(n, inverse, s, s);
+        real inverse = 1 / total(sum);
+        for (size_t j = 0; j < n; j += LANES) put(s + j, n - j, take(s + j, n - j) * inverse);
         for (size_t j = n; j < (size_t)cols; j++) s[j] = 0;
     }
 }
@@ -332,7 +360,7 @@ static void body_softmax_back(int rows, int cols, const real *p, const real *dp,
     for (int i = 0; i < rows; i++, p += n, dp += n, ds += n) {
         vec sum = ALL(0);
         for (size_t j = 0; j < n; j += LANES) sum += take(p + j, n - j) * take(dp + j, n - j);
-        real along = (real)total(sum);
+        real along = total(sum);
         for (size_t j = 0; j < n; j += LANES)
             put(ds + j, n - j, take(p + j, n - j) * (take(dp + j, n - j) - along));
     }
