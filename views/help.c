@@ -19,7 +19,7 @@ static void where(const struct key_entry *k, char out[64]) {
 static bool fits(const struct ui *ui, const struct key_entry *k) {
     char text[400], name[16], screens[64];
     if (!*ui->help_search) return true;
-    key_name(k->key, name);
+    press_name(k->key, name);
     where(k, screens);
     snprintf(text, sizeof text, "%s %s %s %s %s", name, k->help, k->hint ? k->hint : "", screens,
              key_group_name(k->group));
@@ -28,13 +28,13 @@ static bool fits(const struct ui *ui, const struct key_entry *k) {
 
 static void entry(struct canvas *c, struct rect r, int y, const struct key_entry *k) {
     char name[16], screens[64];
-    key_name(k->key, name);
+    press_name(k->key, name);
     where(k, screens);
     int x = r.x + 2;
     x += canvas_text(c, x, y, INK_KEY, name);
     for (int i = 0; i < 2; i++) {
         if (!k->alias[i] || k->alias[i] >= PRESS_F1) continue;
-        key_name(k->alias[i], name);
+        press_name(k->alias[i], name);
         if (x + 1 + (int)strlen(name) > r.x + 12) continue;
         x += 1 + canvas_text(c, x + 1, y, INK_DIM, name);
     }

@@ -132,7 +132,7 @@ const char *key_group_name(enum key_group g) {
     return names[g];
 }
 
-void key_name(uint32_t key, char out[16]) {
+void press_name(uint32_t key, char out[16]) {
     static const struct {
         uint32_t key;
         const char *name;

@@ -67,6 +67,6 @@ const struct key_entry *keys_at(int i);
 /* What a press asks for on a screen; REQ_NONE when nothing. */
 enum request keys_request(enum screen_id screen, const struct press *p);
 /* "Enter", "^z", "j" – as help and hints write it. */
-void key_name(uint32_t key, char out[16]);
+void press_name(uint32_t key, char out[16]);
 
 #endif

@@ -158,7 +158,7 @@ void ui_quit(struct ui *ui, struct effect *out) {
         return;
     }
     ui_ask(ui, ASK_QUIT, 0,
-           "%d %s.   y leave, %s on without a screen   x stop with checkpoints, leave   Esc stay",
+           "%d %s.  y leave, %s on  x stop with checkpoints and leave  Esc stay",
            jobs, jobs == 1 ? "run goes" : "runs go", jobs == 1 ? "it goes" : "they go");
 }
 

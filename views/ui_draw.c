@@ -140,7 +140,7 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
 
 static int hint_width(const struct canvas *c, const struct key_entry *k, const char *hint) {
     char name[16];
-    key_name(k->key, name);
+    press_name(k->key, name);
     return canvas_width(c, name) + 1 + canvas_width(c, hint) + 2;
 }
 
@@ -163,7 +163,7 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     for (int i = 1; i <= count; i++) { /* help, taken first, is shown last */
         const struct key_entry *k = shown[i % count];
         char name[16];
-        key_name(k->key, name);
+        press_name(k->key, name);
         x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
         x += canvas_text(c, x, r.y, INK_DIM, hint_of(ui, k)) + 2;
     }
