@@ -33,7 +33,8 @@ void import_row(struct import *m, size_t line, struct field a, struct field b, s
         return;
     }
     if (label.n > DATASET_NAME) {
-        report_skip(r, line, "the label is longer than %d bytes; is it the right column?", DATASET_NAME);
+        report_skip(r, line, "the label is longer than %d bytes; is it the right column?",
+                    DATASET_NAME);
         return;
     }
     r->empty_a += !a.n;
@@ -55,8 +56,8 @@ static int format_of(const char *path, struct err *e) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < COUNT_OF(known); i++)
         if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
-    return err_set(e, ERR_USAGE, "%s: the name does not tell the format; .tsv, .csv and .jsonl are read",
-                   path);
+    return err_set(e, ERR_USAGE,
+                   "%s: the name does not tell the format; .tsv, .csv and .jsonl are read", path);
 }
 
 static int open_file(struct dataset *d, struct err *e) {
@@ -135,9 +136,11 @@ void dataset_release(struct dataset *d) {
 static int past_embedding(const struct dataset *d, const struct tokenizer *t, size_t i, int32_t id,
                           int embedding_rows, struct err *e) {
     const struct dataset_row *r = &d->row[i];
-    return err_set(e, ERR_INPUT, "%s: row %llu (line %zu): token \"%s\" has id %d, and the embedding has "
-                   "%d rows", d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id),
-                   id, embedding_rows);
+    return err_set(e, ERR_INPUT,
+                   "%s: row %llu (line %zu): token \"%s\" has id %d, and the embedding has "
+                   "%d rows",
+                   d->path, (unsigned long long)r->id + 1, r->line, tokenizer_token(t, id), id,
+                   embedding_rows);
 }
 
 static void count_tokens(struct import_report *r, const struct encoded *x, size_t line) {
@@ -176,7 +179,8 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
     for (size_t i = 0; i < d->rows; i++) {
         const struct dataset_row *r = &d->row[i];
         struct encoded x;
-        int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
+        int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x,
+                                  e);
         if (!rc && embedding_rows && x.greatest >= embedding_rows)
             rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
         if (!rc) {

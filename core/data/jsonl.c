@@ -43,7 +43,8 @@ static bool text_of(struct import *m, size_t line, const json_t *o, const char *
     const json_t *v = json_object_get(o, key);
     char *shown = text_visible(key, strlen(key));
     if (!v) report_skip(&m->d->report, line, "no \"%s\"", shown);
-    else if (!json_is_string(v)) report_skip(&m->d->report, line, "\"%s\" is %s", shown, kind_of(v));
+    else if (!json_is_string(v))
+        report_skip(&m->d->report, line, "\"%s\" is %s", shown, kind_of(v));
     free(shown);
     if (!v || !json_is_string(v)) return false;
     out->n = json_string_length(v);
@@ -97,7 +98,8 @@ static void one_line(struct import *m, const char *text_a, size_t line, const ch
     else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", kind_of(o));
     else {
         if (!d->columns) name_columns(d, o);
-        if (text_of(m, line, o, text_a, &a) && (!m->o->text_b || text_of(m, line, o, m->o->text_b, &b)) &&
+        if (text_of(m, line, o, text_a, &a) &&
+            (!m->o->text_b || text_of(m, line, o, m->o->text_b, &b)) &&
             (!m->o->label || label_of(m, line, o, m->o->label, &label)))
             import_row(m, line, a, b, label);
     }

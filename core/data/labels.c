@@ -71,13 +71,15 @@ static enum data_kind decide(const struct import *m, const struct distinct *x) {
         }
     }
     if (n && commas + numbers == n && (fractions || commas)) {
-        text_line(&r->notes, "scores, as every label is a number and some are not whole; say classes if "
-                       "they are names");
+        text_line(&r->notes,
+                  "scores, as every label is a number and some are not whole; say classes if "
+                  "they are names");
         return DATA_REGRESSION;
     }
-    text_line(&r->notes, numbers == n && n ? "classes, as every label is a whole number; say regression if "
-                                       "they are scores"
-                                     : "classes, as some labels are no numbers");
+    text_line(&r->notes, numbers == n && n
+                             ? "classes, as every label is a whole number; say regression if "
+                               "they are scores"
+                             : "classes, as some labels are no numbers");
     if (numbers == n && n > 20)
         text_line(&r->notes, "warning: %zu different whole numbers as classes", n);
     return DATA_CLASSES;
@@ -93,8 +95,8 @@ static int read_scores(struct import *m, struct err *e) {
             continue;
         }
         char *shown = text_visible(s, m->label[i].n);
-        err_set(e, ERR_INPUT, "%s: line %zu: the score \"%.60s\" is not a number%s", d->path, row->line,
-                shown, comma_number(s) ? "; it needs a point, not a comma" : "");
+        err_set(e, ERR_INPUT, "%s: line %zu: the score \"%.60s\" is not a number%s", d->path,
+                row->line, shown, comma_number(s) ? "; it needs a point, not a comma" : "");
         free(shown);
         return e->code;
     }
@@ -136,8 +138,10 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         if ((int32_t)i == none) continue;
         if (d->classes == DATASET_CLASSES)
-            return err_set(e, ERR_INPUT, "%s: more than %d different labels; is it the right column, or "
-                           "is this regression?", d->path, DATASET_CLASSES);
+            return err_set(e, ERR_INPUT,
+                           "%s: more than %d different labels; is it the right column, or "
+                           "is this regression?",
+                           d->path, DATASET_CLASSES);
         numbers = numbers && whole(s);
         d->class_name[d->classes++] = xstrdup(s);
     }
@@ -175,7 +179,8 @@ static char *fold(const char *s, bool as_number) {
 static void warn_alike(struct dataset *d, bool as_number, const char *why) {
     size_t n = (size_t)d->classes;
     struct folded *f = xcalloc(n + 1, sizeof *f);
-    for (size_t i = 0; i < n; i++) f[i] = (struct folded){fold(d->class_name[i], as_number), d->class_name[i]};
+    for (size_t i = 0; i < n; i++)
+        f[i] = (struct folded){fold(d->class_name[i], as_number), d->class_name[i]};
     qsort(f, n, sizeof *f, by_folded);
     for (size_t i = 0, j; i < n; i = j) {
         struct buf b = BUF_INIT;
@@ -205,7 +210,8 @@ enum mapping { BY_NAME, BY_NUMBER, BY_FOLDED };
 static int32_t known_class(const struct dataset_options *o, const char *s, enum mapping how) {
     int64_t v;
     int32_t found = -1;
-    if (how == BY_NUMBER) return text_to_int(s, &v) && v >= 0 && v < o->name_count ? (int32_t)v : -1;
+    if (how == BY_NUMBER)
+        return text_to_int(s, &v) && v >= 0 && v < o->name_count ? (int32_t)v : -1;
     for (int i = 0; i < o->name_count; i++) {
         if (how == BY_NAME ? strcmp(o->names[i], s) : !same_but_case(o->names[i], s)) continue;
         if (found >= 0) return -1; /* two would do */
@@ -251,8 +257,10 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
         else return unknown_label(m, x, none, e);
     }
     if (how == BY_NUMBER) {
-        text_line(&r->notes, "the labels are numbers; they are taken as the class numbers of %s:", from);
-        for (int i = 0; i < o->name_count; i++) text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
+        text_line(&r->notes,
+                  "the labels are numbers; they are taken as the class numbers of %s:", from);
+        for (int i = 0; i < o->name_count; i++)
+            text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == BY_FOLDED) {
         text_line(&r->notes, "the labels match %s but for case and blanks", from);
     }

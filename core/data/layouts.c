@@ -10,10 +10,12 @@
 
 static const struct layout known[] = {
     {"CoLA", "cola", true, "#4", NULL, "#2", DATA_KIND_CLASSES, ZERO_ONE, METRIC_MATTHEWS},
-    {"SST-2", "sst2", false, "sentence", NULL, "label", DATA_KIND_CLASSES, ZERO_ONE, METRIC_ACCURACY},
-    {"MRPC", "mrpc", false, "#1 String", "#2 String", "Quality", DATA_KIND_CLASSES, ZERO_ONE, METRIC_F1},
-    {"STS-B", "stsb", false, "sentence1", "sentence2", "score", DATA_KIND_REGRESSION, 0, {NULL}, NULL,
-     METRIC_PEARSON},
+    {"SST-2", "sst2", false, "sentence", NULL, "label", DATA_KIND_CLASSES, ZERO_ONE,
+     METRIC_ACCURACY},
+    {"MRPC", "mrpc", false, "#1 String", "#2 String", "Quality", DATA_KIND_CLASSES, ZERO_ONE,
+     METRIC_F1},
+    {"STS-B", "stsb", false, "sentence1", "sentence2", "score", DATA_KIND_REGRESSION, 0,
+     {NULL}, NULL, METRIC_PEARSON},
     {"QQP", "qqp", false, "question1", "question2", "is_duplicate", DATA_KIND_CLASSES, ZERO_ONE,
      METRIC_F1},
     {"MNLI", "mnli", false, "sentence1", "sentence2", "gold_label", DATA_KIND_CLASSES, 3,

@@ -66,7 +66,8 @@ static struct metric_value mean_loss(const double *loss, const bool *counts, siz
 
 /* 2·tp / (2·tp + fp + fn) and its parts for class c. */
 static void class_scores(struct metrics *m, int c) {
-    size_t k = (size_t)m->classes, tp = m->confusion[(size_t)c * k + (size_t)c], gold = 0, given = 0;
+    size_t k = (size_t)m->classes, tp = m->confusion[(size_t)c * k + (size_t)c], gold = 0,
+           given = 0;
     for (size_t i = 0; i < k; i++) {
         gold += m->confusion[(size_t)c * k + i];
         given += m->confusion[i * k + (size_t)c];
@@ -79,7 +80,7 @@ static void class_scores(struct metrics *m, int c) {
                             : undefined("no row has or was given this class");
 }
 
-/* Gorodkin 2004, eq. 8, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)). */
+/* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)). */
 static struct metric_value matthews(const struct metrics *m) {
     size_t k = (size_t)m->classes;
     double s = 0, right = 0, cross = 0, pp = 0, tt = 0;

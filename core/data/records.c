@@ -63,8 +63,9 @@ static int csv_record(struct records *r, enum record_kind *kind, struct err *e) 
         if (s < r->end && *s == '"') {
             size_t opened = r->line + 1;
             if (!quoted(r, s, &next))
-                return err_set(e, ERR_INPUT, "%s: line %zu: a quote that opens a field is never closed",
-                               r->path, opened);
+                return err_set(e, ERR_INPUT,
+                               "%s: line %zu: a quote that opens a field is never closed", r->path,
+                               opened);
         } else {
             char *end = line_end(r, s), *stop = memchr(s, r->separator, (size_t)(end - s));
             next = stop ? stop : text_end(s, end);

@@ -32,7 +32,8 @@ void report_release(struct import_report *r) {
 static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
 
 static void lines_text(const struct import_report *r, struct buf *out) {
-    buf_printf(out, "%zu row%s from %zu line%s", r->rows, plural(r->rows), r->lines, plural(r->lines));
+    buf_printf(out, "%zu row%s from %zu line%s", r->rows, plural(r->rows), r->lines,
+               plural(r->lines));
     if (r->header) buf_puts(out, ", 1 of them the header");
     buf_puts(out, "\n");
     if (r->bom) buf_puts(out, "a byte order mark at the start was removed\n");
@@ -56,8 +57,8 @@ static void lines_text(const struct import_report *r, struct buf *out) {
 
 static void repeats_text(const struct import_report *r, struct buf *out) {
     if (r->same || r->near)
-        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks\n", r->same,
-                   plural(r->same), r->near);
+        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks\n",
+                   r->same, plural(r->same), r->near);
     if (r->same_other_label)
         buf_printf(out, "warning: %zu of the repeats have another label than the first\n",
                    r->same_other_label);
@@ -82,7 +83,8 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (!r->special_rows) return;
     buf_printf(out, "%zu row%s contain%s the text of a special token: line", r->special_rows,
                plural(r->special_rows), r->special_rows == 1 ? "s" : "");
-    for (int i = 0; i < r->special_count; i++) buf_printf(out, "%s %zu", i ? "," : "", r->special_first[i]);
+    for (int i = 0; i < r->special_count; i++)
+        buf_printf(out, "%s %zu", i ? "," : "", r->special_first[i]);
     buf_puts(out, r->special_rows > (size_t)r->special_count ? ", …\n" : "\n");
 }
 
@@ -97,8 +99,8 @@ void report_text(const struct dataset *d, struct buf *out) {
         size_t n = strlen(name);
         /* a blank at either end would not be seen */
         bool edge = n && (name[0] == ' ' || name[n - 1] == ' ');
-        buf_printf(out, "class %d: %s%s%s, %zu row%s\n", i, edge ? "\"" : "", name, edge ? "\"" : "",
-                   d->class_rows[i], plural(d->class_rows[i]));
+        buf_printf(out, "class %d: %s%s%s, %zu row%s\n", i, edge ? "\"" : "", name,
+                   edge ? "\"" : "", d->class_rows[i], plural(d->class_rows[i]));
         free(name);
     }
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);

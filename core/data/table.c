@@ -26,8 +26,10 @@ static int position(const char *s, int columns) {
 
 static int missing(const struct dataset *d, const char *name, struct err *e) {
     char *found = names_text(d->column, d->columns, 12);
-    err_set(e, ERR_USAGE, "%s: no column \"%s\"; the first line gives the columns %s; no header? Then "
-            "say so, and name columns by position as \"#1\"", d->path, name, found);
+    err_set(e, ERR_USAGE,
+            "%s: no column \"%s\"; the first line gives the columns %s; no header? Then "
+            "say so, and name columns by position as \"#1\"",
+            d->path, name, found);
     free(found);
     return -1;
 }
@@ -38,8 +40,10 @@ static int column(const struct dataset *d, const char *name, struct err *e) {
     for (int i = 0; i < d->columns; i++) {
         if (strcmp(d->column[i], name)) continue;
         if (found >= 0) {
-            err_set(e, ERR_USAGE, "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or "
-                    "\"#%d\"", d->path, name, found + 1, i + 1);
+            err_set(e, ERR_USAGE,
+                    "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or "
+                    "\"#%d\"",
+                    d->path, name, found + 1, i + 1);
             return -1;
         }
         found = i;
@@ -113,7 +117,8 @@ int table_read(struct import *m, struct err *e) {
             report_skip(&d->report, r.first, "%s", r.why);
             continue;
         }
-        if (first && ((rc = name_columns(d, &r, !m->o->no_header, e)) || (rc = choose(m, &c, e)))) break;
+        if (first && ((rc = name_columns(d, &r, !m->o->no_header, e)) || (rc = choose(m, &c, e))))
+            break;
         if (first && !m->o->no_header) d->report.header = 1;
         else take(m, &r, &c);
     }

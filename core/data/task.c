@@ -181,20 +181,25 @@ static int find_metric(struct task *t, const struct plan *p, const struct task_s
     if (!s->metric) return 0;
     int id = metric_find(s->metric);
     if (id < 0)
-        return err_set(e, ERR_USAGE, "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
-                       "matthews, pearson, spearman", s->metric);
+        return err_set(e, ERR_USAGE,
+                       "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
+                       "matthews, pearson, spearman",
+                       s->metric);
     bool of_scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
     if (id != METRIC_LOSS && of_scores != (t->kind == DATA_REGRESSION))
         return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),
                        of_scores ? "classes" : "scores");
     if (id == METRIC_F1 && t->positive < 0)
-        return err_set(e, ERR_USAGE, "f1 needs a positive class; name one of the %d classes, or take "
-                       "f1_macro", t->classes);
+        return err_set(e, ERR_USAGE,
+                       "f1 needs a positive class; name one of the %d classes, or take "
+                       "f1_macro",
+                       t->classes);
     t->metric = (enum metric_id)id;
     return 0;
 }
 
-static int settle(struct task *t, const struct plan *p, const struct task_source *s, struct err *e) {
+static int settle(struct task *t, const struct plan *p, const struct task_source *s,
+                  struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     t->kind = first->kind;
     t->pair = first->pair;
@@ -202,8 +207,9 @@ static int settle(struct task *t, const struct plan *p, const struct task_source
     t->class_name = xcalloc((size_t)t->classes + 1, sizeof *t->class_name);
     for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
     if (find_positive(t, p, s, e) || find_metric(t, p, s, e)) return e->code;
-    text_line(&t->report, "%s: %s, %s, scored by %s", t->name, t->pair ? "pairs of texts" : "single texts",
-         t->kind == DATA_CLASSES ? "classes" : "scores", metric_name(t->metric));
+    text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
+              t->pair ? "pairs of texts" : "single texts",
+              t->kind == DATA_CLASSES ? "classes" : "scores", metric_name(t->metric));
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
         text_line(&t->report, "warning: the train split has one class only");

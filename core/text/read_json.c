@@ -19,8 +19,8 @@ int tokenizer_add(struct tokenizer *t, const char *file, const struct added_toke
     int32_t known = vocab_find(&t->vocab, token->text, token->size);
     if (known >= 0) {
         if (id >= 0 && id != known)
-            text_line(report, "added token %s: id %d of the vocabulary holds, not %lld", token->text, known,
-                (long long)id);
+            text_line(report, "added token %s: id %d of the vocabulary holds, not %lld",
+                      token->text, known, (long long)id);
     } else {
         if (id < 0) id = (int64_t)t->vocab.ids;
         if (vocab_add(&t->vocab, file, token->text, token->size, id, e)) return e->code;
@@ -49,13 +49,15 @@ static int read_vocabulary(struct tokenizer *t, const char *path, const json_t *
     json_t *vocab = json_object_get(model, "vocab"), *id;
     const char *token;
     if (!json_is_object(vocab) || !json_object_size(vocab))
-        return err_set(e, ERR_INPUT, "%s: \"model\" must have a \"vocab\" object with tokens", path);
+        return err_set(e, ERR_INPUT, "%s: \"model\" must have a \"vocab\" object with tokens",
+                       path);
     if (json_object_size(vocab) > VOCAB_IDS)
         return err_set(e, ERR_INPUT, "%s: more than %d tokens", path, VOCAB_IDS);
     json_object_foreach(vocab, token, id) {
         if (!json_is_integer(id)) {
             char *shown = text_visible(token, strlen(token));
-            err_set(e, ERR_INPUT, "%s: the id of token \"%.80s\" is not a whole number", path, shown);
+            err_set(e, ERR_INPUT, "%s: the id of token \"%.80s\" is not a whole number", path,
+                    shown);
             free(shown);
             return e->code;
         }
@@ -83,10 +85,11 @@ static int read_model(struct tokenizer *t, const char *path, const json_t *root,
     json_get_int(model, path, "max_input_chars_per_word", &most, e);
     if (e->code) return e->code;
     if (most < 1 || most > WORD_CHARS)
-        return err_set(e, ERR_INPUT, "%s: \"max_input_chars_per_word\" is %lld; 1 to %d would do", path,
-                       (long long)most, WORD_CHARS);
+        return err_set(e, ERR_INPUT, "%s: \"max_input_chars_per_word\" is %lld; 1 to %d would do",
+                       path, (long long)most, WORD_CHARS);
     if (strlen(prefix) > 64)
-        return err_set(e, ERR_INPUT, "%s: \"continuing_subword_prefix\" is longer than 64 bytes", path);
+        return err_set(e, ERR_INPUT, "%s: \"continuing_subword_prefix\" is longer than 64 bytes",
+                       path);
     if (read_vocabulary(t, path, model, e)) return e->code;
     t->model.prefix = xstrdup(prefix);
     t->model.prefix_size = strlen(prefix);
@@ -136,8 +139,8 @@ static int apply_settings(struct tokenizer *t, const char *settings_path, const 
             settings_path);
     if (was.ideographs != z->ideographs || (was.strip_accents != z->strip_accents &&
                                             was.lowercase == z->lowercase))
-        text_line(report, "%s and %s differ on accents or Chinese characters: %s wins", path, settings_path,
-            settings_path);
+        text_line(report, "%s and %s differ on accents or Chinese characters: %s wins", path,
+                  settings_path, settings_path);
     return 0;
 }
 
@@ -170,8 +173,8 @@ static int read_added(struct tokenizer *t, const char *path, const json_t *root,
             return err_set(e, ERR_INPUT, "%s: added token %zu needs a \"content\" of 1 to %d bytes",
                            path, i, ADDED_SIZE);
         if (id < 0 || id >= VOCAB_IDS)
-            return err_set(e, ERR_INPUT, "%s: added token %zu has id %lld; ids go from 0 to %d", path,
-                           i, (long long)id, VOCAB_IDS - 1);
+            return err_set(e, ERR_INPUT, "%s: added token %zu has id %lld; ids go from 0 to %d",
+                           path, i, (long long)id, VOCAB_IDS - 1);
         if (!*content) continue;
         token.text = (char *)content;
         token.size = strlen(content);
@@ -199,8 +202,8 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
     bool fits = true;
     if (text) {
         if (strcmp(name, "A") && strcmp(name, "B"))
-            return err_set(e, ERR_INPUT, "%s: the template names a text \"%s\"; A and B are known", path,
-                           name);
+            return err_set(e, ERR_INPUT, "%s: the template names a text \"%s\"; A and B are known",
+                           path, name);
         fits = add_piece(f, name[0] == 'B', -1, type);
     } else {
         const json_t *ids = json_object_get(json_object_get(specials, name), "ids");
@@ -210,8 +213,10 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
             const json_t *id = json_array_get(ids, i);
             json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
             if (v < 0 || v >= (json_int_t)t->vocab.ids || !vocab_text(&t->vocab, (int32_t)v))
-                return err_set(e, ERR_INPUT, "%s: the template's token \"%s\" has an id that no token "
-                               "has", path, name);
+                return err_set(e, ERR_INPUT,
+                               "%s: the template's token \"%s\" has an id that no token "
+                               "has",
+                               path, name);
             fits = add_piece(f, -1, (int32_t)v, type);
         }
     }
@@ -224,7 +229,8 @@ static int read_form(struct tokenizer *t, struct template *f, const char *path, 
     const json_t *list = json_object_get(part, key);
     int seen[2] = {0, 0};
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (read_piece(t, f, path, json_array_get(list, i), json_object_get(part, "special_tokens"), e))
+        if (read_piece(t, f, path, json_array_get(list, i), json_object_get(part, "special_tokens"),
+                       e))
             return e->code;
     for (int i = 0; i < f->pieces; i++)
         if (f->piece[i].text >= 0) seen[f->piece[i].text]++;
@@ -235,7 +241,8 @@ static int read_form(struct tokenizer *t, struct template *f, const char *path, 
 
 int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *cls,
                              const char *sep, struct err *e) {
-    int32_t c = vocab_find(&t->vocab, cls, strlen(cls)), s = vocab_find(&t->vocab, sep, strlen(sep));
+    int32_t c = vocab_find(&t->vocab, cls, strlen(cls)),
+            s = vocab_find(&t->vocab, sep, strlen(sep));
     if (c < 0 || s < 0)
         return err_set(e, ERR_INPUT, "%s: the special token \"%s\" is not in the vocabulary", file,
                        c < 0 ? cls : sep);
@@ -259,8 +266,10 @@ static int read_templates(struct tokenizer *t, const char *path, const json_t *r
         return tokenizer_bert_templates(t, path, cls, sep, e);
     }
     if (strcmp(type_of(part), "TemplateProcessing"))
-        return err_set(e, ERR_INPUT, "%s: the post_processor is %s; petri reads TemplateProcessing and "
-                       "BertProcessing", path, type_of(part));
+        return err_set(e, ERR_INPUT,
+                       "%s: the post_processor is %s; petri reads TemplateProcessing and "
+                       "BertProcessing",
+                       path, type_of(part));
     if (read_form(t, &t->single, path, part, "single", e)) return e->code;
     return read_form(t, &t->pair, path, part, "pair", e);
 }
@@ -274,8 +283,8 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
         return e->code;
     const json_t *cut = json_object_get(root, "pre_tokenizer");
     if (strcmp(type_of(cut), "BertPreTokenizer"))
-        return err_set(e, ERR_INPUT, "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer", path,
-                       type_of(cut));
+        return err_set(e, ERR_INPUT, "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer",
+                       path, type_of(cut));
     if (read_added(t, path, root, report, e) || read_templates(t, path, root, report, e))
         return e->code;
     static const char *const baked[] = {"truncation", "padding"};

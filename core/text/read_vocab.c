@@ -78,8 +78,10 @@ static int added_decoder(struct tokenizer *t, const char *settings_path, const j
         if (e->code) return e->code;
         if (!text_to_int(key, &id) || id < 0 || id >= VOCAB_IDS || !content || !*content ||
             strlen(content) > 512)
-            return err_set(e, ERR_INPUT, "%s: \"added_tokens_decoder\" needs ids from 0 to %d and a "
-                           "\"content\" each", settings_path, VOCAB_IDS - 1);
+            return err_set(e, ERR_INPUT,
+                           "%s: \"added_tokens_decoder\" needs ids from 0 to %d and a "
+                           "\"content\" each",
+                           settings_path, VOCAB_IDS - 1);
         token.text = (char *)content;
         token.size = strlen(content);
         if (tokenizer_add(t, settings_path, &token, id, report, e)) return e->code;

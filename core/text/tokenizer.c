@@ -29,8 +29,8 @@ void tokenizer_free(struct tokenizer *t) {
 
 /* What the other files of the folder are, when there is no WordPiece file in it. */
 static int nothing_to_read(const char *folder, struct err *e) {
-    static const char *const other[] = {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
-                                        "vocab.json"};
+    static const char *const other[] = {"tokenizer.model", "spiece.model",
+                                        "sentencepiece.bpe.model", "vocab.json"};
     for (size_t i = 0; i < COUNT_OF(other); i++) {
         char *path = file_join(folder, other[i]);
         bool there = file_exists(path);
@@ -58,7 +58,8 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
             rc = err_set(e, ERR_INPUT, "%s: must be a JSON object", settings_path);
     }
     if (!rc) {
-        if (file_exists(json)) rc = tokenizer_read_json(t, json, settings_path, settings, report, e);
+        if (file_exists(json))
+            rc = tokenizer_read_json(t, json, settings_path, settings, report, e);
         else if (file_exists(vocab))
             rc = tokenizer_read_vocab(t, vocab, settings_path, settings, report, e);
         else rc = nothing_to_read(folder, e);

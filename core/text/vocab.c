@@ -95,7 +95,8 @@ int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, in
         free(other);
         return ERR_INPUT;
     }
-    if (vocab_find(v, token, n) >= 0) return refuse(file, token, n, e, "the token has an id already", id);
+    if (vocab_find(v, token, n) >= 0)
+        return refuse(file, token, n, e, "the token has an id already", id);
     if ((size_t)id >= v->ids) {
         GROW(v->token, v->room, (size_t)id + 1);
         memset(v->token + v->ids, 0, ((size_t)id + 1 - v->ids) * sizeof *v->token);
@@ -112,5 +113,6 @@ int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, in
 }
 
 const char *vocab_text(const struct vocab *v, int32_t id) {
-    return id >= 0 && (size_t)id < v->ids && v->token[id].used ? v->text.data + v->token[id].at : NULL;
+    return id >= 0 && (size_t)id < v->ids && v->token[id].used ? v->text.data + v->token[id].at
+                                                               : NULL;
 }

@@ -53,7 +53,9 @@ static void tsv_quotes_are_text(void **state) {
         "0\t51\t52\tNo date is set .\tNo date \" has been set .\n";
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ_AS(&d, "t.tsv", bytes, .text_a = "#1 String", .text_b = "#2 String", .label = "Quality"), &e);
+    test_ok(READ_AS(&d, "t.tsv", bytes, .text_a = "#1 String", .text_b = "#2 String",
+                    .label = "Quality"),
+            &e);
     assert_int_equal(d.rows, 5);
     assert_int_equal(d.classes, 2);
     assert_int_equal(d.class_rows[0], 3);
@@ -70,9 +72,12 @@ static void line_ends(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ_AS(&d, "t.tsv",
-                 "\xef\xbb\xbfsentence\tlabel\r\ngood film\tpos\r\nbad film\tneg\r\n\r\nvery good\tpos",
-                 .label = "label"), &e);
+    test_ok(
+        READ_AS(
+            &d, "t.tsv",
+            "\xef\xbb\xbfsentence\tlabel\r\ngood film\tpos\r\nbad film\tneg\r\n\r\nvery good\tpos",
+            .label = "label"),
+        &e);
     assert_int_equal(d.columns, 2);
     assert_string_equal(d.column[0], "sentence");
     assert_string_equal(d.column[1], "label");
@@ -105,7 +110,8 @@ static void no_gold_labels(void **state) {
     adds_up(&d);
     dataset_release(&d);
     static const char *const polarity[] = {"-1", "1"};
-    test_ok(READ(&d, "p.tsv", "text\tlabel\na\t-1\nb\t1\n", .names = polarity, .name_count = 2), &e);
+    test_ok(READ(&d, "p.tsv", "text\tlabel\na\t-1\nb\t1\n", .names = polarity, .name_count = 2),
+            &e);
     assert_int_equal(d.row[0].label, 0);
     dataset_release(&d);
 }
@@ -116,8 +122,9 @@ static void labels_map_by_name(void **state) {
     static const char *const names[] = {"neutral", "contradiction", "entailment"};
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "d.tsv", "text\tlabel\na\tentailment\nb\tentailment\nc\tneutral\n", .names = names,
-                 .name_count = 3, .names_or_numbers = true), &e);
+    test_ok(READ(&d, "d.tsv", "text\tlabel\na\tentailment\nb\tentailment\nc\tneutral\n",
+                 .names = names, .name_count = 3, .names_or_numbers = true),
+            &e);
     assert_int_equal(d.classes, 3);
     assert_int_equal(d.row[0].label, 2);
     assert_int_equal(d.row[2].label, 0);
@@ -142,7 +149,9 @@ static void missing_looking_words(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     static const char *const word[] = {"null", "NA", "None", "nan", "N/A", "NULL", ""};
-    test_ok(READ(&d, "t.tsv", "text\tlabel\nnull\tx\nNA\tx\nNone\tx\nnan\tx\nN/A\tx\nNULL\tx\n\tx\n"), &e);
+    test_ok(
+        READ(&d, "t.tsv", "text\tlabel\nnull\tx\nNA\tx\nNone\tx\nnan\tx\nN/A\tx\nNULL\tx\n\tx\n"),
+        &e);
     assert_int_equal(d.rows, 7);
     for (size_t i = 0; i < 7; i++) has_text(&d, i, word[i]);
     assert_int_equal(d.report.empty_a, 1);
@@ -153,17 +162,19 @@ static void missing_looking_words(void **state) {
 /* T2-03: JSON Lines with everything that goes wrong in them. */
 static void json_lines(void **state) {
     (void)state;
-    static const char bytes[] =
-        "\xef\xbb\xbf{\"text\":\"good film\",\"label\":\"pos\"}\n"
-        "{\"text\":\"bad\xe2\x80\xa8" "film\",\"label\":\"neg\"}\r\n"
-        "{\"text\":\"not\xc2\x85good\",\"label\":\"neg\"}\n\n"
-        "{\"text\":\"very good\",\"label\":null}\n{\"text\":null,\"label\":\"pos\"}\n"
-        "{\"label\":\"pos\",\"text\":\"cat sat\",\"extra\":{\"a\":[1,{\"b\":null}]}}\n"
-        "{\"text\":\"a\",\"text\":\"mat\",\"label\":\"pos\"}\n"
-        "{\"text\":\"on \\ud83c\\udfac film\",\"label\":\"neg\"}\n"
-        "{\"text\":\"un \\ud800 x\",\"label\":\"neg\"}\n{\"text\":\"nu\\u0000l\",\"label\":\"neg\"}\n"
-        "{\"text\":[\"good\",\"film\"],\"label\":\"pos\"}\n{\"label\":\"pos\"}\n"
-        "{\"text\":\"film\",\"label\":\"pos\"";
+    static const char
+        bytes[] = "\xef\xbb\xbf{\"text\":\"good film\",\"label\":\"pos\"}\n"
+                  "{\"text\":\"bad\xe2\x80\xa8"
+                  "film\",\"label\":\"neg\"}\r\n"
+                  "{\"text\":\"not\xc2\x85good\",\"label\":\"neg\"}\n\n"
+                  "{\"text\":\"very good\",\"label\":null}\n{\"text\":null,\"label\":\"pos\"}\n"
+                  "{\"label\":\"pos\",\"text\":\"cat sat\",\"extra\":{\"a\":[1,{\"b\":null}]}}\n"
+                  "{\"text\":\"a\",\"text\":\"mat\",\"label\":\"pos\"}\n"
+                  "{\"text\":\"on \\ud83c\\udfac film\",\"label\":\"neg\"}\n"
+                  "{\"text\":\"un \\ud800 "
+                  "x\",\"label\":\"neg\"}\n{\"text\":\"nu\\u0000l\",\"label\":\"neg\"}\n"
+                  "{\"text\":[\"good\",\"film\"],\"label\":\"pos\"}\n{\"label\":\"pos\"}\n"
+                  "{\"text\":\"film\",\"label\":\"pos\"";
     assert_int_equal(sizeof bytes - 1, 476);
     struct dataset d;
     struct err e = ERR_INIT;
@@ -189,10 +200,13 @@ static void json_lines(void **state) {
     assert_int_equal(d.classes, 2);
     adds_up(&d);
     dataset_release(&d);
-    test_ok(READ(&d, "n.jsonl", "{\"text\":\"a\",\"label\":1}\n{\"text\":\"b\",\"label\":0}\n"), &e);
+    test_ok(READ(&d, "n.jsonl", "{\"text\":\"a\",\"label\":1}\n{\"text\":\"b\",\"label\":0}\n"),
+            &e);
     assert_string_equal(d.class_name[0], "0");
     dataset_release(&d);
-    test_ok(READ(&d, "n.jsonl", "{\"text\":\"a\",\"label\":true}\n{\"text\":\"b\",\"label\":2.5}\n"), &e);
+    test_ok(
+        READ(&d, "n.jsonl", "{\"text\":\"a\",\"label\":true}\n{\"text\":\"b\",\"label\":2.5}\n"),
+        &e);
     assert_string_equal(d.class_name[0], "2.5");
     assert_string_equal(d.class_name[1], "true");
     dataset_release(&d);
@@ -210,16 +224,20 @@ static void headers_and_label_names(void **state) {
                  .text_a = "#1", .label = "#2"), &e);
     assert_int_equal(d.rows, 3);
     dataset_release(&d);
-    test_refused(READ(&d, "b.csv", "text,label,text\ngood film,pos,X1\nbad film,neg,X2\n"), ERR_USAGE, &e,
-                 "\"#1\" or \"#3\"");
-    test_ok(READ_AS(&d, "b.csv", "text,label,text\ngood film,pos,X1\n", .text_a = "#3", .label = "label"), &e);
+    test_refused(READ(&d, "b.csv", "text,label,text\ngood film,pos,X1\nbad film,neg,X2\n"),
+                 ERR_USAGE, &e, "\"#1\" or \"#3\"");
+    test_ok(READ_AS(&d, "b.csv", "text,label,text\ngood film,pos,X1\n", .text_a = "#3",
+                    .label = "label"),
+            &e);
     has_text(&d, 0, "X1");
     dataset_release(&d);
     test_ok(READ(&d, "c.csv", ",text,label\n0,good film,pos\n1,bad film,neg\n"), &e);
     assert_int_equal(d.rows, 2);
     dataset_release(&d);
-    test_ok(READ(&d, "d.csv", "text,label\ngood film,True\nbad film,False\nvery good,true\nnot good,FALSE\n"
-                 "cat sat,True \nmat,1\nfilm,1.0\nthe cat,01\n"), &e);
+    test_ok(READ(&d, "d.csv",
+                 "text,label\ngood film,True\nbad film,False\nvery good,true\nnot good,FALSE\n"
+                 "cat sat,True \nmat,1\nfilm,1.0\nthe cat,01\n"),
+            &e);
     assert_int_equal(d.classes, 8);
     says(&d, "\"True \", 1 row");
     says(&d, "differ only in case or blanks");
@@ -261,8 +279,8 @@ static void scores(void **state) {
     dataset_release(&d);
     test_refused(READ(&d, "s.tsv", "text\tlabel\na\t2.6\nb\t2,6\n"), ERR_INPUT, &e,
                  "line 3: the score \"2,6\" is not a number; it needs a point");
-    test_refused(READ(&d, "s.tsv", "text\tlabel\na\t1\nb\tnan\n", .kind = DATA_KIND_REGRESSION), ERR_INPUT,
-                 &e, "line 3");
+    test_refused(READ(&d, "s.tsv", "text\tlabel\na\t1\nb\tnan\n", .kind = DATA_KIND_REGRESSION),
+                 ERR_INPUT, &e, "line 3");
     test_ok(READ(&d, "s.tsv", "text\tlabel\na\t1\nb\t3\n", .kind = DATA_KIND_REGRESSION), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
     dataset_release(&d);
@@ -277,7 +295,8 @@ static void repeats(void **state) {
     (void)state;
     struct dataset d, other;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "r.tsv", "text\tlabel\nGood film\tx\nGood film\ty\ngood  FILM \tx\nbad\tx\n"), &e);
+    test_ok(READ(&d, "r.tsv", "text\tlabel\nGood film\tx\nGood film\ty\ngood  FILM \tx\nbad\tx\n"),
+            &e);
     assert_int_equal(d.report.same, 1);
     assert_int_equal(d.report.same_other_label, 1);
     assert_int_equal(d.report.near, 1);
@@ -322,7 +341,10 @@ static void control_characters(void **state) {
     (void)state;
     struct dataset d;
     struct err e = ERR_INIT;
-    test_ok(READ(&d, "t.tsv", "text\tlabel\ngood \x1b]0;X\x07" "film\tp\x1b[2Jos\nbad \xc2\x9b" "31mfilm\tneg\n"),
+    test_ok(READ(&d, "t.tsv",
+                 "text\tlabel\ngood \x1b]0;X\x07"
+                 "film\tp\x1b[2Jos\nbad \xc2\x9b"
+                 "31mfilm\tneg\n"),
             &e);
     assert_string_equal(d.class_name[1], "p\x1b[2Jos");
     struct buf b = BUF_INIT;
@@ -360,7 +382,8 @@ static void encoding(void **state) {
     assert_int_equal(d.start[5] - d.start[4], 5);
     says(&d, "1 row contains the text of a special token: line 3");
     int rc = dataset_encode(&d, t, 16, 32, &e);
-    test_refused(rc, ERR_INPUT, &e, "row 7 (line 8): token \"\u00c9a\" has id 35, and the embedding has 32 rows");
+    test_refused(rc, ERR_INPUT, &e,
+                 "row 7 (line 8): token \"\u00c9a\" has id 35, and the embedding has 32 rows");
     assert_null(d.ids);
     test_ok(dataset_encode(&d, t, 16, 36, &e), &e);
     test_refused(dataset_encode(&d, t, 1, 0, &e), ERR_USAGE, &e, "special tokens");
@@ -406,7 +429,8 @@ static void broken_files(void **state) {
         struct dataset d;
         struct err e = ERR_INIT;
         struct dataset_options o = {.text_a = "text", .label = "label"};
-        test_refused(read_bytes(&d, bad[i].name, bad[i].bytes, bad[i].n, o, &e), bad[i].code, &e, bad[i].part);
+        test_refused(read_bytes(&d, bad[i].name, bad[i].bytes, bad[i].n, o, &e), bad[i].code, &e,
+                     bad[i].part);
         assert_int_equal(d.rows, 0);
         assert_null(d.memory);
     }

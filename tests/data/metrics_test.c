@@ -23,7 +23,8 @@ static size_t numbers(const char *line, double *out) {
 
 static void check(int number, const char *what, struct metric_value got, const char *want) {
     if (!strcmp(want, "-")) {
-        if (got.defined || !got.why) fail_msg("case %d: %s is %g, not undefined", number, what, got.value);
+        if (got.defined || !got.why)
+            fail_msg("case %d: %s is %g, not undefined", number, what, got.value);
         return;
     }
     double v = strtod(want, NULL);
@@ -127,7 +128,8 @@ static void nothing_undefined_is_best(void **state) {
 /* V21. */
 static void known_values(void **state) {
     (void)state;
-    static const int32_t gold[] = {0, 0, 1, 1, 1, 0, 1, 0, 1, 1}, pred[] = {0, 1, 1, 0, 1, 0, 1, 1, 1, 1};
+    static const int32_t gold[] = {0, 0, 1, 1, 1, 0, 1, 0, 1, 1},
+                         pred[] = {0, 1, 1, 0, 1, 0, 1, 1, 1, 1};
     struct metrics m;
     metrics_of_classes(&m, gold, pred, NULL, 10, 2, 1);
     near(m.value[METRIC_ACCURACY].value, 0.7);

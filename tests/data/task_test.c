@@ -50,23 +50,24 @@ static void glue_layouts(void **state) {
     static const struct expected want[] = {
         {"cola", "CoLA", "x\t1\t\tA b\ny\t0\t*\tB \"a\n", "z\t0\t*\tC\n", "A b", NULL, "0", 2, 1, 1,
          METRIC_MATTHEWS},
-        {"sst2", "SST-2", "sentence\tlabel\na\t1\nb\t0\n", "sentence\tlabel\nc\t1\n", "a", NULL, "0", 2, 1, 1,
-         METRIC_ACCURACY},
+        {"sst2", "SST-2", "sentence\tlabel\na\t1\nb\t0\n", "sentence\tlabel\nc\t1\n", "a", NULL,
+         "0", 2, 1, 1, METRIC_ACCURACY},
         {"MRPC", "MRPC", "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n1\t1\t2\ta\tb\n",
-         "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tc\td\n", "a", "b", "0", 2, 1, 1,
-         METRIC_F1},
-        {"qqp", "QQP", "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\ta\tb\t1\n2\t3\t4\tc\n",
-         "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tc\td\t0\n", "a", "b", "0", 2, 1, 1,
-         METRIC_F1},
+         "\xef\xbb\xbfQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tc\td\n", "a", "b", "0",
+         2, 1, 1, METRIC_F1},
+        {"qqp", "QQP",
+         "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\ta\tb\t1\n2\t3\t4\tc\n",
+         "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n1\t1\t2\tc\td\t0\n", "a", "b", "0", 2,
+         1, 1, METRIC_F1},
         {"mnli", "MNLI", HEAD_MNLI "0\t0\t0e\tn\t_\t_\t_\t_\ta\tb\tneutral\tneutral\n",
-         HEAD_MNLI "0\t0\t0e\tn\t_\t_\t_\t_\tc\td\tcontradiction\tcontradiction\n", "a", "b", "entailment", 3,
-         -1, 1, METRIC_ACCURACY},
+         HEAD_MNLI "0\t0\t0e\tn\t_\t_\t_\t_\tc\td\tcontradiction\tcontradiction\n", "a", "b",
+         "entailment", 3, -1, 1, METRIC_ACCURACY},
         {"QNLI", "QNLI", "index\tquestion\tsentence\tlabel\n0\ta\tb\tnot_entailment\n",
          "index\tquestion\tsentence\tlabel\n0\tc\td\tentailment\n", "a", "b", "entailment", 2, 0, 1,
          METRIC_ACCURACY},
         {"rte", "RTE", "index\tsentence1\tsentence2\tlabel\n0\ta\tb\tentailment\n",
-         "index\tsentence1\tsentence2\tlabel\n0\tc\td\tentailment\n", "a", "b", "entailment", 2, 0, 0,
-         METRIC_ACCURACY},
+         "index\tsentence1\tsentence2\tlabel\n0\tc\td\tentailment\n", "a", "b", "entailment", 2, 0,
+         0, METRIC_ACCURACY},
         {"sts_b", "STS-B", "index\tgenre\tsentence1\tsentence2\tscore\n0\tx\ta\tb\t2.50\n",
          "index\tgenre\tsentence1\tsentence2\tscore\n0\tx\tc\td\t5\n", "a", "b", NULL, 0, -1, -1,
          METRIC_PEARSON},
@@ -98,8 +99,13 @@ static void two_dev_splits(void **state) {
     (void)state;
     static const char wide[] = "index\tgenre\tsentence1\tsentence2\tlabel1\tlabel2\tgold_label\n"
                                "0\tx\tc\td\tneutral\tneutral\tentailment\n";
-    const char *files[] = {"train.tsv", HEAD_MNLI "0\t0\t0e\tn\t_\t_\t_\t_\ta\tb\tneutral\tneutral\n",
-                           "dev_matched.tsv", wide, "dev_mismatched.tsv", wide, NULL};
+    const char *files[] = {"train.tsv",
+                           HEAD_MNLI "0\t0\t0e\tn\t_\t_\t_\t_\ta\tb\tneutral\tneutral\n",
+                           "dev_matched.tsv",
+                           wide,
+                           "dev_mismatched.tsv",
+                           wide,
+                           NULL};
     struct task t;
     open_folder(&t, "MNLI", files, (struct task_source){0});
     assert_int_equal(t.devs, 2);
@@ -163,8 +169,8 @@ static void model_classes(void **state) {
 
 static void files_with_columns(void **state) {
     (void)state;
-    char *folder = make_task("f", (const char *const[]){"a.tsv", "y\tone\ttwo\n2.5\tu\tv\n", "b.csv",
-                                                        "two,one,y\nv,w,1\n", NULL});
+    char *folder = make_task("f", (const char *const[]){"a.tsv", "y\tone\ttwo\n2.5\tu\tv\n",
+                                                        "b.csv", "two,one,y\nv,w,1\n", NULL});
     char *a = file_join(folder, "a.tsv"), *b = file_join(folder, "b.csv");
     struct task t;
     struct err e = ERR_INIT;
@@ -203,16 +209,21 @@ static void wrong_sources(void **state) {
     refused((struct task_source){.where = "/nonexistent/x"}, ERR_NOT_FOUND, "no such folder");
     refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "no train.tsv");
     refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "no dev.tsv");
-    refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE, "no metric is called");
-    refused((struct task_source){.where = folder, .metric = "pearson"}, ERR_USAGE, "no metric for classes");
-    refused((struct task_source){.where = folder, .positive = "maybe"}, ERR_USAGE, "positive class \"maybe\"");
+    refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE,
+            "no metric is called");
+    refused((struct task_source){.where = folder, .metric = "pearson"}, ERR_USAGE,
+            "no metric for classes");
+    refused((struct task_source){.where = folder, .positive = "maybe"}, ERR_USAGE,
+            "positive class \"maybe\"");
     refused((struct task_source){.where = folder, .text = "body"}, ERR_USAGE, "no column \"body\"");
-    refused((struct task_source){.where = folder, .dev_rows = 1, .label = "x"}, ERR_USAGE, "no column \"x\"");
+    refused((struct task_source){.where = folder, .dev_rows = 1, .label = "x"}, ERR_USAGE,
+            "no column \"x\"");
     char *tasks = file_join(empty, "tasks/reviews");
     struct err e = ERR_INIT;
     test_ok(file_make_folder(tasks, &e), &e);
     free(test_file(tasks, "train.tsv", "a", 1));
-    refused((struct task_source){.where = "reviws", .assets = empty}, ERR_NOT_FOUND, "is \"reviews\" meant?");
+    refused((struct task_source){.where = "reviws", .assets = empty}, ERR_NOT_FOUND,
+            "is \"reviews\" meant?");
     char **names;
     assert_int_equal(task_names(empty, &names), 1);
     assert_string_equal(names[0], "reviews");
@@ -253,7 +264,8 @@ static void real_files(void **state) {
             assert_string_equal(t.name, want[i].name);
             adds_up(&t.train);
             adds_up(&t.dev[0]);
-            if (t.train.rows != want[i].train || t.dev[0].rows != (official ? want[i].official : want[i].dev))
+            if (t.train.rows != want[i].train ||
+                t.dev[0].rows != (official ? want[i].official : want[i].dev))
                 fail_msg("%s: %zu and %zu rows", want[i].name, t.train.rows, t.dev[0].rows);
             task_release(&t);
         }

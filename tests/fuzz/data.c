@@ -31,7 +31,8 @@ static void check(struct dataset *d) {
     for (size_t i = 0; i < d->rows; i++) {
         const struct dataset_row *row = &d->row[i];
         if (row->a[row->a_size] || (d->pair && row->b[row->b_size])) abort();
-        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0))) abort();
+        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0)))
+            abort();
         if (row->line < 1 || row->line > r->lines) abort();
     }
     dataset_compare(d, d);

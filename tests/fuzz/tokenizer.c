@@ -37,7 +37,8 @@ static void check(const struct tokenizer *t, const char *text, size_t n) {
             }
             if (x.n > limit) abort();
             for (size_t i = 0; i < x.n; i++)
-                if (!strcmp(tokenizer_token(t, x.ids[i]), "?") && tokenizer_id(t, "?") != x.ids[i]) abort();
+                if (!strcmp(tokenizer_token(t, x.ids[i]), "?") && tokenizer_id(t, "?") != x.ids[i])
+                    abort();
             encoded_release(&x);
         }
 }

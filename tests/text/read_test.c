@@ -6,7 +6,9 @@
 #include "core/text/tokenizer.h"
 #include "tests/support/test.h"
 
-#define VOCAB "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"cat\":4,\"##s\":5,\"CAT\":6,\"caf\u00e9\":7,\"cafe\":8"
+#define VOCAB                                                                                      \
+    "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"cat\":4,\"##s\":5,\"CAT\":6,\"caf\u00e9\":" \
+    "7,\"cafe\":8"
 #define MODEL "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":{" VOCAB "}}"
 #define NORMAL "\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":true}"
 #define CUT "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}"
@@ -21,7 +23,8 @@ static struct tokenizer *read_files(struct files f, struct buf *report, struct e
     char *folder = test_folder();
     if (f.json) free(test_file(folder, "tokenizer.json", f.json, strlen(f.json)));
     if (f.vocab) free(test_file(folder, "vocab.txt", f.vocab, strlen(f.vocab)));
-    if (f.settings) free(test_file(folder, "tokenizer_config.json", f.settings, strlen(f.settings)));
+    if (f.settings)
+        free(test_file(folder, "tokenizer_config.json", f.settings, strlen(f.settings)));
     struct tokenizer *t = tokenizer_read(folder, report, e);
     free(folder);
     return t;
@@ -55,37 +58,60 @@ static void broken_files(void **state) {
         {{"{\"model\":{\"type\":\"WordPiece\"}}", NULL, NULL}, "\"vocab\""},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", NULL, NULL}, "\"vocab\""},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":[\"a\"]}}", NULL, NULL}, "\"vocab\""},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":-1}}}", NULL, NULL}, "token \"a\" with id -1"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":4194304}}}", NULL, NULL}, "0 to 4194303"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1.5}}}", NULL, NULL}, "not a whole number"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"b\":1}}}", NULL, NULL}, "belongs to"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"a\":2}}}", NULL, NULL}, "duplicate"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":99999999999999999999}}}", NULL, NULL}, "too big"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", NULL, NULL}, "\"[UNK]\" is not in"},
-        {{"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"a\":0}}}", NULL, NULL},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":-1}}}", NULL, NULL},
+         "token \"a\" with id -1"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":4194304}}}", NULL, NULL},
+         "0 to 4194303"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1.5}}}", NULL, NULL},
+         "not a whole number"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"b\":1}}}", NULL, NULL},
+         "belongs to"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"a\":2}}}", NULL, NULL},
+         "duplicate"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":99999999999999999999}}}", NULL,
+          NULL},
+         "too big"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", NULL, NULL},
+         "\"[UNK]\" is not in"},
+        {{"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"a\":0}}}",
+          NULL, NULL},
          "max_input_chars_per_word"},
-        {{"{" MODEL ",\"normalizer\":{\"type\":\"NFKC\"}," CUT "}", NULL, NULL}, "is NFKC; petri reads"},
-        {{"{" MODEL ",\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":1}," CUT "}", NULL, NULL},
+        {{"{" MODEL ",\"normalizer\":{\"type\":\"NFKC\"}," CUT "}", NULL, NULL},
+         "is NFKC; petri reads"},
+        {{"{" MODEL ",\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":1}," CUT "}", NULL,
+          NULL},
          "\"lowercase\" must be true or false"},
         {{"{" MODEL "," NORMAL "}", NULL, NULL}, "pre_tokenizer"},
         {{"{" MODEL "," NORMAL ",\"pre_tokenizer\":{\"type\":\"Split\"}}", NULL, NULL}, "is Split"},
         {{"{" MODEL "," CUT ",\"added_tokens\":{}}", NULL, NULL}, "must be an array"},
         {{"{" MODEL "," CUT ",\"added_tokens\":[3]}", NULL, NULL}, "added token 0"},
         {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":9}]}", NULL, NULL}, "\"content\""},
-        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]}", NULL, NULL}, "belongs to \"cat\""},
-        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":-3,\"content\":\"x\"}]}", NULL, NULL}, "id -3"},
-        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":1e99,\"content\":\"x\"}]}", NULL, NULL}, "\"id\""},
-        {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"ByteLevel\"}}", NULL, NULL}, "is ByteLevel"},
-        {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, NULL}, "\"single\""},
+        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]}", NULL, NULL},
+         "belongs to \"cat\""},
+        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":-3,\"content\":\"x\"}]}", NULL, NULL},
+         "id -3"},
+        {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":1e99,\"content\":\"x\"}]}", NULL, NULL},
+         "\"id\""},
+        {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"ByteLevel\"}}", NULL, NULL},
+         "is ByteLevel"},
+        {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, NULL},
+         "\"single\""},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
-          "[{\"SpecialToken\":{\"id\":\"x\",\"type_id\":0}}]}}", NULL, NULL}, "\"x\" has no ids"},
+          "[{\"SpecialToken\":{\"id\":\"x\",\"type_id\":0}}]}}",
+          NULL, NULL},
+         "\"x\" has no ids"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
-          "[{\"SpecialToken\":{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[4000]}}}}", NULL, NULL},
+          "[{\"SpecialToken\":{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[4000]}}}}",
+          NULL, NULL},
          "that no token has"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
-          "[{\"Sequence\":{\"id\":\"A\",\"type_id\":256}}]}}", NULL, NULL}, "above 255"},
+          "[{\"Sequence\":{\"id\":\"A\",\"type_id\":256}}]}}",
+          NULL, NULL},
+         "above 255"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
-          "[{\"Sequence\":{\"id\":\"C\"}}]}}", NULL, NULL}, "\"C\""},
+          "[{\"Sequence\":{\"id\":\"C\"}}]}}",
+          NULL, NULL},
+         "\"C\""},
         {{WHOLE, NULL, "[]"}, "must be a JSON object"},
         {{WHOLE, NULL, "{\"do_lower_case\":\"yes\"}"}, "\"do_lower_case\""},
         {{NULL, "", NULL}, "holds no token"},
@@ -94,13 +120,15 @@ static void broken_files(void **state) {
         {{NULL, "a\nb\n", NULL}, "\"[UNK]\" is not in"},
         {{NULL, "[UNK]\n[CLS]\n", NULL}, "\"[SEP]\" is not in"},
         {{NULL, LINES, "{\"unk_token\":7}"}, "\"unk_token\""},
-        {{NULL, LINES, "{\"added_tokens_decoder\":{\"<0x-1>\":{\"content\":\"x\"}}}"}, "added_tokens_decoder"},
+        {{NULL, LINES, "{\"added_tokens_decoder\":{\"<0x-1>\":{\"content\":\"x\"}}}"},
+         "added_tokens_decoder"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct err e = ERR_INIT;
         struct tokenizer *t = read_files(bad[i].f, NULL, &e);
         if (t) fail_msg("broken file %zu (\"%s\") was read", i, bad[i].part);
-        if (!strstr(e.text, bad[i].part)) fail_msg("file %zu: lacks \"%s\": %s", i, bad[i].part, e.text);
+        if (!strstr(e.text, bad[i].part))
+            fail_msg("file %zu: lacks \"%s\": %s", i, bad[i].part, e.text);
     }
 }
 
@@ -152,8 +180,10 @@ static void baked_truncation_is_ignored(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     struct buf report = BUF_INIT;
-    struct tokenizer *t = read_files((struct files){
-        .json = "{" MODEL "," NORMAL "," CUT ",\"truncation\":{\"max_length\":3},\"padding\":{}}"}, &report, &e);
+    struct tokenizer *t = read_files(
+        (struct files){.json = "{" MODEL "," NORMAL "," CUT
+                               ",\"truncation\":{\"max_length\":3},\"padding\":{}}"},
+        &report, &e);
     if (!t) fail_msg("%s", e.text);
     assert_non_null(strstr(report.data, "its own truncation is not used"));
     assert_non_null(strstr(report.data, "its own padding is not used"));

@@ -83,7 +83,8 @@ static size_t check_lines(const struct tokenizer *t, const char *name) {
         struct encoded x;
         struct err e = ERR_INIT;
         line++;
-        test_ok(tokenizer_encode(t, field[0], a, fields == 3 ? field[1] : NULL, b, 100000, &x, &e), &e);
+        test_ok(tokenizer_encode(t, field[0], a, fields == 3 ? field[1] : NULL, b, 100000, &x, &e),
+                &e);
         char *got = ids_text(&x);
         if (strcmp(got, field[fields - 1]))
             fail_msg("%s line %zu: ids %s, not %s", name, line, got, field[fields - 1]);
@@ -297,8 +298,10 @@ static void pairs_are_cut(void **state) {
         free(ids);
         encoded_release(&x);
     }
-    test_refused(tokenizer_encode(t, "cat", 3, "mat", 3, 2, &x, &e), ERR_USAGE, &e, "3 special tokens");
-    test_refused(tokenizer_encode(t, "cat", 3, NULL, 0, 1, &x, &e), ERR_USAGE, &e, "2 special tokens");
+    test_refused(tokenizer_encode(t, "cat", 3, "mat", 3, 2, &x, &e), ERR_USAGE, &e,
+                 "3 special tokens");
+    test_refused(tokenizer_encode(t, "cat", 3, NULL, 0, 1, &x, &e), ERR_USAGE, &e,
+                 "2 special tokens");
     test_ok(tokenizer_encode(t, "cat cat cat", 11, NULL, 0, 4, &x, &e), &e);
     assert_int_equal(x.n, 4);
     assert_int_equal(x.ids[3], 3);
@@ -335,8 +338,15 @@ static void million_byte_words_stay_linear(void **state) {
     char *s = xmalloc(SIZE);
     int32_t *ids = NULL;
     size_t room = 0;
-    static const char *const unit[] = {"a", "\xCC\x81\xCC\xA7", "\xE3\x80\xAE\xE3\x80\xAF", "<x", "\xFF",
-                                       "\xE6\x88\x91", "[", " ", "\xF0\x9D\x85\xA5\xE3\x80\xAE"};
+    static const char *const unit[] = {"a",
+                                       "\xCC\x81\xCC\xA7",
+                                       "\xE3\x80\xAE\xE3\x80\xAF",
+                                       "<x",
+                                       "\xFF",
+                                       "\xE6\x88\x91",
+                                       "[",
+                                       " ",
+                                       "\xF0\x9D\x85\xA5\xE3\x80\xAE"};
     for (size_t u = 0; u < COUNT_OF(unit); u++) {
         size_t size = strlen(unit[u]);
         for (size_t i = 0; i + size <= SIZE; i += size) memcpy(s + i, unit[u], size);
