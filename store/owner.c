@@ -157,7 +157,7 @@ static int adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         return err_set(e, ERR_USAGE, "run %lld is in the trash; restore it first", (long long)run);
     rc = db_run(db, e, "UPDATE run SET state='queued', reason=NULL, ended=NULL WHERE id=?", "i", run);
     if (!rc) rc = event_add(db, run, store_now(), 0, "state", "queued", "resumed", e);
-    /* an owner that died left what had been asked of it */
+    /* what was asked of its last owner too late must not stop it now */
     if (!rc)
         rc = db_run(db, e, "UPDATE control SET taken=? WHERE run=? AND taken IS NULL", "ii",
                     store_now(), run);

@@ -240,10 +240,6 @@ static int apply_change(struct applier *a, const struct record *r, struct err *e
     if (!rc)
         rc = event_add(a->db, r->run, r->time, r->step, "state", store_state_name(r->state),
                        p->text[0], e);
-    /* what was asked of a run that is over must not stop it when it is resumed */
-    if (!rc && !live)
-        rc = db_run(a->db, e, "UPDATE control SET taken=?2 WHERE run=?1 AND taken IS NULL", "ii",
-                    r->run, r->time);
     return rc;
 }
 
