@@ -60,7 +60,7 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
                    p->made_tensor[i].count * sizeof *made);
     }
     forward_init(&f, r->tape, m, &r->fixture.batch, attach_begin(a, r->tape, params, made, grads));
-    f.dropout = 0;
+    f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
     *out = attach_head(a, &f, forward_encode(&f), 0);
     node loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
@@ -91,10 +91,11 @@ real *rig_logits(struct rig *r, const struct plan *p, const real *params) {
 double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads) {
     node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
     real *all = grads ? xcalloc(p->trained + p->made_size, sizeof *all) : NULL;
+    for (size_t i = 0; all && i < p->trained + p->made_size; i++) all[i] = 1000;
     tape_reset(r->tape, true, 3, 5);
     node loss = run(r, r->m, p, true, params, all, made, &out);
     double value = (double)*tape_value(r->tape, loss);
-    if (grads) {
+    if (grads) { /* `all` began as numbers that are no gradients */
         memcpy(grads, all, p->trained * sizeof *grads);
         if (p->made) {
             const real **seeds = xcalloc((size_t)p->made, sizeof *seeds);

@@ -12,7 +12,7 @@ struct rig {
     int classes;
     struct arena *arena, *prologue_arena;
     struct tape *tape, *prologue;
-    double attention_dropout; /* 0; hidden dropout is always off */
+    double dropout, attention_dropout; /* of the backbone in training; 0 */
 };
 void rig_open(struct rig *r);
 void rig_close(struct rig *r);
