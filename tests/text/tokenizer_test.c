@@ -160,6 +160,26 @@ static void every_code_point(void **state) {
     buf_release(&text);
 }
 
+/* Canonical order comes before nonspacing marks are dropped, and stops at starters. */
+static void marks_are_ordered(void **state) {
+    (void)state;
+    static const struct normalizer uncased = {true, true, true, true, true};
+    static const char *const pair[][2] = {
+        {"a\u302e\U0001d165b", "a\U0001d165\u302eb"},
+        {"a\u302e\u0301\U0001d165", "a\U0001d165\u302e"},
+        {"a\u302e\u034f\U0001d165", "a\u302e\U0001d165"},
+        {"\u302f\u302e\u302f\U0001d165", "\U0001d165\u302f\u302e\u302f"},
+        {"\u302e\u6211\U0001d165", "\u302e \u6211 \U0001d165"},
+        {"\u302e\u200d\U0001d165", "\U0001d165\u302e"},
+    };
+    for (size_t i = 0; i < COUNT_OF(pair); i++) {
+        struct buf out = BUF_INIT;
+        normalizer_run(&uncased, pair[i][0], strlen(pair[i][0]), &out);
+        assert_string_equal(buf_text(&out), pair[i][1]);
+        buf_release(&out);
+    }
+}
+
 /* One line's ids by their digest; the fixture holds only digests of the lines. */
 static void check_shared(const struct tokenizer *t, const char *line, size_t n, const char *digest,
                          const char *file) {
@@ -364,6 +384,7 @@ int main(void) {
         cmocka_unit_test(odd_lines_minilm),
         cmocka_unit_test(vocabulary_file_gives_the_same),
         cmocka_unit_test(every_code_point),
+        cmocka_unit_test(marks_are_ordered),
         cmocka_unit_test(shared_lines),
         cmocka_unit_test(edge_words),
         cmocka_unit_test(pairs_are_cut),
