@@ -114,9 +114,27 @@ static void majority(struct metrics *m) {
     m->majority = defined((double)best / (double)m->gold);
 }
 
+/* Rows that would be right if predictions of class i counted as its best partner; classes
+ * before `c` have one already (bits of `taken`). */
+static size_t best_renaming(const struct metrics *m, int c, unsigned taken) {
+    size_t best = 0;
+    if (c == m->classes) return 0;
+    for (int gold = 0; gold < m->classes; gold++) {
+        if (taken >> gold & 1) continue;
+        size_t right = m->confusion[gold * m->classes + c] +
+                       best_renaming(m, c + 1, taken | 1u << gold);
+        if (right > best) best = right;
+    }
+    return best;
+}
+
+bool metrics_look_renamed(const struct metrics *m) {
+    return m->renamed.defined && m->renamed.value - m->value[METRIC_ACCURACY].value >= 0.2;
+}
+
 static void undefine_all(struct metrics *m, const char *why) {
     for (int i = 0; i < METRIC_COUNT; i++) m->value[i] = undefined(why);
-    m->majority = undefined(why);
+    m->majority = m->renamed = undefined(why);
     m->majority_class = -1;
 }
 
@@ -136,6 +154,9 @@ static void score_classes(struct metrics *m) {
     m->value[METRIC_F1] = m->positive >= 0 ? m->f1[m->positive] : undefined("no positive class");
     m->value[METRIC_MATTHEWS] = matthews(m);
     majority(m);
+    m->renamed = m->classes > METRICS_RENAMED
+                     ? undefined("too many classes to try")
+                     : defined((double)best_renaming(m, 0, 0) / (double)m->gold);
     m->as_majority = m->value[METRIC_ACCURACY].value == m->majority.value;
 }
 

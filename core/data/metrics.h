@@ -37,6 +37,8 @@ int metric_direction(enum metric_id id);
  * better; any defined one is better than an undefined one. */
 bool metric_better(enum metric_id id, struct metric_value a, struct metric_value b);
 
+enum { METRICS_RENAMED = 6 };
+
 struct metrics {
     size_t rows;              /* rows with predictions */
     size_t gold;              /* those with a gold label */
@@ -46,6 +48,8 @@ struct metrics {
     int32_t majority_class;   /* -1 when there is none */
     bool constant;            /* all predictions are equal (and there are at least two rows) */
     bool as_majority;         /* accuracy is the majority baseline's */
+    struct metric_value renamed; /* accuracy under the best exchange of class names, up to
+                                  * METRICS_RENAMED classes */
     int classes;              /* 0 in regression */
     int positive;             /* class that METRIC_F1 is of, or -1 */
     size_t *confusion;        /* classes × classes: [gold * classes + predicted], owned */
@@ -61,5 +65,8 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
 void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, const double *pred,
                        const double *loss, size_t n);
 void metrics_release(struct metrics *m);
+/* Would exchanging class names raise the accuracy by a fifth of the rows or more?  Then the
+ * labels of model and data are probably in another order. */
+bool metrics_look_renamed(const struct metrics *m);
 
 #endif

@@ -164,6 +164,28 @@ static void loss_over_rows(void **state) {
     }
 }
 
+/* V04: labels in another order than the model's are noticed. */
+static void renamed_classes(void **state) {
+    (void)state;
+    static const int32_t gold[] = {0, 0, 1, 1, 2, 2, 2, 0}, turned[] = {1, 1, 2, 2, 0, 0, 1, 1};
+    struct metrics m;
+    metrics_of_classes(&m, gold, turned, NULL, 8, 3, -1);
+    near(m.value[METRIC_ACCURACY].value, 0);
+    near(m.renamed.value, 0.875);
+    assert_true(metrics_look_renamed(&m));
+    metrics_release(&m);
+    metrics_of_classes(&m, gold, gold, NULL, 8, 3, -1);
+    near(m.renamed.value, 1);
+    assert_false(metrics_look_renamed(&m));
+    metrics_release(&m);
+    metrics_of_classes(&m, gold, turned, NULL, 8, 7, -1);
+    assert_false(m.renamed.defined || metrics_look_renamed(&m));
+    metrics_release(&m);
+    metrics_of_classes(&m, gold, turned, NULL, 8, 6, -1);
+    near(m.renamed.value, 0.875);
+    metrics_release(&m);
+}
+
 /* V03: gold labels of -1. */
 static void no_gold_labels(void **state) {
     (void)state;
@@ -191,6 +213,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_cases),  cmocka_unit_test(constant_predictions),
         cmocka_unit_test(known_values),     cmocka_unit_test(nothing_undefined_is_best),
+        cmocka_unit_test(renamed_classes),
         cmocka_unit_test(loss_over_rows),   cmocka_unit_test(no_gold_labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
