@@ -127,7 +127,7 @@ $(OUT)/tests/%_dtest: $(OUT)/d/tests/%_dtest.o $(call dobj,$(HELP)) $(OUT)/libpe
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-.SECONDARY: $(call obj,$(TESTS:%=tests/%.c)) $(call dobj,$(TESTS:%=tests/%.c))
+.SECONDARY: $(foreach f,obj dobj,$(call $(f),$(wildcard tests/*/*.c)))
 
 test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,$(PICKED)) ## run the tests (T='filters')
 	$(Q)tests/run $(OUT) $(PICKED)
