@@ -97,7 +97,7 @@ static void one_line(struct import *m, const char *text_a, size_t line, const ch
     else if (!o) report_skip(&d->report, line, "%s", reason(&e));
     else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", kind_of(o));
     else {
-        if (!d->columns) name_columns(d, o);
+        if (!d->columns && json_object_size(o)) name_columns(d, o);
         if (text_of(m, line, o, text_a, &a) &&
             (!m->o->text_b || text_of(m, line, o, m->o->text_b, &b)) &&
             (!m->o->label || label_of(m, line, o, m->o->label, &label)))

@@ -418,6 +418,7 @@ static void broken_files(void **state) {
         {"j.jsonl", BYTES("[1]\n"), ERR_INPUT, "not an object but a list"},
         {"j.json", BYTES("null\n"), ERR_INPUT, "not valid JSON"},
         {"j.jsonl", BYTES("{\"text\":\"a\"}\n"), ERR_INPUT, "no label"},
+        {"j.jsonl", BYTES("{}\n{}\n"), ERR_INPUT, "line 1: "},
         {"j.jsonl", BYTES("{\"text\":1,\"label\":\"a\"}\n"), ERR_INPUT, "\"text\" is a number"},
         {"j.jsonl", BYTES("{\"text\":\"a\",\"label\":{}}\n"), ERR_INPUT, "the label is an object"},
         {"j.jsonl", BYTES("{\"text\":\"\xff\",\"label\":\"a\"}\n"), ERR_INPUT, "not UTF-8"},
