@@ -1,6 +1,50 @@
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-int main(void) {
-    fputs("petri: no verb is built yet\n", stderr);
-    return 2;
+#include "app/args.h"
+#include "app/paths.h"
+#include "app/session.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+
+static int report(int rc, const struct err *e) {
+    if (rc) fprintf(stderr, "petri: %s\n", e->text);
+    return err_exit_code(rc);
+}
+
+static int unknown_verb(const char *word, struct err *e) {
+    const char *names[64];
+    size_t n = 0;
+    for (const struct verb *v; n < COUNT_OF(names) && (v = verb_at(n)); n++) names[n] = v->name;
+    const char *near = text_nearest(word, names, n);
+    if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
+    return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
+}
+
+int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, ""); /* never LC_NUMERIC: numbers have a point everywhere */
+    struct err e = ERR_INIT;
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (word && !strcmp(word, "--version")) {
+        puts(paths_version());
+        return 0;
+    }
+    if (word && (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))) {
+        args_help();
+        return 0;
+    }
+    blas_start(argv);
+    if (!word || !strncmp(word, "--", 2)) return report(session_run(argc - 1, argv + 1, &e), &e);
+    const struct verb *v = verb_find(word);
+    if (!v) return report(unknown_verb(word, &e), &e);
+    char **room = xcalloc((size_t)argc, sizeof *room);
+    struct args a;
+    int rc = args_parse(&a, v, argc - 2, argv + 2, room, &e);
+    if (!rc && args_flag(&a, "help")) args_help_verb(v);
+    else if (!rc) rc = v->run(&a, &e);
+    free(room);
+    return report(rc, &e);
 }

@@ -1,0 +1,128 @@
+#include "app/args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static const struct option_spec COMMON[] = {
+    { "json", NULL, "print JSON" },
+    { "db", "FILE", "the database (default: $XDG_DATA_HOME/petri/petri.db)" },
+    { "help", NULL, "this help" },
+    { NULL, NULL, NULL },
+};
+
+static const struct option_spec *find_in(const struct option_spec *list, const char *name) {
+    for (; list->name; list++)
+        if (!strcmp(list->name, name)) return list;
+    return NULL;
+}
+
+static const struct option_spec *find_option(const struct verb *v, const char *name) {
+    const struct option_spec *o = v->options ? find_in(v->options, name) : NULL;
+    return o ? o : find_in(COMMON, name);
+}
+
+static int unknown_option(const struct verb *v, const char *name, struct err *e) {
+    const char *names[ARGS_OPTIONS];
+    size_t n = 0;
+    for (const struct option_spec *o = v->options; o && o->name && n < ARGS_OPTIONS; o++)
+        names[n++] = o->name;
+    for (const struct option_spec *o = COMMON; o->name && n < ARGS_OPTIONS; o++) names[n++] = o->name;
+    const char *near = text_nearest(name, names, n);
+    if (near)
+        return err_set(e, ERR_USAGE, "petri %s has no option --%s; did you mean --%s?", v->name, name,
+                       near);
+    return err_set(e, ERR_USAGE, "petri %s has no option --%s; petri %s --help lists them", v->name,
+                   name, v->name);
+}
+
+int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
+               struct err *e) {
+    *a = (struct args){ .verb = v, .positional = room };
+    bool plain = false;
+    for (int i = 0; i < argc; i++) {
+        char *word = argv[i];
+        if (!plain && !strcmp(word, "--")) {
+            plain = true;
+            continue;
+        }
+        if (plain || strncmp(word, "--", 2)) {
+            if (!plain && word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9'))
+                return err_set(e, ERR_USAGE, "options begin with two dashes: %s", word);
+            room[a->count++] = word;
+            continue;
+        }
+        char *equals = strchr(word, '=');
+        char *name = equals ? xstrndup(word + 2, (size_t)(equals - word - 2)) : xstrdup(word + 2);
+        const struct option_spec *o = find_option(v, name);
+        int rc = 0;
+        const char *value = "";
+        if (!o) rc = unknown_option(v, name, e);
+        else if (!o->value && equals) rc = err_set(e, ERR_USAGE, "--%s takes no value", name);
+        else if (o->value && equals) value = equals + 1;
+        else if (o->value && i + 1 < argc) value = argv[++i];
+        else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
+        if (!rc && args_get(a, name)) rc = err_set(e, ERR_USAGE, "--%s is given twice", name);
+        if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
+        free(name);
+        if (rc) return rc;
+        a->option[a->given].spec = o;
+        a->option[a->given++].value = value;
+    }
+    if (args_flag(a, "help")) return 0;
+    if (a->count < v->least || (v->most >= 0 && a->count > v->most))
+        return err_set(e, ERR_USAGE, "usage: petri %s %s", v->name, v->synopsis);
+    return 0;
+}
+
+const char *args_get(const struct args *a, const char *name) {
+    for (int i = 0; i < a->given; i++)
+        if (!strcmp(a->option[i].spec->name, name)) return a->option[i].value;
+    return NULL;
+}
+
+bool args_flag(const struct args *a, const char *name) { return args_get(a, name) != NULL; }
+
+int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,
+             struct err *e) {
+    const char *text = args_get(a, name);
+    if (!text) return 0;
+    int64_t v;
+    if (!text_to_int(text, &v) || v < lo || v > hi)
+        return err_set(e, ERR_USAGE, "--%s must be a whole number from %lld to %lld, not \"%s\"", name,
+                       (long long)lo, (long long)hi, text);
+    *out = v;
+    return 0;
+}
+
+const struct verb *verb_find(const char *name) {
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++)
+        if (!strcmp(v->name, name)) return v;
+    return NULL;
+}
+
+static void print_options(const struct option_spec *o) {
+    for (; o && o->name; o++) {
+        char left[40];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+        printf("  %-22s %s\n", left, o->help);
+    }
+}
+
+void args_help_verb(const struct verb *v) {
+    printf("petri %s %s\n%s\n\n", v->name, v->synopsis, v->help);
+    print_options(v->options);
+    print_options(COMMON);
+}
+
+void args_help(void) {
+    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n\n"
+           "  petri              opens the terminal workbench\n");
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++) printf("  petri %-12s %s\n", v->name, v->help);
+    printf("\n--json on every verb that reads; --db FILE picks the database; VERB --help says more.\n");
+}

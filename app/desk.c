@@ -1,0 +1,294 @@
+#include "app/desk.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/desk_private.h"
+#include "app/export_hf.h"
+#include "app/paths.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/model/model.h"
+
+struct order {
+    struct order *next;
+    struct desk_order what;
+};
+
+struct desk {
+    struct store *store;
+    struct jobs *jobs;
+    void (*wake)(void *);
+    void *self;
+    pthread_mutex_t lock;
+    pthread_cond_t asked;
+    pthread_t thread;
+    bool leaving;
+    struct order *orders;
+    struct desk_answer *answers;
+};
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+static void order_free(struct order *o) {
+    free(o->what.run);
+    free((char *)o->what.text);
+    free((char *)o->what.model);
+    free((char *)o->what.task);
+    free(o);
+}
+
+static void say(struct desk_answer *a, enum say how, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct desk_answer *a, enum say how, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->message, sizeof a->message, format, args);
+    va_end(args);
+    a->say = how;
+}
+
+/* ---- orders ---- */
+
+static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
+                         struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (state) *state = run.state;
+    rc = config_from_json(run.config, strlen(run.config), c, e);
+    store_run_release(&run);
+    return rc;
+}
+
+static int take_config(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    a->config = xcalloc(1, sizeof *a->config);
+    int rc = stored_config(d->store, o->run[0], a->config, NULL, e);
+    if (rc) {
+        free(a->config);
+        a->config = NULL;
+    } else {
+        say(a, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)o->run[0]);
+    }
+    return rc;
+}
+
+/* A run that is over for good is trained anew with the same config. */
+static int again(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    struct job_request r = { 0 };
+    enum store_state state;
+    int rc = stored_config(d->store, o->run[0], &r.config, &state, e);
+    if (rc) return rc;
+    if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
+        jobs_resume_later(d->jobs, o->run[0]);
+        say(a, SAY_INFO, "run #%lld goes on", (long long)o->run[0]);
+    } else if (store_state_is_live(state)) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)o->run[0]);
+    } else {
+        r.source = jobs_source(&r.config);
+        r.parent = o->run[0];
+        jobs_start_later(d->jobs, &r);
+        say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)o->run[0]);
+    }
+    config_release(&r.config);
+    return rc;
+}
+
+static int move(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    bool trash = o->kind == DESK_TRASH;
+    int rc = (trash ? store_trash : store_restore)(d->store, o->run, (size_t)o->runs, e);
+    if (rc) return rc;
+    a->run = xcalloc((size_t)o->runs, sizeof *a->run);
+    memcpy(a->run, o->run, (size_t)o->runs * sizeof *a->run);
+    a->moved = o->runs;
+    char what[48];
+    if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
+    else snprintf(what, sizeof what, "%d runs", o->runs);
+    say(a, SAY_GOOD, trash ? "%s in the trash; u brings back" : "%s restored; u puts back", what);
+    return 0;
+}
+
+static int to_file(void *self, const char *bytes, size_t n) {
+    return file_aside_add(self, bytes, n, NULL);
+}
+
+static int export(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    char *path = xprintf("petri-run-%lld%s%s", (long long)o->run[0], strcmp(o->text, "hf") ? "." : "-hf",
+                         strcmp(o->text, "hf") ? o->text : "");
+    int rc;
+    if (!strcmp(o->text, "hf")) {
+        double worst;
+        rc = export_hf_quiet(d->store, o->run[0], path, &worst, e);
+    } else {
+        struct file_aside f;
+        rc = file_aside_open(&f, path, e);
+        if (!rc) {
+            rc = store_export(d->store, STORE_EXPORT_POINTS,
+                              strcmp(o->text, "json") ? STORE_CSV : STORE_JSON, o->run, (size_t)o->runs,
+                              (struct store_sink){ &f, to_file }, e);
+            if (rc) file_aside_abandon(&f);
+            else rc = file_aside_commit(&f, e);
+        }
+    }
+    if (!rc) say(a, SAY_GOOD, "written: %s", path);
+    free(path);
+    return rc;
+}
+
+static int source(const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    struct desk_source *s = xcalloc(1, sizeof *s);
+    a->source = s;
+    s->model_arg = copy(o->model);
+    s->task_arg = copy(o->task);
+    char *folder = model_find(o->model, e);
+    int rc = folder ? arch_read(folder, &s->arch, NULL, e) : e->code;
+    s->ok = !rc;
+    s->model = folder ? file_base_name(folder) : copy(o->model);
+    free(folder);
+    struct task t;
+    struct err why = ERR_INIT;
+    int task_rc = task_open(&t, &(struct task_source){ .where = o->task, .assets = paths_assets() }, &why);
+    if (!task_rc) {
+        s->task = xstrdup(t.name);
+        s->classes = t.kind == DATA_REGRESSION ? 1 : t.classes;
+        s->train_rows = t.train.rows;
+        s->dev_rows = t.devs ? t.dev[0].rows : 0;
+        task_release(&t);
+    } else {
+        s->task = copy(o->task);
+        if (!rc) *e = why;
+    }
+    return rc ? rc : task_rc;
+}
+
+static int serve(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    struct store_run run;
+    int rc;
+    switch (o->kind) {
+    case DESK_RUNS: return desk__runs(d->store, o->trash, &a->runs, e);
+    case DESK_DETAIL: return desk__detail(d->store, o->run[0], &a->detail, e);
+    case DESK_SERIES:
+        rc = store_run(d->store, o->run[0], &run, e);
+        if (rc) return rc;
+        rc = desk__series(d->store, o->run[0], run.metric, &a->series, e);
+        store_run_release(&run);
+        return rc;
+    case DESK_CLONE: return take_config(d, o, a, e);
+    case DESK_AGAIN: return again(d, o, a, e);
+    case DESK_TRASH:
+    case DESK_RESTORE: return move(d, o, a, e);
+    case DESK_EXPORT: return export(d, o, a, e);
+    case DESK_SOURCE: return source(o, a, e);
+    case DESK_MACHINE: a->gflops = blas_rate(256, 768, 768, 0.1); return 0;
+    }
+    BUG("order %d", o->kind);
+}
+
+static void *work(void *self) {
+    struct desk *d = self;
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        while (!d->orders && !d->leaving) pthread_cond_wait(&d->asked, &d->lock);
+        if (d->leaving) break;
+        struct order *o = d->orders;
+        d->orders = o->next;
+        pthread_mutex_unlock(&d->lock);
+        struct desk_answer *a = xcalloc(1, sizeof *a);
+        a->kind = o->what.kind;
+        struct err e = ERR_INIT;
+        if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%.399s", e.text);
+        order_free(o);
+        pthread_mutex_lock(&d->lock);
+        struct desk_answer **end = &d->answers;
+        while (*end) end = &(*end)->next;
+        *end = a;
+        pthread_mutex_unlock(&d->lock);
+        d->wake(d->self);
+        pthread_mutex_lock(&d->lock);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self) {
+    struct desk *d = xcalloc(1, sizeof *d);
+    d->store = s;
+    d->jobs = j;
+    d->wake = wake;
+    d->self = self;
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->asked, NULL);
+    if (pthread_create(&d->thread, NULL, work, d)) BUG("no thread for the desk");
+    return d;
+}
+
+void desk_ask(struct desk *d, const struct desk_order *o) {
+    struct order *mine = xcalloc(1, sizeof *mine);
+    mine->what = *o;
+    mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
+    if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
+    mine->what.text = copy(o->text);
+    mine->what.model = copy(o->model);
+    mine->what.task = copy(o->task);
+    pthread_mutex_lock(&d->lock);
+    struct order **end = &d->orders;
+    bool waiting = false; /* the same list asked for twice is fetched once */
+    for (; *end; end = &(*end)->next)
+        if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash)
+            waiting = true;
+    if (!waiting) *end = mine;
+    pthread_cond_signal(&d->asked);
+    pthread_mutex_unlock(&d->lock);
+    if (waiting) order_free(mine);
+}
+
+struct desk_answer *desk_take(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    struct desk_answer *a = d->answers;
+    if (a) d->answers = a->next;
+    pthread_mutex_unlock(&d->lock);
+    return a;
+}
+
+void desk_source_free(struct desk_source *s) {
+    if (!s) return;
+    if (s->ok) arch_release(&s->arch);
+    free(s->model);
+    free(s->model_arg);
+    free(s->task);
+    free(s->task_arg);
+    free(s);
+}
+
+void desk_answer_free(struct desk_answer *a) {
+    desk_runs_free(a->runs);
+    desk_detail_free(a->detail);
+    desk_series_free(a->series);
+    desk_source_free(a->source);
+    if (a->config) config_release(a->config);
+    free(a->config);
+    free(a->run);
+    free(a);
+}
+
+void desk_free(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    d->leaving = true;
+    pthread_cond_signal(&d->asked);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->thread, NULL);
+    while (d->orders) {
+        struct order *o = d->orders;
+        d->orders = o->next;
+        order_free(o);
+    }
+    struct desk_answer *a;
+    while ((a = desk_take(d))) desk_answer_free(a);
+    pthread_mutex_destroy(&d->lock);
+    pthread_cond_destroy(&d->asked);
+    free(d);
+}

@@ -1,0 +1,98 @@
+/* The desk: a thread that fetches for the screen what takes longer than a frame (rows of
+ * the history, a run's page, a model's shape, writing a file), so that no key ever waits.
+ *
+ * The screen's thread asks and, when woken, takes the answers; each is owned by the taker. */
+#ifndef APP_DESK_H
+#define APP_DESK_H
+
+#include "app/jobs.h"
+#include "core/model/arch.h"
+#include "store/store.h"
+#include "views/ui.h"
+
+struct desk;
+
+/* `wake` is called from the desk's thread when an answer is ready. */
+struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self);
+void desk_free(struct desk *d);
+
+enum desk_kind {
+    DESK_RUNS,    /* rows of the history, or of the trash */
+    DESK_DETAIL,  /* one run's page */
+    DESK_SERIES,  /* one run's points, from the store */
+    DESK_CLONE,   /* one run's config */
+    DESK_AGAIN,   /* resume, or train the same config anew; answers with a message */
+    DESK_TRASH, DESK_RESTORE,
+    DESK_EXPORT,  /* text: csv, json, hf; answers with a message */
+    DESK_SOURCE,  /* model and task by name: shape, classes, rows */
+    DESK_MACHINE, /* kernel and GF/s of a core */
+};
+
+struct desk_order {
+    enum desk_kind kind;
+    int64_t *run; /* copied */
+    int runs;
+    bool trash;
+    const char *text, *model, *task; /* copied */
+};
+void desk_ask(struct desk *d, const struct desk_order *o);
+
+/* The rows of Runs: run_row points into `stored`. */
+struct desk_runs {
+    bool trash;
+    struct store_runs stored;
+    struct run_row *row;
+    int rows;
+    char **started; /* local times */
+};
+
+/* Points and evaluations in the arrays that the chart wants. */
+struct desk_series {
+    struct series series;
+    double *block, *eval_block;
+    char *metric, *rows;
+};
+
+struct desk_detail {
+    struct detail_view view; /* pointers below are its memory */
+    struct store_run stored;
+    struct detail_pair *pair;
+    char **text;
+    int texts;
+    struct detail_eval *eval;
+    struct desk_series series;
+    char started[32];
+};
+
+struct desk_source {
+    bool ok;
+    struct arch arch;
+    char *model, *model_arg, *task, *task_arg;
+    int classes;
+    size_t train_rows, dev_rows;
+};
+
+struct desk_answer {
+    struct desk_answer *next;
+    enum desk_kind kind;
+    enum say say;
+    char message[400];     /* "" none */
+    struct desk_runs *runs;
+    struct desk_detail *detail;
+    struct desk_series *series;
+    struct desk_source *source;
+    struct run_config *config; /* DESK_CLONE */
+    int64_t *run;              /* DESK_TRASH, DESK_RESTORE: what was moved */
+    int moved;
+    double gflops;
+};
+/* NULL when there is none.  desk_answer_free frees what was not taken (set to NULL). */
+struct desk_answer *desk_take(struct desk *d);
+void desk_answer_free(struct desk_answer *a);
+
+void desk_runs_free(struct desk_runs *r);
+void desk_series_free(struct desk_series *s);
+void desk_detail_free(struct desk_detail *d);
+void desk_source_free(struct desk_source *s);
+
+#endif

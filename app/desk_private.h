@@ -1,0 +1,12 @@
+/* What desk.c and desk_rows.c share. */
+#ifndef APP_DESK_PRIVATE_H
+#define APP_DESK_PRIVATE_H
+
+#include "app/desk.h"
+
+int desk__runs(struct store *s, bool trash, struct desk_runs **out, struct err *e);
+int desk__series(struct store *s, int64_t run, const char *metric, struct desk_series **out,
+                 struct err *e);
+int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e);
+
+#endif

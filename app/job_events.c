@@ -1,0 +1,98 @@
+/* From a run's events to the store's rows and the screen's numbers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/jobs_private.h"
+#include "core/base/mem.h"
+#include "core/data/metrics.h"
+
+static void on_point(struct job *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct store_step step = {
+        .run = job->id, .step = e->step, .seconds = e->seconds, .count = KEYS,
+        .value = { [KEY_LOSS] = e->loss, [KEY_LR] = e->lr, [KEY_NORM] = e->grad_norm,
+                   [KEY_TOKENS] = e->tokens },
+    };
+    for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
+    store_step(j->store, &step);
+    pthread_mutex_lock(&j->lock);
+    GROW(job->point, job->points_room, 4 * (job->points + 1));
+    double *p = job->point + 4 * job->points++;
+    p[0] = (double)e->step;
+    p[1] = e->loss;
+    p[2] = e->lr;
+    p[3] = e->grad_norm;
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void on_evaluation(struct job *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct store_metric metric[EVENT_METRICS];
+    struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
+                                    .constant = e->constant };
+    double majority = NAN;
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        int id = metric_find(m->name);
+        metric[i] = (struct store_metric){ m->name, m->value, m->undefined,
+                                           id < 0 ? 0 : metric_direction((enum metric_id)id) };
+        if (m->undefined) continue;
+        if (job->metric && !strcmp(m->name, job->metric)) shown.value = m->value;
+        if (!strcmp(m->name, "loss")) shown.loss = m->value;
+        if (!strcmp(m->name, "majority")) majority = m->value;
+    }
+    struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
+                                  .constant = e->constant, .best = e->best, .seconds = e->seconds,
+                                  .count = e->metrics, .metric = metric };
+    store_evaluation(j->store, &v);
+    pthread_mutex_lock(&j->lock);
+    GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);
+    job->evaluation[job->evaluations++] = shown;
+    if (!isnan(majority)) job->majority = majority;
+    if (e->rows && !job->rows) job->rows = xstrdup(e->rows);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void on_checkpoint(struct job *job, const struct event *e) {
+    struct stat st;
+    int64_t bytes = e->path && !stat(e->path, &st) ? (int64_t)st.st_size : 0;
+    store_artifact(job->jobs->store, &(struct store_artifact){
+                                         .run = job->id, .step = e->step,
+                                         .kind = e->best ? "best" : "last", .path = e->path,
+                                         .sha256 = e->sha256, .bytes = bytes });
+}
+
+static bool is_over(enum run_state s) {
+    return s == RUN_FINISHED || s == RUN_STOPPED || s == RUN_FAILED || s == RUN_INTERRUPTED;
+}
+
+static void on_state(struct job *job, const struct event *e) {
+    char weights[65] = "";
+    if (is_over(e->state) && job->run) run_weights_sha256(job->run, weights);
+    store_change(job->jobs->store,
+                 &(struct store_change){ .run = job->id, .step = e->step,
+                                         .state = (enum store_state)e->state, .seconds = e->seconds,
+                                         .reason = e->text,
+                                         .weights_sha256 = weights[0] ? weights : NULL });
+    if (!e->text || !*e->text) return;
+    pthread_mutex_lock(&job->jobs->lock);
+    free(job->reason);
+    job->reason = xstrdup(e->text);
+    pthread_mutex_unlock(&job->jobs->lock);
+}
+
+void jobs__event(void *self, const struct event *e) {
+    struct job *job = self;
+    switch (e->kind) {
+    case EVENT_POINT: on_point(job, e); break;
+    case EVENT_EVALUATION: on_evaluation(job, e); break;
+    case EVENT_CHECKPOINT: on_checkpoint(job, e); break;
+    case EVENT_STATE: on_state(job, e); break;
+    case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
+    }
+    struct jobs_hook *hook = &job->jobs->hook;
+    if (hook->event) hook->event(hook->self, e);
+    if (hook->notify) hook->notify(hook->self);
+}

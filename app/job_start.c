@@ -1,0 +1,365 @@
+/* Starting a run: model, task, method and options are checked and frozen, the row is
+ * made, then it is queued.  Nothing is left behind when any of it is refused. */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs_private.h"
+#include "app/paths.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+#include "core/method/plan.h"
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+static void put(char **to, char *value) {
+    free(*to);
+    *to = value;
+}
+
+void request_copy(struct job_request *to, const struct job_request *from) {
+    *to = *from;
+    config_copy(&to->config, &from->config);
+    struct task_source *s = &to->source;
+    s->where = copy(s->where);
+    s->train = copy(s->train);
+    s->dev = copy(s->dev);
+    s->assets = copy(s->assets);
+    s->text = copy(s->text);
+    s->text_b = copy(s->text_b);
+    s->label = copy(s->label);
+    s->positive = copy(s->positive);
+    s->metric = copy(s->metric);
+    s->names = NULL;
+    s->name_count = 0;
+    s->names_from = NULL;
+    to->note = copy(from->note);
+}
+
+void request_release(struct job_request *r) {
+    config_release(&r->config);
+    const char *strings[] = { r->source.where, r->source.train,    r->source.dev,
+                              r->source.assets, r->source.text,    r->source.text_b,
+                              r->source.label, r->source.positive, r->source.metric, r->note };
+    for (size_t i = 0; i < COUNT_OF(strings); i++) free((char *)strings[i]);
+}
+
+static char *source_key(const struct model *m, const struct task_source *s, int max_len) {
+#define OR(x) ((x) ? (x) : "\x01")
+    return xprintf("%s\n%d\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder, max_len,
+                   OR(s->where), OR(s->train), OR(s->dev), OR(s->text), OR(s->text_b), OR(s->label),
+                   s->format, s->kind, s->official_dev, s->dev_rows, OR(s->positive), OR(s->metric));
+#undef OR
+}
+
+struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct task_source *s,
+                               int max_len, struct err *e) {
+    char *key = source_key(m, s, max_len);
+    pthread_mutex_lock(&j->lock);
+    struct shared_task *t = j->tasks;
+    while (t && strcmp(t->key, key)) t = t->next;
+    if (t) t->users++;
+    pthread_mutex_unlock(&j->lock);
+    if (t) {
+        free(key);
+        return t;
+    }
+    if (!m->tokenizer) {
+        err_set(e, ERR_INPUT, "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
+                m->folder);
+        free(key);
+        return NULL;
+    }
+    t = xcalloc(1, sizeof *t);
+    t->key = key;
+    t->users = 1;
+    int rc = task_open(&t->task, s, e);
+    if (!rc && (rc = task_encode(&t->task, m->tokenizer, (size_t)max_len, m->arch.vocabulary, e)))
+        task_release(&t->task);
+    if (rc) {
+        free(key);
+        free(t);
+        return NULL;
+    }
+    pthread_mutex_lock(&j->lock);
+    t->next = j->tasks;
+    j->tasks = t;
+    pthread_mutex_unlock(&j->lock);
+    return t;
+}
+
+void jobs__task_done(struct jobs *j, struct shared_task *t) {
+    pthread_mutex_lock(&j->lock);
+    /* the latest task stays for the next run */
+    bool unused = --t->users == 0 && t != j->tasks;
+    if (unused) {
+        struct shared_task **at = &j->tasks;
+        while (*at != t) at = &(*at)->next;
+        *at = t->next;
+    }
+    pthread_mutex_unlock(&j->lock);
+    if (!unused) return;
+    task_release(&t->task);
+    free(t->key);
+    free(t);
+}
+
+static char *absolute(const char *path) {
+    char *full = realpath(path, NULL);
+    return full ? full : xstrdup(path);
+}
+
+static char *folder_of(const char *path) {
+    char *full = absolute(path);
+    char *slash = strrchr(full, '/');
+    if (slash && slash != full) *slash = '\0';
+    return full;
+}
+
+/* Puts into the config what is known only now that model and rows are read. */
+static int freeze(struct run_config *c, const struct task_source *s, struct model *m,
+                  const struct task *t, const struct method *method, struct err *e) {
+    if (!t->has_train || !t->train.rows)
+        return err_set(e, ERR_USAGE, "%s: has no training rows", t->name);
+    const struct dataset *dev = t->devs ? &t->dev[0] : NULL;
+    char *text = method_text(method);
+    put(&c->method, text);
+    put(&c->model_folder, absolute(m->folder));
+    put(&c->model_sha256, xstrdup(m->sha256));
+    put(&c->task, xstrdup(t->name));
+    put(&c->task_folder, s->where ? folder_of(t->train.path) : NULL);
+    put(&c->train_file, absolute(t->train.path));
+    put(&c->train_sha256, xstrdup(t->train.sha256));
+    put(&c->dev_file, dev ? absolute(dev->path) : NULL);
+    put(&c->dev_sha256, dev ? xstrdup(dev->sha256) : NULL);
+    put(&c->text_column, copy(s->text));
+    put(&c->text_b_column, copy(s->text_b));
+    put(&c->label_column, copy(s->label));
+    put(&c->metric, xstrdup(metric_name(t->metric)));
+    c->regression = t->kind == DATA_REGRESSION;
+    if (c->lr <= 0) {
+        const struct preset *p = method_preset(method);
+        c->lr = p ? p->lr : 1e-3;
+    }
+    int64_t per_epoch = ((int64_t)t->train.rows + c->batch - 1) / c->batch;
+    if (c->epochs > 0) c->steps = (int64_t)ceil(c->epochs * (double)per_epoch);
+    if (c->steps < 1) return err_set(e, ERR_USAGE, "a run needs at least one step or a part of an epoch");
+    return 0;
+}
+
+static const char *layers_text(const struct module *m, char out[32]) {
+    if (m->first <= 1 && m->last == 0) return "all";
+    snprintf(out, 32, "%d-%d", m->first, m->last);
+    return out;
+}
+
+/* One row of the history for each module. */
+static void fill_module(struct store_module *row, const struct method *method, int i,
+                        const struct plan *p, char layers[32], char **text) {
+    const struct module *m = &method->module[i];
+    struct method single = { .count = 1, .module = { *m } };
+    *text = method_canonical(&single);
+    int64_t trained = 0, kept = 0;
+    for (int k = 0; k < p->tensors; k++) {
+        if (p->tensor[k].module != i) continue;
+        trained += (int64_t)p->tensor[k].count;
+        if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
+    }
+    for (int k = 0; k < p->made; k++)
+        if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
+    bool weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    *row = (struct store_module){
+        .text = *text, .fn = fn_name(m->fn),
+        .act = m->fn == FN_BOTTLENECK ? method_act_name(m->act) : NULL,
+        .read = m->read ? tap_name(m->read) : NULL, .write = m->write ? tap_name(m->write) : NULL,
+        .insertion = weight ? "in-weight" : module_is_sequential(m) ? "sequential" : "parallel",
+        .composition = comp_name(m->comp), .source = source_name(m->source),
+        .heads = (const char *[]){ "shared", "factorised", "free" }[m->heads],
+        .layers = layers_text(m, layers), .size = m->size, .mid = m->mid, .scale = m->scale,
+        .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
+        .trained = trained, .kept = kept,
+    };
+}
+
+static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
+                      const struct method *method, const struct plan *p, const struct task *t,
+                      int64_t *id, struct err *e) {
+    struct store_module row[METHOD_MODULES];
+    char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
+    for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
+    char *config = config_json(c), *canonical = method_canonical(method), *json = method_json(method);
+    const struct preset *preset = method_preset(method);
+    const struct blas_facts *facts = blas_facts();
+    char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    struct store_new_run n = {
+        .config = config, .method = c->method, .canonical = canonical, .method_json = json,
+        .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
+        .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
+        .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
+        .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = metric_direction(t->metric),
+        .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
+        .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
+        .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
+        .module_count = method->count,
+    };
+    int rc = store_create_run(j->store, &n, id, e);
+    if (!rc && r->note && *r->note) rc = store_note(j->store, *id, r->note, e);
+    free(config);
+    free(canonical);
+    free(json);
+    free(kernel);
+    for (int i = 0; i < method->count; i++) free(text[i]);
+    return rc;
+}
+
+static struct job *new_job(struct jobs *j, int64_t id, const struct run_config *c, const struct plan *p) {
+    struct job *job = xcalloc(1, sizeof *job);
+    job->jobs = j;
+    job->id = id;
+    job->method = xstrdup(c->method);
+    job->task_name = xstrdup(c->task);
+    job->metric = copy(c->metric);
+    job->seed = c->seed;
+    job->majority = NAN;
+    job->trained = (int64_t)p->trained_method;
+    job->model_values = (int64_t)p->model;
+    job->last = (struct run_progress){ .state = RUN_QUEUED, .steps = c->steps, .loss = NAN };
+    return job;
+}
+
+static void free_unqueued(struct job *job) {
+    free(job->method);
+    free(job->task_name);
+    free(job->metric);
+    free(job);
+}
+
+/* The last step of both ways: `run` is made by run_new or run_resume_from. */
+static int queue(struct jobs *j, struct job *job, bool resume, const struct run_config *c,
+                 struct model *m, struct shared_task *t, int workers, struct err *e) {
+    char *folder = store_run_folder(j->store, job->id);
+    struct event_sink sink = { job, jobs__event };
+    struct run *run = (resume ? run_resume_from : run_new)(job->id, c, m, &t->task, folder, sink, e);
+    free(folder);
+    if (!run) return e->code;
+    job->run = run;
+    job->model = m;
+    job->task = t;
+    jobs__add(j, job);
+    pool_add(j->pool, run, workers);
+    return 0;
+}
+
+int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct buf *report,
+               struct err *e) {
+    struct method method;
+    int rc = method_parse(r->config.method, &method, e);
+    if (rc) return rc;
+    struct model *m = model_share(r->config.model, e);
+    if (!m) return e->code;
+    int longest = arch_longest(&m->arch);
+    struct run_config c;
+    config_copy(&c, &r->config);
+    if (c.max_len > longest) c.max_len = longest;
+    struct shared_task *t = jobs__task(j, m, &r->source, c.max_len, e);
+    struct plan *p = NULL;
+    struct job *job = NULL;
+    rc = t ? freeze(&c, &r->source, m, &t->task, &method, e) : e->code;
+    if (!rc) {
+        int classes = t->task.kind == DATA_REGRESSION ? 1 : t->task.classes;
+        p = plan_new(&method, &m->arch, classes, e);
+        rc = p ? create_row(j, r, &c, &method, p, &t->task, id, e) : e->code;
+    }
+    if (!rc) {
+        if (report) {
+            buf_puts(report, buf_text(&m->report));
+            task_report(&t->task, report);
+        }
+        job = new_job(j, *id, &c, p);
+        rc = queue(j, job, false, &c, m, t, r->workers, e);
+        if (rc) {
+            free_unqueued(job);
+            store_change(j->store, &(struct store_change){ .run = *id, .step = 0, .state = STORE_FAILED,
+                                                           .seconds = 0, .reason = e->text });
+            struct err ignored = ERR_INIT;
+            store_disown(j->store, *id, &ignored);
+        }
+    }
+    plan_free(p);
+    config_release(&c);
+    if (rc) {
+        if (t) jobs__task_done(j, t);
+        model_release(m);
+    }
+    return rc;
+}
+
+struct task_source jobs_source(const struct run_config *c) {
+    struct task_source s = {
+        .where = c->task_folder, .train = c->task_folder ? NULL : c->train_file,
+        .dev = c->task_folder ? NULL : c->dev_file, .assets = paths_assets(), .text = c->text_column,
+        .text_b = c->text_b_column, .label = c->label_column,
+        .kind = c->regression < 0   ? DATA_KIND_AUTO
+                : c->regression > 0 ? DATA_KIND_REGRESSION
+                                    : DATA_KIND_CLASSES,
+        .dev_rows = (size_t)c->eval_rows, .metric = c->metric,
+        .official_dev = c->dev_file && text_ends(c->dev_file, "/dev_official.tsv"),
+    };
+    return s;
+}
+
+/* Everything that resuming needs, checked before anything changes. */
+static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *stored, int workers,
+                         const struct run_config *c, struct model *m, struct shared_task *t,
+                         struct err *e) {
+    struct method method;
+    int rc = method_parse(c->method, &method, e);
+    if (rc) return rc;
+    int classes = t->task.kind == DATA_REGRESSION ? 1 : t->task.classes;
+    struct plan *p = plan_new(&method, &m->arch, classes, e);
+    if (!p) return e->code;
+    rc = store_adopt_run(j->store, id, e);
+    if (!rc) {
+        struct job *job = new_job(j, id, c, p);
+        rc = queue(j, job, true, c, m, t, workers, e);
+        if (rc) {
+            free_unqueued(job);
+            /* back to what it was: nothing of the run has changed */
+            store_change(j->store, &(struct store_change){ .run = id, .step = -1, .state = stored->state,
+                                                           .seconds = -1, .reason = stored->reason });
+            struct err ignored = ERR_INIT;
+            store_disown(j->store, id, &ignored);
+        }
+    }
+    plan_free(p);
+    return rc;
+}
+
+int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
+    struct store_run stored;
+    struct run_config c;
+    int rc = store_run(j->store, id, &stored, e);
+    if (rc) return rc;
+    rc = config_from_json(stored.config, strlen(stored.config), &c, e);
+    if (!rc) {
+        if (stored.state == STORE_FINISHED)
+            rc = err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)id);
+        struct model *m = rc ? NULL : model_share(c.model_folder, e);
+        if (m) {
+            struct task_source source = jobs_source(&c);
+            struct shared_task *t = jobs__task(j, m, &source, c.max_len, e);
+            rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;
+            if (rc && t) jobs__task_done(j, t);
+            if (rc) model_release(m);
+        } else if (!rc) {
+            rc = e->code;
+        }
+        config_release(&c);
+    }
+    store_run_release(&stored);
+    return rc;
+}

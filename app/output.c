@@ -1,0 +1,91 @@
+#include "app/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+void table_init(struct table *t, size_t columns, const char *const *heading, const char *align) {
+    *t = (struct table){ .columns = columns, .heading = heading, .align = align };
+}
+
+void table_add(struct table *t, const char *const *cells) {
+    GROW(t->cell, t->room, (t->rows + 1) * t->columns);
+    for (size_t i = 0; i < t->columns; i++) {
+        const char *s = cells[i] ? cells[i] : "";
+        t->cell[t->rows * t->columns + i] = text_visible(s, strlen(s));
+    }
+    t->rows++;
+}
+
+static void print_cell(const char *s, int width, char align, int last) {
+    int pad = width - text_width(s);
+    if (align == 'r') printf("%*s", pad, "");
+    fputs(s, stdout);
+    if (align != 'r' && !last) printf("%*s", pad, "");
+    fputs(last ? "\n" : "  ", stdout);
+}
+
+void table_print(struct table *t) {
+    for (size_t row = 0; row <= t->rows; row++) {
+        for (size_t c = 0; c < t->columns; c++) {
+            int width = text_width(t->heading[c]);
+            for (size_t r = 0; r < t->rows; r++) {
+                int w = text_width(t->cell[r * t->columns + c]);
+                if (w > width) width = w;
+            }
+            const char *s = row ? t->cell[(row - 1) * t->columns + c] : t->heading[c];
+            print_cell(s, width, t->align[c], c + 1 == t->columns);
+        }
+    }
+    for (size_t i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
+    free(t->cell);
+    t->cell = NULL;
+    t->rows = t->room = 0;
+}
+
+void out_key(struct buf *b, const char *key) {
+    char last = b->size ? b->data[b->size - 1] : '{';
+    if (last != '{' && last != '[' && last != ',') buf_putc(b, ',');
+    if (key) {
+        json_add_string(b, key);
+        buf_putc(b, ':');
+    }
+}
+
+void out_string(struct buf *b, const char *key, const char *value) {
+    out_key(b, key);
+    if (value) json_add_string(b, value);
+    else buf_puts(b, "null");
+}
+
+void out_int(struct buf *b, const char *key, long long value) {
+    out_key(b, key);
+    buf_printf(b, "%lld", value);
+}
+
+void out_double(struct buf *b, const char *key, double value) {
+    out_key(b, key);
+    json_add_double(b, value);
+}
+
+void out_bool(struct buf *b, const char *key, int value) {
+    out_key(b, key);
+    buf_puts(b, value ? "true" : "false");
+}
+
+void out_line(struct buf *b) {
+    fwrite(buf_text(b), 1, b->size, stdout);
+    putchar('\n');
+    fflush(stdout);
+    buf_clear(b);
+}
+
+void out_text(const char *s) {
+    char *shown = text_visible(s, strlen(s));
+    fputs(shown, stdout);
+    free(shown);
+}

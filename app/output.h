@@ -1,0 +1,33 @@
+/* What verbs print: aligned tables and JSON, never a control character from data. */
+#ifndef APP_OUTPUT_H
+#define APP_OUTPUT_H
+
+#include <stddef.h>
+
+#include "core/base/buf.h"
+
+/* A table of text cells; widths are display columns.  Cells are made visible. */
+struct table {
+    size_t columns, rows, room;
+    const char *const *heading;
+    const char *align; /* one letter a column: 'l' or 'r' */
+    char **cell;       /* rows × columns, owned */
+};
+void table_init(struct table *t, size_t columns, const char *const *heading, const char *align);
+/* Copies `columns` cells (NULL is an empty one). */
+void table_add(struct table *t, const char *const *cells);
+/* Writes to standard output and frees the cells. */
+void table_print(struct table *t);
+
+/* Members of a JSON object under construction: adds the comma where one is due. */
+void out_key(struct buf *b, const char *key);
+void out_string(struct buf *b, const char *key, const char *value); /* NULL becomes null */
+void out_int(struct buf *b, const char *key, long long value);
+void out_double(struct buf *b, const char *key, double value);
+void out_bool(struct buf *b, const char *key, int value);
+/* Prints the buffer and a newline, and empties it. */
+void out_line(struct buf *b);
+/* Text from data, made visible, to standard output. */
+void out_text(const char *s);
+
+#endif

@@ -1,0 +1,15 @@
+/* Where things are: the assets and the database. */
+#ifndef APP_PATHS_H
+#define APP_PATHS_H
+
+#include "core/base/err.h"
+
+/* "assets" of the working folder when there is one, else the one beside the program.
+ * Static storage. */
+const char *paths_assets(void);
+/* $XDG_DATA_HOME/petri/petri.db, or ~/.local/share/petri/petri.db.  Caller frees. */
+char *paths_database(void);
+/* The program's version, "petri 0.1.0". */
+const char *paths_version(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* What the screens ask for, done. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/paths.h"
+#include "app/session_private.h"
+#include "app/verbs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+
+static void put(char **to, const char *value) {
+    free(*to);
+    *to = xstrdup(value);
+}
+
+void session__config(const struct compose_view *v, const char *model, struct run_config *c) {
+    config_init(c);
+    char *text = method_text(&v->method);
+    put(&c->method, text);
+    free(text);
+    put(&c->model, model);
+    const struct compose_options *o = &v->options;
+    c->lr = compose_lr(v);
+    c->batch = o->batch;
+    c->max_len = o->max_len;
+    c->epochs = o->epochs;
+    c->steps = o->steps;
+    c->seed = o->seed;
+    c->eval_every = o->eval_every;
+    c->eval_rows = o->eval_rows;
+    c->warmup = o->warmup;
+    c->weight_decay = o->weight_decay;
+    c->clip = o->clip;
+    c->dropout = o->dropout;
+    c->schedule = o->schedule;
+}
+
+static void train(struct session *s) {
+    struct compose_view *v = &s->ui.compose;
+    struct job_request r = { 0 };
+    session__config(v, v->model_arg ? v->model_arg : s->model_arg, &r.config);
+    r.source = (struct task_source){ .where = v->task_arg ? v->task_arg : s->task_arg,
+                                     .assets = paths_assets(), .dev_rows = (size_t)v->options.eval_rows };
+    jobs_start_later(s->jobs, &r);
+    config_release(&r.config);
+    ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
+    ui_show(&s->ui, SCREEN_TRAIN);
+}
+
+/* The first page's run: small enough to be over soon, large enough to learn something. */
+static void train_first(struct session *s) {
+    struct method m;
+    struct err e = ERR_INIT;
+    if (method_parse("lora", &m, &e)) BUG("%s", e.text);
+    struct compose_options o;
+    compose_options_init(&o);
+    o.batch = 16;
+    o.epochs = 0;
+    o.steps = 60;
+    o.eval_every = 20;
+    o.eval_rows = 256;
+    compose_set(&s->ui.compose, &m, &o);
+    train(s);
+}
+
+static void say_error(struct session *s, int rc, const struct err *e) {
+    if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e->text);
+}
+
+static void pause(struct session *s, int64_t id) {
+    struct err e = ERR_INIT;
+    const struct job *j = NULL;
+    for (int i = 0; i < s->ui.train.jobs; i++)
+        if (s->ui.train.job[i].id == id) j = &s->ui.train.job[i];
+    bool paused = j && j->state == RUN_PAUSED;
+    int rc = paused ? jobs_unpause(s->jobs, id, &e) : jobs_pause(s->jobs, id, &e);
+    say_error(s, rc, &e);
+    if (rc) return;
+    ui_say(&s->ui, SAY_INFO, "run #%lld %s", (long long)id, paused ? "goes on" : "pauses after this step");
+}
+
+static void stop(struct session *s, int64_t id, bool keep) {
+    struct err e = ERR_INIT;
+    int rc = jobs_stop(s->jobs, id, &e);
+    say_error(s, rc, &e);
+    if (rc) return;
+    if (!keep) s->discard = id;
+    ui_say(&s->ui, SAY_INFO, "run #%lld stops %s", (long long)id,
+           keep ? "with a checkpoint; R goes on later" : "and goes to the trash");
+}
+
+static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
+    if (!x->runs) return;
+    desk_ask(s->desk, &(struct desk_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs,
+                                            .text = x->text });
+}
+
+static void undo(struct session *s, bool redo) {
+    if (redo ? s->done == s->undone : s->done == 0) {
+        ui_say(&s->ui, SAY_INFO, redo ? "nothing to redo" : "nothing to undo");
+        return;
+    }
+    const struct move *m = &s->moves[redo ? s->done : s->done - 1];
+    s->undoing = redo ? -1 : 1;
+    desk_ask(s->desk, &(struct desk_order){ .kind = m->trash == redo ? DESK_TRASH : DESK_RESTORE,
+                                            .run = m->run, .runs = m->runs });
+}
+
+static void list_folders(struct session *s, const char *kind, const char *marker) {
+    char *root = file_join(paths_assets(), kind);
+    struct dirent **entry;
+    int n = scandir(root, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *inside = xprintf("%s/%s/%s", root, entry[i]->d_name, marker);
+        if (entry[i]->d_name[0] != '.' && file_exists(inside))
+            picker_add(&s->ui.picker, entry[i]->d_name, root, false);
+        free(inside);
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    free(root);
+}
+
+static void list_models(struct session *s) {
+    picker_open(&s->ui.picker, PICK_MODEL, "models (:model DIR takes any folder)");
+    list_folders(s, "models", "config.json");
+    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_MODEL, "not here yet: make fetch", true);
+}
+
+static void list_tasks(struct session *s) {
+    picker_open(&s->ui.picker, PICK_TASK, "tasks (:task FOLDER takes any folder)");
+    list_folders(s, "tasks", "train.tsv");
+    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_TASK, "not here yet: make fetch", true);
+}
+
+static void choose(struct session *s, const char *model, const char *task) {
+    if (model) put(&s->model_arg, model);
+    if (task) put(&s->task_arg, task);
+    session__ask_source(s, s->model_arg, s->task_arg);
+}
+
+static void method_text_typed(struct session *s, const char *text) {
+    struct method m;
+    struct err e = ERR_INIT;
+    int rc = method_parse(text, &m, &e);
+    say_error(s, rc, &e);
+    if (!rc) compose_set(&s->ui.compose, &m, &s->ui.compose.options);
+}
+
+void session__effect(struct session *s, const struct effect *x) {
+    switch (x->kind) {
+    case EFFECT_NONE:
+    case EFFECT_KINDS: break;
+    case EFFECT_TRAIN: train(s); break;
+    case EFFECT_TRAIN_FIRST: train_first(s); break;
+    case EFFECT_PAUSE: pause(s, x->run[0]); break;
+    case EFFECT_STOP: stop(s, x->run[0], x->keep); break;
+    case EFFECT_RESUME: order_runs(s, DESK_AGAIN, x); break;
+    case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
+    case EFFECT_TRASH: order_runs(s, DESK_TRASH, x); break;
+    case EFFECT_RESTORE: order_runs(s, DESK_RESTORE, x); break;
+    case EFFECT_UNDO: undo(s, false); break;
+    case EFFECT_REDO: undo(s, true); break;
+    case EFFECT_FOCUS: session__fill_jobs(s); break;
+    case EFFECT_OPEN_RUN: order_runs(s, DESK_DETAIL, x); break;
+    case EFFECT_CLONE: order_runs(s, DESK_CLONE, x); break;
+    case EFFECT_TRASH_VIEW: session__ask_runs(s); break;
+    case EFFECT_LIST_MODELS: list_models(s); break;
+    case EFFECT_LIST_TASKS: list_tasks(s); break;
+    case EFFECT_MODEL: choose(s, x->text, NULL); break;
+    case EFFECT_TASK: choose(s, NULL, x->text); break;
+    case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
+    case EFFECT_EXPORT: order_runs(s, DESK_EXPORT, x); break;
+    case EFFECT_COPY:
+        ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
+        break;
+    case EFFECT_QUIT:
+        s->leaving = true;
+        s->finish = x->keep;
+        break;
+    case EFFECT_SUSPEND: term_suspend(); break;
+    case EFFECT_REDRAW: term_redraw(); break;
+    }
+}

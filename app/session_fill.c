@@ -1,0 +1,239 @@
+/* Filling the screens: from jobs of this process, and from the desk's answers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/session_private.h"
+#include "core/base/mem.h"
+
+static int rank(const struct job *j) {
+    return j->state == RUN_RUNNING || j->state == RUN_PAUSED ? 0 : j->state == RUN_QUEUED ? 1 : 2;
+}
+
+/* Running first, then queued, then those that ended, newest first among these. */
+static int by_rank(const void *a, const void *b) {
+    const struct job *x = a, *y = b;
+    int d = rank(x) - rank(y);
+    if (d) return d;
+    int newer = (x->id < y->id) - (x->id > y->id);
+    return rank(x) == 2 ? newer : -newer;
+}
+
+static struct job job_of(const struct job_view *v) {
+    struct job j = {
+        .id = v->id, .state = v->progress.state, .method = v->method, .task = v->task, .seed = v->seed,
+        .step = v->progress.step, .steps = v->progress.steps,
+        .tokens_per_s = v->progress.tokens_per_second, .seconds_left = v->progress.seconds_left,
+        .best = NAN, .loss = v->progress.loss, .reason = v->reason,
+    };
+    for (size_t i = 0; i < v->evaluations; i++)
+        if (v->evaluation[i].best) j.best = v->evaluation[i].value;
+    if (v->evaluations) j.constant = v->evaluation[v->evaluations - 1].constant;
+    return j;
+}
+
+static void clear_jobs(struct session *s) {
+    for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
+    free(s->view);
+    free(s->shown);
+    s->view = NULL;
+    s->shown = NULL;
+    s->shown_count = 0;
+}
+
+static void live_series(struct session *s, const struct job_view *v) {
+    size_t n = v->evaluations;
+    free(s->eval_block);
+    s->eval_block = xcalloc(2 * n, sizeof *s->eval_block);
+    struct series *t = &s->ui.train.series;
+    *t = (struct series){ .run = v->id, .count = v->points, .step = v->step, .loss = v->loss, .lr = v->lr,
+                          .grad_norm = v->norm, .evals = n, .eval_step = s->eval_block,
+                          .eval_value = s->eval_block + n, .metric = n ? v->metric : NULL,
+                          .majority = v->majority, .best = NAN, .eval_rows = v->rows };
+    for (size_t i = 0; i < n; i++) {
+        s->eval_block[i] = (double)v->evaluation[i].step;
+        s->eval_block[n + i] = v->evaluation[i].value;
+        if (!v->evaluation[i].best) continue;
+        t->best = v->evaluation[i].value;
+        t->best_step = v->evaluation[i].step;
+    }
+}
+
+/* A resumed run has points of before this process: those are read from the store. */
+static bool whole(const struct job_view *v) { return v->points == 0 || v->step[0] <= 1; }
+
+static void fill_series(struct session *s) {
+    int64_t focus = s->ui.train.focus;
+    for (size_t i = 0; i < s->shown_count; i++) {
+        const struct job_view *v = &s->view[i];
+        if (v->id != focus || !whole(v)) continue;
+        live_series(s, v);
+        return;
+    }
+    if (s->series && s->series->series.run == focus) s->ui.train.series = s->series->series;
+    else s->ui.train.series = (struct series){ 0 };
+    bool live = false;
+    for (size_t i = 0; i < s->shown_count; i++)
+        live = live || (s->view[i].id == focus && rank(&s->shown[i]) < 2);
+    if (focus && (s->asked_series != focus || live)) {
+        s->asked_series = focus;
+        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SERIES, .run = &focus, .runs = 1 });
+    }
+}
+
+void session__fill_jobs(struct session *s) {
+    clear_jobs(s);
+    int64_t *ids;
+    size_t n = jobs_ids(s->jobs, &ids);
+    s->view = xcalloc(n, sizeof *s->view);
+    s->shown = xcalloc(n, sizeof *s->shown);
+    int running = 0, queued = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool again = false; /* a resumed run stands once, as it is now */
+        for (size_t k = 0; k < i; k++) again = again || ids[k] == ids[i];
+        if (again || !jobs_view(s->jobs, ids[i], &s->view[s->shown_count])) continue;
+        s->shown[s->shown_count] = job_of(&s->view[s->shown_count]);
+        int r = rank(&s->shown[s->shown_count]);
+        running += r == 0;
+        queued += r == 1;
+        s->shown_count++;
+        if (ids[i] > s->last_id) {
+            s->last_id = ids[i];
+            s->ui.train.focus = ids[i];
+        }
+    }
+    free(ids);
+    qsort(s->shown, s->shown_count, sizeof *s->shown, by_rank);
+    s->ui.train.job = s->shown;
+    s->ui.train.jobs = (int)s->shown_count;
+    s->ui.running = running;
+    s->ui.queued = queued;
+    fill_series(s);
+    int live = jobs_live(s->jobs);
+    if (live != s->live_before) session__ask_runs(s);
+    s->live_before = live;
+    char *message = jobs_message(s->jobs);
+    if (*message) ui_say(&s->ui, SAY_WARNING, "%s", message);
+    free(message);
+    ui_changed(&s->ui);
+}
+
+void session__ask_runs(struct session *s) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash });
+}
+
+void session__ask_source(struct session *s, const char *model, const char *task) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .model = model, .task = task });
+}
+
+static void take_runs(struct session *s, struct desk_answer *a) {
+    if (a->runs->trash != s->ui.runs.trash) return; /* the view was turned meanwhile */
+    desk_runs_free(s->runs);
+    s->runs = a->runs;
+    a->runs = NULL;
+    s->ui.runs.row = s->runs->row;
+    s->ui.runs.rows = s->runs->rows;
+    if (!s->runs->trash) s->ui.total_runs = s->runs->rows;
+}
+
+static void take_source(struct session *s, struct desk_answer *a) {
+    struct desk_source *new = a->source;
+    struct compose_view *v = &s->ui.compose;
+    a->source = NULL;
+    if (!new->ok && s->source && s->source->ok) { /* keep what works */
+        desk_source_free(new);
+        return;
+    }
+    desk_source_free(s->source);
+    s->source = new;
+    v->arch = new->ok ? &new->arch : NULL;
+    v->model = new->model;
+    v->task = new->task;
+    v->model_arg = new->model_arg;
+    v->task_arg = new->task_arg;
+    v->classes = new->classes;
+    v->train_rows = new->train_rows;
+    v->dev_rows = new->dev_rows;
+    compose_changed(v);
+    s->ui.first.model = new->model;
+    s->ui.first.task = new->task;
+    s->ui.first.model_ready = new->ok;
+    s->ui.first.task_ready = new->train_rows > 0;
+    s->ui.first.fetch = new->ok && new->train_rows ? NULL : "make fetch";
+}
+
+static void take_config(struct session *s, const struct run_config *c) {
+    struct method m;
+    struct err e = ERR_INIT;
+    if (method_parse(c->method, &m, &e)) {
+        ui_say(&s->ui, SAY_ERROR, "%s", e.text);
+        return;
+    }
+    struct compose_options o = {
+        .lr = c->lr, .batch = c->batch, .max_len = c->max_len, .epochs = c->epochs,
+        .steps = c->epochs > 0 ? 0 : c->steps, .seed = c->seed, .eval_every = c->eval_every,
+        .eval_rows = c->eval_rows, .warmup = c->warmup, .weight_decay = c->weight_decay, .clip = c->clip,
+        .dropout = c->dropout, .schedule = c->schedule,
+    };
+    compose_set(&s->ui.compose, &m, &o);
+    ui_show(&s->ui, SCREEN_COMPOSE);
+    if (c->task_folder) session__ask_source(s, c->model, c->task_folder);
+}
+
+static void move_free(struct move *m) {
+    free(m->run);
+    *m = (struct move){ 0 };
+}
+
+static void record_move(struct session *s, struct desk_answer *a) {
+    if (s->undoing) {
+        s->done -= (int)s->undoing;
+        s->undoing = 0;
+        return;
+    }
+    for (int i = s->done; i < s->undone; i++) move_free(&s->moves[i]);
+    if (s->done == MOVES) {
+        move_free(&s->moves[0]);
+        memmove(s->moves, s->moves + 1, (MOVES - 1) * sizeof *s->moves);
+        s->done--;
+    }
+    s->moves[s->done++] = (struct move){ a->kind == DESK_TRASH, a->run, a->moved };
+    s->undone = s->done;
+    a->run = NULL;
+}
+
+static void take(struct session *s, struct desk_answer *a) {
+    if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
+    if (a->kind == DESK_RUNS && a->runs) take_runs(s, a);
+    if (a->kind == DESK_SOURCE && a->source) take_source(s, a);
+    if (a->kind == DESK_MACHINE) s->ui.first.gflops = a->gflops;
+    if (a->kind == DESK_CLONE && a->config) take_config(s, a->config);
+    if (a->kind == DESK_SERIES && a->series) {
+        desk_series_free(s->series);
+        s->series = a->series;
+        a->series = NULL;
+        fill_series(s);
+    }
+    if (a->kind == DESK_DETAIL && a->detail) {
+        int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;
+        desk_detail_free(s->detail);
+        s->detail = a->detail;
+        a->detail = NULL;
+        s->ui.detail = s->detail->view;
+        s->ui.detail.top = top;
+    }
+    if (a->kind == DESK_TRASH || a->kind == DESK_RESTORE) {
+        if (a->moved) record_move(s, a);
+        else s->undoing = 0;
+        session__ask_runs(s);
+    }
+}
+
+void session__answers(struct session *s) {
+    struct desk_answer *a;
+    while ((a = desk_take(s->desk))) {
+        take(s, a);
+        desk_answer_free(a);
+        ui_changed(&s->ui);
+    }
+}

@@ -1,0 +1,58 @@
+/* What session.c, session_effects.c and session_fill.c share. */
+#ifndef APP_SESSION_PRIVATE_H
+#define APP_SESSION_PRIVATE_H
+
+#include "app/desk.h"
+#include "app/jobs.h"
+#include "views/term.h"
+#include "views/ui.h"
+
+enum { MOVES = 32 };
+
+/* One trash or restore, for undo. */
+struct move {
+    bool trash;
+    int64_t *run;
+    int runs;
+};
+
+struct session {
+    struct ui ui;
+    struct canvas canvas;
+    struct store *store;
+    struct jobs *jobs;
+    struct desk *desk;
+    int wake;              /* eventfd: something has changed */
+    bool leaving, finish;  /* finish: runs go on without a screen */
+    bool first_series;     /* the focused run's series come from the store */
+    char *database, *model_arg, *task_arg;
+    /* what the screens' pointers point into */
+    struct desk_runs *runs;
+    struct desk_detail *detail;
+    struct desk_series *series;
+    struct desk_source *source;
+    struct job *shown;     /* rows of the job list */
+    size_t shown_count;
+    struct job_view *view; /* one for each, owning the strings */
+    double *eval_block;
+    int64_t last_id;       /* newest run of this process already focused */
+    int64_t asked_series;
+    int live_before;
+    struct move moves[MOVES];
+    int done, undone;      /* moves below `done` can be undone, up to `undone` redone */
+    int64_t undoing;       /* +1 an undo, -1 a redo under way: it is not recorded anew */
+    int64_t discard;       /* run to put into the trash when it is over */
+};
+
+/* session_fill.c */
+void session__fill_jobs(struct session *s);
+void session__answers(struct session *s);
+void session__ask_runs(struct session *s);
+void session__ask_source(struct session *s, const char *model, const char *task);
+/* session_effects.c */
+void session__effect(struct session *s, const struct effect *x);
+
+/* Options of Compose as a run's config; config_release. */
+void session__config(const struct compose_view *v, const char *model, struct run_config *c);
+
+#endif

@@ -1,0 +1,126 @@
+/* petri bench: what this machine gives and how much of it a training step uses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/bench.h"
+#include "app/output.h"
+#include "app/verbs.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+
+static void say(const struct args *a, const char *key, double value, const char *unit, const char *what,
+                struct buf *b) {
+    if (args_flag(a, "json")) out_double(b, key, value);
+    else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
+}
+
+static void close_object(const struct args *a, struct buf *b) {
+    if (args_flag(a, "json")) {
+        buf_putc(b, '}');
+        out_line(b);
+    }
+    buf_release(b);
+}
+
+/* The pieces of work that tests/reference/peer_bench.py does with PyTorch. */
+static int peer_work(const struct args *a, const char *name, struct err *e) {
+    int64_t threads = 1;
+    int rc = args_int(a, "threads", 1, 64, &threads, e);
+    if (rc) return rc;
+    bool made = !strcmp(name, "lora-bert-base-8x128");
+    bool minilm = !strcmp(name, "lora-minilm-sst2");
+    if (!made && !minilm && strcmp(name, "lora-bert-base-sst2"))
+        return err_set(e, ERR_USAGE,
+                       "--peer-work is lora-bert-base-8x128, lora-bert-base-sst2 or lora-minilm-sst2");
+    struct model *m = NULL, *reader = NULL;
+    struct task t = { 0 };
+    int batch = made ? 8 : 32, steps = made ? 5 : minilm ? 40 : 8, warm = minilm ? 8 : made ? 2 : 1;
+    if (made) {
+        m = bench_model(12, 768, 12, 3072);
+        bench_task(&t, 64, 128, 30522);
+    } else {
+        const char *folder = args_get(a, "task");
+        if (!folder) return err_set(e, ERR_USAGE, "--peer-work %s needs --task with a folder of SST-2", name);
+        reader = model_load(verb_model(a), e);
+        if (!reader) return e->code;
+        rc = task_open(&t, &(struct task_source){ .where = folder }, e);
+        if (!rc) rc = task_encode(&t, reader->tokenizer, 128, reader->arch.vocabulary, e);
+        if (!rc && t.train.rows > (size_t)(batch * steps)) t.train.rows = (size_t)(batch * steps);
+        for (int i = 0; i < t.devs; i++) dataset_release(&t.dev[i]);
+        t.devs = 0;
+        m = minilm ? reader : bench_model(12, 768, 12, 3072);
+    }
+    struct bench_times times;
+    if (!rc) rc = bench_train(m, &t, "lora(r=8)", batch, warm, steps, (int)threads, &times, e);
+    if (!rc) {
+        double sum = 0;
+        for (int i = 0; i < times.steps; i++) sum += times.second[i];
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        if (args_flag(a, "json")) {
+            out_string(&b, "work", name);
+            out_int(&b, "threads", threads);
+            out_int(&b, "steps", times.steps);
+        }
+        say(a, "seconds", sum, "s", "all counted steps", &b);
+        say(a, "median", times.median, "s", "a step", &b);
+        say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
+        say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+        close_object(a, &b);
+    }
+    if (made) bench_task_free(&t);
+    else task_release(&t);
+    if (m && m != reader) bench_model_free(m);
+    if (reader) model_release(reader);
+    return rc;
+}
+
+int verb_bench(const struct args *a, struct err *e) {
+    const char *peer = args_get(a, "peer-work");
+    if (peer) return peer_work(a, peer, e);
+    int64_t seconds = 40;
+    int rc = args_int(a, "seconds", 5, 3600, &seconds, e);
+    if (rc) return rc;
+    const struct blas_facts *facts = blas_facts();
+    double one = bench_sgemm(1, 0.02 * (double)seconds), two = bench_sgemm(2, 0.02 * (double)seconds);
+    struct model *m = bench_model(12, 768, 12, 3072);
+    struct task t;
+    bench_task(&t, 64, 128, 30522);
+    struct bench_times alone, single, both;
+    /* a first step says how many fit into the time */
+    rc = bench_train(m, &t, "lora(r=8)", 8, 1, 1, 0, &alone, e);
+    int fit = rc ? 1 : (int)(0.22 * (double)seconds / (alone.median + 1e-9));
+    int steps = fit < 2 ? 2 : fit > BENCH_STEPS ? BENCH_STEPS : fit;
+    if (!rc) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 0, &alone, e);
+    if (!rc) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 1, &single, e);
+    if (!rc) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 2, &both, e);
+    if (!rc) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        if (args_flag(a, "json")) {
+            out_string(&b, "processor", facts->processor);
+            out_string(&b, "kernel", facts->kernel);
+            out_int(&b, "cores", sysconf(_SC_NPROCESSORS_ONLN));
+            out_string(&b, "work", "lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards");
+        } else {
+            printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
+                   facts->processor, facts->kernel);
+        }
+        say(a, "sgemm_gflops", one, "GF/s", "one caller, 256×768×768", &b);
+        say(a, "scaling_sgemm", two / one, "×", "gain of a second independent caller", &b);
+        say(a, "gemm_share", alone.gemm_seconds / alone.median, "",
+            "the step's own matrix products, replayed alone, of the step's time", &b);
+        say(a, "step_seconds", single.median, "s", "one worker, median", &b);
+        say(a, "step_seconds_2", both.median, "s", "two workers, median", &b);
+        say(a, "scaling", single.median / both.median, "×", "gain of a second worker", &b);
+        say(a, "tokens_per_s", both.tokens / both.median, "tok/s", "two workers", &b);
+        say(a, "steps", steps, "", "counted in each", &b);
+        say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+        close_object(a, &b);
+    }
+    bench_task_free(&t);
+    bench_model_free(m);
+    return rc;
+}

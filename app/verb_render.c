@@ -1,0 +1,125 @@
+/* petri render: a screen as text, drawn by the same code as the live one. */
+#include "app/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/desk_private.h"
+#include "app/paths.h"
+#include "app/session_private.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/model/model.h"
+#include "views/render.h"
+
+/* Everything that a drawn screen may point into. */
+struct scene {
+    struct ui ui;
+    struct arch arch;
+    bool have_arch;
+    struct task task;
+    bool have_task;
+    char *model;
+    struct desk_runs *runs;
+    struct desk_detail *detail;
+    struct job job;
+};
+
+static int place_method(struct scene *s, const struct args *a, struct err *e) {
+    struct method m;
+    const char *text = args_get(a, "method");
+    int rc = method_parse(text ? text : "lora", &m, e);
+    if (rc) return rc;
+    struct err missing = ERR_INIT;
+    char *folder = model_find(verb_model(a), &missing);
+    if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
+    const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    s->have_task = !task_open(&s->task, &(struct task_source){ .where = task, .assets = paths_assets() }, &missing);
+    struct compose_view *v = &s->ui.compose;
+    v->arch = s->have_arch ? &s->arch : NULL;
+    v->model = v->model_arg = verb_model(a);
+    v->task = v->task_arg = task;
+    if (s->have_task) {
+        v->classes = s->task.classes;
+        v->train_rows = s->task.train.rows;
+        v->dev_rows = s->task.devs ? s->task.dev[0].rows : 0;
+    }
+    compose_set(v, &m, &v->options);
+    s->ui.first = (struct first_view){
+        .model = verb_model(a), .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
+        .fetch = s->have_arch && s->have_task ? NULL : "make fetch",
+        .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
+        .terminal_colours = args_flag(a, "ansi") ? 256 : 0,
+    };
+    free(folder);
+    return 0;
+}
+
+/* Runs, and the run in focus: the one asked for, or the newest. */
+static int place_runs(struct scene *s, struct store *store, const struct args *a, struct err *e) {
+    int rc = desk__runs(store, false, &s->runs, e);
+    if (rc) return rc;
+    s->ui.runs.row = s->runs->row;
+    s->ui.runs.rows = s->runs->rows;
+    s->ui.total_runs = s->runs->rows;
+    int64_t id = 0;
+    if (args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    else if (s->runs->rows) id = s->runs->row[0].id;
+    if (rc || !id) return rc;
+    rc = desk__detail(store, id, &s->detail, e);
+    if (rc) return rc;
+    const struct run_row *r = &s->detail->view.run;
+    s->ui.detail = s->detail->view;
+    s->job = (struct job){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
+                           .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best,
+                           .loss = r->final_loss, .reason = r->reason, .constant = r->constant };
+    s->ui.train.job = &s->job;
+    s->ui.train.jobs = 1;
+    s->ui.train.focus = id;
+    s->ui.train.series = s->detail->series.series;
+    return 0;
+}
+
+int verb_render(const struct args *a, struct err *e) {
+    struct scene s = { 0 };
+    int w = 80, h = 24;
+    const char *name = args_get(a, "screen");
+    enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
+    if (screen == SCREEN_COUNT)
+        return err_set(e, ERR_USAGE, "--screen is first, compose, train, runs, detail or help");
+    int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    if (rc) return rc;
+    ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
+            args_flag(a, "ansi") ? COLOURS_256 : COLOURS_NONE);
+    struct store *store = NULL;
+    char *path = args_get(a, "db") ? xstrdup(args_get(a, "db")) : paths_database();
+    struct err absent = ERR_INIT;
+    int opened = store_open(&store, path, STORE_READ, &absent);
+    if (opened && (args_get(a, "db") || opened != ERR_NOT_FOUND)) {
+        *e = absent;
+        rc = opened;
+    }
+    if (!rc) rc = place_method(&s, a, e);
+    if (!rc && store) rc = place_runs(&s, store, a, e);
+    if (!rc) {
+        char *slash = strrchr(path, '/');
+        s.ui.database = slash ? slash + 1 : path;
+        ui_resize(&s.ui, w, h);
+        ui_changed(&s.ui);
+        ui_show(&s.ui, screen);
+        struct buf out = BUF_INIT;
+        render_ui(&s.ui, args_flag(a, "ansi"), &out);
+        fwrite(buf_text(&out), 1, out.size, stdout);
+        buf_release(&out);
+    }
+    if (store) store_close(store, &absent);
+    free(path);
+    desk_runs_free(s.runs);
+    desk_detail_free(s.detail);
+    if (s.have_arch) arch_release(&s.arch);
+    if (s.have_task) task_release(&s.task);
+    ui_release(&s.ui);
+    return rc;
+}

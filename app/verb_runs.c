@@ -1,0 +1,265 @@
+/* The history: runs, show, trash, restore, sql, export. */
+#include "app/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app/export_hf.h"
+#include "app/output.h"
+#include "app/paths.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e) {
+    const char *given = args_get(a, "db");
+    char *path = given ? xstrdup(given) : paths_database();
+    int rc = store_open(s, path, mode, e);
+    free(path);
+    return rc;
+}
+
+static int done(struct store *s, int rc) {
+    struct err ignored = ERR_INIT;
+    store_close(s, &ignored);
+    return rc;
+}
+
+/* A database that does not exist yet has no runs: that is no error for a list. */
+static int open_to_read(const struct args *a, struct store **s, struct err *e) {
+    int rc = verb_store(a, STORE_READ, s, e);
+    if (rc != ERR_NOT_FOUND || args_get(a, "db")) return rc;
+    return err_prefix(e, "no run was trained yet");
+}
+
+static void value_text(const struct store_value *v, char out[32]) {
+    if (!v->measured || v->undefined) snprintf(out, 32, "%s", v->measured ? "undefined" : "-");
+    else snprintf(out, 32, "%.4f", v->v);
+}
+
+static void print_runs(const struct store_runs *runs) {
+    static const char *const heading[] = { "id",   "state",  "method",  "task", "metric", "best",
+                                           "step", "trained", "time s", "seed", "" };
+    struct table t;
+    table_init(&t, COUNT_OF(heading), heading, "rlllrrrrrrl");
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct store_run *r = &runs->run[i];
+        char id[32], best[32], step[48], trained[32], seconds[32], seed[32];
+        snprintf(id, sizeof id, "%lld", (long long)r->id);
+        value_text(&r->best, best);
+        snprintf(step, sizeof step, "%lld/%lld", (long long)r->step, (long long)r->steps);
+        text_thousands(r->trained, trained);
+        snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
+        table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
+                                        step, trained, seconds, seed,
+                                        r->constant ? "constant predictions" : "" });
+    }
+    table_print(&t);
+    printf("%zu of %lld runs\n", runs->count, (long long)runs->all);
+}
+
+int verb_runs(const struct args *a, struct err *e) {
+    struct store *s;
+    struct buf filter = BUF_INIT;
+    for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
+    struct store_list list = { .filter = buf_text(&filter), .sort = args_get(a, "sort"),
+                               .trash = args_flag(a, "trash") };
+    int rc = args_int(a, "limit", 1, INT32_MAX, &list.limit, e);
+    if (!rc) rc = open_to_read(a, &s, e);
+    if (rc) {
+        buf_release(&filter);
+        return rc;
+    }
+    struct store_runs runs;
+    rc = store_list(s, &list, &runs, e);
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '[');
+        for (size_t i = 0; i < runs.count; i++) {
+            if (i) buf_putc(&b, ',');
+            store_run_json(&runs.run[i], &b);
+        }
+        buf_putc(&b, ']');
+        out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        print_runs(&runs);
+    }
+    if (!rc) store_runs_release(&runs);
+    buf_release(&filter);
+    return done(s, rc);
+}
+
+static void show_line(const char *key, const char *value) {
+    if (!value || !*value) return;
+    printf("%-14s ", key);
+    out_text(value);
+    putchar('\n');
+}
+
+static void show_text(struct store *s, const struct store_run *r) {
+    char trained[32], kept[32], head[32], model[32], at[32];
+    text_thousands(r->trained, trained);
+    text_thousands(r->kept, kept);
+    text_thousands(r->head, head);
+    text_thousands(r->model_values, model);
+    printf("run %lld, %s, step %lld of %lld, %.1f s of training\n", (long long)r->id,
+           store_state_name(r->state), (long long)r->step, (long long)r->steps, r->seconds);
+    show_line("reason", r->reason);
+    show_line("method", r->method);
+    show_line("modules", r->canonical);
+    show_line("model", r->model_folder);
+    show_line("model sha256", r->model_sha256);
+    show_line("task", r->task);
+    show_line("train", r->train_file);
+    show_line("dev", r->dev_file);
+    printf("%-14s %s now, %s kept, head %s, of %s in the model\n", "trained", trained, kept, head, model);
+    printf("%-14s %llu\n", "seed", (unsigned long long)r->seed);
+    store_time_text(r->created, at);
+    show_line("created", at);
+    show_line("weights sha256", r->weights_sha256);
+    show_line("note", r->note);
+    show_line("config", r->config);
+    struct store_evals evals;
+    struct err e = ERR_INIT;
+    if (!store_evaluations(s, r->id, &evals, &e)) {
+        for (size_t i = 0; i < evals.count; i++) {
+            const struct store_eval_row *v = &evals.row[i];
+            char value[32];
+            value_text(&v->value, value);
+            printf("step %-9lld %-16s %s  %s%s%s\n", (long long)v->step, v->name, value, v->rows,
+                   v->best ? "  best" : "", v->constant ? "  constant predictions" : "");
+        }
+        store_evals_release(&evals);
+    }
+    struct store_files files;
+    if (!store_artifacts(s, r->id, &files, &e)) {
+        for (size_t i = 0; i < files.count; i++) {
+            printf("file %-9s step %lld  ", files.file[i].kind, (long long)files.file[i].step);
+            out_text(files.file[i].path);
+            putchar('\n');
+        }
+        store_files_release(&files);
+    }
+}
+
+int verb_show(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = open_to_read(a, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    struct store_run run;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_run(s, id, &run, e);
+    if (!rc) {
+        if (args_flag(a, "json")) {
+            struct buf b = BUF_INIT;
+            store_run_json(&run, &b);
+            out_line(&b);
+            buf_release(&b);
+        } else {
+            show_text(s, &run);
+        }
+        store_run_release(&run);
+    }
+    return done(s, rc);
+}
+
+static int move_runs(const struct args *a, struct err *e,
+                     int (*move)(struct store *, const int64_t *, size_t, struct err *), const char *said) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t *id = xcalloc((size_t)a->count, sizeof *id);
+    for (int i = 0; !rc && i < a->count; i++) rc = store_find(s, a->positional[i], &id[i], e);
+    if (!rc) rc = move(s, id, (size_t)a->count, e);
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "{\"%s\":[", said);
+        for (int i = 0; i < a->count; i++) out_int(&b, NULL, id[i]);
+        buf_puts(&b, "]}");
+        out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        printf("%d %s %s\n", a->count, a->count == 1 ? "run" : "runs", said);
+    }
+    free(id);
+    return done(s, rc);
+}
+
+int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
+int verb_restore(const struct args *a, struct err *e) { return move_runs(a, e, store_restore, "restored"); }
+
+static int to_stdout(void *self, const char *bytes, size_t n) {
+    (void)self;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;
+}
+
+int verb_sql(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = open_to_read(a, &s, e);
+    if (rc) return rc;
+    rc = store_sql_text(s, a->positional[0], args_flag(a, "json") ? STORE_JSON : STORE_CSV,
+                        (struct store_sink){ NULL, to_stdout }, e);
+    return done(s, rc);
+}
+
+struct file_sink {
+    struct file_aside file;
+    struct err *e;
+};
+
+static int to_file(void *self, const char *bytes, size_t n) {
+    struct file_sink *f = self;
+    return file_aside_add(&f->file, bytes, n, f->e);
+}
+
+/* Points as CSV, or the run's record as JSON. */
+static int export_text(const struct args *a, struct store *s, int64_t id, bool json, const char *path,
+                       struct err *e) {
+    struct file_sink f = { .e = e };
+    struct store_sink sink = { NULL, to_stdout };
+    int rc = path ? file_aside_open(&f.file, path, e) : 0;
+    if (rc) return rc;
+    if (path) sink = (struct store_sink){ &f, to_file };
+    if (json) {
+        struct store_run run;
+        struct buf b = BUF_INIT;
+        rc = store_run(s, id, &run, e);
+        if (!rc) {
+            store_run_json(&run, &b);
+            buf_putc(&b, '\n');
+            rc = sink.write(sink.self, b.data, b.size);
+            store_run_release(&run);
+        }
+        buf_release(&b);
+        if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &id, 1, sink, e);
+    } else {
+        rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
+    }
+    (void)a;
+    if (!path) return rc;
+    if (rc) file_aside_abandon(&f.file);
+    else rc = file_aside_commit(&f.file, e);
+    return rc;
+}
+
+int verb_export(const struct args *a, struct err *e) {
+    const char *to = args_get(a, "to"), *path = a->count > 1 ? a->positional[1] : NULL;
+    if (!to || (strcmp(to, "csv") && strcmp(to, "json") && strcmp(to, "hf")))
+        return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, --to json or --to hf FOLDER");
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc && strcmp(to, "hf")) rc = export_text(a, s, id, !strcmp(to, "json"), path, e);
+    else if (!rc && !path) rc = err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
+    else if (!rc) rc = export_hf(s, id, path, args_flag(a, "json"), e);
+    return done(s, rc);
+}

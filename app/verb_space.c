@@ -1,0 +1,298 @@
+/* Verbs about the space and what is at hand: count, methods, tasks, models, encode. */
+#include "app/verbs.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/output.h"
+#include "app/paths.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/task.h"
+#include "core/method/plan.h"
+#include "core/model/encode.h"
+#include "core/model/model.h"
+
+const char *verb_model(const struct args *a) {
+    const char *model = args_get(a, "model");
+    return model ? model : DEFAULT_MODEL;
+}
+
+static int print_findings(const struct method *m, const struct arch *arch) {
+    struct finding found[32];
+    int n = method_check(m, arch, found, COUNT_OF(found));
+    for (int i = 0; i < n && i < (int)COUNT_OF(found); i++)
+        printf("%s %s: %s\n", (const char *[]){ "note", "warning", "error" }[found[i].level],
+               found[i].rule, found[i].text);
+    return n;
+}
+
+static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
+    char trained[32], kept[32], head[32], model[32];
+    text_thousands((int64_t)p->trained_method, trained);
+    text_thousands((int64_t)p->kept_method, kept);
+    text_thousands((int64_t)p->head, head);
+    text_thousands((int64_t)p->model, model);
+    const struct preset *preset = method_preset(m);
+    char *text = method_text(m);
+    printf("%s%s%s\n", text, preset ? "   " : "", preset ? preset->paper : "");
+    free(text);
+    for (int i = 0; i < m->count; i++) {
+        char *how = plan_arithmetic(p, arch, i);
+        printf("  module %d   %s\n", i + 1, how);
+        free(how);
+    }
+    printf("trained now   %12s\nkept after    %12s\nhead (%d out)  %12s\nmodel         %12s\n", trained,
+           kept, p->classes, head, model);
+    printf("%.3f %% trained: %s of the %s of the model, both without the head\n",
+           100.0 * (double)p->trained_method / (double)p->model, trained, model);
+    print_findings(m, arch);
+}
+
+int verb_count(const struct args *a, struct err *e) {
+    struct method m;
+    const char *text = args_get(a, "method");
+    if (!text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+    int64_t classes = 0;
+    int rc = method_parse(text, &m, e);
+    if (!rc) rc = args_int(a, "classes", 1, 100000, &classes, e);
+    if (rc) return rc;
+    char *folder = model_find(verb_model(a), e);
+    if (!folder) return e->code;
+    struct arch arch;
+    rc = arch_read(folder, &arch, NULL, e);
+    free(folder);
+    if (rc) return rc;
+    if (!classes) classes = arch.labels ? arch.labels : 2;
+    struct plan *p = plan_new(&m, &arch, (int)classes, e);
+    if (!p) {
+        rc = e->code;
+    } else if (args_flag(a, "json")) {
+        char *json = plan_counts_json(p, &arch);
+        puts(json);
+        free(json);
+    } else {
+        print_counts(p, &m, &arch);
+    }
+    plan_free(p);
+    arch_release(&arch);
+    return rc;
+}
+
+/* One axis of a method: the values of its modules. */
+static void add_axis(struct buf *b, const char *key, const struct method *m,
+                     const char *(*value)(const struct module *)) {
+    out_key(b, key);
+    buf_putc(b, '[');
+    for (int i = 0; i < m->count; i++) out_string(b, NULL, value(&m->module[i]));
+    buf_putc(b, ']');
+}
+
+static const char *axis_fn(const struct module *m) { return fn_name(m->fn); }
+static const char *axis_position(const struct module *m) {
+    return m->write == TAP_NONE ? "weight" : tap_name(m->write);
+}
+static const char *axis_insertion(const struct module *m) {
+    if (m->fn == FN_BIAS || m->fn == FN_FULL) return "in-weight";
+    return module_is_sequential(m) ? "sequential" : "parallel";
+}
+static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
+static const char *axis_source(const struct module *m) { return source_name(m->source); }
+
+int verb_methods(const struct args *a, struct err *e) {
+    (void)e;
+    if (!args_flag(a, "json")) {
+        static const char *const heading[] = { "name", "sizes", "lr", "paper" };
+        struct table t;
+        table_init(&t, 4, heading, "llrl");
+        for (int i = 0; i < preset_count(); i++) {
+            const struct preset *p = preset_at(i);
+            char lr[32];
+            text_from_double(p->lr, lr);
+            table_add(&t, (const char *[]){ p->name, p->sizes, lr, p->paper });
+        }
+        table_print(&t);
+        return 0;
+    }
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        out_key(&b, NULL);
+        buf_putc(&b, '{');
+        out_string(&b, "name", p->name);
+        out_string(&b, "title", p->title);
+        out_key(&b, "axes");
+        buf_putc(&b, '{');
+        add_axis(&b, "function", &p->method, axis_fn);
+        add_axis(&b, "position", &p->method, axis_position);
+        add_axis(&b, "insertion", &p->method, axis_insertion);
+        add_axis(&b, "composition", &p->method, axis_comp);
+        add_axis(&b, "source", &p->method, axis_source);
+        buf_putc(&b, '}');
+        out_string(&b, "paper", p->paper);
+        out_string(&b, "sizes", p->sizes);
+        out_double(&b, "lr", p->lr);
+        char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
+        out_string(&b, "text", text);
+        out_string(&b, "modules", spelled);
+        out_string(&b, "note", p->note);
+        free(text);
+        free(spelled);
+        buf_putc(&b, '}');
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+    buf_release(&b);
+    return 0;
+}
+
+int verb_tasks(const struct args *a, struct err *e) {
+    (void)e;
+    char **names;
+    size_t n = task_names(paths_assets(), &names);
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < n; i++) {
+        char *folder = xprintf("%s/tasks/%s", paths_assets(), names[i]);
+        int here = file_is_folder(folder);
+        if (args_flag(a, "json")) {
+            out_key(&b, NULL);
+            buf_putc(&b, '{');
+            out_string(&b, "name", names[i]);
+            out_string(&b, "kind", here ? "folder below assets" : "GLUE layout");
+            out_string(&b, "folder", here ? folder : NULL);
+            buf_putc(&b, '}');
+        } else {
+            printf("%-12s %s\n", names[i], here ? folder : "GLUE's own layout: --task FOLDER of that name");
+        }
+        free(folder);
+        free(names[i]);
+    }
+    free(names);
+    buf_putc(&b, ']');
+    if (args_flag(a, "json")) out_line(&b);
+    else puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
+    buf_release(&b);
+    return 0;
+}
+
+/* Reports one model folder; quietly passes over folders that are none. */
+static void show_model(const char *folder, const char *name, int json, struct buf *b) {
+    struct err e = ERR_INIT;
+    char *config = file_join(folder, "config.json");
+    struct arch arch;
+    if (file_exists(config)) {
+        int rc = arch_read(folder, &arch, NULL, &e);
+        if (json) {
+            out_key(b, NULL);
+            buf_putc(b, '{');
+            out_string(b, "name", name);
+            out_string(b, "folder", folder);
+            out_string(b, "family", rc ? NULL : family_name(arch.family));
+            if (!rc) {
+                struct tensor_info *list;
+                long long count = 0;
+                int n = arch_tensors(&arch, &list);
+                for (int i = 0; i < n; i++) count += (long long)list[i].rows * list[i].cols;
+                free(list);
+                out_int(b, "layers", arch.encoder_layers);
+                out_int(b, "width", arch.width);
+                out_int(b, "heads", arch.heads);
+                out_int(b, "parameters", count);
+            }
+            out_string(b, "refused", rc ? e.text : NULL);
+            buf_putc(b, '}');
+        } else if (rc) {
+            printf("%-24s refused: %s\n", name, e.text);
+        } else {
+            printf("%-24s %s, %d layers, width %d, %d heads   %s\n", name, family_name(arch.family),
+                   arch.encoder_layers, arch.width, arch.heads, folder);
+        }
+        if (!rc) arch_release(&arch);
+    }
+    free(config);
+}
+
+int verb_models(const struct args *a, struct err *e) {
+    (void)e;
+    int json = args_flag(a, "json");
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    char *root = file_join(paths_assets(), "models");
+    struct dirent **entry;
+    int n = scandir(root, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (entry[i]->d_name[0] != '.') {
+            char *folder = file_join(root, entry[i]->d_name);
+            show_model(folder, entry[i]->d_name, json, &b);
+            free(folder);
+        }
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    buf_putc(&b, ']');
+    if (json) out_line(&b);
+    else if (n <= 2)
+        printf("No model below %s: `make fetch` brings the default one; --model DIR takes any folder.\n", root);
+    free(root);
+    buf_release(&b);
+    return 0;
+}
+
+static void add_vector(struct buf *b, const char *key, const real *v, int n) {
+    out_key(b, key);
+    buf_putc(b, '[');
+    for (int i = 0; i < n; i++) {
+        out_key(b, NULL);
+        json_add_float(b, (float)v[i]);
+    }
+    buf_putc(b, ']');
+}
+
+int verb_encode(const struct args *a, struct err *e) {
+    const char *text = args_get(a, "text");
+    if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
+    struct model *m = model_load(verb_model(a), e);
+    if (!m) return e->code;
+    int64_t longest = arch_longest(&m->arch);
+    int rc = args_int(a, "max-len", 2, longest, &longest, e);
+    struct encoded x;
+    real *cls = NULL, *mean = NULL;
+    if (!rc) rc = model_encode_text(m, text, args_get(a, "text-b"), (size_t)longest, &x, &cls, &mean, e);
+    if (!rc) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        out_key(&b, "ids");
+        buf_putc(&b, '[');
+        for (size_t i = 0; i < x.n; i++) out_int(&b, NULL, x.ids[i]);
+        buf_putc(&b, ']');
+        out_key(&b, "types");
+        buf_putc(&b, '[');
+        for (size_t i = 0; i < x.n; i++) out_int(&b, NULL, x.types[i]);
+        buf_putc(&b, ']');
+        if (args_flag(a, "json")) {
+            add_vector(&b, "cls", cls, m->arch.width);
+            add_vector(&b, "mean", mean, m->arch.width);
+            buf_putc(&b, '}');
+            out_line(&b);
+        } else {
+            for (size_t i = 0; i < x.n; i++) {
+                printf("%6d  %d  ", x.ids[i], x.types[i]);
+                out_text(tokenizer_token(m->tokenizer, x.ids[i]));
+                putchar('\n');
+            }
+            printf("%zu tokens; --json adds the last layer's first vector and mean\n", x.n);
+        }
+        buf_release(&b);
+        encoded_release(&x);
+    }
+    free(cls);
+    free(mean);
+    model_release(m);
+    return rc;
+}

@@ -1,0 +1,375 @@
+/* train, resume, stop: runs without a screen. */
+#include "app/verbs.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/jobs.h"
+#include "app/output.h"
+#include "app/paths.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- options ---- */
+
+static const char *const CONFIG_OPTIONS[] = {
+    "method",  "seed",      "epochs",     "steps",      "batch",  "accumulate", "max-len",
+    "lr",      "schedule",  "warmup",     "optimiser",  "beta1",  "beta2",      "epsilon",
+    "momentum", "decay",    "clip",       "dropout",    "eval-every", "eval-rows", "early-stop",
+    "keep",    "shards",
+};
+
+static int read_config(const struct args *a, struct run_config *c, struct err *e) {
+    config_init(c);
+    c->model = xstrdup(verb_model(a));
+    int rc = config_set(c, "method", args_get(a, "method") ? args_get(a, "method") : "lora", e);
+    for (size_t i = 1; !rc && i < COUNT_OF(CONFIG_OPTIONS); i++) {
+        const char *value = args_get(a, CONFIG_OPTIONS[i]);
+        if (value) rc = config_set(c, CONFIG_OPTIONS[i], value, e);
+    }
+    if (!rc && args_get(a, "steps") && args_get(a, "epochs"))
+        rc = err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
+    return rc;
+}
+
+int verb_source(const struct args *a, struct task_source *s, struct err *e) {
+    *s = (struct task_source){ .where = args_get(a, "task"), .assets = paths_assets(),
+                               .text = args_get(a, "text"), .text_b = args_get(a, "text-b"),
+                               .label = args_get(a, "label"), .positive = args_get(a, "positive"),
+                               .metric = args_get(a, "metric"),
+                               .official_dev = args_flag(a, "official-dev") };
+    const char *kind = args_get(a, "kind");
+    if (kind && !strcmp(kind, "classes")) s->kind = DATA_KIND_CLASSES;
+    else if (kind && !strcmp(kind, "scores")) s->kind = DATA_KIND_REGRESSION;
+    else if (kind) return err_set(e, ERR_USAGE, "--kind is classes or scores, not \"%s\"", kind);
+    return 0;
+}
+
+static int read_request(const struct args *a, struct job_request *r, struct err *e) {
+    *r = (struct job_request){ .note = args_get(a, "note") };
+    int rc = read_config(a, &r->config, e);
+    if (!rc) rc = verb_source(a, &r->source, e);
+    if (rc) return rc;
+    r->source.train = args_get(a, "train");
+    r->source.dev = args_get(a, "dev");
+    if (r->source.train && r->source.where)
+        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
+    if (r->source.dev && !r->source.train)
+        return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    if (!r->source.train && !r->source.where) r->source.where = DEFAULT_TASK;
+    r->source.dev_rows = (size_t)r->config.eval_rows;
+    return 0;
+}
+
+/* "1,2,3" */
+static int read_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
+    int n = 0;
+    char *copy = xstrdup(text), *rest = copy, *part;
+    while ((part = strsep(&rest, ",")) && n >= 0) {
+        int64_t v;
+        if (n == room || !text_to_int(part, &v) || v < 0) n = -1;
+        else seed[n++] = (uint64_t)v;
+    }
+    free(copy);
+    if (n < 1)
+        return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
+                       text);
+    return n;
+}
+
+/* ---- progress ---- */
+
+struct watcher {
+    pthread_mutex_t lock;
+    bool json, tty;
+    double shown; /* when the progress line was last written */
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void metrics_json(struct buf *b, const struct event *e) {
+    out_key(b, "metrics");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        if (m->undefined) out_string(b, m->name, NULL);
+        else out_double(b, m->name, m->value);
+    }
+    buf_putc(b, '}');
+    out_key(b, "undefined");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->metrics; i++)
+        if (e->metric[i].undefined) out_string(b, e->metric[i].name, e->metric[i].undefined);
+    buf_putc(b, '}');
+}
+
+static void event_json(const struct event *e) {
+    static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message" };
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    out_string(&b, "event", kind[e->kind]);
+    out_int(&b, "run", e->run);
+    out_int(&b, "step", e->step);
+    if (e->kind == EVENT_POINT) {
+        out_double(&b, "loss", e->loss);
+        out_double(&b, "lr", e->lr);
+        out_double(&b, "grad_norm", e->grad_norm);
+        out_double(&b, "tokens", e->tokens);
+    } else if (e->kind == EVENT_EVALUATION) {
+        out_string(&b, "rows", e->rows);
+        metrics_json(&b, e);
+        out_bool(&b, "constant", e->constant);
+        out_bool(&b, "best", e->best);
+    } else if (e->kind == EVENT_CHECKPOINT) {
+        out_string(&b, "path", e->path);
+        out_bool(&b, "best", e->best);
+    } else if (e->kind == EVENT_STATE) {
+        out_string(&b, "state", run_state_name(e->state));
+    }
+    if (e->text) out_string(&b, "text", e->text);
+    out_double(&b, "seconds", e->seconds);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void event_text(struct watcher *w, const struct event *e) {
+    if (e->kind == EVENT_POINT) {
+        double t = now();
+        if (t - w->shown < (w->tty ? 0.1 : 5)) return;
+        w->shown = t;
+        fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
+    } else if (e->kind == EVENT_EVALUATION) {
+        fprintf(stderr, "%s#%lld step %lld  %s:", w->tty ? "\r\033[K" : "", (long long)e->run,
+                (long long)e->step, e->rows ? e->rows : "dev");
+        for (int i = 0; i < e->metrics; i++) {
+            const struct event_metric *m = &e->metric[i];
+            if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
+            else fprintf(stderr, "  %s %.4f", m->name, m->value);
+        }
+        fprintf(stderr, "%s%s\n", e->constant ? "  constant predictions!" : "", e->best ? "  best" : "");
+    } else if (e->text && *e->text) {
+        char *shown = text_visible(e->text, strlen(e->text));
+        fprintf(stderr, "%s#%lld %s\n", w->tty ? "\r\033[K" : "", (long long)e->run, shown);
+        free(shown);
+    }
+}
+
+static void on_event(void *self, const struct event *e) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    if (w->json) event_json(e);
+    event_text(w, e);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the run's life on the command line ---- */
+
+static volatile sig_atomic_t asked_to_stop;
+static void on_signal(int n) { asked_to_stop = n; }
+
+static void catch_signals(void) {
+    struct sigaction stop = { .sa_handler = on_signal };
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int verb_workers(const struct args *a, int *workers, struct err *e) {
+    int64_t n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > 64) n = 64;
+    int rc = args_int(a, "workers", 1, 64, &n, e);
+    *workers = (int)n;
+    return rc;
+}
+
+/* Waits for all; a signal stops them (with a checkpoint). */
+static bool wait_for(struct jobs *j, const int64_t *id, int n) {
+    bool stopping = false;
+    for (int i = 0; i < n;) {
+        if (jobs_wait(j, id[i], 0.1)) {
+            i++;
+            continue;
+        }
+        if (!asked_to_stop || stopping) continue;
+        stopping = true;
+        struct err ignored = ERR_INIT;
+        for (int k = 0; k < n; k++) jobs_stop(j, id[k], &ignored);
+    }
+    return stopping;
+}
+
+static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (json) {
+        struct buf b = BUF_INIT;
+        store_run_json(&run, &b);
+        out_line(&b);
+        buf_release(&b);
+    } else {
+        printf("run %lld %s", (long long)run.id, store_state_name(run.state));
+        if (run.best.measured && !run.best.undefined)
+            printf(", best %s %.4f at step %lld", run.metric, run.best.v, (long long)run.best.step);
+        printf(", %.1f s\n", run.seconds);
+    }
+    if (run.state == STORE_FAILED)
+        rc = err_set(e, ERR_FAILED, "run %lld failed: %s", (long long)id, run.reason ? run.reason : "");
+    store_run_release(&run);
+    return rc;
+}
+
+static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json, struct err *e) {
+    bool stopped = wait_for(j, id, n);
+    jobs_free(j, true);
+    int rc = store_flush(s, e);
+    for (int i = 0; i < n; i++) {
+        int one = show_result(s, id[i], json, e);
+        if (!rc) rc = one;
+    }
+    if (!rc && stopped) rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+    return rc;
+}
+
+int verb_train(const struct args *a, struct err *e) {
+    struct job_request r;
+    enum { SEEDS = 64 };
+    uint64_t seed[SEEDS];
+    int seeds = 0, workers;
+    int rc = read_request(a, &r, e);
+    if (!rc) rc = verb_workers(a, &workers, e);
+    if (!rc && args_get(a, "seeds")) {
+        seeds = read_seeds(args_get(a, "seeds"), seed, SEEDS, e);
+        rc = seeds < 0 ? seeds : 0;
+    }
+    struct store *s = NULL;
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) {
+        config_release(&r.config);
+        return rc;
+    }
+    if (!seeds) seed[seeds++] = r.config.seed;
+    catch_signals();
+    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+                         .tty = isatty(STDERR_FILENO) };
+    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ &w, NULL, on_event });
+    int64_t id[SEEDS];
+    int started = 0;
+    struct buf report = BUF_INIT;
+    for (; !rc && started < seeds; started += !rc) {
+        r.config.seed = seed[started];
+        rc = jobs_start(j, &r, &id[started], started ? NULL : &report, e);
+    }
+    if (report.size) {
+        char *shown;
+        for (char *line = report.data, *end; line && *line; line = end ? end + 1 : NULL) {
+            end = strchr(line, '\n');
+            shown = text_visible(line, end ? (size_t)(end - line) : strlen(line));
+            fprintf(stderr, "%s\n", shown);
+            free(shown);
+        }
+    }
+    buf_release(&report);
+    struct err first = *e;
+    int ended = finish(j, s, id, started, w.json, e);
+    if (rc) *e = first;
+    else rc = ended;
+    struct err closing = ERR_INIT;
+    int closed = store_close(s, &closing);
+    if (!rc && closed) {
+        *e = closing;
+        rc = closed;
+    }
+    config_release(&r.config);
+    return rc;
+}
+
+int verb_resume(const struct args *a, struct err *e) {
+    int workers;
+    int rc = verb_workers(a, &workers, e);
+    struct store *s = NULL;
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    static const char *const fixed[] = { "batch", "steps" };
+    struct store_run run;
+    if (!rc && !(rc = store_run(s, id, &run, e))) {
+        struct run_config stored;
+        rc = config_from_json(run.config, strlen(run.config), &stored, e);
+        for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
+            int64_t was = i ? stored.steps : stored.batch, v = was;
+            rc = args_int(a, fixed[i], 1, INT64_MAX, &v, e);
+            if (!rc && v != was)
+                rc = err_set(e, ERR_USAGE,
+                             "--%s %lld: run %lld was planned with %lld, and a resumed run keeps its "
+                             "plan; start a new run to change it",
+                             fixed[i], (long long)v, (long long)id, (long long)was);
+        }
+        config_release(&stored);
+        store_run_release(&run);
+    }
+    if (!rc) {
+        catch_signals();
+        struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+                             .tty = isatty(STDERR_FILENO) };
+        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ &w, NULL, on_event });
+        rc = jobs_resume(j, id, workers, e);
+        if (rc) jobs_free(j, false);
+        else rc = finish(j, s, &id, 1, w.json, e);
+    }
+    struct err closing = ERR_INIT;
+    int closed = store_close(s, &closing);
+    if (!rc && closed) {
+        *e = closing;
+        rc = closed;
+    }
+    return rc;
+}
+
+int verb_stop(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_request(s, id, STORE_STOP, e);
+    /* the owner looks every quarter of a second and saves a checkpoint at the step's end */
+    for (int i = 0; !rc && i < 100; i++) {
+        struct store_run run;
+        if ((rc = store_run(s, id, &run, e))) break;
+        bool live = store_state_is_live(run.state);
+        if (!live) {
+            if (args_flag(a, "json")) {
+                struct buf b = BUF_INIT;
+                store_run_json(&run, &b);
+                out_line(&b);
+                buf_release(&b);
+            } else {
+                printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),
+                       (long long)run.step);
+            }
+        }
+        store_run_release(&run);
+        if (!live) break;
+        if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
+        nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+    }
+    struct err ignored = ERR_INIT;
+    store_close(s, &ignored);
+    return rc;
+}

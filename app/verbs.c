@@ -1,0 +1,139 @@
+/* The table of verbs and their options. */
+#include "app/verbs.h"
+
+#include "core/base/mem.h"
+
+#define END { NULL, NULL, NULL }
+#define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
+#define COLUMNS                                                                                    \
+    { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
+        { "label", "COLUMN", "the label's column" },                                               \
+        { "kind", "classes|scores", "what the label is (default: decided and said)" },             \
+        { "positive", "NAME", "the class that F1 is of" }
+#define WORKERS { "workers", "N", "worker threads (default: the cores)" }
+
+static const struct option_spec TRAIN[] = {
+    MODEL,
+    { "task", "NAME|FOLDER", "a task by name or folder (default " DEFAULT_TASK ")" },
+    { "train", "FILE", "training rows: TSV, CSV or JSON Lines" },
+    { "dev", "FILE", "rows to evaluate on" },
+    COLUMNS,
+    { "official-dev", NULL, "evaluate on dev_official.tsv of a GLUE folder" },
+    { "metric", "NAME", "what \"best\" means (default: the task's)" },
+    { "method", "TEXT", "a preset or modules, as 'lora(r=8)' (default lora)" },
+    { "seed", "N", "seed of everything random (default 1)" },
+    { "seeds", "N,N,…", "one run a seed" },
+    { "epochs", "X", "length in epochs (default 3)" },
+    { "steps", "N", "length in steps" },
+    { "batch", "N", "rows a step (default 32)" },
+    { "accumulate", "N", "micro-batches a step (default 1)" },
+    { "max-len", "N", "tokens a row (default 128)" },
+    { "lr", "X", "learning rate (default: the preset's)" },
+    { "schedule", "linear|cosine|constant", "how the rate falls (default linear)" },
+    { "warmup", "X", "share (< 1) or number of warm-up steps" },
+    { "optimiser", "adamw|sgd", "default adamw" },
+    { "beta1", "X", "AdamW (0.9)" },
+    { "beta2", "X", "AdamW (0.999)" },
+    { "epsilon", "X", "AdamW (1e-8)" },
+    { "momentum", "X", "SGD (0)" },
+    { "decay", "X", "decoupled weight decay of matrices (0)" },
+    { "clip", "X", "largest gradient norm, 0: none (1)" },
+    { "dropout", "X", "everywhere (default: as the model's config says)" },
+    { "eval-every", "N", "steps between evaluations (default: each epoch)" },
+    { "eval-rows", "N", "a fixed draw of dev rows (default: all)" },
+    { "early-stop", "N", "stop after N evaluations without a better one" },
+    { "keep", "best,last", "checkpoints to keep" },
+    { "shards", "N", "parts of a step, each on one thread (4)" },
+    WORKERS,
+    { "note", "TEXT", "kept with the run" },
+    END,
+};
+static const struct option_spec RESUME[] = { WORKERS,
+                                             { "batch", "N", "refused unless it is the run's" },
+                                             { "steps", "N", "refused unless it is the run's" },
+                                             END };
+static const struct option_spec EVAL[] = {
+    MODEL,
+    { "task", "NAME|FOLDER", "evaluate on this task's dev rows" },
+    { "file", "FILE", "evaluate on a file" },
+    COLUMNS,
+    { "official-dev", NULL, "evaluate on dev_official.tsv of a GLUE folder" },
+    { "batch", "N", "rows at a time; never changes the result" },
+    { "max-len", "N", "tokens a row (default: the run's, or 128)" },
+    { "wrong", "FILE", "write the wrong rows with probabilities as TSV (- for standard output)" },
+    WORKERS,
+    END,
+};
+static const struct option_spec PREDICT[] = {
+    { "model", "DIR|NAME", "a folder with its own head, in place of RUN" },
+    { "text", "TEXT", "a text" },
+    { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
+    { "file", "FILE", "a TSV with a header, or one text a line" },
+    { "column", "NAME", "the text's column in --file" },
+    { "max-len", "N", "tokens a row" },
+    WORKERS,
+    END,
+};
+static const struct option_spec ENCODE[] = { MODEL,
+                                             { "text", "TEXT", "a text" },
+                                             { "text-b", "TEXT", "the second text of a pair" },
+                                             { "max-len", "N", "tokens (default: the model's longest)" },
+                                             END };
+static const struct option_spec RUNS[] = { { "sort", "COLUMN", "sort by a column, -COLUMN reversed" },
+                                           { "limit", "N", "at most N" },
+                                           { "trash", NULL, "those in the trash" },
+                                           END };
+static const struct option_spec COUNT[] = { MODEL,
+                                            { "method", "TEXT", "a preset or modules" },
+                                            { "classes", "N", "outputs of the head (default 2)" },
+                                            END };
+static const struct option_spec RENDER[] = {
+    { "screen", "NAME", "first, compose, train, runs, detail or help" },
+    { "size", "WxH", "columns and rows (default 80x24)" },
+    { "method", "TEXT", "the method on the Compose screen" },
+    { "run", "ID", "the run in focus" },
+    MODEL,
+    { "task", "NAME|FOLDER", "the task on the Compose screen" },
+    { "ascii", NULL, "only ASCII" },
+    { "ansi", NULL, "with colours as ANSI sequences" },
+    END,
+};
+static const struct option_spec EXPORT[] = {
+    { "to", "csv|json|hf", "points as CSV, the run as JSON, or a Hugging Face folder" },
+    END,
+};
+static const struct option_spec BENCH[] = {
+    { "seconds", "N", "about how long (default 40)" },
+    { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
+    { "threads", "N", "workers for --peer-work" },
+    MODEL,
+    { "task", "FOLDER", "rows for --peer-work" },
+    END,
+};
+
+static const struct verb VERBS[] = {
+    { "train", "[options]", "train a method on a task; the run is kept", TRAIN, 0, 0, verb_train },
+    { "stop", "RUN", "ask the process that trains a run to stop it", NULL, 1, 1, verb_stop },
+    { "resume", "RUN", "go on with a stopped or interrupted run", RESUME, 1, 1, verb_resume },
+    { "eval", "RUN | --model DIR [--task T | --file F]", "score a run or a model on labelled rows",
+      EVAL, 0, 1, verb_eval },
+    { "predict", "RUN --text TEXT | --file FILE", "labels and probabilities from a run", PREDICT, 0, 1,
+      verb_predict },
+    { "encode", "--text TEXT", "token ids and vectors of a text", ENCODE, 0, 0, verb_encode },
+    { "runs", "[FILTER…]", "the history: task=reviews state=finished lora", RUNS, 0, -1, verb_runs },
+    { "show", "RUN", "everything about one run", NULL, 1, 1, verb_show },
+    { "trash", "RUN…", "put runs into the trash", NULL, 1, -1, verb_trash },
+    { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
+    { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
+    { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
+    { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
+    { "tasks", "", "the tasks known by name", NULL, 0, 0, verb_tasks },
+    { "models", "", "the models at hand", NULL, 0, 0, verb_models },
+    { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
+    { "export", "RUN --to csv|json|hf [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
+      verb_export },
+    { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
+    { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
+};
+
+const struct verb *verb_at(size_t i) { return i < COUNT_OF(VERBS) ? &VERBS[i] : NULL; }

@@ -1,0 +1,47 @@
+/* The verbs' entry points (the table is in verbs.c).  Each prints its result to standard
+ * output, progress to standard error, and returns 0 or a negative error code. */
+#ifndef APP_VERBS_H
+#define APP_VERBS_H
+
+#include "app/args.h"
+#include "core/data/task.h"
+#include "store/store.h"
+
+#define DEFAULT_MODEL "all-MiniLM-L6-v2"
+#define DEFAULT_TASK "reviews"
+
+/* --model, or the default. */
+const char *verb_model(const struct args *a);
+/* Opens --db, or the default database. */
+int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
+/* --task and the columns; files are the caller's. */
+int verb_source(const struct args *a, struct task_source *s, struct err *e);
+/* --workers, or the number of cores. */
+int verb_workers(const struct args *a, int *workers, struct err *e);
+
+/* verb_space.c */
+int verb_count(const struct args *a, struct err *e);
+int verb_methods(const struct args *a, struct err *e);
+int verb_tasks(const struct args *a, struct err *e);
+int verb_models(const struct args *a, struct err *e);
+int verb_encode(const struct args *a, struct err *e);
+/* verb_train.c */
+int verb_train(const struct args *a, struct err *e);
+int verb_resume(const struct args *a, struct err *e);
+int verb_stop(const struct args *a, struct err *e);
+/* verb_use.c */
+int verb_eval(const struct args *a, struct err *e);
+int verb_predict(const struct args *a, struct err *e);
+/* verb_runs.c */
+int verb_runs(const struct args *a, struct err *e);
+int verb_show(const struct args *a, struct err *e);
+int verb_trash(const struct args *a, struct err *e);
+int verb_restore(const struct args *a, struct err *e);
+int verb_sql(const struct args *a, struct err *e);
+int verb_export(const struct args *a, struct err *e);
+/* verb_doctor.c, verb_bench.c, verb_render.c */
+int verb_doctor(const struct args *a, struct err *e);
+int verb_bench(const struct args *a, struct err *e);
+int verb_render(const struct args *a, struct err *e);
+
+#endif
