@@ -33,8 +33,10 @@ static const char summary_sql[] =
 static int look(sqlite3 *db, struct store_health *h, struct err *e) {
     int rc = text_of(db, "PRAGMA integrity_check(1)", h->problem, sizeof h->problem, e);
     if (!rc && !strcmp(h->problem, "ok")) {
-        rc = text_of(db, "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
-                         " FROM pragma_foreign_key_check LIMIT 1", h->problem, sizeof h->problem, e);
+        rc = text_of(db,
+                     "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
+                     " FROM pragma_foreign_key_check LIMIT 1",
+                     h->problem, sizeof h->problem, e);
         if (!rc && !h->problem[0])
             rc = text_of(db, summary_sql, h->problem, sizeof h->problem, e);
     }

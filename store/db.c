@@ -80,7 +80,8 @@ bool db_is_network_magic(unsigned long magic) {
 
 const char *db_journal_for(const char *path) {
     struct statfs fs;
-    return statfs(path, &fs) == 0 && db_is_network_magic((unsigned long)fs.f_type) ? "delete" : "wal";
+    return statfs(path, &fs) == 0 && db_is_network_magic((unsigned long)fs.f_type) ? "delete"
+                                                                                   : "wal";
 }
 
 int db_lock(const char *lock_path, int *fd, struct err *e) {
@@ -99,10 +100,11 @@ static int set_up(sqlite3 *db, struct err *e) {
     sqlite3_busy_timeout(db, DB_BUSY_MS);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 256 << 20);
-    return db_exec(db,
-                   "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0;"
-                   "PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;",
-                   e);
+    return db_exec(
+        db,
+        "PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF; PRAGMA mmap_size=0;"
+        "PRAGMA wal_autocheckpoint=0; PRAGMA synchronous=FULL; PRAGMA temp_store=MEMORY;",
+        e);
 }
 
 int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
@@ -168,10 +170,13 @@ int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
     int code = SQLITE_OK;
     int rc = open_reading(path, 0, out, &code, e);
     /* a WAL database needs its shared memory file, which cannot be made in such a folder */
-    if (!rc || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path)) return rc;
+    if (!rc || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path))
+        return rc;
     if (has_wal(path))
-        return err_set(e, ERR_SYSTEM, "%s: its last changes are still in %s-wal, and the folder "
-                                      "cannot be written; copy both to a folder that can", path, path);
+        return err_set(e, ERR_SYSTEM,
+                       "%s: its last changes are still in %s-wal, and the folder "
+                       "cannot be written; copy both to a folder that can",
+                       path, path);
     char *name = immutable_name(path);
     rc = open_reading(name, SQLITE_OPEN_URI, out, &code, e);
     free(name);
@@ -179,7 +184,8 @@ int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
 }
 
 void db_close(sqlite3 *db) {
-    if (db && sqlite3_close(db) != SQLITE_OK) BUG("a statement was left open: %s", sqlite3_errmsg(db));
+    if (db && sqlite3_close(db) != SQLITE_OK)
+        BUG("a statement was left open: %s", sqlite3_errmsg(db));
 }
 
 int db_exec(sqlite3 *db, const char *sql, struct err *e) {

@@ -7,7 +7,8 @@
 
 static const char runs_sql[] =
     "SELECT r.id, r.state, r.reason, r.method, r.preset, r.task, r.model, r.metric,"
-    " b.best_value AS best, b.best_step, l.last_value AS final_loss, l.last_kind AS final_loss_kind,"
+    " b.best_value AS best, b.best_step, l.last_value AS final_loss,"
+    " l.last_kind AS final_loss_kind,"
     " r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
     " strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
     " strftime('%Y-%m-%dT%H:%M:%fZ', r.ended / 1000.0, 'unixepoch') AS ended,"
@@ -52,8 +53,8 @@ static int all_runs(struct store *s, int64_t **ids, size_t *n, struct err *e) {
     return rc;
 }
 
-int store_export(struct store *s, enum store_what what, enum store_format format, const int64_t *runs,
-                 size_t n, struct store_sink sink, struct err *e) {
+int store_export(struct store *s, enum store_what what, enum store_format format,
+                 const int64_t *runs, size_t n, struct store_sink sink, struct err *e) {
     if (what == STORE_EXPORT_RUNS && format == STORE_JSON) {
         if (runs) return json_runs(s, runs, n, sink, e);
         int64_t *ids;
@@ -68,7 +69,8 @@ int store_export(struct store *s, enum store_what what, enum store_format format
                                                  : evaluations_sql);
     if (!runs) buf_puts(&sql, " WHERE r.trashed IS NULL");
     else buf_puts(&sql, " WHERE r.id IN (");
-    for (size_t i = 0; runs && i < n; i++) buf_printf(&sql, "%s%lld", i ? "," : "", (long long)runs[i]);
+    for (size_t i = 0; runs && i < n; i++)
+        buf_printf(&sql, "%s%lld", i ? "," : "", (long long)runs[i]);
     if (runs) buf_putc(&sql, ')');
     buf_puts(&sql, what == STORE_EXPORT_RUNS     ? " ORDER BY r.id"
                    : what == STORE_EXPORT_POINTS ? " ORDER BY m.run, m.key, m.step"

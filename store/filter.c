@@ -12,7 +12,12 @@
 #include "store/db.h"
 #include "store/internal.h"
 
-enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_TIME, FIELD_MODULE, FIELD_TAG, FIELD_METHOD, FIELD_STATE };
+enum field_kind {
+    FIELD_TEXT, FIELD_NUMBER, FIELD_TIME, FIELD_STATE,
+    FIELD_METHOD, /* the text or the preset */
+    FIELD_MODULE, /* some module of the run */
+    FIELD_TAG,
+};
 
 struct field {
     const char *name;
@@ -96,11 +101,12 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
     char *like = pattern(name, false);
     char *prefix = xprintf("%s%%", like), *dev = xprintf("dev.%s%%", like);
     /* exact, exact under dev, then the only one that begins so */
-    sqlite3_stmt *st = db_prepare(db, e,
-                                  "SELECT id, direction, CASE WHEN name=?1 THEN 0 WHEN name='dev.'||?1"
-                                  " THEN 1 WHEN name LIKE ?3 ESCAPE '\\' THEN 2 ELSE 3 END AS rank"
-                                  " FROM key WHERE rank<3 OR name LIKE ?2 ESCAPE '\\' ORDER BY rank, id",
-                                  "ttt", name, prefix, dev);
+    sqlite3_stmt *st = db_prepare(
+        db, e,
+        "SELECT id, direction, CASE WHEN name=?1 THEN 0 WHEN name='dev.'||?1"
+        " THEN 1 WHEN name LIKE ?3 ESCAPE '\\' THEN 2 ELSE 3 END AS rank"
+        " FROM key WHERE rank<3 OR name LIKE ?2 ESCAPE '\\' ORDER BY rank, id",
+        "ttt", name, prefix, dev);
     int rc = st ? db_step(st, e) : e->code;
     int rank = 0;
     if (rc > 0) {
@@ -130,10 +136,12 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
         names[n++] = owned[count++] = db_text(st, 0, true);
     sqlite3_finalize(st);
     const char *near = text_nearest(name, names, n);
-    int rc = near ? err_set(e, ERR_USAGE, "\"%s\": there is no column or metric \"%s\"; near is \"%s\"",
-                            term, name, near)
-                  : err_set(e, ERR_USAGE, "\"%s\": there is no column or metric \"%s\"; columns are id, "
-                                          "state, method, task, model, best, seed, trained, created …",
+    int rc = near ? err_set(e, ERR_USAGE,
+                            "\"%s\": there is no column or metric \"%s\"; near is \"%s\"", term,
+                            name, near)
+                  : err_set(e, ERR_USAGE,
+                            "\"%s\": there is no column or metric \"%s\"; columns are id, "
+                            "state, method, task, model, best, seed, trained, created …",
                             term, name);
     while (count) free(owned[--count]);
     return rc;
@@ -233,8 +241,8 @@ static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const
     return rc;
 }
 
-static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name, const char *op,
-                   const char *value, struct err *e) {
+static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name,
+                   const char *op, const char *value, struct err *e) {
     const struct field *d = find_field(name);
     if (!d) return compare_metric(f, db, term, name, op, value, e);
     double number;
@@ -245,8 +253,8 @@ static int compare(struct filter *f, sqlite3 *db, const char *term, const char *
         return rc ? rc : compare_number(f, term, d->sql, op, number, e);
     case FIELD_TIME:
         if (!read_time(db, value, &number))
-            return err_set(e, ERR_USAGE, "\"%s\": a time is written 2026-11-28 or 2026-11-28T10:00 (UTC)",
-                           term);
+            return err_set(e, ERR_USAGE,
+                           "\"%s\": a time is written 2026-11-28 or 2026-11-28T10:00 (UTC)", term);
         return compare_number(f, term, d->sql, op, number, e);
     case FIELD_MODULE:
     case FIELD_TAG: return compare_member(f, d, term, op, value, e);
@@ -270,7 +278,8 @@ static void find_word(struct filter *f, const char *word) {
     buf_puts(&f->where, "(");
     for (size_t i = 0; i < COUNT_OF(places); i++)
         buf_printf(&f->where, "%s LIKE ?%zu ESCAPE '\\' OR ", places[i], f->count);
-    buf_printf(&f->where, "EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name LIKE ?%zu ESCAPE '\\'))",
+    buf_printf(&f->where,
+               "EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name LIKE ?%zu ESCAPE '\\'))",
                f->count);
 }
 
@@ -319,7 +328,8 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     const char *down = *sort == '-' ? " DESC" : "", *name = *sort == '-' ? sort + 1 : sort;
     const struct field *d = find_field(name);
     if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_TAG))
-        return err_set(e, ERR_USAGE, "a run may have several values of %s, so it cannot be sorted by", name);
+        return err_set(e, ERR_USAGE,
+                       "a run may have several values of %s, so it cannot be sorted by", name);
     if (d && !strcmp(d->name, "best")) {
         /* values of different metrics are not comparable */
         buf_printf(&f->order, "r.metric, b.best_value IS NULL, b.best_value%s, r.id DESC", down);
@@ -340,7 +350,8 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     return 0;
 }
 
-int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort, struct err *e) {
+int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort,
+                struct err *e) {
     memset(f, 0, sizeof *f);
     buf_puts(&f->where, "1");
     int rc = filter ? read_terms(f, db, filter, e) : 0;

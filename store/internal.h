@@ -45,8 +45,9 @@ int writer_new(struct store *s, sqlite3 *db, struct err *e);
 int writer_free(struct store *s, struct err *e);
 /* Runs `work` on the writer's thread in a transaction of its own, after all records that
  * were queued before, and waits.  A store opened for reading refuses. */
-int writer_call(struct store *s, int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e),
-                void *arg, struct err *e);
+int writer_call(struct store *s,
+                int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e), void *arg,
+                struct err *e);
 
 enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE };
 struct record {
@@ -65,7 +66,8 @@ struct payload_metric {
     int direction;
 };
 struct payload {
-    char *text[3]; /* change: reason, weights; artifact: kind, path, hash; evaluation: split, rows */
+    /* change: reason, weights; artifact: kind, path, hash; evaluation: split, rows */
+    char *text[3];
     bool constant, best;
     int64_t bytes;
     int count;

@@ -29,8 +29,8 @@ int store_key(struct store *s, const char *name, int direction, bool timing, str
 /* ERR_NOT_FOUND, or the run's state and when it was trashed. */
 static int look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
                    int64_t *trashed, struct err *e) {
-    sqlite3_stmt *st = db_prepare(db, e, "SELECT state, coalesce(trashed,0) FROM run WHERE id=?", "i",
-                                  run);
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT state, coalesce(trashed,0) FROM run WHERE id=?",
+                                  "i", run);
     if (!st) return e->code;
     int rc = db_step(st, e);
     if (rc > 0) {
@@ -83,8 +83,8 @@ static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct take_call *t = arg;
     int64_t taken[64];
     if (t->room > (int)COUNT_OF(taken)) t->room = (int)COUNT_OF(taken);
-    sqlite3_stmt *st = db_prepare(db, e, "SELECT id, run, what FROM control WHERE taken IS NULL ORDER BY id",
-                                  "");
+    sqlite3_stmt *st = db_prepare(
+        db, e, "SELECT id, run, what FROM control WHERE taken IS NULL ORDER BY id", "");
     if (!st) return e->code;
     int rc = 1;
     while (t->count < t->room && (rc = db_step(st, e)) > 0) {
@@ -92,9 +92,10 @@ static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         if (!store_owns(s, run)) continue;
         const char *what = (const char *)sqlite3_column_text(st, 2);
         taken[t->count] = sqlite3_column_int64(st, 0);
-        t->out[t->count++] = (struct store_request){
-            run, !what || !strcmp(what, "stop") ? STORE_STOP : !strcmp(what, "pause") ? STORE_PAUSE : STORE_RESUME
-        };
+        enum store_control asked = STORE_STOP;
+        if (what && !strcmp(what, "pause")) asked = STORE_PAUSE;
+        if (what && !strcmp(what, "resume")) asked = STORE_RESUME;
+        t->out[t->count++] = (struct store_request){ run, asked };
     }
     sqlite3_finalize(st);
     if (rc > 0) rc = 0;
@@ -107,9 +108,11 @@ static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 static int any_for_us(struct store *s, bool *any, struct err *e) {
     *any = false;
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT DISTINCT run FROM control WHERE taken IS NULL", "");
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT DISTINCT run FROM control WHERE taken IS NULL", "");
     int rc = st ? 1 : e->code;
-    while (rc > 0 && !*any && (rc = db_step(st, e)) > 0) *any = store_owns(s, sqlite3_column_int64(st, 0));
+    while (rc > 0 && !*any && (rc = db_step(st, e)) > 0)
+        *any = store_owns(s, sqlite3_column_int64(st, 0));
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
     return rc < 0 ? rc : 0;
@@ -213,7 +216,8 @@ static int choose(struct store *s, sqlite3 *db, struct purge_call *c, struct err
         }
         return 0;
     }
-    sqlite3_stmt *st = db_prepare(db, e, "SELECT id FROM run WHERE trashed IS NOT NULL ORDER BY id", "");
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT id FROM run WHERE trashed IS NOT NULL ORDER BY id",
+                                  "");
     if (!st) return e->code;
     int rc;
     while ((rc = db_step(st, e)) > 0) {
@@ -233,7 +237,8 @@ static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t 
         if (!rc && c->locks[at] < 0)
             rc = err_set(e, ERR_USAGE, "run %lld is in work in a process", (long long)run);
     }
-    sqlite3_stmt *st = rc ? NULL : db_prepare(db, e, "SELECT path FROM artifact WHERE run=?", "i", run);
+    sqlite3_stmt *st = rc ? NULL
+                          : db_prepare(db, e, "SELECT path FROM artifact WHERE run=?", "i", run);
     if (!rc && !st) rc = e->code;
     while (st && (rc = db_step(st, e)) > 0) {
         const char *stored = (const char *)sqlite3_column_text(st, 0);
@@ -254,8 +259,10 @@ static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = choose(s, db, c, e);
     if (rc) return rc;
     if (c->typed != (int64_t)c->count)
-        return err_set(e, ERR_USAGE, "%zu runs would be deleted for good, but %lld was typed; nothing "
-                                     "was deleted", c->count, (long long)c->typed);
+        return err_set(e, ERR_USAGE,
+                       "%zu runs would be deleted for good, but %lld was typed; nothing "
+                       "was deleted",
+                       c->count, (long long)c->typed);
     c->locks = xmalloc((c->count + 1) * sizeof *c->locks);
     for (size_t i = 0; i < c->count; i++) c->locks[i] = -1;
     for (size_t i = 0; !rc && i < c->count; i++) rc = purge_one(s, db, c, i, e);
@@ -320,8 +327,8 @@ static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!c->text || !*c->text) return db_run(db, e, "DELETE FROM note WHERE run=?", "i", c->run);
-    return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti", c->run,
-                  c->text, store_now());
+    return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti",
+                  c->run, c->text, store_now());
 }
 
 int store_note(struct store *s, int64_t run, const char *text, struct err *e) {
@@ -338,7 +345,8 @@ static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc;
 }
 
-int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id, struct err *e) {
+int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
+                struct err *e) {
     struct text_call c = { .text = name, .spec = spec_json };
     int rc = writer_call(s, add_sweep, &c, e);
     *id = c.id;

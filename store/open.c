@@ -38,7 +38,8 @@ static struct store *make(const char *path, enum store_mode mode) {
     struct store *s = xcalloc(1, sizeof *s);
     s->path = absolute(path);
     char *slash = strrchr(s->path, '/');
-    s->folder = slash && slash > s->path ? xstrndup(s->path, (size_t)(slash - s->path)) : xstrdup("/");
+    s->folder = slash && slash > s->path ? xstrndup(s->path, (size_t)(slash - s->path))
+                                         : xstrdup("/");
     s->lock_path = xprintf("%s-lock", s->path);
     s->files = xprintf("%s-files", s->path);
     s->mode = mode;
@@ -76,8 +77,9 @@ static int look_first(struct store *s, struct err *e) {
     enum schema_kind kind;
     rc = schema_look(db, &kind, e);
     if (!rc && kind == SCHEMA_NEWER) {
-        rc = err_set(e, ERR_DATABASE, "%s: was written by a newer petri than this; it can be read, "
-                                      "not added to; use that version, or name another file with --db",
+        rc = err_set(e, ERR_DATABASE,
+                     "%s: was written by a newer petri than this; it can be read, "
+                     "not added to; use that version, or name another file with --db",
                      s->path);
     }
     sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -143,8 +145,8 @@ static int lend_a_writer(const char *path, struct err *e) {
 }
 
 static int dead_runs(struct store *s, bool *any, struct err *e) {
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT id FROM run WHERE state IN ('queued','running','paused')", "");
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e, "SELECT id FROM run WHERE state IN ('queued','running','paused')", "");
     if (!st) return e->code;
     int rc;
     while ((rc = db_step(st, e)) > 0)
@@ -155,7 +157,8 @@ static int dead_runs(struct store *s, bool *any, struct err *e) {
 
 static int open_for_reading(struct store *s, struct err *e) {
     if (!file_exists(s->path))
-        return err_set(e, ERR_NOT_FOUND, "%s: there is no such file yet; the first run makes it", s->path);
+        return err_set(e, ERR_NOT_FOUND, "%s: there is no such file yet; the first run makes it",
+                       s->path);
     if (file_is_folder(s->path))
         return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
     int rc = db_open_reader(s->path, &s->reader, e);
@@ -177,7 +180,8 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
     if (sqlite3_libversion_number() < 3037000)
         return err_set(e, ERR_DATABASE, "SQLite %s is too old, petri needs 3.37 or later",
                        sqlite3_libversion());
-    if (!sqlite3_threadsafe()) return err_set(e, ERR_DATABASE, "this SQLite was built without threads");
+    if (!sqlite3_threadsafe())
+        return err_set(e, ERR_DATABASE, "this SQLite was built without threads");
     struct store *s = make(path, mode);
     int rc = mode == STORE_WRITE ? open_for_writing(s, e) : open_for_reading(s, e);
     if (!rc) {

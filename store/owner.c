@@ -100,11 +100,11 @@ static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, i
         "model_sha256,task,task_folder,train_file,dev_file,train_sha256,dev_sha256,metric,"
         "metric_key,seed,trained,kept,head,model_values,steps,version,kernel,parent,sweep,created,"
         "lock) VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'')",
-        "tttttttttttttttniiiiiittnni", n->config, n->method, n->canonical, n->method_json, n->preset,
-        n->model, n->model_folder, n->model_sha256, n->task, n->task_folder, n->train_file,
-        n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key, (int64_t)n->seed, n->trained,
-        n->kept, n->head, n->model_values, n->steps, n->version, n->kernel, n->parent, n->sweep,
-        store_now());
+        "tttttttttttttttniiiiiittnni", n->config, n->method, n->canonical, n->method_json,
+        n->preset, n->model, n->model_folder, n->model_sha256, n->task, n->task_folder,
+        n->train_file, n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key,
+        (int64_t)n->seed, n->trained, n->kept, n->head, n->model_values, n->steps, n->version,
+        n->kernel, n->parent, n->sweep, store_now());
     *id = sqlite3_last_insert_rowid(db);
     return rc;
 }
@@ -150,12 +150,14 @@ static int not_there(struct store *s, int64_t run, struct err *e) {
 
 static int adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int64_t run = *(int64_t *)arg, trashed;
-    int rc = db_int(db, e, &trashed, -1, "SELECT coalesce(trashed,0) FROM run WHERE id=?", "i", run);
+    int rc = db_int(db, e, &trashed, -1, "SELECT coalesce(trashed,0) FROM run WHERE id=?", "i",
+                    run);
     if (rc) return rc;
     if (trashed < 0) return not_there(s, run, e);
     if (trashed)
         return err_set(e, ERR_USAGE, "run %lld is in the trash; restore it first", (long long)run);
-    rc = db_run(db, e, "UPDATE run SET state='queued', reason=NULL, ended=NULL WHERE id=?", "i", run);
+    rc = db_run(db, e, "UPDATE run SET state='queued', reason=NULL, ended=NULL WHERE id=?", "i",
+                run);
     if (!rc) rc = event_add(db, run, store_now(), 0, "state", "queued", "resumed", e);
     /* what was asked of its last owner too late must not stop it now */
     if (!rc)
@@ -215,8 +217,8 @@ static int live_runs(struct store *s, int64_t **ids, size_t *count, struct err *
     *ids = NULL;
     *count = 0;
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT id FROM run WHERE state IN ('queued','running','paused')", "");
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e, "SELECT id FROM run WHERE state IN ('queued','running','paused')", "");
     int rc = st ? 1 : e->code;
     while (rc > 0 && (rc = db_step(st, e)) > 0) {
         GROW(*ids, room, *count + 1);

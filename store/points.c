@@ -14,10 +14,11 @@ int store_points(struct store *s, int64_t run, const char *name, int64_t from,
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT value, kind, reason, step FROM metric WHERE run=?1 AND"
-                                  " key=(SELECT id FROM key WHERE name=?2) AND step>=?3 ORDER BY step",
-                                  "iti", run, name, from);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT value, kind, reason, step FROM metric WHERE run=?1 AND"
+        " key=(SELECT id FROM key WHERE name=?2) AND step>=?3 ORDER BY step",
+        "iti", run, name, from);
     int rc = st ? 1 : e->code;
     size_t room = 0, value_room = 0;
     while (rc > 0 && (rc = db_step(st, e)) > 0) {
@@ -47,11 +48,13 @@ int store_evaluations(struct store *s, int64_t run, struct store_evals *out, str
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT k.name, v.rows, v.constant, v.best, m.value, m.kind, m.reason,"
-                                  " m.step FROM evaluation v JOIN key k ON k.split=v.split"
-                                  " JOIN metric m ON m.run=v.run AND m.key=k.id AND m.step=v.step"
-                                  " WHERE v.run=? ORDER BY v.step, v.split, k.id", "i", run);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT k.name, v.rows, v.constant, v.best, m.value, m.kind, m.reason,"
+        " m.step FROM evaluation v JOIN key k ON k.split=v.split"
+        " JOIN metric m ON m.run=v.run AND m.key=k.id AND m.step=v.step"
+        " WHERE v.run=? ORDER BY v.step, v.split, k.id",
+        "i", run);
     int rc = st ? 1 : e->code;
     size_t room = 0;
     while (rc > 0 && (rc = db_step(st, e)) > 0) {
@@ -85,10 +88,11 @@ int store_artifacts(struct store *s, int64_t run, struct store_files *out, struc
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT step, coalesce(bytes,0), created, kind, path, sha256"
-                                  " FROM artifact WHERE run=? ORDER BY created DESC, step DESC, id DESC",
-                                  "i", run);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT step, coalesce(bytes,0), created, kind, path, sha256"
+        " FROM artifact WHERE run=? ORDER BY created DESC, step DESC, id DESC",
+        "i", run);
     int rc = st ? 1 : e->code;
     size_t room = 0;
     while (rc > 0 && (rc = db_step(st, e)) > 0) {

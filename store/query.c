@@ -83,8 +83,9 @@ static void fill_run(struct store *s, sqlite3_stmt *st, struct store_run *r) {
 static void release_value(struct store_value *v) { free(v->undefined); }
 
 static void release_module(struct store_module *m) {
-    const char *const texts[] = { m->text, m->fn, m->act, m->read, m->write, m->insertion,
-                                  m->composition, m->source, m->heads, m->init, m->target, m->layers };
+    const char *const texts[] = { m->text,  m->fn,        m->act,         m->read,
+                                  m->write, m->insertion, m->composition, m->source,
+                                  m->heads, m->init,      m->target,      m->layers };
     for (size_t i = 0; i < COUNT_OF(texts); i++) free((char *)(uintptr_t)texts[i]);
 }
 
@@ -115,9 +116,10 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
-static int count_runs(struct store *s, const struct filter *f, const char *trashed, const char *where,
-                      int64_t *out, struct err *e) {
-    char *sql = xprintf("SELECT count(*)" RUN_TABLES " WHERE r.trashed IS %s AND %s", trashed, where);
+static int count_runs(struct store *s, const struct filter *f, const char *trashed,
+                      const char *where, int64_t *out, struct err *e) {
+    char *sql = xprintf("SELECT count(*)" RUN_TABLES " WHERE r.trashed IS %s AND %s", trashed,
+                        where);
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
     if (!st) return e->code;
@@ -153,7 +155,8 @@ static int list_runs(struct store *s, const struct store_list *list, const struc
     return rc;
 }
 
-int store_list(struct store *s, const struct store_list *list, struct store_runs *out, struct err *e) {
+int store_list(struct store *s, const struct store_list *list, struct store_runs *out,
+               struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
@@ -185,7 +188,8 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
     if (!last && !text_to_int(digits, &id))
         return err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, or \"last\"", typed);
     pthread_mutex_lock(&s->reading);
-    int rc = last ? db_int(s->reader, e, run, -1, "SELECT max(id) FROM run WHERE trashed IS NULL HAVING max(id)", "")
+    int rc = last ? db_int(s->reader, e, run, -1,
+                           "SELECT max(id) FROM run WHERE trashed IS NULL HAVING max(id)", "")
                   : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
     pthread_mutex_unlock(&s->reading);
     if (!rc && *run < 0)
@@ -195,19 +199,21 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
 }
 
 static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
-                                  "init,target,layers,size,mid,scale,dropout,trained,kept"
-                                  " FROM run_module WHERE run=? ORDER BY position", "i", r->id);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
+        "init,target,layers,size,mid,scale,dropout,trained,kept"
+        " FROM run_module WHERE run=? ORDER BY position",
+        "i", r->id);
     if (!st) return e->code;
     size_t room = 0;
     int rc;
     while ((rc = db_step(st, e)) > 0) {
         GROW(r->module, room, r->module_count + 1);
         struct store_module *m = &r->module[r->module_count++];
-        const char **const texts[] = { &m->text, &m->fn, &m->act, &m->read, &m->write, &m->insertion,
-                                       &m->composition, &m->source, &m->heads, &m->init, &m->target,
-                                       &m->layers };
+        const char **const texts[] = { &m->text,  &m->fn,        &m->act,         &m->read,
+                                       &m->write, &m->insertion, &m->composition, &m->source,
+                                       &m->heads, &m->init,      &m->target,      &m->layers };
         for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, i, false);
         m->size = sqlite3_column_int64(st, 12);
         m->mid = sqlite3_column_int64(st, 13);
@@ -222,10 +228,12 @@ static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
 }
 
 static int fill_values(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT k.name, last_value, last_kind, last_reason, last_step,"
-                                  " best_value, NULL, NULL, best_step FROM summary JOIN key k ON k.id=key"
-                                  " WHERE run=? ORDER BY k.name", "i", r->id);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT k.name, last_value, last_kind, last_reason, last_step,"
+        " best_value, NULL, NULL, best_step FROM summary JOIN key k ON k.id=key"
+        " WHERE run=? ORDER BY k.name",
+        "i", r->id);
     if (!st) return e->code;
     size_t room = 0;
     int rc;
@@ -250,10 +258,12 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
     int rc = db_step(st, e);
     if (rc > 0) {
         fill_run(s, st, out);
-        char **const texts[] = { &out->config, &out->canonical, &out->method_json, &out->model_folder,
-                                 &out->model_sha256, &out->task_folder, &out->train_file,
-                                 &out->dev_file, &out->train_sha256, &out->dev_sha256, &out->kernel };
-        for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, RUN_WIDTH + i, false);
+        char **const texts[] = { &out->config,       &out->canonical,    &out->method_json,
+                                 &out->model_folder, &out->model_sha256, &out->task_folder,
+                                 &out->train_file,   &out->dev_file,     &out->train_sha256,
+                                 &out->dev_sha256,   &out->kernel };
+        for (int i = 0; i < (int)COUNT_OF(texts); i++)
+            *texts[i] = db_text(st, RUN_WIDTH + i, false);
         out->folder = store_run_folder(s, run);
         rc = 0;
     } else if (!rc) {

@@ -16,7 +16,8 @@ static const char *const sql[STATEMENTS] = {
               " ON CONFLICT DO NOTHING",
     [STORED] = "SELECT m.value, m.kind, m.reason, k.timing, k.name FROM metric m"
                " JOIN key k ON k.id = m.key WHERE m.run=?1 AND m.key=?2 AND m.step=?3",
-    [REPLACE] = "UPDATE metric SET value=?4, kind=?5, reason=?6 WHERE run=?1 AND key=?2 AND step=?3",
+    [REPLACE] =
+        "UPDATE metric SET value=?4, kind=?5, reason=?6 WHERE run=?1 AND key=?2 AND step=?3",
     /* best: strictly better, or as good at an earlier step; without a direction none */
     [SUMMARY] =
         "INSERT INTO summary(run,key,count,last_step,last_value,last_kind,last_reason,best_step,"
@@ -29,10 +30,12 @@ static const char *const sql[STATEMENTS] = {
         "  last_reason = iif(?3 >= last_step, ?6, last_reason),"
         "  last_step = max(last_step, ?3),"
         "  best_step = CASE WHEN excluded.best_step IS NULL THEN best_step"
-        "    WHEN best_step IS NULL OR (SELECT direction FROM key WHERE id=?2) * (?4 - best_value) > 0"
+        "    WHEN best_step IS NULL"
+        "      OR (SELECT direction FROM key WHERE id=?2) * (?4 - best_value) > 0"
         "      OR (?4 = best_value AND ?3 < best_step) THEN ?3 ELSE best_step END,"
         "  best_value = CASE WHEN excluded.best_step IS NULL THEN best_value"
-        "    WHEN best_step IS NULL OR (SELECT direction FROM key WHERE id=?2) * (?4 - best_value) > 0"
+        "    WHEN best_step IS NULL"
+        "      OR (SELECT direction FROM key WHERE id=?2) * (?4 - best_value) > 0"
         "      THEN ?4 ELSE best_value END,"
         "  least = min(coalesce(least, ?4), coalesce(?4, least)),"
         "  most = max(coalesce(most, ?4), coalesce(?4, most))",
@@ -131,8 +134,8 @@ static int step_point(struct applier *a, enum statement which, int64_t run, int6
     return db_step(st, e);
 }
 
-static int run_point(struct applier *a, enum statement which, int64_t run, int64_t key, int64_t step,
-                     double value, const char *undefined, struct err *e) {
+static int run_point(struct applier *a, enum statement which, int64_t run, int64_t key,
+                     int64_t step, double value, const char *undefined, struct err *e) {
     int rc = step_point(a, which, run, key, step, value, undefined, e);
     sqlite3_reset(a->statement[which]);
     return rc < 0 ? rc : 0;
@@ -156,9 +159,9 @@ static int replayed(struct applier *a, const struct record *r, int64_t key, doub
         char before[32], now[32];
         text_from_double(sqlite3_column_double(st, 0), before);
         text_from_double(value, now);
-        text = xprintf("%s was %s, replayed it is %s", (const char *)sqlite3_column_text(st, 4),
-                       sqlite3_column_text(st, 1) ? (const char *)sqlite3_column_text(st, 1) : before,
-                       now);
+        text = xprintf(
+            "%s was %s, replayed it is %s", (const char *)sqlite3_column_text(st, 4),
+            sqlite3_column_text(st, 1) ? (const char *)sqlite3_column_text(st, 1) : before, now);
     }
     sqlite3_reset(st);
     if (rc < 0 || !differs) return rc < 0 ? rc : 0;
@@ -219,24 +222,26 @@ static const char *relative(const struct store *s, const char *path) {
 
 static int apply_artifact(struct applier *a, const struct record *r, struct err *e) {
     const struct payload *p = r->payload;
-    return db_run(a->db, e,
-                  "INSERT INTO artifact(run,step,kind,path,sha256,bytes,created) VALUES(?,?,?,?,?,?,?)"
-                  " ON CONFLICT(run,path) DO UPDATE SET step=excluded.step, kind=excluded.kind,"
-                  " sha256=excluded.sha256, bytes=excluded.bytes, created=excluded.created",
-                  "iitttni", r->run, r->step, p->text[0], relative(a->store, p->text[1]), p->text[2],
-                  p->bytes, r->time);
+    return db_run(
+        a->db, e,
+        "INSERT INTO artifact(run,step,kind,path,sha256,bytes,created) VALUES(?,?,?,?,?,?,?)"
+        " ON CONFLICT(run,path) DO UPDATE SET step=excluded.step, kind=excluded.kind,"
+        " sha256=excluded.sha256, bytes=excluded.bytes, created=excluded.created",
+        "iitttni", r->run, r->step, p->text[0], relative(a->store, p->text[1]), p->text[2],
+        p->bytes, r->time);
 }
 
 static int apply_change(struct applier *a, const struct record *r, struct err *e) {
     const struct payload *p = r->payload;
     bool live = store_state_is_live(r->state);
-    int rc = db_run(a->db, e,
-                    "UPDATE run SET state=?2, reason=?3, weights_sha256=coalesce(?4,weights_sha256),"
-                    " step=iif(?5<0,step,?5), seconds=iif(?6<0,seconds,?6),"
-                    " started=iif(?2='running',coalesce(started,?7),started), ended=iif(?8,NULL,?7)"
-                    " WHERE id=?1",
-                    "itttidii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step,
-                    r->seconds, r->time, (int64_t)live);
+    int rc = db_run(
+        a->db, e,
+        "UPDATE run SET state=?2, reason=?3, weights_sha256=coalesce(?4,weights_sha256),"
+        " step=iif(?5<0,step,?5), seconds=iif(?6<0,seconds,?6),"
+        " started=iif(?2='running',coalesce(started,?7),started), ended=iif(?8,NULL,?7)"
+        " WHERE id=?1",
+        "itttidii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
+        r->time, (int64_t)live);
     if (!rc)
         rc = event_add(a->db, r->run, r->time, r->step, "state", store_state_name(r->state),
                        p->text[0], e);

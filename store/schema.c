@@ -126,7 +126,8 @@ static const char first_step[] =
 
     "CREATE VIEW v_runs AS SELECT"
     "  r.id, r.state, r.reason, r.method, r.preset, r.task, r.model, r.metric,"
-    "  b.best_value AS best, b.best_step, l.last_value AS final_loss, l.last_kind AS final_loss_kind,"
+    "  b.best_value AS best, b.best_step, l.last_value AS final_loss,"
+    "  l.last_kind AS final_loss_kind,"
     "  r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
     "  strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
     "  strftime('%Y-%m-%dT%H:%M:%fZ', r.started / 1000.0, 'unixepoch') AS started,"
@@ -155,7 +156,8 @@ static const char first_step[] =
     " WHERE r.trashed IS NULL;"
 
     "CREATE VIEW v_latest AS SELECT s.run, k.name AS key, s.last_step AS step,"
-    "  s.last_value AS value, s.last_kind AS kind, s.last_reason AS reason, s.count, s.least, s.most"
+    "  s.last_value AS value, s.last_kind AS kind, s.last_reason AS reason,"
+    "  s.count, s.least, s.most"
     " FROM summary s JOIN key k ON k.id = s.key JOIN run r ON r.id = s.run"
     " WHERE r.trashed IS NULL;"
 
@@ -203,7 +205,8 @@ int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e) {
         return 0;
     }
     if (application != SCHEMA_APPLICATION)
-        return err_set(e, ERR_DATABASE, "%s: is a database of another program; it was left as it is",
+        return err_set(e, ERR_DATABASE,
+                       "%s: is a database of another program; it was left as it is",
                        sqlite3_db_filename(db, "main"));
     if (version > SCHEMA_VERSION) {
         *kind = SCHEMA_NEWER;

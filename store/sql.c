@@ -43,9 +43,12 @@ static int authorise(void *self, int action, const char *a, const char *b, const
 
 static int refused(sqlite3 *db, int code, struct err *e) {
     if ((code & 0xFF) == SQLITE_AUTH)
-        return err_set(e, ERR_USAGE, "only reading is allowed: one SELECT, without ATTACH and without "
-                                     "PRAGMAs that set (%s)", sqlite3_errmsg(db));
-    if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_RANGE || (code & 0xFF) == SQLITE_TOOBIG)
+        return err_set(e, ERR_USAGE,
+                       "only reading is allowed: one SELECT, without ATTACH and without "
+                       "PRAGMAs that set (%s)",
+                       sqlite3_errmsg(db));
+    if ((code & 0xFF) == SQLITE_ERROR || (code & 0xFF) == SQLITE_RANGE ||
+        (code & 0xFF) == SQLITE_TOOBIG)
         return err_set(e, ERR_USAGE, "%s", sqlite3_errmsg(db));
     return db_error(db, e);
 }
@@ -69,7 +72,8 @@ static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct err *
     if (!sqlite3_stmt_readonly(*st))
         return err_set(e, ERR_USAGE, "only reading is allowed: one SELECT");
     if (!only_blank(db, tail))
-        return err_set(e, ERR_USAGE, "one statement at a time; this follows the first: %.60s", tail);
+        return err_set(e, ERR_USAGE, "one statement at a time; this follows the first: %.60s",
+                       tail);
     return 0;
 }
 
@@ -224,8 +228,8 @@ static int text_row(void *self, int count, const struct store_cell *cells) {
     return send_line(t);
 }
 
-int store_sql_text(struct store *s, const char *sql, enum store_format format, struct store_sink sink,
-                   struct err *e) {
+int store_sql_text(struct store *s, const char *sql, enum store_format format,
+                   struct store_sink sink, struct err *e) {
     struct texter t = { .sink = sink, .format = format };
     struct store_rows rows = { &t, text_columns, text_row };
     int rc = store_sql(s, sql, rows, e);

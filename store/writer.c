@@ -12,7 +12,8 @@
 #include "store/internal.h"
 
 /* A record is up to eight rows, usually about four. */
-enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250, RETRY_MS = 1000, WAL_PAGES = 1000 };
+enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250 };
+enum { RETRY_MS = 1000, WAL_PAGES = 1000 };
 
 struct call {
     int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e);
@@ -129,7 +130,8 @@ static void write_batch(struct writer *w) {
         w->failures++;
         w->urgent = w->committed;
     } else {
-        for (; w->committed < b.to; w->committed++) payload_free(w->ring[w->committed % RING].payload);
+        for (; w->committed < b.to; w->committed++)
+            payload_free(w->ring[w->committed % RING].payload);
         w->oldest = monotonic_ms();
     }
     pthread_cond_broadcast(&w->room);

@@ -15,7 +15,9 @@
 #include "core/base/rng.h"
 #include "tests/store/support.h"
 
-static void sleep_us(long us) { nanosleep(&(struct timespec){ us / 1000000, us % 1000000 * 1000 }, NULL); }
+static void sleep_us(long us) {
+    nanosleep(&(struct timespec){ us / 1000000, us % 1000000 * 1000 }, NULL);
+}
 
 /* What a child may have written before it is killed: shared with its parent. */
 struct shared {
@@ -23,7 +25,8 @@ struct shared {
 };
 
 static struct shared *share(void) {
-    void *p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                   -1, 0);
     assert_true(p != MAP_FAILED);
     return p;
 }
@@ -115,7 +118,8 @@ static void two_processes_and_a_reader_lose_nothing(void **state) {
         struct err e = ERR_INIT;
         test_ok(store_list(s, &(struct store_list){ .sort = "-loss" }, &list, &e), &e);
         assert_int_equal(list.count, CHILDREN);
-        for (size_t i = 0; i < list.count; i++) assert_int_not_equal(list.run[i].state, STORE_INTERRUPTED);
+        for (size_t i = 0; i < list.count; i++)
+            assert_int_not_equal(list.run[i].state, STORE_INTERRUPTED);
         store_runs_release(&list);
         sleep_us(10000);
     }

@@ -5,8 +5,8 @@
 #include "core/base/mem.h"
 #include "tests/store/support.h"
 
-static int64_t add(struct store *s, const char *method, const char *preset, const char *task, double accuracy,
-                   int64_t trained, uint64_t seed) {
+static int64_t add(struct store *s, const char *method, const char *preset, const char *task,
+                   double accuracy, int64_t trained, uint64_t seed) {
     struct store_module m = { .fn = "linear", .write = "a.q", .size = 8, .layers = "all" };
     struct store_new_run n = plain_run();
     n.method = method;
@@ -57,8 +57,11 @@ static void expect(struct store *s, const char *filter, const char *sort, const 
     if (rc) fail_msg("%s: %s", filter, e.text);
     char found[256] = "", *at = found;
     for (size_t i = 0; i < list.count; i++)
-        at += snprintf(at, sizeof found - (size_t)(at - found), "%s%lld", i ? " " : "", (long long)list.run[i].id);
-    if (strcmp(found, ids)) fail_msg("\"%s\" by \"%s\": %s, not %s", filter ? filter : "", sort ? sort : "", found, ids);
+        at += snprintf(at, sizeof found - (size_t)(at - found), "%s%lld", i ? " " : "",
+                       (long long)list.run[i].id);
+    if (strcmp(found, ids))
+        fail_msg("\"%s\" by \"%s\": %s, not %s", filter ? filter : "", sort ? sort : "", found,
+                 ids);
     assert_int_equal(list.total, list.count);
     assert_int_equal(list.all, 5);
     store_runs_release(&list);
@@ -67,22 +70,61 @@ static void expect(struct store *s, const char *filter, const char *sort, const 
 static void filters_choose(void **state) {
     (void)state;
     struct store *s = filled();
-    static const struct { const char *filter, *ids; } cases[] = {
-        { "", "1 2 3 4 5" }, { "task=reviews", "1 2 5" }, { "task=REVIEWS", "1 2 5" },
-        { "task!=reviews", "3 4" }, { "task=\"my task\"", "4" }, { "\"my task\"", "4" },
-        { "state=finished acc>0.84", "1 3" }, { "acc>0.84 acc<0.855", "1" }, { "accuracy>=0.851", "1 3" },
-        { "dev.accuracy<0.7", "4" }, { "last.accuracy<0.64", "2 4" }, { "majority=0.5", "1 2 3 4" },
-        { "loss<0.15", "1 3" }, { "method=lora", "2 5" }, { "method=lora*", "2 5" },
-        { "method=lora(r=8)", "2 5" }, { "method!=lora", "1 3 4" }, { "method=full", "3" },
-        { "lora", "2 5" }, { "LORA", "2 5" }, { "lora(r=8)", "2 5" }, { "good", "2" }, { "tag=good", "2" },
-        { "tag!=good", "1 3 4 5" }, { "fn=linear", "1 2 4" }, { "fn!=linear", "3 5" }, { "size=8", "1 2 4" },
-        { "size>8", "" }, { "trained<100000", "2 4 5" }, { "seed=1", "1 3 5" }, { "id>=4", "4 5" },
-        { "state=queued", "5" }, { "state!=queued", "1 2 3 4" }, { "reason~user", "4" },
-        { "reason!~user", "1 2 3 5" }, { "100%", "3" }, { "as_is", "3" }, { "a%s", "" }, { "note~_", "3" },
-        { "created>2020-01-01", "1 2 3 4 5" }, { "created<2020-01-01T10:00", "" }, { "nowhere", "" },
-        { "best>0.85", "1 3" }, { "'", NULL }, { "state=done", NULL }, { "acc>high", NULL }, { "acuracy>1", NULL },
-        { "colour=red", NULL }, { "task<3", NULL }, { "seed~1", NULL }, { "created>yesterday", NULL },
-        { "size~1", NULL }, { "x'; DROP TABLE run; --", NULL },
+    static const struct { const char *filter, *ids;
+    } cases[] = {
+        { "", "1 2 3 4 5" },
+        { "task=reviews", "1 2 5" },
+        { "task=REVIEWS", "1 2 5" },
+        { "task!=reviews", "3 4" },
+        { "task=\"my task\"", "4" },
+        { "\"my task\"", "4" },
+        { "state=finished acc>0.84", "1 3" },
+        { "acc>0.84 acc<0.855", "1" },
+        { "accuracy>=0.851", "1 3" },
+        { "dev.accuracy<0.7", "4" },
+        { "last.accuracy<0.64", "2 4" },
+        { "majority=0.5", "1 2 3 4" },
+        { "loss<0.15", "1 3" },
+        { "method=lora", "2 5" },
+        { "method=lora*", "2 5" },
+        { "method=lora(r=8)", "2 5" },
+        { "method!=lora", "1 3 4" },
+        { "method=full", "3" },
+        { "lora", "2 5" },
+        { "LORA", "2 5" },
+        { "lora(r=8)", "2 5" },
+        { "good", "2" },
+        { "tag=good", "2" },
+        { "tag!=good", "1 3 4 5" },
+        { "fn=linear", "1 2 4" },
+        { "fn!=linear", "3 5" },
+        { "size=8", "1 2 4" },
+        { "size>8", "" },
+        { "trained<100000", "2 4 5" },
+        { "seed=1", "1 3 5" },
+        { "id>=4", "4 5" },
+        { "state=queued", "5" },
+        { "state!=queued", "1 2 3 4" },
+        { "reason~user", "4" },
+        { "reason!~user", "1 2 3 5" },
+        { "100%", "3" },
+        { "as_is", "3" },
+        { "a%s", "" },
+        { "note~_", "3" },
+        { "created>2020-01-01", "1 2 3 4 5" },
+        { "created<2020-01-01T10:00", "" },
+        { "nowhere", "" },
+        { "best>0.85", "1 3" },
+        { "'", NULL },
+        { "state=done", NULL },
+        { "acc>high", NULL },
+        { "acuracy>1", NULL },
+        { "colour=red", NULL },
+        { "task<3", NULL },
+        { "seed~1", NULL },
+        { "created>yesterday", NULL },
+        { "size~1", NULL },
+        { "x'; DROP TABLE run; --", NULL },
     };
     struct store_runs list;
     struct err e = ERR_INIT;
@@ -120,7 +162,8 @@ static void lists_are_sorted(void **state) {
     assert_int_equal(list.total, 4);
     assert_int_equal(list.all, 5);
     assert_int_equal(list.run[0].id, 1);
-    assert_true(list.run[0].sorted.measured && list.run[0].sorted.v == 0.851 && list.run[0].sorted.step == 2);
+    assert_true(list.run[0].sorted.measured && list.run[0].sorted.v == 0.851 &&
+                list.run[0].sorted.step == 2);
     assert_string_equal(list.run[1].tags, "good");
     store_runs_release(&list);
     l = (struct store_list){ .sort = "fn" };
@@ -174,24 +217,31 @@ static void ten_thousand_runs_are_listed_at_once(void **state) {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     char *why = NULL;
-    sqlite3_exec(db,
-                 "BEGIN;"
-                 "CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE"
-                 " i<10000) SELECT i FROM c;"
-                 "INSERT INTO run(id,state,config,method,preset,model,task,metric,metric_key,seed,trained,kept,"
-                 "head,model_values,created,steps,lock) SELECT i,'finished',config,'lora(r='||(i%64)||')',preset,"
-                 "model,task,metric,metric_key,i%5,i*7%9973,kept,head,model_values,created+i,steps,lock FROM run, n"
-                 " WHERE id=1;"
-                 "INSERT INTO summary SELECT i,key,count,last_step,last_value,last_kind,last_reason,best_step,"
-                 "(i*31%1000)/1000.0,least,most FROM summary, n WHERE run=1;"
-                 "INSERT INTO run_module(run,position,fn,write) SELECT i,0,'linear','a.q' FROM n;"
-                 "INSERT INTO tag SELECT i,'t'||(i%7) FROM n;"
-                 "COMMIT", NULL, NULL, &why);
+    sqlite3_exec(
+        db,
+        "BEGIN;"
+        "CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE"
+        " i<10000) SELECT i FROM c;"
+        "INSERT INTO "
+        "run(id,state,config,method,preset,model,task,metric,metric_key,seed,trained,kept,"
+        "head,model_values,created,steps,lock) SELECT "
+        "i,'finished',config,'lora(r='||(i%64)||')',preset,"
+        "model,task,metric,metric_key,i%5,i*7%9973,kept,head,model_values,created+i,steps,lock "
+        "FROM run, n"
+        " WHERE id=1;"
+        "INSERT INTO summary SELECT "
+        "i,key,count,last_step,last_value,last_kind,last_reason,best_step,"
+        "(i*31%1000)/1000.0,least,most FROM summary, n WHERE run=1;"
+        "INSERT INTO run_module(run,position,fn,write) SELECT i,0,'linear','a.q' FROM n;"
+        "INSERT INTO tag SELECT i,'t'||(i%7) FROM n;"
+        "COMMIT",
+        NULL, NULL, &why);
     if (why) fail_msg("%s", why);
     sqlite3_close(db);
     double all = list_ms(s, NULL, NULL, 10000), sorted = list_ms(s, NULL, "-acc", 10000),
            chosen = list_ms(s, "method=lora fn=linear acc>=0.5", "trained", 5001);
-    printf("10,000 runs: %.0f ms, sorted by a metric %.0f ms, filtered %.0f ms\n", all, sorted, chosen);
+    printf("10,000 runs: %.0f ms, sorted by a metric %.0f ms, filtered %.0f ms\n", all, sorted,
+           chosen);
     /* the aim is 200 ms on a quiet machine; a missing index would take seconds */
     assert_true(all < 1000 && sorted < 1000 && chosen < 1000);
     close_it(s);

@@ -38,13 +38,17 @@ static int session(const char *path, int *rc) {
     int key = *rc ? -1 : store_key(s, "loss", -1, false, &e);
     if (key < 0) *rc = -1;
     for (int step = 1; !*rc && step <= 3; step++) {
-        struct store_step p = { .run = id, .step = step, .count = 1, .key = { key }, .value = { step } };
+        struct store_step p = {
+            .run = id, .step = step, .count = 1, .key = { key }, .value = { step }
+        };
         assert_int_equal(store_step(s, &p), 0);
         *rc = store_flush(s, &e);
         if (!*rc) acknowledged++;
     }
     if (!*rc) evaluate(s, id, 3, "accuracy", 0.5, 1);
-    if (!*rc) *rc = store_list(s, &(struct store_list){ .filter = "acc>0 lora", .sort = "-acc" }, &list, &e);
+    if (!*rc)
+        *rc = store_list(s, &(struct store_list){ .filter = "acc>0 lora", .sort = "-acc" }, &list,
+                         &e);
     store_runs_release(&list);
     if (*rc) assert_true(e.text[0]);
     struct err last = ERR_INIT;

@@ -41,10 +41,12 @@ static void refused_untouched(const char *path, enum store_mode mode, const char
 static void strangers_files_stay_as_they_are(void **state) {
     (void)state;
     char *folder = test_folder();
-    static const char text[] = "sentence\tlabel\nsome text that is long enough to fill more than the "
-                               "hundred bytes of a header, so that only its content tells\t1\n";
+    static const char text[] =
+        "sentence\tlabel\nsome text that is long enough to fill more than the "
+        "hundred bytes of a header, so that only its content tells\t1\n";
     static char zeros[5000];
-    char *paths[] = { test_file(folder, "short", "hello", 5), test_file(folder, "text", text, sizeof text),
+    char *paths[] = { test_file(folder, "short", "hello", 5),
+                      test_file(folder, "text", text, sizeof text),
                       test_file(folder, "zeros", zeros, sizeof zeros) };
     for (size_t i = 0; i < COUNT_OF(paths); i++) {
         refused_untouched(paths[i], STORE_WRITE, "not a database");
@@ -138,7 +140,8 @@ static void migrations_are_whole_or_not_at_all(void **state) {
 static void every_old_schema_still_opens(void **state) {
     (void)state;
     for (int version = 1; version <= SCHEMA_VERSION; version++) {
-        char *name = xprintf("tests/reference/store/schema%d.sql", version), *source = test_path(name);
+        char *name = xprintf("tests/reference/store/schema%d.sql", version),
+             *source = test_path(name);
         struct err e = ERR_INIT;
         struct buf text;
         test_ok(file_read(source, 1 << 20, &text, &e), &e);
@@ -225,8 +228,8 @@ static void a_folder_that_cannot_be_written(void **state) {
             store_close(s, &e))
             _exit(1);
         if (mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL)) _exit(77);
-        if (store_open(&s, path, STORE_WRITE, &e) != ERR_SYSTEM || !strstr(e.text, "cannot be written") ||
-            !strstr(e.text, "--db")) {
+        if (store_open(&s, path, STORE_WRITE, &e) != ERR_SYSTEM ||
+            !strstr(e.text, "cannot be written") || !strstr(e.text, "--db")) {
             fprintf(stderr, "%s\n", e.text);
             _exit(2);
         }

@@ -17,10 +17,24 @@ static void a_run_comes_back_as_it_went_in(void **state) {
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     struct store_module m[2] = {
-        { .text = "linear(r=8; read=a.in, write=a.q)", .fn = "linear", .read = "a.in", .write = "a.q",
-          .insertion = "parallel", .composition = "scaled", .source = "free", .layers = "all",
-          .size = 8, .scale = 2, .has_scale = true, .trained = 100, .kept = 100 },
-        { .fn = "bias", .write = "f.out", .composition = "in-weight", .layers = "1-3", .trained = 7 },
+        { .text = "linear(r=8; read=a.in, write=a.q)",
+          .fn = "linear",
+          .read = "a.in",
+          .write = "a.q",
+          .insertion = "parallel",
+          .composition = "scaled",
+          .source = "free",
+          .layers = "all",
+          .size = 8,
+          .scale = 2,
+          .has_scale = true,
+          .trained = 100,
+          .kept = 100 },
+        { .fn = "bias",
+          .write = "f.out",
+          .composition = "in-weight",
+          .layers = "1-3",
+          .trained = 7 },
     };
     struct store_new_run n = plain_run();
     n.modules = m;
@@ -92,8 +106,10 @@ static void numbers_that_are_not_finite_are_kept(void **state) {
     int loss = key_of(s, "loss", -1);
     const double values[] = { 3e38, NAN, INFINITY, -INFINITY, 0.0 };
     for (int i = 0; i < 5; i++) point(s, id, i + 1, loss, values[i]);
-    struct store_metric m[] = { { "f1", 0, "only one class in the rows", 1 }, { "accuracy", NAN, NULL, 1 } };
-    store_evaluation(s, &(struct store_evaluation){ .run = id, .step = 5, .count = 2, .metric = m });
+    struct store_metric m[] = { { "f1", 0, "only one class in the rows", 1 },
+                                { "accuracy", NAN, NULL, 1 } };
+    store_evaluation(s,
+                     &(struct store_evaluation){ .run = id, .step = 5, .count = 2, .metric = m });
     flush_it(s);
     struct store_points p;
     struct err e = ERR_INIT;
@@ -141,7 +157,8 @@ static void the_best_follows_the_metrics_direction(void **state) {
                                     { "accuracy", accuracy[i], NULL, 1 },
                                     { "dev_matched_loss", matched[i], NULL, -1 },
                                     { "majority", 0.5, NULL, 0 } };
-        store_evaluation(s, &(struct store_evaluation){ .run = id, .step = i + 1, .count = 4, .metric = m });
+        store_evaluation(
+            s, &(struct store_evaluation){ .run = id, .step = i + 1, .count = 4, .metric = m });
         if (i == 1) {
             /* stopped here, resumed in the same words */
             struct err e = ERR_INIT;
@@ -185,7 +202,8 @@ static void a_replayed_step_stays_one_point(void **state) {
     /* one that differs is kept, said, and the summary follows it */
     point(s, id, 8, loss, 0.5);
     flush_it(s);
-    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE kind='differs' AND step=8"), 1);
+    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE kind='differs' AND step=8"),
+                     1);
     struct store_run r = whole(s, id);
     assert_true(r.loss.v == 0.5);
     assert_int_equal(r.value[0].best.step, 7);
@@ -244,8 +262,10 @@ static void nothing_is_deleted_without_the_typed_number(void **state) {
     struct err e = ERR_INIT;
     char *folder = store_run_folder(s, a);
     char *inside = test_file(folder, "best.safetensors", "x", 1);
-    store_artifact(s, &(struct store_artifact){ .run = a, .step = 1, .kind = "best", .path = inside });
-    store_artifact(s, &(struct store_artifact){ .run = a, .step = 1, .kind = "export", .path = "/etc/passwd" });
+    store_artifact(s,
+                   &(struct store_artifact){ .run = a, .step = 1, .kind = "best", .path = inside });
+    store_artifact(s, &(struct store_artifact){
+                          .run = a, .step = 1, .kind = "export", .path = "/etc/passwd" });
     finish(s, a);
     finish(s, b);
     struct store_files files;
@@ -306,7 +326,8 @@ static void notes_keep_their_bytes_and_json_escapes_them(void **state) {
     assert_int_equal(json_integer_value(json_object_get(o, "id")), id);
     assert_string_equal(json_string_value(json_object_get(o, "final_loss")), "inf");
     assert_true(json_is_null(json_object_get(json_object_get(o, "best"), "value")));
-    assert_string_equal(json_string_value(json_object_get(json_object_get(o, "best"), "metric")), "accuracy");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(o, "best"), "metric")),
+                        "accuracy");
     assert_int_equal(json_array_size(json_object_get(o, "tags")), 2);
     json_decref(o);
     buf_release(&b);

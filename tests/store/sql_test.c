@@ -21,8 +21,12 @@ static int64_t filled_run(struct store *s, const char *method, double best, cons
     change(s, id, STORE_RUNNING, NULL);
     for (int i = 1; i <= 4; i++) point(s, id, i, loss, i == 3 ? NAN : 1.0 / i);
     struct store_metric metric = { "accuracy", best, NULL, 1 };
-    store_evaluation(s, &(struct store_evaluation){ .run = id, .step = 4, .rows = "dev 256 of 2,538",
-                                                    .constant = best < 0.6, .count = 1, .metric = &metric });
+    store_evaluation(s, &(struct store_evaluation){ .run = id,
+                                                    .step = 4,
+                                                    .rows = "dev 256 of 2,538",
+                                                    .constant = best < 0.6,
+                                                    .count = 1,
+                                                    .metric = &metric });
     store_change(s, &(struct store_change){ .run = id, .step = 4, .seconds = 2,
                                             .state = best < 0.6 ? STORE_FAILED : STORE_FINISHED,
                                             .reason = best < 0.6 ? "loss is nan at step 3" : NULL,
@@ -126,16 +130,38 @@ static void only_reading_is_allowed(void **state) {
     char *path;
     struct store *s = filled(&path);
     static const char *const bad[] = {
-        "DELETE FROM run", "UPDATE run SET state='queued'", "INSERT INTO meta VALUES('a','b')",
-        "DROP TABLE run", "CREATE TABLE x(a)", "CREATE TEMP TABLE x(a)", "ATTACH ':memory:' AS b",
-        "DETACH main", "PRAGMA journal_mode=DELETE", "PRAGMA query_only=OFF", "PRAGMA user_version=9",
-        "PRAGMA writable_schema=ON", "PRAGMA wal_checkpoint(TRUNCATE)", "BEGIN", "COMMIT", "VACUUM",
-        "VACUUM INTO '/tmp/petri-copy'", "REINDEX", "ANALYZE", "SELECT load_extension('x')",
-        "SELECT 1; DELETE FROM run", "SELECT 1; SELECT 2", "", "  -- nothing\n", "SELEC 1",
-        "SELECT nothing FROM v_runs", "SELECT * FROM no_table",
+        "DELETE FROM run",
+        "UPDATE run SET state='queued'",
+        "INSERT INTO meta VALUES('a','b')",
+        "DROP TABLE run",
+        "CREATE TABLE x(a)",
+        "CREATE TEMP TABLE x(a)",
+        "ATTACH ':memory:' AS b",
+        "DETACH main",
+        "PRAGMA journal_mode=DELETE",
+        "PRAGMA query_only=OFF",
+        "PRAGMA user_version=9",
+        "PRAGMA writable_schema=ON",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "BEGIN",
+        "COMMIT",
+        "VACUUM",
+        "VACUUM INTO '/tmp/petri-copy'",
+        "REINDEX",
+        "ANALYZE",
+        "SELECT load_extension('x')",
+        "SELECT 1; DELETE FROM run",
+        "SELECT 1; SELECT 2",
+        "",
+        "  -- nothing\n",
+        "SELEC 1",
+        "SELECT nothing FROM v_runs",
+        "SELECT * FROM no_table",
         "WITH a AS (SELECT 1) DELETE FROM run",
-        "UPDATE sqlite_master SET type='x'", "UPDATE sqlite_schema SET sql=''",
-        "SELECT * FROM pragma_journal_mode('delete')", "SELECT * FROM pragma_user_version(3)",
+        "UPDATE sqlite_master SET type='x'",
+        "UPDATE sqlite_schema SET sql=''",
+        "SELECT * FROM pragma_journal_mode('delete')",
+        "SELECT * FROM pragma_user_version(3)",
         "SELECT writefile('/tmp/petri-x', 'a')",
     };
     struct err e = ERR_INIT;
@@ -147,10 +173,16 @@ static void only_reading_is_allowed(void **state) {
     assert_int_equal(rows, 0);
     assert_false(file_exists("/tmp/petri-copy"));
     static const char *const good[] = {
-        "SELECT * FROM v_runs", "SELECT * FROM v_runs;", "SELECT 1; -- and no more\n ;",
+        "SELECT * FROM v_runs",
+        "SELECT * FROM v_runs;",
+        "SELECT 1; -- and no more\n ;",
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<5) SELECT i FROM n",
-        "PRAGMA table_info(run)", "SELECT * FROM pragma_table_info('run')", "PRAGMA user_version", "EXPLAIN QUERY PLAN SELECT * FROM run",
-        "SELECT json_extract(config,'$.seed') FROM run", "VALUES(1),(2)",
+        "PRAGMA table_info(run)",
+        "SELECT * FROM pragma_table_info('run')",
+        "PRAGMA user_version",
+        "EXPLAIN QUERY PLAN SELECT * FROM run",
+        "SELECT json_extract(config,'$.seed') FROM run",
+        "VALUES(1),(2)",
     };
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         rows = 0;
@@ -164,7 +196,8 @@ static void only_reading_is_allowed(void **state) {
     free(path);
 }
 
-static void export_of(struct store *s, enum store_what what, enum store_format format, struct buf *out) {
+static void export_of(struct store *s, enum store_what what, enum store_format format,
+                      struct buf *out) {
     struct err e = ERR_INIT;
     buf_clear(out);
     test_ok(store_export(s, what, format, NULL, 0, (struct store_sink){ out, append }, &e), &e);
@@ -191,11 +224,14 @@ static void what_is_not_finite_is_told_in_every_format(void **state) {
     struct store *s = filled(&path);
     struct buf out = BUF_INIT;
     export_of(s, STORE_EXPORT_POINTS, STORE_CSV, &out);
-    assert_non_null(strstr(out.data, "1,\"loss\",2,0.5,\n1,\"loss\",3,,\"nan\"\n1,\"loss\",4,0.25,\n"));
-    for (const char *p = out.data; (p = strstr(p, "nan")); p += 3) assert_true(p[-1] == '"' && p[3] == '"');
+    assert_non_null(
+        strstr(out.data, "1,\"loss\",2,0.5,\n1,\"loss\",3,,\"nan\"\n1,\"loss\",4,0.25,\n"));
+    for (const char *p = out.data; (p = strstr(p, "nan")); p += 3)
+        assert_true(p[-1] == '"' && p[3] == '"');
     export_of(s, STORE_EXPORT_POINTS, STORE_JSON, &out);
     assert_int_equal(strict_lines(&out), 15);
-    assert_non_null(strstr(out.data, "{\"run\":1,\"key\":\"loss\",\"step\":3,\"value\":null,\"kind\":\"nan\"}"));
+    assert_non_null(strstr(
+        out.data, "{\"run\":1,\"key\":\"loss\",\"step\":3,\"value\":null,\"kind\":\"nan\"}"));
     export_of(s, STORE_EXPORT_RUNS, STORE_JSON, &out);
     assert_int_equal(strict_lines(&out), 3);
     assert_non_null(strstr(out.data, "\"final_loss\":0.25"));
@@ -208,12 +244,18 @@ static void what_is_not_finite_is_told_in_every_format(void **state) {
     struct err e = ERR_INIT;
     int64_t one = 2;
     buf_clear(&out);
-    test_ok(store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &one, 1, (struct store_sink){ &out, append }, &e), &e);
+    test_ok(store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &one, 1,
+                         (struct store_sink){ &out, append }, &e),
+            &e);
     assert_int_equal(strict_lines(&out), 5);
     buf_clear(&out);
-    test_ok(store_sql_text(s, "SELECT 9e999 AS a, -9e999 AS b, 0.1 AS c, NULL AS d, 'x\"y' AS e, x'00ff' AS f",
-                           STORE_JSON, (struct store_sink){ &out, append }, &e), &e);
-    assert_string_equal(out.data, "{\"a\":\"inf\",\"b\":\"-inf\",\"c\":0.1,\"d\":null,\"e\":\"x\\\"y\",\"f\":\"00ff\"}\n");
+    test_ok(store_sql_text(
+                s, "SELECT 9e999 AS a, -9e999 AS b, 0.1 AS c, NULL AS d, 'x\"y' AS e, x'00ff' AS f",
+                STORE_JSON, (struct store_sink){ &out, append }, &e),
+            &e);
+    assert_string_equal(
+        out.data,
+        "{\"a\":\"inf\",\"b\":\"-inf\",\"c\":0.1,\"d\":null,\"e\":\"x\\\"y\",\"f\":\"00ff\"}\n");
     buf_clear(&out);
     test_ok(store_sql_text(s, "SELECT 9e999 AS a, 0.1 AS c, NULL AS d, 'x\"y' AS e", STORE_CSV,
                            (struct store_sink){ &out, append }, &e), &e);
@@ -238,7 +280,8 @@ static void json_of_a_whole_run_is_strict(void **state) {
     assert_int_equal(json_array_size(json_object_get(o, "modules")), 1);
     assert_true(json_is_true(json_object_get(o, "constant")));
     json_t *values = json_object_get(o, "values");
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(values, "loss"), "step")), 4);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(values, "loss"), "step")),
+                     4);
     json_decref(o);
     buf_release(&b);
     store_run_release(&r);

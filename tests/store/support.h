@@ -49,8 +49,11 @@ static inline int64_t new_run(struct store *s) {
     return id;
 }
 
-static inline void change(struct store *s, int64_t run, enum store_state state, const char *reason) {
-    struct store_change c = { .run = run, .step = -1, .state = state, .seconds = -1, .reason = reason };
+static inline void change(struct store *s, int64_t run, enum store_state state,
+                          const char *reason) {
+    struct store_change c = {
+        .run = run, .step = -1, .state = state, .seconds = -1, .reason = reason
+    };
     assert_int_equal(store_change(s, &c), 0);
 }
 
@@ -67,10 +70,12 @@ static inline int key_of(struct store *s, const char *name, int direction) {
     return key;
 }
 
-static inline void evaluate(struct store *s, int64_t run, int64_t step, const char *metric, double value,
-                            int direction) {
+static inline void evaluate(struct store *s, int64_t run, int64_t step, const char *metric,
+                            double value, int direction) {
     struct store_metric m = { metric, value, NULL, direction };
-    struct store_evaluation v = { .run = run, .step = step, .rows = "dev 256", .count = 1, .metric = &m };
+    struct store_evaluation v = {
+        .run = run, .step = step, .rows = "dev 256", .count = 1, .metric = &m
+    };
     assert_int_equal(store_evaluation(s, &v), 0);
 }
 
