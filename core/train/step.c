@@ -116,7 +116,12 @@ static void update(struct run *r, double lr) {
     }
 }
 
-static bool check_finite(struct run *r, double loss, double norm) {
+/* No scale of targets explains a loss beyond this: parameters have run away, though sums may
+ * stay finite for long (saturated layers pass no gradient). */
+static const double loss_most = 1e25;
+
+/* Says why a step is no step, and returns false. */
+static bool diverged(struct run *r, double loss, double norm) {
     const char *kind = isnan(loss) || (isfinite(loss) && isnan(norm)) ? "not a number" : "infinite";
     if (!isfinite(loss)) {
         for (int i = 0; i < r->cut.parts; i++) {
@@ -132,7 +137,13 @@ static bool check_finite(struct run *r, double loss, double norm) {
                  (long long)r->step, kind);
         return false;
     }
-    if (isfinite(norm)) return true;
+    if (isfinite(norm)) {
+        snprintf(r->failure, sizeof r->failure,
+                 "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is %s)",
+                 (long long)r->step, loss,
+                 r->task->kind == DATA_REGRESSION ? "squared_error" : "cross_entropy");
+        return false;
+    }
     snprintf(r->failure, sizeof r->failure,
              "step %lld: the gradient is %s though the loss is finite: in the backward pass",
              (long long)r->step, kind);
@@ -152,7 +163,7 @@ bool step_finish(struct run *r) {
     }
     prologue_backward(r);
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = rate(r);
-    bool good = isfinite(loss) && isfinite(norm);
+    bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
     double took = run_clock() - r->step_began;
     pthread_mutex_lock(&r->lock);
@@ -164,5 +175,5 @@ bool step_finish(struct run *r) {
     pthread_mutex_unlock(&r->lock);
     run_send(r, (struct event){ .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm,
                                 .tokens = tokens });
-    return good || check_finite(r, loss, norm);
+    return good || diverged(r, loss, norm);
 }

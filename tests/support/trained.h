@@ -1,0 +1,58 @@
+/* Runs for tests: a model and a task, trained in a pool of their own, everything that was
+ * told kept. */
+#ifndef TESTS_SUPPORT_TRAINED_H
+#define TESTS_SUPPORT_TRAINED_H
+
+#include "core/train/pool.h"
+
+enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16 };
+
+struct trained {
+    int points;
+    int64_t step[TRAINED_POINTS];
+    double loss[TRAINED_POINTS], lr[TRAINED_POINTS], norm[TRAINED_POINTS], tokens[TRAINED_POINTS];
+    int evaluations;
+    struct {
+        int64_t step;
+        double value; /* of the metric that decides; NaN when undefined */
+        double loss;
+        bool best, constant;
+        char split[32], rows[64];
+    } evaluation[TRAINED_EVALUATIONS];
+    int states;
+    enum run_state state[TRAINED_STATES]; /* in order */
+    char reason[768];  /* text of the last state */
+    char message[768]; /* the last one */
+    int checkpoints;
+    char sha256[65];   /* of the weights at the end */
+    real *params;      /* the flat block at the end, owned */
+    size_t params_count;
+};
+void trained_release(struct trained *t);
+enum run_state trained_state(const struct trained *t); /* the last */
+/* A sink that fills *t. */
+struct event_sink trained_sink(struct trained *t);
+
+struct ground {
+    struct model *model;
+    struct task task;
+    int max_len;
+};
+/* Loads the model and the files (dev NULL: none) with columns text and label. */
+void ground_open(struct ground *g, const char *model, const char *train, const char *dev, int max_len);
+void ground_release(struct ground *g);
+/* Defaults with the ground's max_len, dropout 0, this method, batch and steps. */
+struct run_config ground_config(const struct ground *g, const char *method, int batch, int steps);
+
+/* Trains to the end on `workers` and releases nothing of the ground.  folder NULL: no
+ * checkpoints. */
+void train(struct ground *g, const struct run_config *c, const char *folder, int workers,
+           struct trained *out);
+/* Trains and stops once `step` is done. */
+void train_until(struct ground *g, const struct run_config *c, const char *folder, int workers,
+                 int64_t step, struct trained *out);
+/* Goes on from the folder's last checkpoint to the end. */
+void train_on(struct ground *g, const struct run_config *c, const char *folder, int workers,
+              struct trained *out);
+
+#endif

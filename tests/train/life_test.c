@@ -1,0 +1,252 @@
+/* The life of a run: states in order, pause, stop, several at once, early stop, NaN. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/mem.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/trained.h"
+
+static char *home, *toy, *model;
+static struct ground ground;
+
+static int open_ground(void **state) {
+    (void)state;
+    home = test_folder();
+    toy = tiny_toy(home);
+    model = tiny_bert(home, "tiny", NULL);
+    ground_open(&ground, model, toy, toy, 16);
+    return 0;
+}
+
+static int close_ground(void **state) {
+    (void)state;
+    ground_release(&ground);
+    free(toy);
+    free(model);
+    free(home);
+    return 0;
+}
+
+static void a_run_goes_through_its_states(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 3, 0);
+    struct trained t;
+    c.epochs = 1.5; /* 7 steps an epoch: 10.5 steps */
+    train(&ground, &c, NULL, 2, &t);
+    assert_int_equal(t.states, 2);
+    assert_int_equal(t.state[0], RUN_RUNNING);
+    assert_int_equal(t.state[1], RUN_FINISHED);
+    assert_int_equal(t.points, 11);
+    assert_int_equal(t.evaluations, 2);
+    assert_int_equal(t.evaluation[0].step, 7);
+    assert_int_equal(t.evaluation[1].step, 11);
+    assert_string_equal(t.evaluation[0].split, "dev");
+    assert_string_equal(t.evaluation[0].rows, "dev 20");
+    /* The seventh step has the two rows that are left; all of an epoch are trained. */
+    double tokens = 0;
+    for (int i = 0; i < 7; i++) tokens += t.tokens[i];
+    assert_true(tokens == (double)ground.task.train.start[20]);
+    trained_release(&t);
+    config_release(&c);
+}
+
+static void wait_for(struct pool *p, struct run *r, enum run_state state) {
+    struct run_progress now;
+    for (int i = 0; i < 20000; i++) {
+        run_progress(r, &now);
+        if (now.state == state) return;
+        pool_wait(p, r, 0.001);
+    }
+    fail_msg("the run did not become %s", run_state_name(state));
+}
+
+/* A receiver that takes its time, so that requests come in the midst of the run. */
+static void keep_slowly(void *self, const struct event *e) {
+    struct event_sink sink = trained_sink(self);
+    usleep(300);
+    sink.send(sink.self, e);
+}
+
+static void pause_and_stop_take_effect(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
+    struct trained whole, t = { 0 };
+    struct err e = ERR_INIT;
+    c.eval_every = 100;
+    struct event_sink slow = { &t, keep_slowly };
+    struct run *r = run_new(1, &c, ground.model, &ground.task, NULL, slow, &e);
+    struct pool *p = pool_new(2);
+    struct run_progress before, after;
+    assert_non_null(r);
+    pool_add(p, r, 0);
+    for (int i = 0; i < 5; i++) {
+        run_pause(r);
+        wait_for(p, r, RUN_PAUSED);
+        run_progress(r, &before);
+        pool_wait(p, r, 0.02);
+        run_progress(r, &after);
+        assert_int_equal(before.step, after.step);
+        assert_true(before.seconds == after.seconds);
+        run_unpause(r);
+        pool_wake(p);
+        wait_for(p, r, RUN_RUNNING);
+        pool_wait(p, r, 0.005);
+    }
+    run_pause(r);
+    wait_for(p, r, RUN_PAUSED);
+    run_stop(r);
+    pool_wake(p);
+    assert_true(pool_wait(p, r, 30));
+    assert_int_equal(trained_state(&t), RUN_STOPPED);
+    assert_true(t.points > 0 && t.points < 2000);
+    pool_free(p);
+    run_free(r);
+    for (int i = 0; i < t.points; i++) assert_int_equal(t.step[i], i + 1);
+    train(&ground, &c, NULL, 1, &whole);
+    assert_memory_equal(whole.loss, t.loss, (size_t)t.points * sizeof t.loss[0]);
+    trained_release(&whole);
+    config_release(&c);
+}
+
+/* Three runs on two workers: each gives what it gives alone, and none waits for another's
+ * end but those that have no place. */
+static void runs_take_turns(void **state) {
+    (void)state;
+    static const char *const methods[] = { "lora(r=2)", "bitfit", "adapter-pfeiffer(r=4)" };
+    struct trained alone[3], t[3];
+    struct run *r[3];
+    struct err e = ERR_INIT;
+    struct pool *p = pool_new(2);
+    for (int i = 0; i < 3; i++) {
+        struct run_config c = ground_config(&ground, methods[i], 2, 60);
+        train(&ground, &c, NULL, 1, &alone[i]);
+        t[i] = (struct trained){ 0 };
+        r[i] = run_new(i, &c, ground.model, &ground.task, NULL, trained_sink(&t[i]), &e);
+        assert_non_null(r[i]);
+        config_release(&c);
+    }
+    for (int i = 0; i < 3; i++) pool_add(p, r[i], i == 0);
+    for (int i = 0; i < 3; i++) {
+        assert_true(pool_wait(p, r[i], 60));
+        assert_int_equal(trained_state(&t[i]), RUN_FINISHED);
+        assert_memory_equal(t[i].loss, alone[i].loss, 60 * sizeof t[i].loss[0]);
+    }
+    pool_free(p);
+    for (int i = 0; i < 3; i++) {
+        run_free(r[i]);
+        trained_release(&alone[i]);
+    }
+}
+
+static void a_queued_run_can_be_stopped(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
+    struct trained a = { 0 }, b = { 0 };
+    struct err e = ERR_INIT;
+    struct run *first = run_new(1, &c, ground.model, &ground.task, NULL,
+                                (struct event_sink){ &a, keep_slowly }, &e);
+    struct run *second = run_new(2, &c, ground.model, &ground.task, NULL, trained_sink(&b), &e);
+    struct pool *p = pool_new(1);
+    pool_add(p, first, 0);
+    pool_add(p, second, 0);
+    wait_for(p, first, RUN_RUNNING);
+    run_stop(second);
+    pool_wake(p);
+    assert_true(pool_wait(p, second, 30));
+    assert_int_equal(b.states, 1);
+    assert_int_equal(b.state[0], RUN_STOPPED);
+    assert_int_equal(b.points, 0);
+    run_stop(first);
+    pool_wake(p);
+    assert_true(pool_wait(p, first, 30));
+    pool_free(p);
+    run_free(first);
+    run_free(second);
+    config_release(&c);
+}
+
+/* With a rate of nothing no evaluation is better than the first. */
+static void a_run_that_gains_nothing_stops_early(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 100);
+    struct trained t;
+    c.lr = 1e-30;
+    c.eval_every = 4;
+    c.early_stop = 3;
+    train(&ground, &c, NULL, 2, &t);
+    assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_int_equal(t.evaluations, 4);
+    assert_int_equal(t.points, 16);
+    assert_true(t.evaluation[0].best && !t.evaluation[1].best);
+    assert_non_null(strstr(t.message, "stopped early: no better accuracy for 3 evaluations"));
+    trained_release(&t);
+    config_release(&c);
+}
+
+/* T2-10: the points before are there, the bad one is told as it is, the reason names step
+ * and op, and the best is from before. */
+static void a_run_that_diverges_fails_with_step_and_op(void **state) {
+    (void)state;
+    static const char *const methods[] = { "full", "lora(r=2)", "adapter-houlsby(r=4)", "bitfit", "head" };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        struct run_config c = ground_config(&ground, methods[i], 2, 20);
+        struct trained t;
+        c.lr = 1e30;
+        train(&ground, &c, NULL, 2, &t);
+        assert_int_equal(trained_state(&t), RUN_FAILED);
+        assert_true(t.points >= 2 && t.points < 20);
+        for (int j = 0; j + 1 < t.points; j++) {
+            assert_int_equal(t.step[j], j + 1);
+            assert_true(t.loss[j] < 1e25);
+        }
+        bool saturated = i == 1 || i == 4; /* every value stays finite */
+        assert_int_equal(isfinite(t.loss[t.points - 1]), saturated);
+        char step[32];
+        snprintf(step, sizeof step, "step %d: ", t.points);
+        assert_ptr_equal(strstr(t.reason, step), t.reason);
+        assert_non_null(strstr(t.reason, saturated ? "the run has diverged" : "the first op to make such a number is "));
+        assert_null(strstr(t.reason, "not known"));
+        trained_release(&t);
+        config_release(&c);
+    }
+}
+
+static void wrong_runs_are_refused(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct event_sink none = { NULL, NULL };
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 10);
+    free(c.method);
+    c.method = NULL;
+    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
+    test_refused(e.code, ERR_USAGE, &e, "--method");
+    c.method = xstrdup("lroa");
+    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
+    test_refused(e.code, ERR_USAGE, &e, "lora");
+    free(c.method);
+    c.method = xstrdup("lora(r=2)");
+    c.accumulate = 3;
+    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
+    test_refused(e.code, ERR_USAGE, &e, "--accumulate");
+    c.accumulate = 1;
+    c.metric = xstrdup("pearson");
+    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
+    test_refused(e.code, ERR_USAGE, &e, "--metric");
+    config_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_goes_through_its_states),
+        cmocka_unit_test(pause_and_stop_take_effect),
+        cmocka_unit_test(runs_take_turns),
+        cmocka_unit_test(a_queued_run_can_be_stopped),
+        cmocka_unit_test(a_run_that_gains_nothing_stops_early),
+        cmocka_unit_test(a_run_that_diverges_fails_with_step_and_op),
+        cmocka_unit_test(wrong_runs_are_refused),
+    };
+    return cmocka_run_group_tests(tests, open_ground, close_ground);
+}

@@ -1,0 +1,278 @@
+/* Checkpoints: what a resume refuses, what a file holds, what a full disk does. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/model/safetensors.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/trained.h"
+
+/* A run of 10 steps stopped after 5, with all its files in `home`. */
+struct stopped {
+    char *home, *model, *toy, *folder, *last;
+    char sha256[65]; /* of the checkpoint's bytes */
+    struct run_config c;
+};
+
+static void hash_file(const char *path, char out[65]) {
+    struct err e = ERR_INIT;
+    test_ok(file_sha256(path, out, &e), &e);
+}
+
+static void stop_half_way(struct stopped *s, const char *method) {
+    struct ground g;
+    struct trained t;
+    s->home = test_folder();
+    s->model = tiny_bert(s->home, "tiny", NULL);
+    s->toy = tiny_toy(s->home);
+    s->folder = file_join(s->home, "run");
+    ground_open(&g, s->model, s->toy, s->toy, 16);
+    s->c = ground_config(&g, method, 2, 10);
+    s->c.lr = 1e-5;
+    s->c.eval_every = 2;
+    train_until(&g, &s->c, s->folder, 1, 5, &t);
+    assert_int_equal(trained_state(&t), RUN_STOPPED);
+    trained_release(&t);
+    ground_release(&g);
+    s->last = file_join(s->folder, "last.safetensors");
+    hash_file(s->last, s->sha256);
+}
+
+static void release(struct stopped *s) {
+    char now[65];
+    hash_file(s->last, now);
+    assert_string_equal(now, s->sha256);
+    config_release(&s->c);
+    free(s->home);
+    free(s->model);
+    free(s->toy);
+    free(s->folder);
+    free(s->last);
+}
+
+static void told_nothing(void *self, const struct event *e) {
+    (void)self;
+    fail_msg("a refused resume told of step %lld", (long long)e->step);
+}
+
+/* Tries to resume with the files as they now are; `part` is in the refusal. */
+static void refused(const struct stopped *s, int code, const char *part) {
+    struct ground g;
+    struct err e = ERR_INIT;
+    ground_open(&g, s->model, s->toy, s->toy, 16);
+    struct run *r = run_resume_from(1, &s->c, g.model, &g.task, s->folder,
+                                    (struct event_sink){ NULL, told_nothing }, &e);
+    assert_null(r);
+    test_refused(e.code, code, &e, part);
+    ground_release(&g);
+}
+
+static void changed_options_are_refused_by_name(void **state) {
+    (void)state;
+    struct stopped s;
+    stop_half_way(&s, "lora(r=2)");
+    s.c.steps = 20;
+    refused(&s, ERR_USAGE, "--steps: the run was begun with 10, not 20");
+    s.c.steps = 10;
+    s.c.batch = 4;
+    refused(&s, ERR_USAGE, "--batch: the run was begun with 2, not 4");
+    s.c.batch = 2;
+    free(s.c.method);
+    s.c.method = xstrdup("lora(r=4)");
+    refused(&s, ERR_USAGE, "--method");
+    release(&s);
+}
+
+static void changed_files_are_refused_by_name(void **state) {
+    (void)state;
+    struct stopped s;
+    struct buf rows;
+    struct err e = ERR_INIT;
+    stop_half_way(&s, "lora(r=2)");
+    test_ok(file_read(s.toy, 1 << 20, &rows, &e), &e);
+    char *old = xstrndup(rows.data, rows.size);
+    buf_puts(&rows, "cat sat\tpos\n");
+    free(test_file(s.home, "toy.tsv", rows.data, rows.size));
+    refused(&s, ERR_INPUT, "toy.tsv: changed since step 5");
+    strstr(old, "good")[0] = 'f';
+    free(test_file(s.home, "toy.tsv", old, strlen(old)));
+    refused(&s, ERR_INPUT, "toy.tsv: changed since step 5");
+    strstr(old, "food")[0] = 'g';
+    free(test_file(s.home, "toy.tsv", old, strlen(old)));
+    const struct tiny other = { .mul = 103 };
+    tiny_weights(s.model, &other);
+    refused(&s, ERR_INPUT, "model.safetensors: changed since step 5");
+    tiny_weights(s.model, NULL);
+    struct ground g;
+    struct trained t;
+    ground_open(&g, s.model, s.toy, s.toy, 16);
+    train_on(&g, &s.c, s.folder, 1, &t);
+    assert_int_equal(t.points, 5);
+    trained_release(&t);
+    hash_file(s.last, s.sha256);
+    refused(&s, ERR_USAGE, "finished");
+    ground_release(&g);
+    free(old);
+    buf_release(&rows);
+    release(&s);
+}
+
+static void damaged_and_absent_checkpoints_are_refused(void **state) {
+    (void)state;
+    struct stopped s;
+    struct buf bytes;
+    struct err e = ERR_INIT;
+    stop_half_way(&s, "lora(r=2)");
+    test_ok(file_read(s.last, 1 << 24, &bytes, &e), &e);
+    free(test_file(s.folder, "last.safetensors", bytes.data, bytes.size - 4));
+    refused(&s, ERR_INPUT, "last.safetensors");
+    assert_int_equal(remove(s.last), 0);
+    refused(&s, ERR_NOT_FOUND, "last.safetensors");
+    const float one = 1;
+    const struct st_write t = { .name = "param/x", .type = ST_F32, .rank = 1, .shape = { 1 }, .data = &one };
+    test_ok(st_save(s.last, &t, 1, NULL, 0, &e), &e);
+    refused(&s, ERR_INPUT, "not a checkpoint of petri");
+    free(test_file(s.folder, "last.safetensors", bytes.data, bytes.size));
+    buf_release(&bytes);
+    release(&s);
+}
+
+/* The file to predict from has what is kept; the one to resume from all and the optimiser. */
+static void files_hold_what_they_should(void **state) {
+    (void)state;
+    static const char *const methods[] = { "lora(r=2)", "prefix(l=5)", "full", "prefix(l=5,mlp=6)" };
+    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+        struct stopped s;
+        struct err e = ERR_INIT;
+        stop_half_way(&s, methods[i]);
+        struct ground g;
+        ground_open(&g, s.model, s.toy, s.toy, 16);
+        struct run *r = run_new(1, &s.c, g.model, &g.task, NULL, (struct event_sink){ NULL, NULL }, &e);
+        assert_non_null(r);
+        const struct plan *p = run_plan(r);
+        char *best = file_join(s.folder, "best.safetensors");
+        struct st_file *b = st_open(best, &e), *l = st_open(s.last, &e);
+        assert_non_null(b);
+        assert_non_null(l);
+        size_t kept = 0, all = 0;
+        for (size_t j = 0; j < st_count(b); j++) kept += st_at(b, j)->count;
+        for (size_t j = 0; j < st_count(l); j++) all += st_at(l, j)->count;
+        assert_int_equal(kept, p->kept_method + p->head);
+        assert_int_equal(all, 3 * p->trained + p->made_size);
+        assert_non_null(st_meta(b, "weights_sha256"));
+        assert_string_equal(st_meta(b, "labels"), "[\"neg\",\"pos\"]");
+        assert_string_equal(st_meta(b, "backbone_sha256"), g.model->sha256);
+        st_close(b);
+        st_close(l);
+        run_free(r);
+        ground_release(&g);
+        free(best);
+        release(&s);
+    }
+}
+
+static void best_survives_a_resume(void **state) {
+    (void)state;
+    struct stopped s;
+    struct ground g;
+    struct trained whole, rest;
+    stop_half_way(&s, "lora(r=2)");
+    ground_open(&g, s.model, s.toy, s.toy, 16);
+    train(&g, &s.c, NULL, 1, &whole);
+    train_on(&g, NULL, s.folder, 1, &rest);
+    assert_int_equal(whole.evaluations, 5);
+    assert_int_equal(rest.evaluations, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rest.evaluation[i].step, whole.evaluation[i + 2].step);
+        assert_true(rest.evaluation[i].best == whole.evaluation[i + 2].best);
+        assert_true(rest.evaluation[i].loss == whole.evaluation[i + 2].loss);
+    }
+    hash_file(s.last, s.sha256);
+    trained_release(&whole);
+    trained_release(&rest);
+    ground_release(&g);
+    release(&s);
+}
+
+static void only_what_was_asked_for_is_kept(void **state) {
+    (void)state;
+    for (int keep = KEEP_BEST; keep <= (KEEP_BEST | KEEP_LAST); keep++) {
+        struct ground g;
+        struct trained t;
+        char *home = test_folder(), *model = tiny_bert(home, "tiny", NULL), *toy = tiny_toy(home);
+        char *folder = file_join(home, "run"), *best = file_join(folder, "best.safetensors");
+        char *last = file_join(folder, "last.safetensors");
+        ground_open(&g, model, toy, toy, 16);
+        struct run_config c = ground_config(&g, "bitfit", 4, 6);
+        c.keep = keep;
+        train(&g, &c, folder, 1, &t);
+        assert_int_equal(trained_state(&t), RUN_FINISHED);
+        assert_int_equal(file_exists(best), (keep & KEEP_BEST) != 0);
+        assert_int_equal(file_exists(last), (keep & KEEP_LAST) != 0);
+        trained_release(&t);
+        config_release(&c);
+        ground_release(&g);
+        free(home);
+        free(model);
+        free(toy);
+        free(folder);
+        free(best);
+        free(last);
+    }
+}
+
+/* A checkpoint that cannot be written pauses the run; set going, it tries again. */
+static void a_disk_that_refuses_pauses_the_run(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained t = { 0 };
+    struct err e = ERR_INIT;
+    char *home = test_folder(), *model = tiny_bert(home, "tiny", NULL), *toy = tiny_toy(home);
+    char *folder = file_join(home, "run");
+    ground_open(&g, model, toy, toy, 16);
+    struct run_config c = ground_config(&g, "bitfit", 4, 6);
+    struct run *r = run_new(1, &c, g.model, &g.task, folder, trained_sink(&t), &e);
+    assert_non_null(r);
+    /* A file in the folder's place refuses writers of any user. */
+    assert_int_equal(rmdir(folder), 0);
+    free(test_file(home, "run", "", 0));
+    struct pool *p = pool_new(1);
+    struct run_progress now;
+    pool_add(p, r, 0);
+    do assert_false(pool_wait(p, r, 0.001));
+    while (run_progress(r, &now), now.state != RUN_PAUSED);
+    assert_non_null(strstr(t.reason, "no checkpoint"));
+    assert_int_equal(now.step, 5);
+    assert_int_equal(remove(folder), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    run_unpause(r);
+    pool_wake(p);
+    assert_true(pool_wait(p, r, 30));
+    assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_int_equal(t.points, 6);
+    pool_free(p);
+    run_free(r);
+    config_release(&c);
+    ground_release(&g);
+    free(home);
+    free(model);
+    free(toy);
+    free(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_options_are_refused_by_name),
+        cmocka_unit_test(changed_files_are_refused_by_name),
+        cmocka_unit_test(damaged_and_absent_checkpoints_are_refused),
+        cmocka_unit_test(files_hold_what_they_should),
+        cmocka_unit_test(best_survives_a_resume),
+        cmocka_unit_test(only_what_was_asked_for_is_kept),
+        cmocka_unit_test(a_disk_that_refuses_pauses_the_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
