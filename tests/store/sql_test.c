@@ -104,7 +104,9 @@ static void the_docs_name_every_column(void **state) {
                               " sqlite_schema v, pragma_table_info(v.name) c WHERE v.type='view'"
                               " GROUP BY v.name", STORE_JSON, sink, &e), &e);
     int views = 0;
-    for (char *line = strtok(names.data, "\n"); line; line = strtok(NULL, "\n"), views++) {
+    char *rest;
+    for (char *line = strtok_r(names.data, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest), views++) {
         json_t *o = json_parse("row", line, strlen(line), &e);
         assert_non_null(o);
         char *head = xprintf("| `%s` |", json_string_value(json_object_get(o, "view")));
