@@ -98,26 +98,30 @@ static double factor(const struct attach *a, int module, int layer, node *scale)
     return m->comp == COMP_SCALED ? m->scale : 1;
 }
 
-static node linear(const struct attach *a, struct tape *t, const struct site *site, int module, node x,
-                   const struct tape_rows *rows, node value) {
+static node linear(const struct attach *a, struct tape *t, const struct site *site, int module,
+                   node x, const struct tape_rows *rows, node value) {
     const struct module *m = &a->p->method.module[module];
     node scale, down = leaf_at(a, module, site->layer, SLOT_DOWN_W);
     double s = factor(a, module, site->layer, &scale);
     x = op_dropout(t, x, rows, m->dropout, *drop_at(a, module, site->layer));
     x = op_linear(t, x, down, NODE_NONE);
-    return op_linear_add(t, value, x, leaf_at(a, module, site->layer, SLOT_UP_W), NODE_NONE, s, scale);
+    return op_linear_add(t, value, x, leaf_at(a, module, site->layer, SLOT_UP_W), NODE_NONE, s,
+                         scale);
 }
 
-static node bottleneck(const struct attach *a, struct tape *t, const struct site *site, int module, node x,
-                       const struct tape_rows *rows, node value) {
+static node bottleneck(const struct attach *a, struct tape *t, const struct site *site, int module,
+                       node x, const struct tape_rows *rows, node value) {
     const struct module *m = &a->p->method.module[module];
     const struct arch *arch = &a->m->arch;
     int layer = site->layer;
-    node scale, down = leaf_at(a, module, layer, SLOT_DOWN_W), up = leaf_at(a, module, layer, SLOT_UP_W);
-    node down_b = leaf_at(a, module, layer, SLOT_DOWN_B), up_b = leaf_at(a, module, layer, SLOT_UP_B);
+    node scale, down = leaf_at(a, module, layer, SLOT_DOWN_W),
+                up = leaf_at(a, module, layer, SLOT_UP_W);
+    node down_b = leaf_at(a, module, layer, SLOT_DOWN_B),
+         up_b = leaf_at(a, module, layer, SLOT_UP_B);
     double s = factor(a, module, layer, &scale);
     if (m->heads == HEADS_FACTORISED) {
-        if (m->read == TAP_A_Q && arch->scale_scores) x = op_scale(t, x, 1 / sqrt(arch->head_width));
+        if (m->read == TAP_A_Q && arch->scale_scores)
+            x = op_scale(t, x, 1 / sqrt(arch->head_width));
         x = op_head_linear(t, x, down, arch->heads);
         if (down_b != NODE_NONE) x = op_bias(t, x, down_b);
         if (m->act != ACT_NONE) x = op_act(t, x, m->act);
@@ -132,24 +136,27 @@ static node bottleneck(const struct attach *a, struct tape *t, const struct site
 }
 
 /* `value` is what the tap holds by now. */
-static node apply(const struct attach *a, struct tape *t, const struct forward *f, struct site *site,
-                  int module, node value) {
+static node apply(const struct attach *a, struct tape *t, const struct forward *f,
+                  struct site *site, int module, node value) {
     const struct module *m = &a->p->method.module[module];
     bool key_side = m->read == TAP_A_K || m->read == TAP_A_V;
     const struct tape_rows *rows = key_side ? site->key_rows : site->rows;
     if (m->fn == FN_SCALE)
         return op_channel_scale(t, value, leaf_at(a, module, site->layer, SLOT_CHANNEL));
-    node x = m->read == m->write ? value : m->read == TAP_F_NORM ? site_norm(f, site) : site->value[m->read];
+    node x = m->read == m->write     ? value
+             : m->read == TAP_F_NORM ? site_norm(f, site)
+                                     : site->value[m->read];
     BUG_IF(x == NODE_NONE);
     return (m->fn == FN_LINEAR ? linear : bottleneck)(a, t, site, module, x, rows, value);
 }
 
-static node hook_write(void *self, struct tape *t, const struct forward *f, struct site *site, enum tap tap,
-                       enum tap_stage stage, node value) {
+static node hook_write(void *self, struct tape *t, const struct forward *f, struct site *site,
+                       enum tap tap, enum tap_stage stage, node value) {
     const struct attach *a = self;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
-        if (m->write != tap || m->fn == FN_SOFTMAX || m->fn == FN_BIAS || m->fn == FN_FULL) continue;
+        if (m->write != tap || m->fn == FN_SOFTMAX || m->fn == FN_BIAS || m->fn == FN_FULL)
+            continue;
         if (stage != (module_is_map(m) ? TAP_RAW : TAP_DONE)) continue;
         if (!module_covers(m, &a->m->arch, site->stack, site->sublayer, site->layer)) continue;
         value = apply(a, t, f, site, i, value);
@@ -244,8 +251,8 @@ static node new_leaf(struct tape *t, int rows, int cols, const real *value, real
 }
 
 /* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
-const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params, const real *made,
-                                 real *grads) {
+const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
+                                 const real *made, real *grads) {
     const struct plan *p = a->p;
     a->tape = t;
     for (int i = 0; i < p->tensors; i++) {
@@ -293,13 +300,14 @@ node attach_head(struct attach *a, struct forward *f, node encoded, double dropo
 
 /* ---- prologue ---- */
 
-static node own_leaf(const struct plan *p, struct tape *t, int module, enum slot slot, const real *params,
-                     real *grads) {
+static node own_leaf(const struct plan *p, struct tape *t, int module, enum slot slot,
+                     const real *params, real *grads) {
     const struct plan_tensor *x = plan_slot(p, module, slot, -1);
     return new_leaf(t, x->rows, x->cols, params + x->offset, grads ? grads + x->offset : NULL);
 }
 
-void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
+void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
+                     node *made) {
     for (int i = 0; i < p->made;) {
         int module = p->made_tensor[i].module, col = 0;
         node w[5];

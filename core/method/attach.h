@@ -16,7 +16,8 @@ void attach_free(struct attach *a);
 /* Prologue: makes the plan's made tensors from `params` on `t`; `made[i]` gets the value
  * of made tensor i.  Run once a step on a tape of its own; its backward is seeded with
  * the shards' summed gradients of the made values. */
-void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads, node *made);
+void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
+                     node *made);
 
 /* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
  * reals), gradients into grads (trained reals, then made_size reals).  grads NULL: all
@@ -42,7 +43,7 @@ int attach_merge(const struct plan *p, const struct model *m, const real *params
 /* Takes merged weights back in place to the base's: low-rank changes are subtracted,
  * scales divided out; tensors that were trained whole are copied from the base model `m`.
  * A scale of 0 cannot be divided out: ERR_FAILED, `out` is then half done. */
-int attach_unmerge(const struct plan *p, const struct model *m, const real *params, real *const *out,
-                   struct err *e);
+int attach_unmerge(const struct plan *p, const struct model *m, const real *params,
+                   real *const *out, struct err *e);
 
 #endif

@@ -67,13 +67,17 @@ static int rank(enum tap t) {
 static void check_write(struct check *c, const struct module *m) {
     if (m->fn == FN_BIAS || m->fn == FN_FULL) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
-            ERROR(c, "V38", "%s is no output of a linear map or LayerNorm: write a.q, a.k, a.v, a.out, "
-                  "a.end, f.pre, f.out, f.end or embed", tap_name(m->write));
+            ERROR(c, "V38",
+                  "%s is no output of a linear map or LayerNorm: write a.q, a.k, a.v, a.out, "
+                  "a.end, f.pre, f.out, f.end or embed",
+                  tap_name(m->write));
         return;
     }
     if (!is_writable(m->write))
-        ERROR(c, "V38", "%s cannot be written: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, "
-              "f.pre, f.act, f.out and embed", tap_name(m->write));
+        ERROR(c, "V38",
+              "%s cannot be written: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, "
+              "f.pre, f.act, f.out and embed",
+              tap_name(m->write));
     else if (m->write == TAP_EMBED && (m->first != 1 || m->last))
         ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
 }
@@ -85,8 +89,9 @@ static void check_read(struct check *c, const struct module *m) {
                 (is_ffn(m->read) && is_ffn(m->write)) || m->read == m->write;
     bool pfeiffer = m->read == TAP_F_NORM && m->write == TAP_F_OUT;
     if (!same)
-        ERROR(c, "V39", "%s and %s are not in one sublayer: read a tap of the sublayer that is written",
-              read, write);
+        ERROR(c, "V39",
+              "%s and %s are not in one sublayer: read a tap of the sublayer that is written", read,
+              write);
     else if (!pfeiffer && m->read != m->write && rank(m->read) > rank(m->write))
         ERROR(c, "V6", "circular: %s is computed from %s, so the module would need its own output: "
               "read a tap before %s", read, write, write);
@@ -119,10 +124,12 @@ static void check_comp(struct check *c, const struct module *m) {
     }
     if (m->fn == FN_BIAS || m->fn == FN_FULL) return;
     if (m->comp == COMP_GATED && (m->fn != FN_SOFTMAX || m->write != TAP_A_HEAD))
-        ERROR(c, "V1", "gated needs softmax keys at the attention heads: λ is the share of the softmax that "
+        ERROR(c, "V1",
+              "gated needs softmax keys at the attention heads: λ is the share of the softmax that "
               "falls on them, and nowhere else is there one; use add or scaled");
     else if (m->fn == FN_SOFTMAX && m->write != TAP_A_HEAD)
-        ERROR(c, "V2", "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
+        ERROR(c, "V2",
+              "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
               "activation is a softmax is not built");
     else if (!adds && m->comp != COMP_GATED)
         ERROR(c, "V42", "a %s cannot %s: it composes by add, scaled or learned%s", fn_name(m->fn),
@@ -133,10 +140,13 @@ static void check_comp(struct check *c, const struct module *m) {
     else if (m->comp == COMP_SCALED && m->scale == 0)
         ERROR(c, "V16", "with scale 0 the module does nothing and learns nothing: choose another");
     if (m->comp == COMP_LEARNED && m->scale != 1 && m->scale != 0)
-        WARN(c, "V22", "a learned scale that starts at %g equals one that starts at 1 with W_u made larger: "
-             "start at 1 unless that is what is compared", m->scale);
+        WARN(c, "V22",
+             "a learned scale that starts at %g equals one that starts at 1 with W_u made larger: "
+             "start at 1 unless that is what is compared",
+             m->scale);
     if (m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA)
-        WARN(c, "V24", "s = 0 and W_u = 0: every gradient of the module is zero for ever; start s at 1");
+        WARN(c, "V24",
+             "s = 0 and W_u = 0: every gradient of the module is zero for ever; start s at 1");
 }
 
 static void check_heads(struct check *c, const struct module *m) {
@@ -148,15 +158,18 @@ static void check_heads(struct check *c, const struct module *m) {
     else if (m->write != TAP_A_HEAD)
         ERROR(c, "V43", "what works head by head writes a.head, not %s", tap_name(m->write));
     else if (m->heads == HEADS_FACTORISED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
-        ERROR(c, "V43", "a factorised module reads each head's own part of a.q (or a.head), not %s; "
-              "heads=free reads the whole of a tap", tap_name(m->read));
+        ERROR(c, "V43",
+              "a factorised module reads each head's own part of a.q (or a.head), not %s; "
+              "heads=free reads the whole of a tap",
+              tap_name(m->read));
 }
 
 static void check_source(struct check *c, const struct module *m) {
     if (m->source == SOURCE_MLP && m->fn != FN_SOFTMAX)
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
     if (m->fn == FN_SOFTMAX && m->init == INIT_LORA)
-        ERROR(c, "V42", "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "
+        ERROR(c, "V42",
+              "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "
               "or normal");
     if (m->size < 1 && m->fn != FN_SCALE && m->fn != FN_BIAS && m->fn != FN_FULL)
         ERROR(c, "V16", "the size must be at least 1");
@@ -169,33 +182,42 @@ static void check_source(struct check *c, const struct module *m) {
 static void check_sizes(struct check *c, const struct module *m) {
     const struct arch *a = c->a;
     double in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
-    if (m->fn == FN_LINEAR && (r * (in + out) >= in * out || r > fmin(in, out)))
-        WARN(c, "V17", "rank %d has %.0f values where the full change of this %.0f×%.0f map has %.0f: "
-             "full(write=%s) is smaller", m->size, r * (in + out), out, in, in * out, tap_name(m->write));
+    if (module_is_map(m) && r * (in + out) >= in * out)
+        WARN(c, "V17",
+             "rank %d has %.0f values where the full change of this %.0f×%.0f map has %.0f: "
+             "full(write=%s) is smaller",
+             m->size, r * (in + out), out, in, in * out, tap_name(m->write));
     double ffn = 2.0 * a->width * a->inner;
     if (m->fn == FN_BOTTLENECK && is_ffn(m->write) && r * (in + out) > ffn)
         WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
     if (m->fn == FN_SOFTMAX && m->size > a->head_width)
-        INFO(c, "V20", "l = %d is above the head width %d: the change of a head has rank %d at most",
-             m->size, a->head_width, a->head_width);
+        INFO(c, "V20",
+             "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
+             a->head_width, a->head_width);
 }
 
 static void check_advice(struct check *c, const struct module *m) {
     enum tap r = m->read, w = m->write;
     if (m->fn == FN_LINEAR && ((r == TAP_F_IN && w == TAP_F_OUT) ||
                                (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX))))
-        INFO(c, "V3", "a linear parallel adapter spans more than one map, so it cannot be folded into weights");
+        INFO(c, "V3",
+             "a linear parallel adapter spans more than one map, so it cannot be folded into "
+             "weights");
     if (m->fn == FN_LINEAR && r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
-        WARN(c, "V4", "equals a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is freer",
+        WARN(c, "V4",
+             "equals a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is freer",
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
     if (m->fn == FN_SCALE && w == TAP_A_Q)
         WARN(c, "V8", "scaling q and scaling k are the same: use write=a.k");
     if (m->fn == FN_SCALE && w == TAP_F_PRE && c->a->act != ACT_RELU)
-        WARN(c, "V10", "before the activation this equals scaling f.act only for relu and l > 0; the paper "
+        WARN(c, "V10",
+             "before the activation this equals scaling f.act only for relu and l > 0; the paper "
              "scales f.act");
     if (m->fn == FN_SOFTMAX && m->comp == COMP_GATED && c->a->attention_dropout > 0)
-        WARN(c, "V34", "with attention dropout %g the gate is exact only in evaluation: while training, "
-             "prefix columns are dropped like others", c->a->attention_dropout);
+        WARN(c, "V34",
+             "with attention dropout %g the gate is exact only in evaluation: while training, "
+             "prefix columns are dropped like others",
+             c->a->attention_dropout);
 }
 
 /* ---- existing tensors ---- */
@@ -212,11 +234,14 @@ static void check_selection(struct check *c, const struct module *m) {
     if (n == 0 && m->fn == FN_BIAS && !c->a->biases)
         ERROR(c, "V11", "this model has 0 biases: there is nothing to train");
     else if (n == 0)
-        ERROR(c, "V11", "this selects none of the model's tensors: widen layers= or choose another target");
+        ERROR(c, "V11",
+              "this selects none of the model's tensors: widen layers= or choose another target");
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (m->fn == FN_FULL && values * 16 > memory) /* value, gradient and two moments */
-        WARN(c, "V33", "training %.0f values needs %.1f GB for values, gradients and moments; this machine "
-             "has %.1f GB", values, values * 16e-9, memory * 1e-9);
+        WARN(c, "V33",
+             "training %.0f values needs %.1f GB for values, gradients and moments; this machine "
+             "has %.1f GB",
+             values, values * 16e-9, memory * 1e-9);
 }
 
 static bool overlap(const struct check *c, const struct module *x, const struct module *y) {
@@ -242,7 +267,8 @@ static bool takes_role(const struct check *c, const struct module *y, const stru
 static void check_pair(struct check *c, const struct module *x, int first, const struct module *y) {
     for (int i = 0; i < c->tensors; i++)
         if (module_selects(x, c->a, &c->tensor[i]) && module_selects(y, c->a, &c->tensor[i])) {
-            ERROR(c, "V12", "%s is trained by module %d too: a tensor has one owner, so narrow one of them",
+            ERROR(c, "V12",
+                  "%s is trained by module %d too: a tensor has one owner, so narrow one of them",
                   c->tensor[i].name, first + 1);
             break;
         }
@@ -250,19 +276,24 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         const struct module *owner = turn ? y : x, *user = turn ? x : y;
         if (owner->fn == FN_FULL && module_is_map(user) &&
             takes_role(c, owner, user, tap_weight_role(user->write)))
-            ERROR(c, "V12", "the matrix below %s is trained whole, so a low-rank change of it adds nothing: "
-                  "drop one of the two", tap_name(user->write));
-        if ((owner->fn == FN_BIAS || owner->fn == FN_FULL) && user->fn == FN_BOTTLENECK && user->biases &&
-            takes_role(c, owner, user, tap_bias_role(user->write)))
+            ERROR(c, "V12",
+                  "the matrix below %s is trained whole, so a low-rank change of it adds nothing: "
+                  "drop one of the two",
+                  tap_name(user->write));
+        if ((owner->fn == FN_BIAS || owner->fn == FN_FULL) && user->fn == FN_BOTTLENECK &&
+            user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
                  tap_name(user->write));
     }
     if (!overlap(c, x, y) || x->write != y->write) return;
     if (x->fn == FN_LINEAR && y->fn == FN_LINEAR && x->read == y->read && x->comp == y->comp &&
         x->scale == y->scale)
-        WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size, y->size);
-    if (x->fn == FN_SOFTMAX && y->fn == FN_SOFTMAX && x->comp == COMP_GATED && y->comp == COMP_GATED)
-        WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1, x->size, y->size);
+        WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
+             y->size);
+    if (x->fn == FN_SOFTMAX && y->fn == FN_SOFTMAX && x->comp == COMP_GATED &&
+        y->comp == COMP_GATED)
+        WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
+             x->size, y->size);
     if (x->fn == FN_SCALE && y->fn == FN_SCALE)
         WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
 }
@@ -275,8 +306,8 @@ static void check_sets(struct check *c) {
             sets += c->m->module[i].fn == FN_SOFTMAX &&
                     module_covers(&c->m->module[i], c->a, STACK_ENCODER, SUB_SELF, layer);
         if (sets <= HOOK_SETS) continue;
-        ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets, layer + 1,
-              HOOK_SETS);
+        ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets,
+              layer + 1, HOOK_SETS);
         return;
     }
 }
@@ -288,8 +319,10 @@ static void check_whole(struct check *c) {
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)
-        WARN(c, "V32", "the head stays as it is: unless the model folder brings one, accuracy rests on random "
-             "features");
+        WARN(
+            c, "V32",
+            "the head stays as it is: unless the model folder brings one, accuracy rests on random "
+            "features");
 }
 
 static int worse_first(const void *a, const void *b) {

@@ -31,12 +31,14 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
     module_layers(m, a, &first, &end);
     bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
     const char *stack = m->stack == STACK_DECODER ? "decoder" : "encoder";
-    if (in_weight && m->target != TARGET_TAP && m->first == 1 && !m->last) buf_puts(b, "the whole model");
+    if (in_weight && m->target != TARGET_TAP && m->first == 1 && !m->last)
+        buf_puts(b, "the whole model");
     else if (m->site == SUB_EMBED) buf_printf(b, "%s embedding", stack);
     else if (end - first == 1) buf_printf(b, "%s layer %d", stack, end);
     else buf_printf(b, "%s layers %d-%d", stack, first + 1, end);
     if (in_weight && m->target == TARGET_TAP)
-        buf_printf(b, ": %s of the map to %s", m->fn == FN_BIAS ? "bias" : "weights", tap_name(m->write));
+        buf_printf(b, ": %s of the map to %s", m->fn == FN_BIAS ? "bias" : "weights",
+                   tap_name(m->write));
     else if (in_weight)
         buf_printf(b, ": %s%s", m->target == TARGET_ALL ? "" : target_name(m->target),
                    m->target == TARGET_ALL ? (m->fn == FN_BIAS ? "biases" : "every tensor")
@@ -47,7 +49,9 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
 
 char *plan_counts_json(const struct plan *p, const struct arch *a) {
     struct buf b = BUF_INIT, where = BUF_INIT;
-    buf_printf(&b, "{\"trained\":%zu,\"kept\":%zu,\"head\":%zu,\"head_trained\":%s,\"model\":%zu,\"modules\":[",
+    buf_printf(&b,
+               "{\"trained\":%zu,\"kept\":%zu,\"head\":%zu,\"head_trained\":%s,\"model\":%zu,"
+               "\"modules\":[",
                p->trained_method, p->kept_method, p->head,
                p->method.head == METHOD_HEAD_TRAINED ? "true" : "false", p->model);
     for (int i = 0; i < p->method.count; i++) {
@@ -59,7 +63,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
         add_where(&where, &p->method.module[i], a);
         buf_printf(&b, "%s{\"index\":%d,\"text\":", i ? "," : "", i);
         json_add_string(&b, text);
-        buf_printf(&b, ",\"trained\":%zu,\"kept\":%zu,\"tensors\":%d,\"where\":", trained, kept, tensors);
+        buf_printf(&b, ",\"trained\":%zu,\"kept\":%zu,\"tensors\":%d,\"where\":", trained, kept,
+                   tensors);
         json_add_string(&b, buf_text(&where));
         buf_puts(&b, ",\"arithmetic\":");
         json_add_string(&b, sum);
@@ -130,27 +135,30 @@ static void own_terms(struct terms *t, const struct arch *a, const struct module
     if (m->biases) {
         snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r",
                  letter(a, m->write));
-        numbers(t, letters, "%d + %d", m->heads == HEADS_SHARED ? m->size : a->heads * m->size, out);
+        numbers(t, letters, "%d + %d", m->heads == HEADS_SHARED ? m->size : a->heads * m->size,
+                out);
     }
     if (m->comp == COMP_LEARNED) numbers(t, "1", "1");
 }
 
-static char *with_sum(struct terms *t, const char *times_letter, int times, size_t sum, const char *tail) {
+static char *with_sum(struct terms *t, const char *times_letter, int times, size_t sum,
+                      const char *tail) {
     char shown[32];
     bool many = strstr(buf_text(&t->letters), " + ") != NULL;
     const char *open = many ? "(" : "", *close = many ? ")" : "";
     text_thousands((int64_t)sum, shown);
-    char *s = times_letter ? xprintf("%s%s%s·%s = %s%s%s·%d = %s%s", open, buf_text(&t->letters), close,
-                                     times_letter, open, buf_text(&t->numbers), close, times, shown, tail)
-                           : xprintf("%s = %s = %s%s", buf_text(&t->letters), buf_text(&t->numbers), shown,
-                                     tail);
+    char *s = times_letter
+                  ? xprintf("%s%s%s·%s = %s%s%s·%d = %s%s", open, buf_text(&t->letters), close,
+                            times_letter, open, buf_text(&t->numbers), close, times, shown, tail)
+                  : xprintf("%s = %s = %s%s", buf_text(&t->letters), buf_text(&t->numbers), shown,
+                            tail);
     buf_release(&t->letters);
     buf_release(&t->numbers);
     return s;
 }
 
-static char *mlp_arithmetic(const struct arch *a, const struct module *m, int layers, size_t trained,
-                            size_t kept) {
+static char *mlp_arithmetic(const struct arch *a, const struct module *m, int layers,
+                            size_t trained, size_t kept) {
     struct terms t = {BUF_INIT, BUF_INIT};
     char tail[96], shown[32];
     int d = a->width, dq = tap_width(a, TAP_A_Q), mid = m->mid;
@@ -178,5 +186,6 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (m->source == SOURCE_MLP) return mlp_arithmetic(a, m, end - first, trained, kept);
     own_terms(&t, a, m);
     bool once = m->source == SOURCE_SHARED || m->site == SUB_EMBED;
-    return with_sum(&t, once ? NULL : "L", end - first, trained, once ? ", once for all layers" : "");
+    return with_sum(&t, once ? NULL : "L", end - first, trained,
+                    once ? ", once for all layers" : "");
 }

@@ -58,7 +58,8 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
     add_size(b, m);
-    if (m->fn == FN_BOTTLENECK && (full || m->act != usual.act)) pair(b, "act", method_act_name(m->act));
+    if (m->fn == FN_BOTTLENECK && (full || m->act != usual.act))
+        pair(b, "act", method_act_name(m->act));
     if (m->fn == FN_BOTTLENECK && !m->biases) pair(b, "biases", "no");
     if (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) pair(b, "read", tap_name(m->read));
     if (in_weight && m->target != TARGET_TAP) {
@@ -72,7 +73,8 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     if (m->comp != usual.comp || (full && !fixed)) pair(b, "comp", comp);
     if (m->heads != usual.heads) pair(b, "heads", heads_name(m->heads));
     add_source(b, m);
-    if (m->init != INIT_DEFAULT && (full || m->init != usual.init)) pair(b, "init", init_name(m->init));
+    if (m->init != INIT_DEFAULT && (full || m->init != usual.init))
+        pair(b, "init", init_name(m->init));
     if (m->dropout != 0) number(b, "dropout", m->dropout);
     char layers[32];
     key_layers_text(m, layers);

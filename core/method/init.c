@@ -28,7 +28,8 @@ static void fill(real *out, size_t n, double v) {
 }
 
 /* A matrix of a module by the module's rule. */
-static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t,
+                   real *out) {
     switch (m->init) {
     case INIT_LORA: /* Kaiming-uniform with a = √5 is U(-1/√in, 1/√in) */
         if (t->role == SLOT_UP_W) fill(out, t->count, 0);
@@ -41,7 +42,8 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
     }
 }
 
-static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t,
+                real *out) {
     switch ((enum slot)t->role) {
     case SLOT_DOWN_W: case SLOT_UP_W: case SLOT_KEY: case SLOT_VALUE: case SLOT_MLP_E:
         matrix(key, m, t, out);
@@ -55,8 +57,8 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
     }
 }
 
-static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t, int classes,
-                 real *out) {
+static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
+                 int classes, real *out) {
     bool folders = m->head_w && m->head_b && m->head_rows == classes;
     if (t->role == SLOT_HEAD_W && folders) memcpy(out, m->head_w, t->count * sizeof *out);
     else if (t->role == SLOT_HEAD_B && folders) memcpy(out, m->head_b, t->count * sizeof *out);

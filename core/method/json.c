@@ -139,9 +139,9 @@ static int read_layers(const json_t *o, const char *where, struct module *m, str
     json_int_t a = good ? json_integer_value(first) : 0;
     json_int_t b = good && json_is_integer(last) ? json_integer_value(last) : LAYER_LIMIT;
     if (!good || a < 1 || b < a || b > LAYER_LIMIT)
-        return err_set(e, ERR_INPUT,
-                       "%s: \"layers\" must be [first, last], counted from 1, with null for the last",
-                       where);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: \"layers\" must be [first, last], counted from 1, with null for the last", where);
     m->first = (int)a;
     m->last = json_is_null(last) ? 0 : (int)b;
     return 0;

@@ -164,7 +164,8 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     width[n] = 0;
     enum act act = ACT_TANH;
     if (comma) {
-        int i = key_word("mlp", comma + 1 + strspn(comma + 1, " "), bend_at, ACT_COUNT - ACT_RELU, e);
+        int i = key_word("mlp", comma + 1 + strspn(comma + 1, " "), bend_at, ACT_COUNT - ACT_RELU,
+                         e);
         if (i < 0) return ERR_USAGE;
         act = (enum act)(i + ACT_RELU);
     }
@@ -216,9 +217,9 @@ static int set_layers(struct module *m, const char *v, struct err *e) {
     int64_t a, b = 0;
     if (!text_to_int(first, &a) || (*last && !text_to_int(last, &b)) || a < 1 || a > 4096 ||
         (*last && (b < a || b > 4096)))
-        return err_set(e, ERR_USAGE,
-                       "layers=%s: must be like 1-6, 4- (to the last), 5 or all; layers count from 1",
-                       v);
+        return err_set(
+            e, ERR_USAGE,
+            "layers=%s: must be like 1-6, 4- (to the last), 5 or all; layers count from 1", v);
     m->first = (int)a;
     m->last = (int)b;
     return 0;

@@ -69,10 +69,12 @@ static void add_sizes(struct call *c, const struct module *run, const struct mod
         add_double(c, "dropout", x->dropout);
 }
 
-static void add_switches(struct call *c, const struct module *run, const struct module *base, int n) {
+static void add_switches(struct call *c, const struct module *run, const struct module *base,
+                         int n) {
     const struct module *x, *y;
     char text[64];
-    if (takers("act", run, base, n, &x, &y) && x->act != y->act) add(c, "act", method_act_name(x->act), FAR_SWITCH);
+    if (takers("act", run, base, n, &x, &y) && x->act != y->act)
+        add(c, "act", method_act_name(x->act), FAR_SWITCH);
     if (takers("biases", run, base, n, &x, &y) && x->biases != y->biases)
         add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
     if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
@@ -86,7 +88,8 @@ static void add_switches(struct call *c, const struct module *run, const struct 
         add(c, "heads", heads_name(x->heads), FAR_SWITCH);
         if (x->read != y->read) add(c, "read", tap_name(x->read), FAR_SWITCH);
     }
-    if (takers("init", run, base, n, &x, &y) && x->init != y->init) add(c, "init", init_name(x->init), FAR_SWITCH);
+    if (takers("init", run, base, n, &x, &y) && x->init != y->init)
+        add(c, "init", init_name(x->init), FAR_SWITCH);
     if (run->first != base->first || run->last != base->last) {
         key_layers_text(run, text);
         add(c, "layers", text, FAR_SWITCH);

@@ -19,9 +19,13 @@ struct fold {
 
 static bool fold_of(const struct module *m, struct fold *out) {
     switch (m->write) {
-    case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_A_OUT: case TAP_F_PRE: case TAP_F_OUT: case TAP_EMBED:
-        *out = (struct fold){m->write, false};
-        return true;
+    case TAP_A_Q:
+    case TAP_A_K:
+    case TAP_A_V:
+    case TAP_A_OUT:
+    case TAP_F_PRE:
+    case TAP_F_OUT:
+    case TAP_EMBED: *out = (struct fold){m->write, false}; return true;
     case TAP_A_CTX: *out = (struct fold){TAP_A_OUT, true}; return true;
     case TAP_F_ACT: *out = (struct fold){TAP_F_OUT, true}; return true;
     default: return false;
@@ -37,17 +41,17 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         case FN_BIAS: case FN_FULL: break;
         case FN_LINEAR:
             if (module_is_map(m)) break;
-            *why = "a linear module that spans more than one map has no single weight to go into";
+            *why = "a linear module over more than one map has no single weight to go into";
             return false;
         case FN_SCALE:
             if (fold_of(m, &fold)) break;
             *why = "a scale at this tap belongs to no map";
             return false;
         case FN_BOTTLENECK:
-            *why = "a bottleneck bends its input (its activation): no weight of the model does the same";
+            *why = "a bottleneck bends its input: no weight of the model does the same";
             return false;
         case FN_SOFTMAX:
-            *why = "prefix keys and values take part in the softmax: no weight of the model does the same";
+            *why = "a prefix takes part in the softmax: no weight of the model does the same";
             return false;
         case FN_COUNT: BUG("no such function");
         }
@@ -72,7 +76,8 @@ static real *copy_of(struct merge *x, int tensor) {
         BUG_IF(x->back);
         x->out[tensor] = mem_try((size_t)t->rows * (size_t)t->cols, sizeof(real));
         if (x->out[tensor])
-            memcpy(x->out[tensor], x->m->weight[tensor], (size_t)t->rows * (size_t)t->cols * sizeof(real));
+            memcpy(x->out[tensor], x->m->weight[tensor],
+                   (size_t)t->rows * (size_t)t->cols * sizeof(real));
     }
     return x->out[tensor];
 }
@@ -89,13 +94,15 @@ static int no_memory(const struct merge *x, int tensor, struct err *e) {
 /* W += s·W_u W_d, or back. */
 static int merge_linear(struct merge *x, int module, int layer, struct err *e) {
     const struct module *m = &x->p->method.module[module];
-    int i = arch_find(x->m->tensor, x->m->tensors, tap_weight_role(m->write), m->stack, m->site, layer);
+    int i = arch_find(x->m->tensor, x->m->tensors, tap_weight_role(m->write), m->stack, m->site,
+                      layer);
     const struct tensor_info *t = &x->m->tensor[i];
     const real *learned = values(x, module, SLOT_SCALE, layer);
     real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = copy_of(x, i);
     if (!w) return no_memory(x, i, e);
-    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s, values(x, module, SLOT_UP_W, layer),
-              m->size, values(x, module, SLOT_DOWN_W, layer), t->cols, 1, w, t->cols);
+    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s,
+              values(x, module, SLOT_UP_W, layer), m->size, values(x, module, SLOT_DOWN_W, layer),
+              t->cols, 1, w, t->cols);
     return 0;
 }
 
@@ -116,7 +123,9 @@ static int merge_scale(struct merge *x, int module, int layer, struct err *e) {
     const enum tensor_role roles[] = {tap_weight_role(fold.map), tap_bias_role(fold.map)};
     if (x->back)
         for (int i = 0; i < tap_width(&x->m->arch, m->write); i++)
-            if (l[i] == 0) return err_set(e, ERR_FAILED, "a scale at %s is 0: it cannot be divided out", tap_name(m->write));
+            if (l[i] == 0)
+                return err_set(e, ERR_FAILED, "a scale at %s is 0: it cannot be divided out",
+                               tap_name(m->write));
     for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
         int i = arch_find(x->m->tensor, x->m->tensors, roles[k], m->stack, m->site, layer);
         if (i < 0) continue; /* a map without a bias */
@@ -171,8 +180,8 @@ int attach_merge(const struct plan *p, const struct model *m, const real *params
     return rc;
 }
 
-int attach_unmerge(const struct plan *p, const struct model *m, const real *params, real *const *out,
-                   struct err *e) {
+int attach_unmerge(const struct plan *p, const struct model *m, const real *params,
+                   real *const *out, struct err *e) {
     struct merge x = {p, m, params, (real **)out, true};
     int rc = merge_function(&x, FN_SCALE, e);
     if (!rc) rc = merge_function(&x, FN_LINEAR, e);

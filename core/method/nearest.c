@@ -9,12 +9,20 @@
 #include "core/method/space.h"
 
 /* What a step along each axis weighs; sizes weigh nothing. */
-enum { FAR_FUNCTION = 6, FAR_PLACE = 4, FAR_READ = 2, FAR_AXIS = 2, FAR_DETAIL = 1, FAR_MODULE = 7 };
+enum {
+    FAR_FUNCTION = 6,
+    FAR_PLACE = 4,
+    FAR_READ = 2,
+    FAR_AXIS = 2,
+    FAR_DETAIL = 1,
+    FAR_MODULE = 7
+};
 
 static int distance(const struct module *a, const struct module *b) {
     int d = 0;
     if (a->fn != b->fn) d += FAR_FUNCTION;
-    if (a->write != b->write || a->target != b->target || a->site != b->site || a->stack != b->stack)
+    if (a->write != b->write || a->target != b->target || a->site != b->site ||
+        a->stack != b->stack)
         d += FAR_PLACE;
     if (a->read != b->read) d += FAR_READ;
     if (a->comp != b->comp) d += FAR_AXIS;
@@ -75,7 +83,8 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         format_comp(x, comp);
         phrase(b, " at ", comp, where(x));
     }
-    if (x->heads != y->heads && x->fn == y->fn) phrase(b, " heads at ", heads_name(x->heads), where(x));
+    if (x->heads != y->heads && x->fn == y->fn)
+        phrase(b, " heads at ", heads_name(x->heads), where(x));
     if (x->source != y->source) phrase(b, " weights at ", source_name(x->source), where(x));
     if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), where(x));
     if (x->biases != y->biases && x->fn == y->fn)

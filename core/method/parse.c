@@ -260,7 +260,8 @@ static int apply_key(const struct item *item, const struct arg *a, const struct 
     for (int i = 0; i < m->count; i++) {
         struct module *x = &m->module[i];
         if (!key_takes(k, x)) continue;
-        bool place = !strcmp(k->name, "read") || !strcmp(k->name, "write") || !strcmp(k->name, "target");
+        bool place = !strcmp(k->name, "read") || !strcmp(k->name, "write") ||
+                     !strcmp(k->name, "target");
         if (k->one_point && first && (place || x->fn != first->fn))
             return err_set(e, ERR_USAGE,
                            "%s: %s would go to modules that differ: write them out, joined by +",

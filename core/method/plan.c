@@ -31,7 +31,8 @@ static void name_place(struct build *b, int module, int layer) {
     int before = 1;
     for (int i = 0; i < module; i++) {
         const struct module *o = &b->p->method.module[i];
-        before += o->fn == m->fn && o->write == m->write && o->site == m->site && o->stack == m->stack;
+        before += o->fn == m->fn && o->write == m->write && o->site == m->site &&
+                  o->stack == m->stack;
     }
     if (layer >= 0) snprintf(layer_text, sizeof layer_text, "%d", layer);
     if (before > 1) snprintf(twin, sizeof twin, ".%d", before);
@@ -162,7 +163,8 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
         int rows, cols;
         bool there;
     } parts[] = {
-        {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width, dense},
+        {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
+         dense},
         {a->pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
         {"head.weight", SLOT_HEAD_W, b->p->classes, a->width, true},
         {"head.bias", SLOT_HEAD_B, 1, b->p->classes, true},
@@ -174,7 +176,8 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
                                 .role = (int)parts[i].slot, .cannot_move = !moves};
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B)
-            t.tensor = arch_find(list, n, parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
+            t.tensor = arch_find(list, n,
+                                 parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
                                  STACK_ENCODER, SUB_EMBED, -1);
         snprintf(t.name, sizeof t.name, "%s", parts[i].name);
         b->p->head += add_tensor(b, t)->count;
@@ -187,7 +190,8 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
  * added to all keys of a layer changes no softmax over them alone.  It does matter when
  * a prefix shares the softmax, or when a module after `from` reads the keys otherwise
  * than linearly onto themselves. */
-static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int layer, int from) {
+static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int layer,
+                              int from) {
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
         if (!module_covers(m, a, stack, SUB_SELF, layer)) continue;
@@ -199,7 +203,8 @@ static bool key_shift_matters(const struct plan *p, const struct arch *a, int st
     return false;
 }
 
-static bool shift_matters_somewhere(const struct plan *p, const struct arch *a, const struct plan_tensor *t) {
+static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
+                                    const struct plan_tensor *t) {
     const struct module *m = &p->method.module[t->module];
     int first, end;
     if (t->layer >= 0) return key_shift_matters(p, a, m->stack, t->layer, t->module);

@@ -103,7 +103,8 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
 const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int layer) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->module == module && t->role == (int)slot && (t->layer < 0 || t->layer == layer)) return t;
+        if (t->module == module && t->role == (int)slot && (t->layer < 0 || t->layer == layer))
+            return t;
     }
     return NULL;
 }

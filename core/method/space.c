@@ -14,8 +14,9 @@ static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "fr
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
 static const char *const act_names[ACT_COUNT] = {
-    [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu",       [ACT_GELU_TANH] = "gelu-tanh",
-    [ACT_SILU] = "silu", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid",
+    [ACT_NONE] = "none",           [ACT_RELU] = "relu", [ACT_GELU] = "gelu",
+    [ACT_GELU_TANH] = "gelu-tanh", [ACT_SILU] = "silu", [ACT_TANH] = "tanh",
+    [ACT_SIGMOID] = "sigmoid",
 };
 
 #define NAME(list, i) ((unsigned)(i) < COUNT_OF(list) ? list[i] : "?")

@@ -25,7 +25,15 @@ enum fn {
     FN_FULL,       /* the existing tensors, trained */
     FN_COUNT
 };
-enum comp { COMP_ADD, COMP_SCALED, COMP_LEARNED, COMP_GATED, COMP_MULTIPLY, COMP_IN_WEIGHT, COMP_COUNT };
+enum comp {
+    COMP_ADD,
+    COMP_SCALED,
+    COMP_LEARNED,
+    COMP_GATED,
+    COMP_MULTIPLY,
+    COMP_IN_WEIGHT,
+    COMP_COUNT
+};
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
 enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_COUNT };
 enum init {

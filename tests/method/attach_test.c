@@ -31,7 +31,8 @@ static void starts(const char *text, bool as_the_base) {
     size_t bytes = (size_t)rig.fixture.batch.rows * (size_t)rig.classes * sizeof *base;
     bool same = !memcmp(base, got, bytes);
     if (same != as_the_base)
-        fail_msg("%s %s at step 0 (%g)", text, same ? "is the base" : "is not the base", rig_apart(&rig, base, got));
+        fail_msg("%s %s at step 0 (%g)", text, same ? "is the base" : "is not the base",
+                 rig_apart(&rig, base, got));
     free(x);
     free(y);
     free(base);
@@ -42,15 +43,33 @@ static void starts(const char *text, bool as_the_base) {
 
 static void no_ops_start_as_the_base(void **state) {
     (void)state;
-    static const char *const same[] = {
-        "lora", "lora(r=2,alpha=16)", "lora(at=q+k+v+o+w1+w2)", "lora-ffn", "scaled-parallel-adapter",
-        "scaled-parallel-adapter(s=learned)", "parallel-adapter-attn(init=lora)", "ia3", "ia3(peft)",
-        "ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "bitfit", "full", "full(target=norms)",
-        "lora(source=shared)", "adapter-pfeiffer(init=lora)", "lora + ia3 + bitfit",
-        "linear(r=3; write=embed, read=embed)"};
-    static const char *const other[] = {
-        "prefix", "prefix(l=1)", "prefix(comp=add)", "prefix-mlp", "mam", "multi-head-parallel-adapter",
-        "adapter-houlsby", "adapter-pfeiffer", "parallel-adapter-attn", "parallel-adapter-ffn"};
+    static const char *const same[] = {"lora",
+                                       "lora(r=2,alpha=16)",
+                                       "lora(at=q+k+v+o+w1+w2)",
+                                       "lora-ffn",
+                                       "scaled-parallel-adapter",
+                                       "scaled-parallel-adapter(s=learned)",
+                                       "parallel-adapter-attn(init=lora)",
+                                       "ia3",
+                                       "ia3(peft)",
+                                       "ia3(at=q+k+v+ctx+o+pre+act+out+embed)",
+                                       "bitfit",
+                                       "full",
+                                       "full(target=norms)",
+                                       "lora(source=shared)",
+                                       "adapter-pfeiffer(init=lora)",
+                                       "lora + ia3 + bitfit",
+                                       "linear(r=3; write=embed, read=embed)"};
+    static const char *const other[] = {"prefix",
+                                        "prefix(l=1)",
+                                        "prefix(comp=add)",
+                                        "prefix-mlp",
+                                        "mam",
+                                        "multi-head-parallel-adapter",
+                                        "adapter-houlsby",
+                                        "adapter-pfeiffer",
+                                        "parallel-adapter-attn",
+                                        "parallel-adapter-ffn"};
     for (size_t i = 0; i < COUNT_OF(same); i++) starts(same[i], true);
     for (size_t i = 0; i < COUNT_OF(other); i++) starts(other[i], false);
 }
@@ -77,7 +96,8 @@ static void lora_agrees_with_torch(void **state) {
         double largest = fixture_largest(f, "lora.grad.");
         for (int layer = 0; layer < rig.m->arch.encoder_layers; layer++)
             for (int k = 0; k < 4; k++) {
-                snprintf(name, sizeof name, "enc.%d.self/linear.%s.W_%c", layer, taps[k / 2], k % 2 ? 'u' : 'd');
+                snprintf(name, sizeof name, "enc.%d.self/linear.%s.W_%c", layer, taps[k / 2],
+                         k % 2 ? 'u' : 'd');
                 const struct plan_tensor *t = rig_tensor(p, name);
                 snprintf(name, sizeof name, "lora.%sencoder.layer.%d.attention.self.%s.%c",
                          pass ? "grad." : "", layer, maps[k / 2], "ab"[k % 2]);
@@ -97,8 +117,10 @@ static void lora_agrees_with_torch(void **state) {
     }
     const struct plan_tensor *w = rig_tensor(p, "head.weight"), *b = rig_tensor(p, "head.bias");
     double largest = fixture_largest(f, "lora.grad.");
-    fixture_compare_gradient(f, "lora.grad.classifier.weight", g + w->offset, w->count, 1e-4, largest);
-    fixture_compare_gradient(f, "lora.grad.classifier.bias", g + b->offset, b->count, 1e-4, largest);
+    fixture_compare_gradient(f, "lora.grad.classifier.weight", g + w->offset, w->count, 1e-4,
+                             largest);
+    fixture_compare_gradient(f, "lora.grad.classifier.bias", g + b->offset, b->count, 1e-4,
+                             largest);
     real *logits = rig_logits(&rig, p, x);
     fixture_compare(f, "lora.logits", logits, (size_t)f->batch.rows * (size_t)rig.classes, 1e-4);
     free(logits);
@@ -137,9 +159,11 @@ static void folds(const char *text) {
     double folded_loss = rig_loss(&rig, none, h, NULL);
     rig.m = bare;
     rig.dropout = 0;
-    if (fabs(loss - folded_loss) > 1e-5) fail_msg("%s: training loss %g, merged %g", text, loss, folded_loss);
+    if (fabs(loss - folded_loss) > 1e-5)
+        fail_msg("%s: training loss %g, merged %g", text, loss, folded_loss);
     double apart = rig_apart(&rig, tuned, folded), moved = rig_apart(&rig, tuned, base);
-    if (apart > 1e-5 || moved < 1e-3) fail_msg("%s: merged differs by %g; tuning moved %g", text, apart, moved);
+    if (apart > 1e-5 || moved < 1e-3)
+        fail_msg("%s: merged differs by %g; tuning moved %g", text, apart, moved);
     test_ok(attach_unmerge(p, rig.m, x, out, &e), &e);
     for (int i = 0; i < m.tensors; i++)
         for (int k = 0; out[i] && k < m.tensor[i].rows * m.tensor[i].cols; k++)
@@ -194,7 +218,8 @@ static void what_cannot_is_refused(void **state) {
 static void the_base_stays_as_it_is(void **state) {
     (void)state;
     size_t n = 0;
-    for (int i = 0; i < rig.m->tensors; i++) n += (size_t)rig.m->tensor[i].rows * (size_t)rig.m->tensor[i].cols;
+    for (int i = 0; i < rig.m->tensors; i++)
+        n += (size_t)rig.m->tensor[i].rows * (size_t)rig.m->tensor[i].cols;
     real *before = xcalloc(n, sizeof *before);
     memcpy(before, rig.m->values, n * sizeof *before);
     for (int i = 0; i < preset_count(); i++) {
@@ -212,10 +237,15 @@ static void the_base_stays_as_it_is(void **state) {
 /* A frozen head gets no gradient; what cannot move has none beyond rounding. */
 static void still_tensors_get_no_gradient(void **state) {
     (void)state;
-    static const char *const texts[] = {
-        "bitfit", "full", "lora + head(frozen)", "bottleneck(r=2; write=a.k)", "prefix(l=1,comp=add)",
-        "bitfit + prefix(l=2,layers=2)", "prefix-mlp(l=3)", "bottleneck(r=2; read=a.k, write=a.k) + bitfit",
-        "bitfit + linear(r=2; read=a.k, write=a.k)"};
+    static const char *const texts[] = {"bitfit",
+                                        "full",
+                                        "lora + head(frozen)",
+                                        "bottleneck(r=2; write=a.k)",
+                                        "prefix(l=1,comp=add)",
+                                        "bitfit + prefix(l=2,layers=2)",
+                                        "prefix-mlp(l=3)",
+                                        "bottleneck(r=2; read=a.k, write=a.k) + bitfit",
+                                        "bitfit + linear(r=2; read=a.k, write=a.k)"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct plan *p = rig_plan(&rig, texts[i]);
         real *x = rig_params(&rig, p, 2, 0.1), *g = xcalloc(p->trained, sizeof *g);
@@ -227,7 +257,8 @@ static void still_tensors_get_no_gradient(void **state) {
             double most = 0;
             for (size_t j = 0; j < t->count; j++) most = fmax(most, fabs((double)g[t->offset + j]));
             bool still = most < 1e-6 * largest;
-            if (still != t->cannot_move) fail_msg("%s: %s: gradient %g of %g", texts[i], t->name, most, largest);
+            if (still != t->cannot_move)
+                fail_msg("%s: %s: gradient %g of %g", texts[i], t->name, most, largest);
         }
         free(x);
         free(g);

@@ -53,8 +53,8 @@ static real *base_at(struct point a, int layer, const char *rest) {
 /* Both heads become the first's. */
 static double apart(struct point a, struct point b) {
     size_t n = a.p->head;
-    memcpy(b.x + rig_tensor(b.p, "head.weight")->offset, a.x + rig_tensor(a.p, "head.weight")->offset,
-           n * sizeof(real));
+    memcpy(b.x + rig_tensor(b.p, "head.weight")->offset,
+           a.x + rig_tensor(a.p, "head.weight")->offset, n * sizeof(real));
     real *p = rig_logits(&rig, a.p, a.x), *q = rig_logits(&rig, b.p, b.x);
     double d = rig_apart(&rig, p, q);
     free(p);
@@ -113,9 +113,14 @@ static void attend(struct gate *g, bool causal, bool zero) {
     const struct tape_rows rows = {3, starts, ids};
     node q = tape_frozen(t, TOKENS, D, g->q), k = tape_frozen(t, TOKENS, D, g->k);
     node v = tape_frozen(t, TOKENS, D, g->v);
-    const struct kv_set set = {.key = tape_frozen(t, PREFIX, D, g->pk), .value = tape_frozen(t, PREFIX, D, g->pv),
-                               .join = KV_CONCAT, .s = 1};
-    struct attention how = {.heads = HEADS, .score_scale = 0.5, .query_rows = &rows, .key_rows = &rows,
+    const struct kv_set set = {.key = tape_frozen(t, PREFIX, D, g->pk),
+                               .value = tape_frozen(t, PREFIX, D, g->pv),
+                               .join = KV_CONCAT,
+                               .s = 1};
+    struct attention how = {.heads = HEADS,
+                            .score_scale = 0.5,
+                            .query_rows = &rows,
+                            .key_rows = &rows,
                             .causal = causal};
     node plain = op_attention(t, q, k, v, &how);
     how.sets = 1;
@@ -157,7 +162,8 @@ static void a_joined_softmax_is_the_gate(void **state) {
         for (int s = 0; s < 3; s++)
             for (int i = starts[s]; i < starts[s + 1]; i++)
                 for (int h = 0; h < HEADS; h++) {
-                    double delta[DH], lambda = gate(&g, i, h, starts[s], causal ? i + 1 : starts[s + 1], delta);
+                    double delta[DH],
+                        lambda = gate(&g, i, h, starts[s], causal ? i + 1 : starts[s + 1], delta);
                     assert_true(lambda > 0 && lambda < 1);
                     for (int c = 0; c < DH; c++) {
                         int at_c = i * D + h * DH + c;
@@ -186,10 +192,14 @@ static void behind_or_before_the_output_map(void **state) {
     struct point b = point("parallel-adapter-attn(r=3,write=a.out)", 0.1);
     for (int i = 0; i < layers(); i++) {
         int o = arch_find(rig.m->tensor, rig.m->tensors, ROLE_O_W, STACK_ENCODER, SUB_SELF, i);
-        memcpy(at(b, i, "self/bottleneck.out.W_d"), at(a, i, "self/bottleneck.ctx.W_d"), (size_t)(r * d) * sizeof(real));
-        memcpy(at(b, i, "self/bottleneck.out.b_d"), at(a, i, "self/bottleneck.ctx.b_d"), (size_t)r * sizeof(real));
-        product(rig.m->weight[o], at(a, i, "self/bottleneck.ctx.W_u"), d, d, r, at(b, i, "self/bottleneck.out.W_u"));
-        product(rig.m->weight[o], at(a, i, "self/bottleneck.ctx.b_u"), d, d, 1, at(b, i, "self/bottleneck.out.b_u"));
+        memcpy(at(b, i, "self/bottleneck.out.W_d"), at(a, i, "self/bottleneck.ctx.W_d"),
+               (size_t)(r * d) * sizeof(real));
+        memcpy(at(b, i, "self/bottleneck.out.b_d"), at(a, i, "self/bottleneck.ctx.b_d"),
+               (size_t)r * sizeof(real));
+        product(rig.m->weight[o], at(a, i, "self/bottleneck.ctx.W_u"), d, d, r,
+                at(b, i, "self/bottleneck.out.W_u"));
+        product(rig.m->weight[o], at(a, i, "self/bottleneck.ctx.b_u"), d, d, 1,
+                at(b, i, "self/bottleneck.out.b_u"));
     }
     same("E2", a, b);
     drop(a);
@@ -231,8 +241,10 @@ static void a_scale_goes_into_the_matrices(void **state) {
 static void sequential_linear_is_a_change_of_weights(void **state) {
     (void)state;
     static const char *const texts[][4] = {
-        {"linear(r=3; read=a.out, write=a.out)", "full(write=a.out)", "self/linear.out.", "attention.output.dense."},
-        {"linear(r=3; read=f.out, write=f.out)", "full(write=f.out)", "ffn/linear.out.", "output.dense."}};
+        {"linear(r=3; read=a.out, write=a.out)", "full(write=a.out)", "self/linear.out.",
+         "attention.output.dense."},
+        {"linear(r=3; read=f.out, write=f.out)", "full(write=f.out)", "ffn/linear.out.",
+         "output.dense."}};
     int d = width(), r = 3;
     for (int k = 0; k < 2; k++) {
         struct point a = point(texts[k][0], 0.3), b = point(texts[k][1], 0);
@@ -244,7 +256,8 @@ static void sequential_linear_is_a_change_of_weights(void **state) {
                 snprintf(base, sizeof base, "%s%s", texts[k][3], bias ? "bias" : "weight");
                 int in = bias ? 1 : k ? rig.m->arch.inner : d;
                 real *w = base_at(b, i, base);
-                real *low = xcalloc((size_t)(r * in), sizeof *low), *high = xcalloc((size_t)(d * in), sizeof *high);
+                real *low = xcalloc((size_t)(r * in), sizeof *low),
+                     *high = xcalloc((size_t)(d * in), sizeof *high);
                 product(at(a, i, down), w, r, d, in, low);
                 product(at(a, i, up), low, d, r, in, high);
                 for (int c = 0; c < d * in; c++) w[c] += high[c];
@@ -264,13 +277,15 @@ static void heads_that_share_a_down_map_are_one_adapter(void **state) {
     struct point b = point("bottleneck(r=3; read=a.in, write=a.head, heads=free)", 0.1);
     for (int i = 0; i < layers(); i++) {
         for (int k = 0; k < h; k++) {
-            memcpy(at(b, i, "self/bottleneck.head.W_d") + k * r * d, at(a, i, "self/bottleneck.ctx.W_d"),
-                   (size_t)(r * d) * sizeof(real));
-            memcpy(at(b, i, "self/bottleneck.head.b_d") + k * r, at(a, i, "self/bottleneck.ctx.b_d"),
-                   (size_t)r * sizeof(real));
+            memcpy(at(b, i, "self/bottleneck.head.W_d") + k * r * d,
+                   at(a, i, "self/bottleneck.ctx.W_d"), (size_t)(r * d) * sizeof(real));
+            memcpy(at(b, i, "self/bottleneck.head.b_d") + k * r,
+                   at(a, i, "self/bottleneck.ctx.b_d"), (size_t)r * sizeof(real));
         }
-        memcpy(at(b, i, "self/bottleneck.head.W_u"), at(a, i, "self/bottleneck.ctx.W_u"), (size_t)(r * d) * sizeof(real));
-        memcpy(at(b, i, "self/bottleneck.head.b_u"), at(a, i, "self/bottleneck.ctx.b_u"), (size_t)d * sizeof(real));
+        memcpy(at(b, i, "self/bottleneck.head.W_u"), at(a, i, "self/bottleneck.ctx.W_u"),
+               (size_t)(r * d) * sizeof(real));
+        memcpy(at(b, i, "self/bottleneck.head.b_u"), at(a, i, "self/bottleneck.ctx.b_u"),
+               (size_t)d * sizeof(real));
     }
     same("E8", a, b);
     at(b, 0, "self/bottleneck.head.W_d")[0] += 1;
@@ -288,7 +303,8 @@ static void a_factorised_head_is_a_free_one_through_the_query_map(void **state) 
     for (int i = 0; i < layers(); i++) {
         int w = arch_find(rig.m->tensor, rig.m->tensors, ROLE_Q_W, STACK_ENCODER, SUB_SELF, i);
         int c = arch_find(rig.m->tensor, rig.m->tensors, ROLE_Q_B, STACK_ENCODER, SUB_SELF, i);
-        real *down = at(b, i, "self/bottleneck.head.W_d"), *down_b = at(b, i, "self/bottleneck.head.b_d");
+        real *down = at(b, i, "self/bottleneck.head.W_d"),
+             *down_b = at(b, i, "self/bottleneck.head.b_d");
         const real *factor = at(a, i, "self/bottleneck.head.W_d");
         for (int k = 0; k < h; k++) {
             product(factor + k * r * dh, rig.m->weight[w] + k * dh * d, r, dh, d, down + k * r * d);
@@ -296,7 +312,8 @@ static void a_factorised_head_is_a_free_one_through_the_query_map(void **state) 
         }
         times(down, h * r * d, 1 / sqrt(dh));
         times(down_b, h * r, 1 / sqrt(dh));
-        memcpy(at(b, i, "self/bottleneck.head.W_u"), at(a, i, "self/bottleneck.head.W_u"), (size_t)(d * r) * sizeof(real));
+        memcpy(at(b, i, "self/bottleneck.head.W_u"), at(a, i, "self/bottleneck.head.W_u"),
+               (size_t)(d * r) * sizeof(real));
         memset(at(b, i, "self/bottleneck.head.b_u"), 0, (size_t)d * sizeof(real));
     }
     same("factorised", a, b);
@@ -318,10 +335,11 @@ static void two_loras_are_one(void **state) {
     struct point a = point("linear(r=2; write=a.q, s=3) + linear(r=1; write=a.q, s=3)", 0.3);
     struct point b = point("linear(r=3; write=a.q, s=3)", 0.1);
     for (int i = 0; i < layers(); i++) {
-        stack_rows(at(b, i, "self/linear.q.W_d"), at(a, i, "self/linear.q.W_d"), 2 * d, at(a, i, "self/linear.q.2.W_d"), d);
+        stack_rows(at(b, i, "self/linear.q.W_d"), at(a, i, "self/linear.q.W_d"), 2 * d,
+                   at(a, i, "self/linear.q.2.W_d"), d);
         for (int c = 0; c < d; c++)
-            stack_rows(at(b, i, "self/linear.q.W_u") + 3 * c, at(a, i, "self/linear.q.W_u") + 2 * c, 2,
-                       at(a, i, "self/linear.q.2.W_u") + c, 1);
+            stack_rows(at(b, i, "self/linear.q.W_u") + 3 * c, at(a, i, "self/linear.q.W_u") + 2 * c,
+                       2, at(a, i, "self/linear.q.2.W_u") + c, 1);
     }
     same("E6", a, b);
     drop(a);
@@ -360,7 +378,8 @@ static void scaling_keys_is_scaling_queries(void **state) {
 static void scales_are_rows_and_columns_of_weights(void **state) {
     (void)state;
     int d = width(), f = rig.m->arch.inner;
-    struct point a = point("ia3", 0.5), b = point("full(write=a.k) + full(write=a.v) + full(write=f.out)", 0);
+    struct point a = point("ia3", 0.5),
+                 b = point("full(write=a.k) + full(write=a.v) + full(write=f.out)", 0);
     static const char *const maps[][2] = {{"self/scale.k.l", "attention.self.key."},
                                           {"self/scale.v.l", "attention.self.value."}};
     char name[64];
@@ -374,7 +393,8 @@ static void scales_are_rows_and_columns_of_weights(void **state) {
                 times(base_at(b, i, name) + row, 1, l);
             }
         for (int row = 0; row < d; row++)
-            for (int c = 0; c < f; c++) base_at(b, i, "output.dense.weight")[row * f + c] *= at(a, i, "ffn/scale.act.l")[c];
+            for (int c = 0; c < f; c++)
+                base_at(b, i, "output.dense.weight")[row * f + c] *= at(a, i, "ffn/scale.act.l")[c];
     }
     same("E10", a, b);
     drop(a);
@@ -386,7 +406,8 @@ static void biases_of_keys_and_values(void **state) {
     int d = width();
     for (int prefix = 0; prefix < 2; prefix++) {
         const char *text = prefix ? "bitfit + prefix(l=3)" : "bitfit";
-        struct point a = point(text, 0.3), k = point(text, 0.3), v = point(text, 0.3), vo = point(text, 0.3);
+        struct point a = point(text, 0.3), k = point(text, 0.3), v = point(text, 0.3),
+                     vo = point(text, 0.3);
         for (int i = 0; i < layers(); i++) {
             int o = arch_find(rig.m->tensor, rig.m->tensors, ROLE_O_W, STACK_ENCODER, SUB_SELF, i);
             real *add = xcalloc((size_t)d, sizeof *add), *out = xcalloc((size_t)d, sizeof *out);
@@ -420,7 +441,8 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     attach_prologue(a.p, rig.prologue, a.x, NULL, made);
     for (int i = 0; i < a.p->made; i++) {
         assert_string_equal(a.p->made_tensor[i].name, b.p->tensor[i].name);
-        memcpy(b.x + b.p->tensor[i].offset, tape_value(rig.prologue, made[i]), a.p->made_tensor[i].count * sizeof(real));
+        memcpy(b.x + b.p->tensor[i].offset, tape_value(rig.prologue, made[i]),
+               a.p->made_tensor[i].count * sizeof(real));
     }
     same("E13", a, b);
     drop(a);
@@ -429,10 +451,11 @@ static void a_made_prefix_is_a_flat_one(void **state) {
 
 static void dropout_is_for_training_alone(void **state) {
     (void)state;
-    static const char *const texts[][2] = {{"lora(dropout=0.5)", "lora"},
-                                           {"adapter-pfeiffer(dropout=0.5)", "adapter-pfeiffer"},
-                                           {"prefix(dropout=0.5)", "prefix"},
-                                           {"multi-head-parallel-adapter(dropout=0.5)", "multi-head-parallel-adapter"}};
+    static const char *const texts[][2] = {
+        {"lora(dropout=0.5)", "lora"},
+        {"adapter-pfeiffer(dropout=0.5)", "adapter-pfeiffer"},
+        {"prefix(dropout=0.5)", "prefix"},
+        {"multi-head-parallel-adapter(dropout=0.5)", "multi-head-parallel-adapter"}};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct point a = point(texts[i][0], 0.3), b = point(texts[i][1], 0.3);
         assert_true(apart(a, b) == 0);

@@ -66,30 +66,35 @@ static const char *const comps[] = {"add", "scaled(0.5)", "learned(1.5)"};
 static void bottlenecks_and_linear(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
-        {"f.in", "f.out"}, {"f.res", "f.out"}, {"f.out", "f.out"}, {"f.norm", "f.out"}, {"f.pre", "f.out"},
-        {"f.act", "f.out"}, {"f.in", "f.pre"}, {"f.pre", "f.pre"}, {"f.in", "f.act"}, {"f.act", "f.act"},
-        {"a.in", "a.ctx"}, {"a.in", "a.out"}, {"a.res", "a.out"}, {"a.out", "a.out"}, {"a.ctx", "a.ctx"},
-        {"a.ctx", "a.out"}, {"a.q", "a.out"}, {"a.in", "a.q"}, {"a.in", "a.k"}, {"a.in", "a.v"},
-        {"a.q", "a.q"}, {"a.k", "a.k"}, {"a.v", "a.v"}, {"a.k", "a.ctx"}, {"embed", "embed"}};
-    static const char *const acts[] = {"gelu", "tanh", "silu", "relu", "gelu-tanh", "sigmoid", "none"};
+        {"f.in", "f.out"},  {"f.res", "f.out"}, {"f.out", "f.out"}, {"f.norm", "f.out"},
+        {"f.pre", "f.out"}, {"f.act", "f.out"}, {"f.in", "f.pre"},  {"f.pre", "f.pre"},
+        {"f.in", "f.act"},  {"f.act", "f.act"}, {"a.in", "a.ctx"},  {"a.in", "a.out"},
+        {"a.res", "a.out"}, {"a.out", "a.out"}, {"a.ctx", "a.ctx"}, {"a.ctx", "a.out"},
+        {"a.q", "a.out"},   {"a.in", "a.q"},    {"a.in", "a.k"},    {"a.in", "a.v"},
+        {"a.q", "a.q"},     {"a.k", "a.k"},     {"a.v", "a.v"},     {"a.k", "a.ctx"},
+        {"embed", "embed"}};
+    static const char *const acts[] = {"gelu",      "tanh",    "silu", "relu",
+                                       "gelu-tanh", "sigmoid", "none"};
     char text[160];
     for (size_t i = 0; i < COUNT_OF(pairs); i++)
         for (size_t c = 0; c < COUNT_OF(comps); c++) {
             snprintf(text, sizeof text, "bottleneck(r=3; act=%s, read=%s, write=%s, comp=%s)",
                      acts[(i + c) % COUNT_OF(acts)], pairs[i][0], pairs[i][1], comps[c]);
             gradient_of(text);
-            snprintf(text, sizeof text, "linear(r=3; read=%s, write=%s, comp=%s)", pairs[i][0], pairs[i][1],
-                     comps[c]);
+            snprintf(text, sizeof text, "linear(r=3; read=%s, write=%s, comp=%s)", pairs[i][0],
+                     pairs[i][1], comps[c]);
             gradient_of(text);
         }
 }
 
 static void heads(void **state) {
     (void)state;
-    static const char *const forms[] = {
-        "biases=no, read=a.q, write=a.head, heads=factorised", "read=a.q, write=a.head, heads=factorised",
-        "act=gelu, read=a.head, write=a.head, heads=factorised", "act=tanh, read=a.in, write=a.head, heads=free",
-        "act=none, read=a.head, write=a.head, heads=free", "biases=no, read=a.v, write=a.head, heads=free"};
+    static const char *const forms[] = {"biases=no, read=a.q, write=a.head, heads=factorised",
+                                        "read=a.q, write=a.head, heads=factorised",
+                                        "act=gelu, read=a.head, write=a.head, heads=factorised",
+                                        "act=tanh, read=a.in, write=a.head, heads=free",
+                                        "act=none, read=a.head, write=a.head, heads=free",
+                                        "biases=no, read=a.v, write=a.head, heads=free"};
     char text[160];
     for (size_t i = 0; i < COUNT_OF(forms); i++)
         for (size_t c = 0; c < COUNT_OF(comps); c++) {
@@ -106,7 +111,8 @@ static void prefixes(void **state) {
     char text[160];
     for (size_t c = 0; c < COUNT_OF(all); c++)
         for (size_t s = 0; s < COUNT_OF(sources); s++) {
-            snprintf(text, sizeof text, "softmax(l=3; comp=%s, source=%s) + full(write=a.k)", all[c], sources[s]);
+            snprintf(text, sizeof text, "softmax(l=3; comp=%s, source=%s) + full(write=a.k)",
+                     all[c], sources[s]);
             gradient_of(text);
         }
     gradient_of("prefix(l=2) + prefix(l=3,layers=2-) + prefix(l=1,comp=add)");
@@ -115,21 +121,33 @@ static void prefixes(void **state) {
 
 static void scales_and_existing_tensors(void **state) {
     (void)state;
-    static const char *const texts[] = {
-        "ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "scale(write=a.k, source=shared)", "full", "bitfit",
-        "full(target=norms)", "full(target=embeddings)", "full(write=a.end) + full(write=f.pre)",
-        "bitfit + prefix(l=2)", "full(layers=2)"};
+    static const char *const texts[] = {"ia3(at=q+k+v+ctx+o+pre+act+out+embed)",
+                                        "scale(write=a.k, source=shared)",
+                                        "full",
+                                        "bitfit",
+                                        "full(target=norms)",
+                                        "full(target=embeddings)",
+                                        "full(write=a.end) + full(write=f.pre)",
+                                        "bitfit + prefix(l=2)",
+                                        "full(layers=2)"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
 }
 
 static void unions_dropout_and_sharing(void **state) {
     (void)state;
     static const char *const texts[] = {
-        "mam(l=3,r=3)", "lora(r=2) + ia3 + prefix(l=2) + adapter-pfeiffer(r=3) + bitfit(layers=1)",
-        "adapter-houlsby(r=3)", "lora(r=2,dropout=0.4)", "adapter-pfeiffer(r=3,dropout=0.4)",
-        "prefix(l=3,dropout=0.4)", "prefix(l=3,mlp=4,dropout=0.4)", "linear(r=2; read=a.k, write=a.k, dropout=0.4)",
-        "multi-head-parallel-adapter(r=3,dropout=0.4)", "lora(r=2,source=shared)",
-        "adapter-pfeiffer(r=3,source=shared)", "adapter-pfeiffer(r=2) + linear(r=3; read=f.out, write=f.out)"};
+        "mam(l=3,r=3)",
+        "lora(r=2) + ia3 + prefix(l=2) + adapter-pfeiffer(r=3) + bitfit(layers=1)",
+        "adapter-houlsby(r=3)",
+        "lora(r=2,dropout=0.4)",
+        "adapter-pfeiffer(r=3,dropout=0.4)",
+        "prefix(l=3,dropout=0.4)",
+        "prefix(l=3,mlp=4,dropout=0.4)",
+        "linear(r=2; read=a.k, write=a.k, dropout=0.4)",
+        "multi-head-parallel-adapter(r=3,dropout=0.4)",
+        "lora(r=2,source=shared)",
+        "adapter-pfeiffer(r=3,source=shared)",
+        "adapter-pfeiffer(r=2) + linear(r=3; read=f.out, write=f.out)"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
     rig.attention_dropout = 0.3;
     gradient_of("mam(l=3,r=3)");

@@ -36,9 +36,11 @@ static void counts_are(const struct arch *a, const struct row *row, size_t n) {
         size_t at = 0, made = 0;
         for (int k = 0; k < p->tensors; k++) {
             assert_int_equal(p->tensor[k].offset, at);
-            assert_int_equal(p->tensor[k].count, (size_t)p->tensor[k].rows * (size_t)p->tensor[k].cols);
+            assert_int_equal(p->tensor[k].count,
+                             (size_t)p->tensor[k].rows * (size_t)p->tensor[k].cols);
             at += p->tensor[k].count;
-            for (int l = 0; l < k; l++) assert_string_not_equal(p->tensor[k].name, p->tensor[l].name);
+            for (int l = 0; l < k; l++)
+                assert_string_not_equal(p->tensor[k].name, p->tensor[l].name);
         }
         for (int k = 0; k < p->made; k++) {
             assert_int_equal(p->made_tensor[k].offset, made);
@@ -98,7 +100,8 @@ static void base_models_count_like_the_libraries(void **state) {
     assert_int_equal(p->model, 124645632 - (768 * 768 + 768)); /* no pooler in a classifier */
     plan_free(p);
     struct arch large = shape_roberta(1024, 16, 24);
-    static const struct row large_rows[] = {{"ia3(peft)", 172032, 0}, {"ia3", 172032 - 24 * 1024, 0}};
+    static const struct row large_rows[] = {{"ia3(peft)", 172032, 0},
+                                            {"ia3", 172032 - 24 * 1024, 0}};
     COUNTS_ARE(&large, large_rows);
 }
 
@@ -149,8 +152,12 @@ static void the_lowest_layer_is_known(void **state) {
     static const struct {
         const char *text;
         int lowest;
-    } rows[] = {{"head", 12}, {"lora(layers=7-)", 6}, {"bitfit", -1}, {"full(target=embeddings)", -1},
-                {"scale(write=embed)", -1}, {"prefix(l=2,mlp=4,layers=3-4)", 2},
+    } rows[] = {{"head", 12},
+                {"lora(layers=7-)", 6},
+                {"bitfit", -1},
+                {"full(target=embeddings)", -1},
+                {"scale(write=embed)", -1},
+                {"prefix(l=2,mlp=4,layers=3-4)", 2},
                 {"linear(r=2; write=a.q, source=shared, layers=5-)", 4}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct plan *p = planned(rows[i].text, &a, 2);
@@ -173,7 +180,8 @@ static void counts_are_written_with_their_arithmetic(void **state) {
     assert_int_equal(json_array_size(json_object_get(o, "modules")), 2);
     const json_t *module = json_array_get(json_object_get(o, "modules"), 1);
     assert_int_equal(json_integer_value(json_object_get(module, "trained")), 36864);
-    assert_string_equal(json_string_value(json_object_get(module, "where")), "encoder layers 1-6: a.in to a.v");
+    assert_string_equal(json_string_value(json_object_get(module, "where")),
+                        "encoder layers 1-6: a.in to a.v");
     json_decref(o);
     free(text);
     plan_free(p);
@@ -184,8 +192,9 @@ static void counts_are_written_with_their_arithmetic(void **state) {
         {"lora-ffn(r=8)", "r·(d+f)·L = 8·(384+1536)·6 = 92,160"},
         {"adapter-pfeiffer(r=24)", "(2·r·d + r + d)·L = (2·24·384 + 24 + 384)·6 = 113,040"},
         {"prefix(l=5)", "2·l·d·L = 2·5·384·6 = 23,040"},
-        {"prefix(l=5,mlp=7)", "l·d + (d+1)·mid + (mid+1)·2·L·d = 5·384 + 385·7 + 8·2·6·384 = 41,479; "
-                              "kept 2·l·d·L = 23,040"},
+        {"prefix(l=5,mlp=7)",
+         "l·d + (d+1)·mid + (mid+1)·2·L·d = 5·384 + 385·7 + 8·2·6·384 = 41,479; "
+         "kept 2·l·d·L = 23,040"},
         {"ia3", "d·L = 384·6 = 2,304"},
         {"bitfit", "the sizes of 50 existing tensors = 26,112"},
         {"linear(r=2; write=a.q, source=shared)", "2·r·d = 2·2·384 = 1,536, once for all layers"},
@@ -202,7 +211,8 @@ static void counts_are_written_with_their_arithmetic(void **state) {
 static void names_are_readable_and_stable(void **state) {
     (void)state;
     struct arch a = shape_tiny();
-    struct plan *p = planned("lora(r=2) + linear(r=3; write=a.q) + scale(write=embed) + bias(write=a.k)", &a, 2);
+    struct plan *p = planned(
+        "lora(r=2) + linear(r=3; write=a.q) + scale(write=embed) + bias(write=a.k)", &a, 2);
     assert_string_equal(p->tensor[0].name, "enc.0.self/linear.q.W_d");
     assert_string_equal(p->tensor[3].name, "enc.1.self/linear.q.W_u");
     assert_string_equal(p->tensor[8].name, "enc.0.self/linear.q.2.W_d");
@@ -308,7 +318,7 @@ static void rules_fire(void **state) {
         {"scale(write=embed, layers=2-3)", "V13", LEVEL_ERROR, ""},
         {"lora(s=0)", "V16", LEVEL_ERROR, ""},
         {"lora(r=768)", "V17", LEVEL_WARNING, ""},
-        {"linear(r=400; write=a.q)", "V17", LEVEL_WARNING, ""},
+        {"linear(r=384; write=a.q)", "V17", LEVEL_WARNING, ""},
         {"parallel-adapter-ffn(r=4000)", "V18", LEVEL_WARNING, ""},
         {"prefix(l=65)", "V20", LEVEL_INFO, ""},
         {"linear(r=4; s=learned(4))", "V22", LEVEL_WARNING, ""},
@@ -348,12 +358,14 @@ static void rules_fire(void **state) {
         for (int k = 0; k < n && k < 32; k++) {
             found |= !strcmp(f[k].rule, rows[i].rule) && f[k].level == rows[i].level;
             error |= f[k].level == LEVEL_ERROR;
-            assert_true(strlen(f[k].text) > 20);
+            assert_in_range(strlen(f[k].text), 20, sizeof f[k].text - 2); /* whole, not cut */
             if (k) assert_true(f[k].level <= f[k - 1].level);
         }
-        if (!found) fail_msg("%s: %s is silent (%d findings, first %s %s)", rows[i].text, rows[i].rule, n,
-                             n ? f[0].rule : "", n ? f[0].text : "");
-        if (error != (rows[i].level == LEVEL_ERROR)) fail_msg("%s: %s: %s", rows[i].text, f[0].rule, f[0].text);
+        if (!found)
+            fail_msg("%s: %s is silent (%d findings, first %s %s)", rows[i].text, rows[i].rule, n,
+                     n ? f[0].rule : "", n ? f[0].text : "");
+        if (error != (rows[i].level == LEVEL_ERROR))
+            fail_msg("%s: %s: %s", rows[i].text, f[0].rule, f[0].text);
         if (!strcmp(rows[i].shape, "huge")) continue;
         struct plan *p = plan_new(&m, &a, 2, &e);
         assert_int_equal(p == NULL, error);

@@ -4,14 +4,31 @@
 
 #include "core/model/arch.h"
 
-static inline struct arch shape_bert(int d, int heads, int inner, int layers, int vocabulary, int positions) {
-    return (struct arch){.family = FAMILY_BERT, .model_type = "bert", .width = d, .heads = heads,
-                         .head_width = d / heads, .inner = inner, .encoder_layers = layers,
-                         .vocabulary = vocabulary, .positions = positions, .types = 2, .norm_eps = 1e-12,
-                         .act = ACT_GELU, .biases = true, .scale_scores = true, .embed_norm = true,
-                         .tied = true, .dropout = 0.1, .attention_dropout = 0.1, .pooler = true};
+static inline struct arch shape_bert(int d, int heads, int inner, int layers, int vocabulary,
+                                     int positions) {
+    return (struct arch){.family = FAMILY_BERT,
+                         .model_type = "bert",
+                         .width = d,
+                         .heads = heads,
+                         .head_width = d / heads,
+                         .inner = inner,
+                         .encoder_layers = layers,
+                         .vocabulary = vocabulary,
+                         .positions = positions,
+                         .types = 2,
+                         .norm_eps = 1e-12,
+                         .act = ACT_GELU,
+                         .biases = true,
+                         .scale_scores = true,
+                         .embed_norm = true,
+                         .tied = true,
+                         .dropout = 0.1,
+                         .attention_dropout = 0.1,
+                         .pooler = true};
 }
-static inline struct arch shape_bert_base(void) { return shape_bert(768, 12, 3072, 12, 30522, 512); }
+static inline struct arch shape_bert_base(void) {
+    return shape_bert(768, 12, 3072, 12, 30522, 512);
+}
 static inline struct arch shape_tiny(void) { return shape_bert(8, 2, 16, 2, 32, 16); }
 
 static inline struct arch shape_roberta(int d, int heads, int layers) {

@@ -69,7 +69,8 @@ static void sizes_are_set_in_place(void **state) {
     assert_int_equal(parsed("lora + head(frozen)").head, METHOD_HEAD_FROZEN);
     assert_true(parsed("parallel-adapter-ffn(s=learned)").module[0].comp == COMP_LEARNED);
     assert_same("mam", "prefix(l=16) + scaled-parallel-adapter(r=16,s=2)");
-    assert_same("lora", "linear(r=8; write=a.v, s=2) + linear(r=8; read=a.in, write=a.q, comp=scaled(2), init=lora)");
+    assert_same("lora", "linear(r=8; write=a.v, s=2) + linear(r=8; read=a.in, write=a.q, "
+                        "comp=scaled(2), init=lora)");
 }
 
 static void a_point_is_written_short(void **state) {
@@ -199,7 +200,8 @@ static void ten_thousand_come_back(void **state) {
                            : method_from_json(json, strlen(json), &back, &e);
             if (rc) fail_msg("%s\n%s", k < 2 ? forms[k] : json, e.text);
             char *again = method_canonical(&back);
-            if (strcmp(again, canonical)) fail_msg("%s\n%s\n%s", k < 2 ? forms[k] : json, canonical, again);
+            if (strcmp(again, canonical))
+                fail_msg("%s\n%s\n%s", k < 2 ? forms[k] : json, canonical, again);
             free(again);
         }
         struct method x = back, y = m;
@@ -314,13 +316,19 @@ static void broken_json_is_refused(void **state) {
     json_refused("{\"version\":1,\"modules\":[7]}", "module 1: must be an object");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linaer\"}]}", "did you mean linear?");
     json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":0}]}", "from 1 to");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":\"8\"}]}", "whole number");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"sizes\":8}]}", "did you mean \"size\"");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"dropout\":1.5}]}", "below 1");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"layers\":[3,2]}]}", "layers");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"softmax\",\"source\":\"mlp\"}]}", "\"mid\"");
-    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"insertion\":\"sequential\"}]}",
-                 "is parallel");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"size\":\"8\"}]}",
+                 "whole number");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"sizes\":8}]}",
+                 "did you mean \"size\"");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"dropout\":1.5}]}",
+                 "below 1");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"linear\",\"layers\":[3,2]}]}",
+                 "layers");
+    json_refused("{\"version\":1,\"modules\":[{\"function\":\"softmax\",\"source\":\"mlp\"}]}",
+                 "\"mid\"");
+    json_refused(
+        "{\"version\":1,\"modules\":[{\"function\":\"linear\",\"insertion\":\"sequential\"}]}",
+        "is parallel");
 }
 
 int main(void) {

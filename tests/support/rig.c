@@ -73,7 +73,8 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     return loss;
 }
 
-real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p, const real *params) {
+real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p,
+                    const real *params) {
     node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
     size_t n = (size_t)r->fixture.batch.rows * (size_t)r->classes;
     real *copy = xcalloc(n, sizeof *copy);
@@ -100,7 +101,8 @@ double rig_loss(struct rig *r, const struct plan *p, const real *params, real *g
         if (p->made) {
             const real **seeds = xcalloc((size_t)p->made, sizeof *seeds);
             real *more = xcalloc(p->trained, sizeof *more);
-            for (int i = 0; i < p->made; i++) seeds[i] = all + p->trained + p->made_tensor[i].offset;
+            for (int i = 0; i < p->made; i++)
+                seeds[i] = all + p->trained + p->made_tensor[i].offset;
             tape_reset(r->prologue, true, 3, 5);
             attach_prologue(p, r->prologue, params, more, made);
             tape_backward(r->prologue, p->made, made, seeds);
@@ -123,6 +125,7 @@ const struct plan_tensor *rig_tensor(const struct plan *p, const char *name) {
 
 double rig_apart(const struct rig *r, const real *a, const real *b) {
     double most = 0;
-    for (int i = 0; i < r->fixture.batch.rows * r->classes; i++) most = fmax(most, fabs((double)a[i] - (double)b[i]));
+    for (int i = 0; i < r->fixture.batch.rows * r->classes; i++)
+        most = fmax(most, fabs((double)a[i] - (double)b[i]));
     return most;
 }

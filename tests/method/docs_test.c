@@ -1,0 +1,192 @@
+/* docs/methods.md and docs/method.schema.json say what the program does. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/plan.h"
+#include "tests/method/shapes.h"
+#include "tests/support/test.h"
+
+static struct buf page; /* docs/methods.md */
+
+static struct buf file_text(const char *name) {
+    struct buf b;
+    struct err e = ERR_INIT;
+    char *path = test_path(name);
+    test_ok(file_read(path, 1 << 20, &b, &e), &e);
+    free(path);
+    return b;
+}
+
+static int open_page(void **state) {
+    (void)state;
+    page = file_text("docs/methods.md");
+    return 0;
+}
+
+static int close_page(void **state) {
+    (void)state;
+    buf_release(&page);
+    return 0;
+}
+
+/* The text of the fenced block of this kind; caller frees. */
+static char *block(const char *kind) {
+    char *mark = xprintf("```%s\n", kind);
+    const char *start = strstr(buf_text(&page), mark);
+    assert_non_null(start);
+    start += strlen(mark);
+    const char *end = strstr(start, "```");
+    assert_non_null(end);
+    free(mark);
+    return xstrndup(start, (size_t)(end - start));
+}
+
+static void examples_are_read(void **state) {
+    (void)state;
+    struct arch a = shape_bert_base();
+    char *text = block("methods"), *rest = text;
+    int n = 0;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        char *comment = strchr(line, '#');
+        struct method m;
+        struct err e = ERR_INIT;
+        if (comment) *comment = 0;
+        if (!*line) continue;
+        if (method_parse(line, &m, &e)) fail_msg("%s: %s", line, e.text);
+        struct finding f;
+        if (method_check(&m, &a, &f, 1) && f.level == LEVEL_ERROR) fail_msg("%s: %s", line, f.text);
+        n++;
+    }
+    assert_true(n > 20);
+    free(text);
+    struct method m, lora;
+    struct err e = ERR_INIT;
+    text = block("json");
+    test_ok(method_from_json(text, strlen(text), &m, &e), &e);
+    test_ok(method_parse("linear(r=8; write=a.q, s=2)", &lora, &e), &e);
+    assert_true(module_equal(&m.module[0], &lora.module[0]));
+    free(text);
+}
+
+/* Marks the V-numbers that stand between `before` and `after` in a text. */
+static void rules_in(const char *text, const char *before, const char *after, bool found[100]) {
+    size_t n = strlen(before);
+    for (const char *p = text; (p = strstr(p, before)); p += n) {
+        const char *digits = p + n;
+        size_t length = strspn(digits, "0123456789");
+        if (length && length <= 2 && text_starts(digits + length, after))
+            found[strtol(digits, NULL, 10)] = true;
+    }
+}
+
+static void every_rule_is_listed(void **state) {
+    (void)state;
+    bool listed[100] = {false}, used[100] = {false};
+    static const char *const sources[] = {"core/method/check.c", "core/method/parse.c"};
+    rules_in(buf_text(&page), "\n| V", " |", listed);
+    for (size_t i = 0; i < COUNT_OF(sources); i++) {
+        struct buf b = file_text(sources[i]);
+        rules_in(buf_text(&b), "\"V", i ? ":" : "\"", used);
+        buf_release(&b);
+    }
+    for (int i = 0; i < 100; i++)
+        if (listed[i] != used[i])
+            fail_msg("V%d is %s", i, used[i] ? "not listed" : "listed but not used");
+    assert_true(used[1] && used[21] && used[45]);
+}
+
+static void every_preset_is_listed_with_its_values(void **state) {
+    (void)state;
+    const char *table = strstr(buf_text(&page), "## Presets");
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        char *mark = xprintf("\n| `%s` |", p->name);
+        const char *row = strstr(table, mark);
+        if (!row) fail_msg("%s is not listed", p->name);
+        char *line = xstrndup(row + 1, strcspn(row + 1, "\n"));
+        char rate[32], *cell[8], *rest = line;
+        for (int k = 0; k < 8; k++) {
+            cell[k] = strsep(&rest, "|");
+            assert_non_null(cell[k]);
+            while (*cell[k] == ' ') cell[k]++;
+        }
+        double lr;
+        snprintf(rate, sizeof rate, "%.*s", (int)strcspn(cell[4], " "), cell[4]);
+        assert_true(text_to_double(rate, &lr) && lr == p->lr);
+        /* "l=16, r=16" beside "l=16,r=16" */
+        char *sizes = cell[3], *to = sizes;
+        for (const char *c = sizes; *c; c++)
+            if (*c != ' ') *to++ = *c;
+        *to = 0;
+        assert_string_equal(sizes, p->sizes);
+        free(line);
+        free(mark);
+    }
+}
+
+static bool holds(const json_t *schema, const char *key, const char *word) {
+    size_t i;
+    json_t *v;
+    const json_t *list = json_object_get(json_object_get(schema, key), "enum");
+    json_array_foreach((json_t *)list, i, v)
+        if (!strcmp(json_string_value(v), word)) return true;
+    return false;
+}
+
+static void the_schema_has_every_word(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *path = test_path("docs/method.schema.json");
+    json_t *o = json_read(path, 1 << 20, &e);
+    assert_non_null(o);
+    const json_t *m = json_object_get(
+        json_object_get(json_object_get(json_object_get(o, "properties"), "modules"), "items"),
+        "properties");
+    for (int i = 0; i < FN_COUNT; i++) assert_true(holds(m, "function", fn_name((enum fn)i)));
+    for (int i = 0; i < COMP_COUNT; i++)
+        assert_true(holds(m, "composition", comp_name((enum comp)i)));
+    for (int i = 0; i < SOURCE_COUNT; i++)
+        assert_true(holds(m, "source", source_name((enum source)i)));
+    for (int i = 0; i < HEADS_COUNT; i++)
+        assert_true(holds(m, "heads", heads_name((enum head_form)i)));
+    for (int i = 0; i < INIT_COUNT; i++) assert_true(holds(m, "init", init_name((enum init)i)));
+    for (int i = 0; i < TARGET_COUNT; i++)
+        assert_true(holds(m, "target", target_name((enum target)i)));
+    for (int i = 0; i < TAP_COUNT; i++) assert_true(holds(m, "read", tap_name((enum tap)i)));
+    for (int i = 0; i < ACT_COUNT; i++)
+        assert_true(holds(m, "activation", method_act_name((enum act)i)));
+    /* Whatever is written has only keys that the schema knows. */
+    for (int i = 0; i < preset_count(); i++) {
+        char *text = method_json(&preset_at(i)->method);
+        json_t *written = json_parse("written", text, strlen(text), &e);
+        size_t k;
+        json_t *module;
+        json_array_foreach(json_object_get(written, "modules"), k, module) {
+            const char *key;
+            json_t *value;
+            json_object_foreach(module, key, value) {
+                (void)value;
+                if (!json_object_get(m, key)) fail_msg("the schema lacks \"%s\"", key);
+            }
+        }
+        json_decref(written);
+        free(text);
+    }
+    json_decref(o);
+    free(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_are_read),
+        cmocka_unit_test(every_rule_is_listed),
+        cmocka_unit_test(every_preset_is_listed_with_its_values),
+        cmocka_unit_test(the_schema_has_every_word),
+    };
+    return cmocka_run_group_tests_name("method docs", tests, open_page, close_page);
+}
