@@ -43,8 +43,8 @@ void block_shape(const struct module *m, const struct arch *a, char out[64]) {
             snprintf(out, 64, "%d\u2192%d\u2192%d", tap_width(a, m->read), m->size, tap_width(a, m->write));
         return;
     case FN_SOFTMAX:
-        if (a) snprintf(out, 64, "P_k P_v %d\u00D7%d", m->size, tap_width(a, TAP_A_HEAD));
-        else snprintf(out, 64, "P_k P_v l %d", m->size);
+        if (a) snprintf(out, 64, "P %d\u00D7%d", m->size, tap_width(a, TAP_A_HEAD));
+        else snprintf(out, 64, "P l %d", m->size);
         return;
     case FN_SCALE:
         if (a) snprintf(out, 64, "\u2299 %d", tap_width(a, m->write));
@@ -142,7 +142,7 @@ static void residual(const struct drawing *d, enum part_id from, enum part_id to
         canvas_put(d->c, x0, d->y - i, dim, 0x2502);
         canvas_put(d->c, x1, d->y - i, dim, 0x2502);
     }
-    const char *says = "residual";
+    const char *says = " residual ";
     if (x1 - x0 > 16) canvas_text(d->c, x0 + 3, y, INK_DIM, says);
 }
 
@@ -172,19 +172,39 @@ struct lane {
     int from, to;       /* where it reads and writes */
 };
 
-/* What stands on the lane, and where: between the ends when it fits, else beside. */
-static void measure(const struct drawing *d, const struct module *m, const char *text, struct lane *l) {
+static void find_ends(const struct drawing *d, const struct module *m, struct lane *l) {
     l->from = read_column(d, m->read == TAP_NONE ? m->write : m->read);
     l->to = write_column(d, m->write);
     if (l->to <= l->from) l->to = l->from + 1;
     if (m->fn == FN_SCALE) l->from = l->to = read_column(d, m->write);
+}
+
+/* The first column from x on where a label of this width covers no end of any lane. */
+static int clear_from(const struct lane *lane, int n, int x, int w) {
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < 2; k++) {
+                int end = k ? lane[i].to : lane[i].from;
+                if (lane[i].x1 == -100 || end < x - 1 || end > x + w) continue;
+                x = end + 2;
+                moved = true;
+            }
+    }
+    return x;
+}
+
+/* Where the lane's text stands: between its ends when it fits, else beside them. */
+static void measure(const struct drawing *d, const struct lane *all, int n, const char *text,
+                    struct lane *l) {
     l->label_w = canvas_width(d->c, text);
+    int beside = clear_from(all, n, l->to + 2, l->label_w);
     if (l->to - l->from - 1 >= l->label_w + 2) {
         l->label = l->from + 1 + (l->to - l->from - 1 - l->label_w) / 2;
         l->x0 = l->from;
         l->x1 = l->to;
-    } else if (l->to + 2 + l->label_w <= d->x1) {
-        l->label = l->to + 2;
+    } else if (beside + l->label_w <= d->x1) {
+        l->label = beside;
         l->x0 = l->from;
         l->x1 = l->label + l->label_w;
     } else {
@@ -236,22 +256,8 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
     block_shape(m, a, shape);
     if (m->comp == COMP_SCALED) snprintf(scale, sizeof scale, " \u00D7%g", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(scale, sizeof scale, " \u00D7s");
-    if (m->comp == COMP_GATED) snprintf(scale, sizeof scale, " \u00D7\u03BB");
+    if (m->comp == COMP_GATED) snprintf(scale, sizeof scale, " \u03BB");
     snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM ? "LN " : "", shape, scale);
-}
-
-/* Modules that train what is there have no lane: they are named below. */
-static int in_place(const struct drawing *d, const struct method *m, int y, int last) {
-    int rows = 0;
-    for (int i = 0; i < m->count && y + rows <= last; i++) {
-        const struct module *k = &m->module[i];
-        if (k->target == TARGET_NONE) continue;
-        char site[32];
-        site_words(k, site);
-        canvas_printf(d->c, d->x0, y + rows++, module_ink(i), "%d: %s, trained in place: %s", i + 1,
-                      k->fn == FN_BIAS ? "biases" : "weights", site);
-    }
-    return rows;
 }
 
 static int lanes(struct drawing *d, const struct method *m, int rows, int focus) {
@@ -264,7 +270,12 @@ static int lanes(struct drawing *d, const struct method *m, int rows, int focus)
         lane[i].x0 = lane[i].x1 = -100;
         if (k->target != TARGET_NONE) continue;
         lane_text(k, d->a, i + 1, text[i]);
-        measure(d, k, text[i], &lane[i]);
+        find_ends(d, k, &lane[i]);
+        lane[i].x1 = lane[i].to;
+    }
+    for (int i = 0; i < m->count; i++) {
+        if (m->module[i].target != TARGET_NONE) continue;
+        measure(d, lane, m->count, text[i], &lane[i]);
         find_row(lane, i, rows);
         if (lane[i].row > deepest) deepest = lane[i].row;
         if (!lane[i].row) hidden++;
@@ -299,7 +310,6 @@ int block_draw(struct canvas *c, struct rect r, const struct method *m, const st
     if (large) shapes(&d);
     int room = r.y + r.h - d.y - 1;
     int used = lanes(&d, m, room, focus);
-    used += in_place(&d, m, d.y + used + 1, r.y + r.h - 1);
     canvas_pop_clip(c);
     return d.y - r.y + 1 + used;
 }

@@ -12,7 +12,7 @@
 int block_draw(struct canvas *c, struct rect r, const struct method *m, const struct arch *a,
                int focus);
 
-/* The module's own shape: "384→16→384", "l 16 × 384", "⊙ 1536". */
+/* The module's own shape: "384→16→384", "P 16×384", "⊙ 1536". */
 void block_shape(const struct module *m, const struct arch *a, char out[64]);
 enum ink module_ink(int index);
 

@@ -207,7 +207,7 @@ int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const 
     lay(c, false, x, y, columns, style, s, &all);
     if (all) return lay(c, true, x, y, columns, style, s, &all);
     int used = lay(c, true, x, y, columns - 1, style, s, &all);
-    canvas_put(c, x + used, y, style, 0x2026);
+    canvas_put(c, x + used, y, style, c->glyphs == GLYPHS_ASCII ? '~' : 0x2026);
     return used + 1;
 }
 

@@ -50,7 +50,10 @@ bool axis_applies(const struct module *m, enum axis a) {
 void site_words(const struct module *m, char out[32]) {
     static const char *const targets[TARGET_COUNT] = {"\u2013", "", "all", "LayerNorms",
                                                       "embeddings"};
-    if (m->target == TARGET_TAP) snprintf(out, 32, "map to %s", tap_words(m->write));
+    static const char *const maps[TAP_COUNT] = {
+        [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
+        [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2"};
+    if (m->target == TARGET_TAP) snprintf(out, 32, "of %s", maps[m->write] ? maps[m->write] : "?");
     else snprintf(out, 32, "%s", in_weight(m) ? targets[m->target] : tap_words(m->write));
 }
 
@@ -175,12 +178,12 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         {TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model."},
         {TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms."},
         {TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm."},
-        {TARGET_TAP, TAP_A_Q, "map to q", "The map that makes the queries."},
-        {TARGET_TAP, TAP_A_K, "map to k", "The map that makes the keys."},
-        {TARGET_TAP, TAP_A_V, "map to v", "The map that makes the values."},
-        {TARGET_TAP, TAP_A_OUT, "attn W_o", "The map from the heads back to the width."},
-        {TARGET_TAP, TAP_F_PRE, "ffn W_1", "The first map of the feed-forward part."},
-        {TARGET_TAP, TAP_F_OUT, "ffn W_2", "The second map of the feed-forward part."},
+        {TARGET_TAP, TAP_A_Q, "of W_q", "The map that makes the queries."},
+        {TARGET_TAP, TAP_A_K, "of W_k", "The map that makes the keys."},
+        {TARGET_TAP, TAP_A_V, "of W_v", "The map that makes the values."},
+        {TARGET_TAP, TAP_A_OUT, "of W_o", "The map from the heads back to the width."},
+        {TARGET_TAP, TAP_F_PRE, "of W_1", "The first map of the feed-forward part."},
+        {TARGET_TAP, TAP_F_OUT, "of W_2", "The second map of the feed-forward part."},
     };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         struct module n = *m;
@@ -210,6 +213,8 @@ static void list_positions(struct compose_view *v, const struct module *m) {
     };
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
         struct module n = *m;
+        /* one matrix with the heads, for what works head by head */
+        if (m->fn == FN_SOFTMAX && taps[i].tap == TAP_A_CTX) continue;
         if (m->write != taps[i].tap) move_to(&n, taps[i].tap);
         if (m->fn == FN_SOFTMAX) {
             n = *m; /* normalising would hide that the place is another */
@@ -318,7 +323,8 @@ static void list_details(struct compose_view *v, const struct module *m) {
     }
 }
 
-/* Does the method lose an error of this rule, or gain one, with the choice taken? */
+/* A choice is not allowed when it brings an error that the method did not have, be it at
+ * another module. */
 static void judge(const struct compose_view *v, struct choice *c) {
     struct method m = v->method;
     struct finding found[COMPOSE_FINDINGS];
@@ -327,7 +333,7 @@ static void judge(const struct compose_view *v, struct choice *c) {
     m.module[v->part] = c->module;
     int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
     for (int i = 0; i < n && i < COMPOSE_FINDINGS; i++) {
-        if (found[i].level != LEVEL_ERROR || (found[i].module >= 0 && found[i].module != v->part)) continue;
+        if (found[i].level != LEVEL_ERROR) continue;
         bool had = false;
         for (int j = 0; j < v->facts.findings; j++)
             had |= v->facts.finding[j].level == LEVEL_ERROR &&

@@ -14,8 +14,8 @@ enum { TABLE_COLUMNS = 6 };
 static const struct {
     const char *title;
     int w;
-} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 15}, {"insertion", 12},
-                          {"composition", 13}, {"sizes", 14}, {"layers", 6}};
+} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
+                          {"composition", 13}, {"sizes", 14}, {"layers", 7}};
 
 static int column_of(enum axis a) {
     switch (a) {
@@ -76,8 +76,13 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
 static void draw_method(const struct compose_view *v, struct canvas *c, struct rect r) {
     const struct compose_facts *f = &v->facts;
     char right[240] = "";
-    if (f->preset) snprintf(right, sizeof right, "%s \u00B7 %s", f->preset->name, f->preset->paper);
-    else if (f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
+    if (f->preset) {
+        /* the authors and the year; the whole reference has the list of presets */
+        size_t n = strcspn(f->preset->paper, ",:");
+        snprintf(right, sizeof right, "%s \u00B7 %s, %.*s", f->preset->name, f->preset->title, (int)n,
+                 f->preset->paper);
+    }
+    if (!f->preset && f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
     canvas_rule(c, r.x, r.y, r.w, "Method", right);
     if (r.h < 2) return;
     int x = r.x + 6, rows = r.h - 2;
@@ -142,6 +147,28 @@ static const char *const option_says[OPTION_COUNT] = {
     "Share of the steps (below 1) or steps in which the learning rate rises.",
     "Pull of the matrices towards zero (decoupled).", "Steps between evaluations."};
 
+/* What the choice under the cursor makes of the module: formula and count. */
+static void describe(const struct compose_view *v, struct canvas *c, struct rect r,
+                     const struct choice *k) {
+    char delta[160], compose[160], trained[32];
+    struct method m = v->method;
+    struct err e = ERR_INIT;
+    if (r.h < 1) return;
+    formula_delta(&k->module, "", delta);
+    formula_compose(&k->module, "", compose);
+    int used = canvas_text(c, r.x, r.y, INK_TEXT, delta);
+    canvas_fit(c, r.x + used + 4, r.y, r.w - used - 4, INK_TEXT, compose);
+    if (r.h < 2 || !v->arch || !k->allowed) return;
+    m.module[v->part] = k->module;
+    struct plan *p = plan_new(&m, v->arch, v->classes > 0 ? v->classes : 2, &e);
+    if (!p) return;
+    char *sum = plan_arithmetic(p, v->arch, v->part);
+    text_thousands((int64_t)p->trained_method, trained);
+    canvas_printf(c, r.x, r.y + 1, INK_DIM, "this module %s; the method trains %s", sum, trained);
+    free(sum);
+    plan_free(p);
+}
+
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
     bool run = v->part >= v->method.count;
     char right[120] = "";
@@ -151,7 +178,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         for (int a = 0; a < AXIS_COUNT; a++) {
             if (!axis_applies(&v->method.module[v->part], (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
-            n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l ", axis_name((enum axis)a));
+            n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
     }
     canvas_rule(c, r.x, r.y, r.w, run ? option_name(v->option) : axis_name(v->axis), right);
@@ -169,22 +196,61 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     if (v->choice >= v->choice_count || rows >= in.h) return;
     const struct choice *k = &v->choices[v->choice];
     struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
-    canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
+    int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
+    if (v->describe) describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
+}
+
+/* Modules whose formulas are alike, but for their places, share a line. */
+struct formula {
+    char delta[160], compose[160], sub[96];
+    int first;
+};
+
+static void add_subscript(char sub[96], int number) {
+    size_t n = strlen(sub);
+    if (n > 80) return;
+    if (n) sub[n++] = ',';
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d", number);
+    for (const char *d = digits; *d; d++) n += utf8_encode(0x2080 + (uint32_t)(*d - '0'), sub + n);
+    sub[n] = 0;
+}
+
+static int gather_formulas(const struct method *m, struct formula *out) {
+    int count = 0;
+    for (int i = 0; i < m->count; i++) {
+        struct formula f = {.first = i};
+        int at = 0;
+        formula_delta(&m->module[i], "", f.delta);
+        formula_compose(&m->module[i], "", f.compose);
+        while (at < count && (strcmp(out[at].delta, f.delta) || strcmp(out[at].compose, f.compose))) at++;
+        if (at == count) out[count++] = f;
+        add_subscript(out[at].sub, i + 1);
+    }
+    for (int i = 0; i < count; i++) {
+        formula_delta(&m->module[out[i].first], out[i].sub, out[i].delta);
+        formula_compose(&m->module[out[i].first], out[i].sub, out[i].compose);
+    }
+    return count;
 }
 
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
-    for (int i = 0; i < v->method.count && i < r.h; i++) {
-        char delta[160], compose[160];
-        const struct module *m = &v->method.module[i];
-        if (i == r.h - 1 && v->method.count > r.h) {
-            canvas_printf(c, r.x + 3, r.y + i, INK_DIM, "\u2026 and %d more modules", v->method.count - i);
+    struct formula f[METHOD_MODULES];
+    int count = gather_formulas(&v->method, f), wide = 0;
+    for (int i = 0; i < count; i++)
+        if (canvas_width(c, f[i].delta) > wide) wide = canvas_width(c, f[i].delta);
+    int x1 = wide + 7 > 44 ? wide + 7 : 44;
+    for (int i = 0; i < count && i < r.h; i++) {
+        int y = r.y + i;
+        if (i == r.h - 1 && count > r.h) {
+            canvas_printf(c, r.x + 3, y, INK_DIM, "\u2026 and %d more", count - i);
             return;
         }
-        formula_delta(m, i + 1, delta);
-        formula_compose(m, i + 1, compose);
-        int used = canvas_text(c, r.x + 3, r.y + i, module_ink(i), delta);
-        int x = used + 6 > 44 ? used + 6 : 44;
-        canvas_fit(c, r.x + x, r.y + i, r.w - x - 1, INK_TEXT, compose);
+        canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
+        int used = canvas_fit(c, r.x + x1, y, r.w - x1 - 1, INK_TEXT, f[i].compose);
+        const char *sum = v->facts.arithmetic[f[i].first];
+        if (sum && r.w - x1 - used - 8 > canvas_width(c, sum))
+            canvas_text(c, r.x + x1 + (used > 24 ? used + 4 : 28), y, INK_DIM, sum);
     }
 }
 
@@ -195,7 +261,8 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
                  v->arch->encoder_layers, v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
-    int formulas = v->method.count < 1 ? 0 : v->method.count;
+    struct formula f[METHOD_MODULES];
+    int formulas = gather_formulas(&v->method, f);
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
     if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
     struct rect top = {in.x, in.y, in.w, block};
@@ -234,7 +301,8 @@ static void draw_counts(const struct compose_view *v, struct canvas *c, struct r
     if (x + canvas_width(c, text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, text);
 }
 
-static void draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
+/* Returns the row behind. */
+static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
     char rows[160] = "", train[32], dev[32], value[64];
     int x = r.x + 3;
     if (v->train_rows) {
@@ -263,6 +331,7 @@ static void draw_run(const struct compose_view *v, struct canvas *c, struct rect
         if (on) canvas_paint(c, (struct rect){x + name, y, used, 1}, canvas_style(c, INK_CURSOR));
         x += name + used + 2;
     }
+    return y + 1;
 }
 
 static void draw_facts(const struct compose_view *v, struct canvas *c, struct rect r) {
@@ -277,13 +346,9 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     int y = r.y + 1;
     draw_counts(v, c, r, y++);
     char *command = compose_command(v);
-    bool here = v->part >= v->method.count;
-    if (here) {
-        draw_run(v, c, (struct rect){r.x, r.y, r.w, r.h}, y);
-    } else {
-        draw_run(v, c, (struct rect){r.x, r.y, r.w, 3}, y++);
-        if (y < r.y + r.h) canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, r.y + r.h - y}, INK_DIM, command);
-    }
+    y = draw_run(v, c, r, y);
+    if (y < r.y + r.h)
+        canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, r.y + r.h - y}, INK_DIM, command);
     free(command);
 }
 
@@ -307,9 +372,9 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
 }
 
 void compose_rows(const struct compose_view *v, int width, struct compose_need *out) {
-    out->axis_rows = v->describe ? 5 : 3;
+    out->axis_rows = v->describe ? 6 : 3;
     out->block_rows = 5 + v->method.count;
-    out->fact_rows = width >= 100 ? 5 : 4;
+    out->fact_rows = width >= 100 ? 4 : 5;
 }
 
 static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -340,6 +405,8 @@ static void readout(const struct ui *ui, struct buf *out) {
                    k->text);
     } else if (f->errors) {
         buf_printf(out, "\u2717 %s", f->finding[0].text);
+    } else if (f->preset) {
+        buf_printf(out, "%s: %s", f->preset->title, f->preset->note);
     } else if (f->text) {
         buf_puts(out, f->text);
     }

@@ -334,7 +334,9 @@ void compose_presets(struct ui *ui) {
     picker_open(&ui->picker, PICK_PRESET, "published methods");
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
-        picker_add(&ui->picker, p->name, p->paper, false);
+        char note[160];
+        snprintf(note, sizeof note, "%-20s %.*s", p->sizes, (int)strcspn(p->paper, ",:"), p->paper);
+        picker_add(&ui->picker, p->name, note, false);
         if (p == ui->compose.facts.preset) ui->picker.cursor = i;
     }
     ui_show(ui, SCREEN_COMPOSE);

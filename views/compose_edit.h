@@ -31,9 +31,9 @@ void compose_push(struct compose_view *v);
 bool compose_undo(struct compose_view *v);
 bool compose_redo(struct compose_view *v);
 
-/* Δh of a module, and how it is composed, in the field's notation; ₁ is the module. */
-void formula_delta(const struct module *m, int number, char out[160]);
-void formula_compose(const struct module *m, int number, char out[160]);
+/* Δh of a module, and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
+void formula_delta(const struct module *m, const char *sub, char out[160]);
+void formula_compose(const struct module *m, const char *sub, char out[160]);
 
 struct compose_need {
     int axis_rows, fact_rows, block_rows;

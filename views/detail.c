@@ -84,8 +84,10 @@ static void head(struct page *p, int top, const struct detail_view *v) {
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
         snprintf(line + n, sizeof line - (size_t)n, " (majority %s)", majority);
-    if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), p->r.w - 2, INK_TEXT, line);
-    p->y++;
+    struct rect box = {p->r.x + 1, at(p, top), p->r.w - 2, 4};
+    struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
+    if (p->c) canvas_wrap(p->c, box, INK_TEXT, line);
+    p->y += canvas_wrap_rows(&measure, box.w, line);
 }
 
 static void curve(struct page *p, int top, const struct detail_view *v) {

@@ -2,22 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/text.h"
 #include "views/compose_edit.h"
-
-/* 12 → "₁₂" */
-static void subscript(int number, char out[16]) {
-    char digits[8];
-    snprintf(digits, sizeof digits, "%d", number);
-    size_t n = 0;
-    for (const char *d = digits; *d; d++) {
-        char sign[4];
-        size_t used = utf8_encode(0x2080 + (uint32_t)(*d - '0'), sign);
-        memcpy(out + n, sign, used);
-        n += used;
-    }
-    out[n] = 0;
-}
 
 /* What the module reads, as the formula's variable. */
 static const char *input_of(const struct module *m) {
@@ -27,10 +12,9 @@ static const char *input_of(const struct module *m) {
 
 static const char *act_sign(enum act a) { return method_act_name(a); }
 
-void formula_delta(const struct module *m, int number, char out[160]) {
-    char sub[16], site[32];
+void formula_delta(const struct module *m, const char *sub, char out[160]) {
+    char site[32];
     const char *x = input_of(m);
-    subscript(number, sub);
     site_words(m, site);
     switch (m->fn) {
     case FN_BOTTLENECK:
@@ -45,16 +29,14 @@ void formula_delta(const struct module *m, int number, char out[160]) {
     case FN_SOFTMAX:
         snprintf(out, 160, "\u0394h%s = softmax(x W_q P_k\u1D40/\u221Ad_h) P_v", sub);
         break;
-    case FN_SCALE: snprintf(out, 160, "l%s: one factor a channel of %s", sub, site); break;
-    case FN_BIAS: snprintf(out, 160, "b%s: the additive vectors there are (%s)", sub, site); break;
-    case FN_FULL: snprintf(out, 160, "W%s: the tensors there are (%s)", sub, site); break;
+    case FN_SCALE: snprintf(out, 160, "l%s: one factor a channel", sub); break;
+    case FN_BIAS: snprintf(out, 160, "b%s: additive vectors, %s", sub, site); break;
+    case FN_FULL: snprintf(out, 160, "W%s: weights, %s", sub, site); break;
     case FN_COUNT: *out = 0;
     }
 }
 
-void formula_compose(const struct module *m, int number, char out[160]) {
-    char sub[16];
-    subscript(number, sub);
+void formula_compose(const struct module *m, const char *sub, char out[160]) {
     switch (m->comp) {
     case COMP_ADD: snprintf(out, 160, "h \u2190 h + \u0394h%s", sub); break;
     case COMP_SCALED: snprintf(out, 160, "h \u2190 h + %g \u0394h%s", m->scale, sub); break;
@@ -65,7 +47,7 @@ void formula_compose(const struct module *m, int number, char out[160]) {
         else snprintf(out, 160, "h \u2190 h \u2299 \u0394h%s", sub);
         break;
     case COMP_IN_WEIGHT:
-        snprintf(out, 160, "%s%s is trained in its place", m->fn == FN_BIAS ? "b" : "W", sub);
+        snprintf(out, 160, "trained where they are");
         break;
     case COMP_COUNT: *out = 0;
     }

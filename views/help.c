@@ -43,19 +43,21 @@ static void entry(struct canvas *c, struct rect r, int y, const struct key_entry
     if (r.w >= 76) canvas_fit(c, r.x + r.w - 23, y, 22, INK_DIM, screens);
 }
 
-static const char *const about[] = {
-    "A method is a set of modules; each is a point on a few axes: which function of the",
-    "hidden states, where it writes, what it reads (parallel or sequential), how it is",
-    "composed with what was there, and who makes its weights. Compose walks the axes with",
-    "h and l and the choices with j and k; Enter trains what you see.",
-};
+static const char about[] =
+    "A method is a set of modules; each is a point on a few axes: which function of the hidden "
+    "states, where it writes, what it reads (parallel or sequential), how it is composed with what "
+    "was there, and who makes its weights. Compose walks the axes with h and l and the choices with "
+    "j and k; Enter trains what you see.";
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     int line = 0;
     bool search = *ui->help_search != 0;
-    for (size_t i = 0; i < COUNT_OF(about) && !search; i++, line++)
-        if (c) canvas_fit(c, r.x + 1, r.y + line - top, r.w - 2, INK_TEXT, about[i]);
+    struct canvas measure = {.glyphs = ui->glyphs};
+    if (!search) {
+        line = canvas_wrap_rows(&measure, r.w - 2, about);
+        if (c) canvas_wrap(c, (struct rect){r.x + 1, r.y - top, r.w - 2, line}, INK_TEXT, about);
+    }
     for (int g = 0; g < KEYS_GROUPS; g++) {
         bool title = false;
         for (int i = 0; i < keys_count(); i++) {

@@ -43,7 +43,7 @@ enum request {
     REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW,
     REQ_FOLLOW,
     /* compose and first page */
-    REQ_TRAIN, REQ_EDIT, REQ_PRESETS, REQ_DESCRIBE, REQ_COMPOSE, REQ_CHOOSE,
+    REQ_TRAIN, REQ_PRESETS, REQ_DESCRIBE, REQ_COMPOSE, REQ_CHOOSE,
     REQ_COUNT
 };
 
@@ -57,6 +57,7 @@ struct key_entry {
     uint32_t alias[2];    /* further ones, 0 when none */
     unsigned screens;     /* bit per enum screen_id */
     enum key_group group;
+    uint32_t pair;        /* shown beside it in the hint line ("h/l"), 0: none */
     int rank;             /* hint line: lower comes first, 0 is not shown there */
     const char *hint;     /* two words for the hint line, or NULL */
     const char *help;     /* one line for the help screen */

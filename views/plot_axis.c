@@ -165,7 +165,7 @@ static void x_axis(struct canvas *c, const struct plot_frame *f, bool labels) {
     int y = f->inside.y + f->inside.h, x = f->inside.x;
     canvas_put(c, x - 1, y, dim, 0x2514);
     for (int i = 0; i < f->inside.w; i++) canvas_put(c, x + i, y, dim, 0x2500);
-    double step = axis_step(f->to - f->from, f->inside.w / 11 < 1 ? 1 : f->inside.w / 11);
+    double step = axis_step(f->to - f->from, f->inside.w / 8 < 1 ? 1 : f->inside.w / 8);
     if (step < 1) step = 1;
     int free_from = x - 2, end = f->inside.w - 6;
     for (double s = ceil(f->from / step) * step; s <= f->to * (1 + slack); s += step) {

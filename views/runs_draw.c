@@ -12,12 +12,12 @@ struct columns {
 
 /* Fixed widths but for method and task, which share what is left. */
 static void place(int width, struct columns *k) {
-    static const int fixed[COL_COUNT] = {5, 11, 0, 0, 9, 10, 7, 5};
-    int rest = width - 3;
-    for (int i = 0; i < COL_COUNT; i++) rest -= fixed[i] ? fixed[i] + 1 : 2;
+    static const int fixed[COL_COUNT] = {5, 11, 0, 0, 8, 9, 7, 4};
+    int rest = width - 3 - 2; /* the marks, and one more blank behind id and method */
+    for (int i = 0; i < COL_COUNT; i++) rest -= fixed[i] + 1;
     int task = rest / 3 > 24 ? 24 : rest / 3;
     if (task < 6) task = 6;
-    int method = rest - task < 8 ? 8 : rest - task, x = 3;
+    int method = rest - task < 8 ? 8 : rest - task, x = 2;
     for (int i = 0; i < COL_COUNT; i++) {
         k->x[i] = x;
         k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : fixed[i];
@@ -107,7 +107,7 @@ static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
         snprintf(text, sizeof text, "%.8s%s", name, mark);
         cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
     }
-    for (int i = 3; i < r.w; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
+    for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
 }
 
 static void empty(const struct ui *ui, struct canvas *c, struct rect r) {

@@ -61,10 +61,26 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
     legend(v, c, chart);
 }
 
+/* "best 0.838 @ 240 · majority 0.578 ┄ · dev 2,538 rows" */
+static void metric_notes(const struct series *s, char out[200]) {
+    char value[32];
+    int n = 0;
+    *out = 0;
+    if (isfinite(s->best)) {
+        show_value(s->best, value);
+        n += snprintf(out + n, 200 - (size_t)n, "best %s @ %lld", value, (long long)s->best_step);
+    }
+    if (isfinite(s->majority)) {
+        show_value(s->majority, value);
+        n += snprintf(out + n, 200 - (size_t)n, "%smajority %s \u2504", n ? " \u00B7 " : "", value);
+    }
+    if (s->eval_rows) snprintf(out + n, 200 - (size_t)n, "%s%.80s", n ? " \u00B7 " : "", s->eval_rows);
+}
+
 static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
-    char right[120] = "";
-    if (s->eval_rows) snprintf(right, sizeof right, "%.100s", s->eval_rows);
+    char right[200];
+    metric_notes(s, right);
     canvas_rule(c, r.x, r.y, r.w, s->metric ? s->metric : "dev", right);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     if (!s->evals) {
@@ -73,23 +89,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     }
     struct plot_data d = {s->eval_step, s->eval_value, s->evals};
     struct plot_look look = look_of(v);
-    /* the notes have columns of their own, so that they cover no point */
-    int notes = r.w >= 60 ? 21 : 0;
-    chart.w -= notes;
     plot_points(c, chart, &d, &look, s->majority, (double)v->cursor, look.from, look.to, r.h >= 9);
-    if (!notes) return;
-    char value[32];
-    int x = r.x + r.w - notes + 1;
-    show_value(s->eval_value[s->evals - 1], value);
-    canvas_printf(c, x, r.y + 1, INK_TEXT, "last %s", value);
-    if (isfinite(s->best)) {
-        show_value(s->best, value);
-        canvas_printf(c, x, r.y + 2, INK_METRIC, "best %s @ %lld", value, (long long)s->best_step);
-    }
-    if (isfinite(s->majority)) {
-        show_value(s->majority, value);
-        canvas_printf(c, x, r.y + 3, INK_DIM, "majority %s \u2504", value);
-    }
 }
 
 static void draw_small(const struct train_view *v, struct canvas *c, struct rect r,
@@ -111,7 +111,9 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     int method = r.w >= 100 ? 34 : 20, bar = r.w >= 100 ? 30 : 16, x = r.x;
     char text[200], number[32];
     if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
+    canvas_push_clip(c, (struct rect){x + 1, y, 1, 1});
     canvas_text(c, x + 1, y, state_ink(j->state), state_sign(j->state));
+    canvas_pop_clip(c);
     snprintf(text, sizeof text, "#%lld", (long long)j->id);
     x += 3 + canvas_fit(c, x + 3, y, 8, here ? INK_TITLE : INK_TEXT, text) + 1;
     canvas_fit(c, x, y, method, here ? INK_TITLE : INK_TEXT, j->method);

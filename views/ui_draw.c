@@ -113,6 +113,14 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
 }
 
+static const char *run_hint(const struct ui *ui, const char *hint) {
+    const struct run_row *row = ui->screen == SCREEN_DETAIL ? &ui->detail.run
+                                : ui->screen == SCREEN_RUNS ? runs_at_cursor(&ui->runs)
+                                                            : NULL;
+    if (!row || row->state <= RUN_PAUSED) return NULL;
+    return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
+}
+
 /* What the hint says here and now; NULL: not shown. */
 static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
     const struct job *job = train_focused(&ui->train);
@@ -127,9 +135,16 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
         return job->state == RUN_PAUSED ? "go on" : k->hint;
     case REQ_STOP:
         if (ui->screen == SCREEN_TRAIN) return job && job->state <= RUN_PAUSED ? k->hint : NULL;
-        return ui->screen == SCREEN_RUNS ? NULL : k->hint;
+        return ui->screen == SCREEN_DETAIL && ui->detail.run.state <= RUN_PAUSED ? k->hint : NULL;
     case REQ_OPEN:
         return ui->screen == SCREEN_TRAIN && !job ? NULL : k->hint;
+    case REQ_LEFT:
+        return ui->screen == SCREEN_COMPOSE ? "axis" : ui->screen == SCREEN_TRAIN ? k->hint : NULL;
+    case REQ_DOWN:
+        if (ui->screen != SCREEN_COMPOSE) return ui->screen == SCREEN_HELP ? "scroll" : NULL;
+        return compose_on_number(&ui->compose) ? "step" : k->hint;
+    case REQ_MORE: return ui->screen == SCREEN_COMPOSE ? k->hint : NULL;
+    case REQ_RUN: return run_hint(ui, k->hint);
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
     case REQ_NEXT: return ui->compose.facts.findings ? k->hint : NULL;
     case REQ_SEARCH: return ui->screen == SCREEN_HELP ? "search" : k->hint;
@@ -138,14 +153,42 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
+/* "Space", or both keys of a pair: "h/l". */
+static void hint_key(const struct key_entry *k, char name[40]) {
+    char one[16], two[16] = "";
+    press_name(k->key, one);
+    if (k->pair) press_name(k->pair, two);
+    snprintf(name, 40, "%s%s%s", one, k->pair ? "/" : "", two);
+}
+
 static int hint_width(const struct canvas *c, const struct key_entry *k, const char *hint) {
-    char name[16];
-    press_name(k->key, name);
+    char name[40];
+    hint_key(k, name);
     return canvas_width(c, name) + 1 + canvas_width(c, hint) + 2;
+}
+
+/* While a list, a line or a question is open, its own keys are all that works. */
+static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
+    static const char *const list[] = {"Enter", "take", "j/k", "choice", "Esc", "back", NULL};
+    static const char *const line[] = {"Enter", "take", "Esc", "cancel", NULL};
+    static const char *const command[] = {"Enter", "do", "Tab", "complete", "Esc", "cancel", NULL};
+    static const char *const ask[] = {"Esc", "no", NULL};
+    const char *const *own = ui->ask.kind                                   ? ask
+                             : ui->prompt.open && ui->use == USE_COMMAND ? command
+                             : ui->prompt.open                               ? line
+                             : ui->picker.open                               ? list
+                                                                             : NULL;
+    if (!own) return false;
+    for (int x = r.x + 1; *own; own += 2) {
+        x += canvas_text(c, x, r.y, INK_KEY, own[0]) + 1;
+        x += canvas_text(c, x, r.y, INK_DIM, own[1]) + 2;
+    }
+    return true;
 }
 
 /* By rank, as many as fit; help always stays. */
 static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
+    if (draw_own_hints(ui, c, r)) return;
     const struct key_entry *shown[64];
     int count = 0, room = r.w - 1, x = r.x + 1;
     for (int rank = 10; rank >= 1; rank--) {
@@ -162,8 +205,8 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     for (int i = 1; i <= count; i++) { /* help, taken first, is shown last */
         const struct key_entry *k = shown[i % count];
-        char name[16];
-        press_name(k->key, name);
+        char name[40];
+        hint_key(k, name);
         x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
         x += canvas_text(c, x, r.y, INK_DIM, hint_of(ui, k)) + 2;
     }
@@ -183,6 +226,12 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
         }
     } else if (*ui->message) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, inks[ui->say], ui->message);
+    } else if (ui->picker.open) {
+        const struct picker *p = &ui->picker;
+        if (p->kind == PICK_PRESET && p->cursor < p->count) {
+            const struct preset *preset = preset_find(p->item[p->cursor].name);
+            if (preset) canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, preset->paper);
+        }
     } else if (screen_at(ui->screen)->readout) {
         struct buf text = BUF_INIT;
         screen_at(ui->screen)->readout(ui, &text);

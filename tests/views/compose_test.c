@@ -1,0 +1,208 @@
+#include "tests/support/test.h"
+
+#include <string.h>
+
+#include "core/base/text.h"
+#include "tests/views/scene.h"
+
+static void open(struct ui *ui, const char *method) {
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(ui, SCREEN_COMPOSE);
+    scene_method(ui, method);
+}
+
+static bool shows(const struct ui *ui, const char *text) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, false, &b);
+    bool found = strstr(b.data, text) != NULL;
+    buf_release(&b);
+    return found;
+}
+
+static int find(const struct compose_view *v, const char *name) {
+    for (int i = 0; i < v->choice_count; i++)
+        if (!strcmp(v->choices[i].name, name)) return i;
+    fail_msg("no choice %s", name);
+    return 0;
+}
+
+static void names_and_counts(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    assert_int_equal(ui.compose.facts.trained, 73728); /* 2·8·384·6 for q and for v */
+    assert_true(shows(&ui, "LoRA, Hu et al. 2022"));
+    assert_true(shows(&ui, "73,728"));
+    assert_true(shows(&ui, "valid ✓"));
+    scene_method(&ui, "lora(r=16)");
+    assert_int_equal(ui.compose.facts.trained, 147456);
+    ui_release(&ui);
+}
+
+static void a_choice_is_taken_and_undone(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "adapter-pfeiffer");
+    char *before = xstrdup(ui.compose.facts.canonical);
+    scene_press(&ui, 'l'); /* position */
+    scene_press(&ui, 'k'); /* ffn out → ffn act */
+    assert_int_equal(ui.compose.method.module[0].write, TAP_F_ACT);
+    assert_true(shows(&ui, "Method ──"));
+    scene_press(&ui, 'k');
+    scene_press(&ui, 'u'); /* the walk is one step */
+    assert_string_equal(ui.compose.facts.canonical, before);
+    scene_press(&ui, PRESS_CTRL('r'));
+    assert_int_not_equal(ui.compose.method.module[0].write, TAP_F_OUT);
+    free(before);
+    ui_release(&ui);
+}
+
+/* A choice that would not be a valid point is dim, says why and is not taken. */
+static void a_wrong_choice_says_why(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    v->axis = AXIS_COMPOSITION;
+    compose_changed(v);
+    const struct choice *gated = &v->choices[find(v, "gated \u03BB(x)")];
+    assert_false(gated->allowed);
+    assert_true(strlen(gated->why) > 20);
+    char *before = xstrdup(v->facts.canonical);
+    while (v->choice < 3) scene_press(&ui, 'j');
+    assert_int_equal(v->choice, 3);
+    assert_int_not_equal(v->method.module[0].comp, COMP_GATED);
+    assert_true(shows(&ui, "attention heads"));
+    free(before);
+    ui_release(&ui);
+}
+
+static void every_walk_leaves_a_valid_point(void **state) {
+    (void)state;
+    for (int p = 0; p < preset_count(); p++) {
+        struct ui ui;
+        open(&ui, preset_at(p)->name);
+        for (int part = 0; part < ui.compose.method.count; part++)
+            for (int a = 0; a < AXIS_COUNT; a++) {
+                scene_method(&ui, preset_at(p)->name);
+                ui.compose.part = part;
+                if (!axis_applies(&ui.compose.method.module[part], (enum axis)a)) continue;
+                ui.compose.axis = (enum axis)a;
+                compose_changed(&ui.compose);
+                scene_press(&ui, 'g');
+                for (int k = 0; k < 12; k++) {
+                    scene_press(&ui, 'j');
+                    if (ui.compose.facts.errors)
+                        fail_msg("%s, module %d, %s: %s", preset_at(p)->name, part + 1, axis_name((enum axis)a),
+                                 ui.compose.facts.finding[0].text);
+                }
+            }
+        ui_release(&ui);
+    }
+}
+
+static void sizes_are_typed(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    ui.compose.axis = AXIS_SIZE;
+    compose_changed(&ui.compose);
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(ui.prompt.open);
+    for (const char *p = "32"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    assert_int_equal(ui.compose.method.module[0].size, 32);
+    scene_press(&ui, PRESS_ENTER);
+    for (const char *p = "1.5"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.compose.method.module[0].size, 32);
+    assert_int_equal(ui.say, SAY_ERROR);
+    assert_non_null(strstr(ui.message, "whole number"));
+    scene_press(&ui, 'u');
+    assert_int_equal(ui.compose.method.module[0].size, 8);
+    ui_release(&ui);
+}
+
+static void options_are_typed_and_in_the_command(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "mam(l=16,r=16)");
+    ui.compose.part = ui.compose.method.count;
+    ui.compose.option = OPTION_LR;
+    compose_changed(&ui.compose);
+    assert_true(compose_lr(&ui.compose) == preset_find("mam")->lr);
+    scene_press(&ui, PRESS_ENTER);
+    for (const char *p = "0.5x"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.say, SAY_ERROR);
+    scene_press(&ui, PRESS_ENTER);
+    for (const char *p = "2e-4"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(compose_lr(&ui.compose) == 2e-4);
+    ui.compose.model_arg = "a b's";
+    char *command = compose_command(&ui.compose);
+    assert_non_null(strstr(command, "--model 'a b'\\''s'"));
+    assert_non_null(strstr(command, "--lr 0.0002"));
+    assert_non_null(strstr(command, "--seed 1"));
+    free(command);
+    ui_release(&ui);
+}
+
+static void modules_come_and_go(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "adapter-pfeiffer");
+    scene_press(&ui, '+');
+    assert_int_equal(ui.compose.method.count, 2);
+    assert_int_equal(ui.compose.part, 1);
+    scene_press(&ui, '-');
+    scene_press(&ui, '-');
+    assert_int_equal(ui.compose.method.count, 0);
+    assert_true(shows(&ui, "the head alone"));
+    for (int i = 0; i < 3; i++) scene_press(&ui, 'u');
+    assert_int_equal(ui.compose.method.count, 1);
+    for (int i = 0; i < 40; i++) scene_press(&ui, '+');
+    assert_int_equal(ui.compose.method.count, METHOD_MODULES);
+    ui_release(&ui);
+}
+
+static void training_is_asked_for(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_TRAIN);
+    ui.compose.method.module[0].size = 0;
+    compose_changed(&ui.compose);
+    assert_true(ui.compose.facts.errors > 0);
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    assert_int_equal(ui.say, SAY_ERROR);
+    assert_true(shows(&ui, "not valid"));
+    ui_release(&ui);
+}
+
+/* A point without a name says which it is like, and what it does otherwise. */
+static void the_nearest_name(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "adapter-pfeiffer");
+    ui.compose.method.module[0].read = TAP_F_PRE;
+    compose_changed(&ui.compose);
+    assert_null(ui.compose.facts.preset);
+    assert_true(shows(&ui, "like "));
+    ui_release(&ui);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_counts),
+        cmocka_unit_test(a_choice_is_taken_and_undone),
+        cmocka_unit_test(a_wrong_choice_says_why),
+        cmocka_unit_test(every_walk_leaves_a_valid_point),
+        cmocka_unit_test(sizes_are_typed),
+        cmocka_unit_test(options_are_typed_and_in_the_command),
+        cmocka_unit_test(modules_come_and_go),
+        cmocka_unit_test(training_is_asked_for),
+        cmocka_unit_test(the_nearest_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include "tests/support/test.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/base/text.h"
+#include "tests/views/scene.h"
+
+static void every_request_has_a_key_and_help(void **state) {
+    (void)state;
+    for (int r = REQ_NONE + 1; r < REQ_COUNT; r++) {
+        int found = 0;
+        for (int i = 0; i < keys_count(); i++) {
+            const struct key_entry *k = keys_at(i);
+            if ((int)k->request != r) continue;
+            found++;
+            assert_true(k->help && strlen(k->help) > 5);
+            assert_true(k->screens != 0);
+            assert_true(!k->rank == !k->hint);
+        }
+        if (found != 1) fail_msg("request %d is in the table %d times", r, found);
+    }
+}
+
+/* A letter asks for the same thing wherever it asks for anything. */
+static void a_letter_has_one_meaning(void **state) {
+    (void)state;
+    for (uint32_t c = '!'; c < 127; c++) {
+        enum request meant = REQ_NONE;
+        for (int s = 0; s < SCREEN_COUNT; s++) {
+            struct press p = {c, false, 0};
+            enum request r = keys_request((enum screen_id)s, &p);
+            if (r == REQ_NONE) continue;
+            if (meant != REQ_NONE && r != meant) fail_msg("'%c' has two meanings", (int)c);
+            meant = r;
+        }
+    }
+}
+
+static void no_key_twice_on_a_screen(void **state) {
+    (void)state;
+    for (int i = 0; i < keys_count(); i++)
+        for (int j = 0; j < i; j++) {
+            const struct key_entry *a = keys_at(i), *b = keys_at(j);
+            if (!(a->screens & b->screens)) continue;
+            uint32_t ka[] = {a->key, a->alias[0], a->alias[1]}, kb[] = {b->key, b->alias[0], b->alias[1]};
+            for (int x = 0; x < 9; x++)
+                if (ka[x / 3] && ka[x / 3] == kb[x % 3]) fail_msg("key %u is twice", ka[x / 3]);
+        }
+}
+
+/* No Ctrl letter does harm. */
+static void control_letters_are_harmless(void **state) {
+    (void)state;
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key_entry *k = keys_at(i);
+        if (k->key >= 27) continue;
+        assert_true(k->request != REQ_TRASH && k->request != REQ_STOP && k->request != REQ_LESS);
+    }
+}
+
+static void hint_line(enum screen_id screen, char out[400]) {
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_show(&ui, screen);
+    render_ui(&ui, false, &b);
+    char *last = strrchr(b.data, '\n');
+    *last = 0;
+    last = strrchr(b.data, '\n') + 1;
+    snprintf(out, 400, "%s", last);
+    buf_release(&b);
+    ui_release(&ui);
+}
+
+/* What ranks 1 to 4 is there at 80 columns, and so is help. */
+static void hints_fit_80_columns(void **state) {
+    (void)state;
+    for (int s = 0; s < SCREEN_COUNT; s++) {
+        char line[400];
+        hint_line((enum screen_id)s, line);
+        assert_true(text_width(line) <= 80);
+        assert_non_null(strstr(line, "? help"));
+    }
+    char line[400];
+    hint_line(SCREEN_COMPOSE, line);
+    assert_non_null(strstr(line, "Enter train  h/l axis  j/k choice  P presets"));
+    hint_line(SCREEN_TRAIN, line);
+    assert_non_null(strstr(line, "Space pause  K stop"));
+    hint_line(SCREEN_RUNS, line);
+    assert_non_null(strstr(line, "Space mark  Enter open"));
+}
+
+static void nothing_is_promised_that_does_not_work(void **state) {
+    (void)state;
+    char line[400];
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    hint_line(SCREEN_DETAIL, line); /* the run has finished: there is nothing to stop */
+    assert_null(strstr(line, "stop"));
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui.first.model_ready = false;
+    ui.first.fetch = "make fetch";
+    render_ui(&ui, false, &b);
+    assert_null(strstr(b.data, "Enter train"));
+    assert_non_null(strstr(b.data, "make fetch"));
+    struct effect out = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(out.kind, EFFECT_NONE);
+    buf_release(&b);
+    ui_release(&ui);
+}
+
+static void help_searches(void **state) {
+    (void)state;
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    for (const char *p = "?/smooth"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    render_ui(&ui, false, &b);
+    assert_non_null(strstr(b.data, "smooth the curve more"));
+    assert_null(strstr(b.data, "to the trash"));
+    buf_release(&b);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.screen, SCREEN_HELP);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.screen, SCREEN_FIRST);
+    ui_release(&ui);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_request_has_a_key_and_help),
+        cmocka_unit_test(a_letter_has_one_meaning),
+        cmocka_unit_test(no_key_twice_on_a_screen),
+        cmocka_unit_test(control_letters_are_harmless),
+        cmocka_unit_test(hints_fit_80_columns),
+        cmocka_unit_test(nothing_is_promised_that_does_not_work),
+        cmocka_unit_test(help_searches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

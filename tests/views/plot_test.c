@@ -1,0 +1,179 @@
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/mem.h"
+#include "views/plot.h"
+
+enum { MANY = 1000000 };
+
+static struct plot_data series(size_t n, double value) {
+    double *step = xmalloc(n * sizeof *step), *v = xmalloc(n * sizeof *v);
+    for (size_t i = 0; i < n; i++) {
+        step[i] = (double)i + 1;
+        v[i] = value;
+    }
+    return (struct plot_data){step, v, n};
+}
+
+static void release(struct plot_data *d) {
+    free((void *)d->step);
+    free((void *)d->value);
+}
+
+static int cells_in_row(const struct canvas *c, struct rect in, int row, enum ink ink) {
+    int n = 0;
+    for (int x = in.x; x < in.x + in.w; x++) {
+        const struct cell *at = canvas_at(c, x, in.y + row);
+        n += at->cp != ' ' && at->style.fg == canvas_style(c, ink).fg;
+    }
+    return n;
+}
+
+static void a_single_spike_among_a_million_stays(void **state) {
+    (void)state;
+    struct plot_data d = series(MANY, 1);
+    ((double *)d.value)[617283] = 9;
+    struct canvas c;
+    struct plot_look look = {.smooth = 4, .raw = true};
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    struct plot_area area = plot_curve(&c, (struct rect){0, 0, 80, 24}, &d, &look, -1, true);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    double ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+    print_message("a million points: %.1f ms\n", ms);
+    int raw = 0;
+    for (int y = 0; y < area.inside.h; y++) raw += cells_in_row(&c, area.inside, y, INK_RAW) > 0;
+    assert_true(raw >= area.inside.h / 2);
+    canvas_release(&c);
+    release(&d);
+}
+
+static void smoothing_leaves_a_constant(void **state) {
+    (void)state;
+    double v[500], out[500];
+    for (int i = 0; i < 500; i++) v[i] = 0.1;
+    for (int level = 0; level <= PLOT_SMOOTH_MAX; level++) {
+        plot_smooth(v, 500, plot_smooth_weight(level), out);
+        for (int i = 0; i < 500; i++) assert_true(out[i] == 0.1);
+    }
+}
+
+/* The closed form: Σ (1−w) w^(k−i) v_i / (1 − w^k). */
+static void smoothing_is_debiased(void **state) {
+    (void)state;
+    double v[40], out[40], w = 0.9;
+    for (int i = 0; i < 40; i++) v[i] = sin(i) + 0.1 * i;
+    plot_smooth(v, 40, w, out);
+    for (int k = 0; k < 40; k++) {
+        double sum = 0;
+        for (int i = 0; i <= k; i++) sum += (1 - w) * pow(w, k - i) * v[i];
+        assert_true(fabs(out[k] - sum / (1 - pow(w, k + 1))) < 1e-12);
+    }
+    assert_true(out[0] == v[0]);
+}
+
+static void lost_points_are_marked_and_not_joined(void **state) {
+    (void)state;
+    struct plot_data d = series(100, 0.5);
+    ((double *)d.value)[49] = NAN;
+    ((double *)d.value)[70] = INFINITY;
+    double lo, hi, out[100];
+    assert_true(plot_extent(&d, 0, 1000, false, &lo, &hi));
+    assert_true(lo == 0.5 && hi == 0.5);
+    plot_smooth(d.value, 100, 0.9, out);
+    for (int i = 0; i < 100; i++) assert_true(out[i] == 0.5);
+    struct canvas c;
+    struct plot_look look = {0};
+    canvas_init(&c, 110, 12, GLYPHS_BRAILLE, COLOURS_256);
+    struct plot_area area = plot_curve(&c, (struct rect){0, 0, 110, 12}, &d, &look, -1, true);
+    assert_int_equal(cells_in_row(&c, area.inside, 0, INK_BAD), 2);
+    canvas_release(&c);
+    release(&d);
+}
+
+static void axes_tick_at_1_2_5_and_move_in_steps(void **state) {
+    (void)state;
+    struct axis_range a = {0};
+    assert_true(axis_step(10, 5) == 2);
+    assert_true(fabs(axis_step(0.07, 4) - 0.02) < 1e-12);
+    axis_fit(&a, 0.31, 0.72, false);
+    struct axis_range before = a;
+    assert_true(a.lo <= 0.31 && a.hi >= 0.72);
+    axis_fit(&a, 0.33, 0.71, false); /* inside, and most of it */
+    assert_memory_equal(&a, &before, sizeof a);
+    axis_fit(&a, 0.33, 0.95, false); /* out of it */
+    assert_true(a.hi >= 0.95);
+    axis_fit(&a, 0.40, 0.41, false); /* a small part of it */
+    assert_true(a.hi - a.lo < 0.1);
+    axis_fit(&a, 0.5, 0.5, false);
+    assert_true(a.lo < 0.5 && a.hi > 0.5);
+    axis_fit(&a, 1e300, -1e300, false); /* no range: nothing moves */
+    assert_true(a.lo < 0.5);
+    struct axis_range l = {0};
+    axis_fit(&l, 0.013, 4, true);
+    assert_true(l.log && fabs(l.lo - 0.01) < 1e-9 && fabs(l.hi - 5) < 1e-9);
+}
+
+static void labels(void **state) {
+    (void)state;
+    char t[16];
+    static const struct {
+        double v, step;
+        const char *says;
+    } cases[] = {{0.7, 0.1, "0.7"}, {0.75, 0.05, "0.75"}, {0, 0.1, "0"}, {20000, 5000, "20k"},
+                 {1e-4, 0, "1e-4"}, {2e-4, 1e-4, "2e-4"}, {100, 50, "100"}, {3e6, 1e6, "3e6"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        axis_label(cases[i].v, cases[i].step, t);
+        assert_string_equal(t, cases[i].says);
+    }
+}
+
+static void reads_out_a_logged_step(void **state) {
+    (void)state;
+    double step[] = {10, 20, 40}, v[] = {1, 2, 3};
+    struct plot_data d = {step, v, 3}, none = {step, v, 0};
+    assert_int_equal(plot_nearest(&d, 0), 0);
+    assert_int_equal(plot_nearest(&d, 16), 1);
+    assert_int_equal(plot_nearest(&d, 30), 1); /* of two as near, the earlier */
+    assert_int_equal(plot_nearest(&d, 1e9), 2);
+    assert_int_equal(plot_nearest(&none, 5), 0);
+}
+
+/* Whatever the values, whatever the size: nothing crashes. */
+static void odd_values_and_sizes(void **state) {
+    (void)state;
+    static const double odd[] = {0, -1, 1e308, -1e308, 1e-308, NAN, INFINITY, -INFINITY, 0.5, 3};
+    double step[40], v[40];
+    for (int round = 0; round < 400; round++) {
+        for (int i = 0; i < 40; i++) {
+            step[i] = i * (1 + round % 7);
+            v[i] = odd[(i * 7 + round * 3) % (1 + round % 10)];
+        }
+        struct plot_data d = {step, v, (size_t)(round % 41)};
+        struct plot_look look = {.log = round % 2, .smooth = round % 7, .raw = round % 3};
+        struct canvas c;
+        canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLOURS_8);
+        plot_curve(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, round, round % 5);
+        plot_points(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, v[0], round, 0, round % 60, true);
+        canvas_release(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_single_spike_among_a_million_stays),
+        cmocka_unit_test(smoothing_leaves_a_constant),
+        cmocka_unit_test(smoothing_is_debiased),
+        cmocka_unit_test(lost_points_are_marked_and_not_joined),
+        cmocka_unit_test(axes_tick_at_1_2_5_and_move_in_steps),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(reads_out_a_logged_step),
+        cmocka_unit_test(odd_values_and_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

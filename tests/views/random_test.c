@@ -1,0 +1,109 @@
+/* Random keys, pastes and sizes on the whole interface: nothing crashes, every row stays
+ * as wide as the window, and what is drawn in ASCII is ASCII. */
+#include "tests/support/test.h"
+
+#include "core/base/text.h"
+#include "tests/views/scene.h"
+
+enum { EVENTS = 100000 };
+
+static uint64_t seed = 20260101;
+
+static uint32_t draw(uint32_t n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static uint32_t any_key(void) {
+    static const char letters[] = "hjklhjklhjklgG/:nNquy?123*sSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.";
+    if (draw(4) == 0) return PRESS_ENTER + draw(PRESS_OTHER - PRESS_ENTER + 1);
+    if (draw(30) == 0) return draw(0x3000) + 1;
+    if (draw(20) == 0) return draw(26) + 1;
+    return (unsigned char)letters[draw(sizeof letters - 1)];
+}
+
+static void check(const struct ui *ui, struct canvas *c) {
+    ui_draw(ui, c);
+    struct buf b = BUF_INIT;
+    canvas_to_text(c, &b);
+    int rows = 0;
+    for (const char *p = buf_text(&b); *p; rows++) {
+        size_t n = strcspn(p, "\n");
+        char line[8192];
+        assert_true(n < sizeof line);
+        memcpy(line, p, n);
+        line[n] = 0;
+        assert_true(text_width(line) <= ui->w);
+        for (size_t i = 0; i < n; i++) {
+            assert_true((unsigned char)line[i] >= 0x20);
+            if (ui->glyphs == GLYPHS_ASCII) assert_true((unsigned char)line[i] < 0x80);
+        }
+        p += n + 1;
+    }
+    assert_int_equal(rows, ui->h);
+    assert_int_equal(c->clips, 1);
+    buf_release(&b);
+}
+
+static void random_events(void **state) {
+    (void)state;
+    struct ui ui;
+    struct canvas c;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    int effects[EFFECT_KINDS] = {0};
+    for (int i = 0; i < EVENTS; i++) {
+        struct effect out = {0};
+        if (draw(50) == 0) ui_resize(&ui, 1 + (int)draw(draw(2) ? 100 : 301), 1 + (int)draw(draw(2) ? 30 : 101));
+        else if (draw(200) == 0) ui_paste(&ui, "a\n\x1b[2Jb\xff", 9, &out);
+        else out = scene_press(&ui, any_key());
+        effects[out.kind]++;
+        for (int r = 0; r < out.runs && r < 3; r++) assert_true(out.run[r] > 0);
+        if (i % 8 == 0) check(&ui, &c);
+    }
+    /* the walk came by what matters */
+    assert_true(effects[EFFECT_TRAIN] && effects[EFFECT_TRASH] && effects[EFFECT_QUIT] &&
+                effects[EFFECT_STOP] && effects[EFFECT_OPEN_RUN] && effects[EFFECT_COPY]);
+    canvas_release(&c);
+    ui_release(&ui);
+}
+
+static void every_small_size(void **state) {
+    (void)state;
+    struct ui ui;
+    struct canvas c;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    for (int s = 0; s < SCREEN_COUNT; s++) {
+        ui_show(&ui, (enum screen_id)s);
+        for (int w = 1; w < 90; w += 1 + w / 12)
+            for (int h = 1; h < 34; h++) {
+                ui_resize(&ui, w, h);
+                check(&ui, &c);
+            }
+    }
+    canvas_release(&c);
+    ui_release(&ui);
+}
+
+static void too_small_says_so(void **state) {
+    (void)state;
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 40, 3, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_TRAIN);
+    render_ui(&ui, false, &b);
+    assert_non_null(strstr(b.data, "#3 241 0.431"));
+    assert_non_null(strstr(b.data, "window too small: 20x5 needed"));
+    buf_release(&b);
+    ui_release(&ui);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_events),
+        cmocka_unit_test(every_small_size),
+        cmocka_unit_test(too_small_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

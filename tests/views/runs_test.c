@@ -1,0 +1,171 @@
+#include "tests/support/test.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "tests/views/scene.h"
+#include "views/ui_parts.h"
+
+enum { MANY = 10000 };
+
+static void open(struct ui *ui) {
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(ui, SCREEN_RUNS);
+}
+
+static int64_t at(const struct ui *ui, int i) { return ui->runs.row[ui->runs.order[i]].id; }
+
+static void type(struct ui *ui, const char *keys) {
+    for (; *keys; keys++) scene_press(ui, (unsigned char)*keys);
+}
+
+static void newest_first_then_by_column(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    assert_int_equal(at(&ui, 0), 8);
+    type(&ui, "lllls"); /* the best metric, best first; no value comes last */
+    assert_int_equal(at(&ui, 0), 5);
+    assert_int_equal(at(&ui, 6), 1);
+    type(&ui, "S");
+    assert_int_equal(at(&ui, 0), 6);
+    assert_int_equal(at(&ui, 6), 1);
+    ui_release(&ui);
+}
+
+static void the_cursor_stays_on_its_run(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "jj");
+    int64_t id = runs_at_cursor(&ui.runs)->id;
+    type(&ui, "llls");
+    assert_int_equal(runs_at_cursor(&ui.runs)->id, id);
+    ui.runs.rows = 5; /* rows were replaced */
+    ui_changed(&ui);
+    assert_true(ui.runs.cursor >= 0 && ui.runs.cursor < ui.runs.shown);
+    ui_release(&ui);
+}
+
+static void filters(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "/lora");
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.runs.shown, 1);
+    type(&ui, "F");
+    assert_int_equal(ui.runs.shown, 7);
+    type(&ui, "/task=reviews finished");
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.runs.shown, 3);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.runs.shown, 7);
+    type(&ui, "/adapter");
+    scene_press(&ui, PRESS_ENTER);
+    type(&ui, "lllf"); /* this cell's task, whose name holds blanks */
+    assert_non_null(strstr(ui.runs.filter, "task=\""));
+    assert_int_equal(ui.runs.shown, 1);
+    ui_release(&ui);
+}
+
+static void marks_go_with_trash(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "  ");
+    assert_int_equal(ui.runs.marks, 2);
+    struct effect out = scene_press(&ui, 'd');
+    assert_int_equal(out.kind, EFFECT_TRASH);
+    assert_int_equal(out.runs, 2);
+    assert_true(out.run[0] == 7 && out.run[1] == 8);
+    assert_int_equal(ui.runs.marks, 0);
+    assert_int_equal(scene_press(&ui, 'u').kind, EFFECT_UNDO);
+    type(&ui, "*");
+    assert_int_equal(ui.runs.marks, 7);
+    type(&ui, "*");
+    assert_int_equal(ui.runs.marks, 0);
+    assert_int_equal(scene_press(&ui, 'V').kind, EFFECT_TRASH_VIEW);
+    assert_true(ui.runs.trash);
+    assert_int_equal(scene_press(&ui, 'd').kind, EFFECT_RESTORE);
+    assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_TRASH_VIEW);
+    assert_false(ui.runs.trash);
+    ui_release(&ui);
+}
+
+static void detail_opens_and_goes_back(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    struct effect out = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(out.kind, EFFECT_OPEN_RUN);
+    assert_int_equal(out.run[0], 8);
+    assert_int_equal(ui.screen, SCREEN_DETAIL);
+    type(&ui, "jjjGg");
+    assert_int_equal(ui.detail.top, 0);
+    assert_int_equal(scene_press(&ui, 'C').kind, EFFECT_CLONE);
+    scene_press(&ui, 'q');
+    assert_int_equal(ui.screen, SCREEN_RUNS);
+    ui_release(&ui);
+}
+
+/* What is wrong with a run is said without being asked. */
+static void flags(void **state) {
+    (void)state;
+    char text[200];
+    run_flag(&scene_rows[3], text);
+    assert_non_null(strstr(text, "same class"));
+    run_flag(&scene_rows[4], text);
+    assert_non_null(strstr(text, "R resumes"));
+    run_flag(&scene_rows[6], text);
+    assert_non_null(strstr(text, "not finite"));
+    run_flag(&scene_rows[0], text);
+    assert_string_equal(text, "");
+    struct run_row poor = scene_rows[0];
+    poor.best = poor.majority;
+    run_flag(&poor, text);
+    assert_non_null(strstr(text, "commonest"));
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void ten_thousand(void **state) {
+    (void)state;
+    struct ui ui;
+    struct run_row *rows = xcalloc(MANY, sizeof *rows);
+    for (int i = 0; i < MANY; i++) {
+        rows[i] = scene_rows[i % 7];
+        rows[i].id = i + 1;
+        rows[i].seed = (uint64_t)(i * 7919 % MANY);
+    }
+    open(&ui);
+    ui.runs.row = rows;
+    ui.runs.rows = MANY;
+    double start = seconds();
+    ui_changed(&ui);
+    type(&ui, "llllllls*");
+    type(&ui, "/mam");
+    scene_press(&ui, PRESS_ENTER);
+    struct buf b = BUF_INIT;
+    render_ui(&ui, false, &b);
+    print_message("10,000 runs shown, sorted, marked, filtered, drawn: %.0f ms\n", (seconds() - start) * 1e3);
+    assert_true(ui.runs.shown > 1400 && ui.runs.shown < 1500);
+    assert_int_equal(ui.runs.marks, MANY);
+    buf_release(&b);
+    ui_release(&ui);
+    free(rows);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(the_cursor_stays_on_its_run),
+        cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
+        cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
+        cmocka_unit_test(ten_thousand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
