@@ -338,7 +338,9 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     const struct compose_facts *f = &v->facts;
     char state[120];
     int notes = f->findings - f->errors;
-    if (f->errors) snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors, f->errors == 1 ? "" : "s");
+    if (f->errors)
+        snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors,
+                 f->errors == 1 ? "" : "s");
     else if (!v->arch) *state = 0;
     else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     else snprintf(state, sizeof state, "valid \u2713");

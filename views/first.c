@@ -1,3 +1,5 @@
+#include "views/first.h"
+
 #include <math.h>
 #include <stdio.h>
 
