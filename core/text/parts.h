@@ -60,8 +60,6 @@ struct added_set {
 void added_add(struct added_set *a, const struct added_token *t); /* takes over t->text */
 void added_sort(struct added_set *a);
 void added_release(struct added_set *a);
-/* single_word looks at the text that s is: for a normalised token that is the normalised
- * piece, where the reference looks at the characters it came from. */
 /* The next added token in s at or after *at, leftmost and longest: true with its span
  * (widened by lstrip and rstrip) and *token.  `floor`: lstrip takes nothing before it. */
 bool added_next(const struct added_set *a, const char *s, size_t n, size_t at, size_t floor,

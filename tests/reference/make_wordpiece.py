@@ -109,7 +109,8 @@ def tiny():
     tokens += [added(32, "<x1>", special=False, normalized=True), added(33, "<x2>", lstrip=True),
                added(34, "<x3>", rstrip=True), added(35, "Éa", special=False, normalized=True),
                added(36, "ion", special=False, single_word=True), added(37, "<x", special=False),
-               added(38, "<both>", lstrip=True, rstrip=True)]
+               added(38, "<both>", lstrip=True, rstrip=True),
+               added(39, "ure", special=False, single_word=True, normalized=True)]
     special = {t: {"id": t, "ids": [vocab.index(t)], "tokens": [t]} for t in ("[CLS]", "[SEP]")}
 
     def piece(t, k):
@@ -131,10 +132,10 @@ def tiny():
     with open(path, "w", encoding="utf-8", newline="\n") as out:
         json.dump(root, out, ensure_ascii=False, indent=0)
         out.write("\n")
-    parts = ["<x1>", "<X1>", "<x2>", "<x3>", "<x", "<both>", "éa", "ÉA", "Éa", "ion", "Ion", "cat", " ",
+    parts = ["<x1>", "<X1>", "<x2>", "<x3>", "<x", "<both>", "éa", "ÉA", "Éa", "ion", "Ion", "ure", "URE", "Ur\u0301e", "\u200b", "\u0301", "cat", " ",
              "  ", "\t", "\u3000", "[SEP]", ".", "_", "é", "Ⓐ", "\u200d", "mat", "<", "x2>"]
     lines = list(FIXED)
-    while len(lines) < 700:
+    while len(lines) < 1500:
         lines.append("".join(rng.choice(parts) for _ in range(rng.randint(1, 8))))
     write("wordpiece_tiny.tsv", plain(path), lines)
 
