@@ -32,12 +32,10 @@ static struct job job_of(const struct job_view *v) {
     return j;
 }
 
-static void clear_jobs(struct session *s) {
-    for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
+static void clear_jobs(struct session *s, size_t count) {
+    for (size_t i = 0; i < count; i++) job_view_release(&s->view[i]);
     free(s->view);
-    free(s->shown);
     s->view = NULL;
-    s->shown = NULL;
     s->shown_count = 0;
 }
 
@@ -81,8 +79,40 @@ static void fill_series(struct session *s) {
     }
 }
 
+static void started(struct session *s, const struct job *j) {
+    s->last_id = j->id;
+    s->ui.train.focus = j->id;
+    ui_say(&s->ui, SAY_INFO, "run #%lld trains, and is kept: 3 lists all runs", (long long)j->id);
+    session__ask_runs(s);
+}
+
+/* Says how a run ended, once, when its row turns from live to over. */
+static void ended(struct session *s, const struct job *j, enum run_state before) {
+    bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
+    if (!was_live || rank(j) < 2) return;
+    long long id = (long long)j->id;
+    if (j->state == RUN_FAILED)
+        ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
+    else if (j->state == RUN_STOPPED)
+        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R goes on", id, (long long)j->step);
+    else if (isnan(j->best))
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
+    else
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C takes it to Compose to change an axis", id,
+               j->best);
+}
+
+static void tell_changes(struct session *s, const struct job *before, size_t n) {
+    for (size_t i = 0; i < s->shown_count; i++)
+        for (size_t k = 0; k < n; k++)
+            if (before[k].id == s->shown[i].id) ended(s, &s->shown[i], before[k].state);
+}
+
 void session__fill_jobs(struct session *s) {
-    clear_jobs(s);
+    struct job *before = s->shown;
+    size_t count = s->shown_count;
+    s->shown = NULL;
+    clear_jobs(s, count);
     int64_t *ids;
     size_t n = jobs_ids(s->jobs, &ids);
     s->view = xcalloc(n, sizeof *s->view);
@@ -97,12 +127,11 @@ void session__fill_jobs(struct session *s) {
         running += r == 0;
         queued += r == 1;
         s->shown_count++;
-        if (ids[i] > s->last_id) {
-            s->last_id = ids[i];
-            s->ui.train.focus = ids[i];
-        }
+        if (ids[i] > s->last_id) started(s, &s->shown[s->shown_count - 1]);
     }
     free(ids);
+    tell_changes(s, before, count);
+    free(before);
     qsort(s->shown, s->shown_count, sizeof *s->shown, by_rank);
     s->ui.train.job = s->shown;
     s->ui.train.jobs = (int)s->shown_count;
