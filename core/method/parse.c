@@ -353,6 +353,7 @@ int method_parse(const char *text, struct method *out, struct err *e) {
     struct method m = {.head = METHOD_HEAD_TRAINED};
     struct err unheard = ERR_INIT;
     if (!e) e = &unheard;
+    if (*skip(text) == '{') return method_from_json(text, strlen(text), out, e);
     if (strlen(text) > TEXT_LIMIT) return err_set(e, ERR_USAGE, "the method's text is too long");
     for (const char *s = text;;) {
         struct item item;

@@ -107,7 +107,8 @@ void method_normalise(struct method *m);
 
 /* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
  * modules spelled out, joined by '+'; grammar in docs/methods.md.  Unknown keys are
- * refused with the nearest known one. */
+ * refused with the nearest known one.  A text that begins with '{' is taken for the JSON
+ * form. */
 int method_parse(const char *text, struct method *out, struct err *e);
 /* The shortest text that parses back to the same point: a preset when the point equals
  * one (alone or as a part), modules spelled out otherwise.  Caller frees. */

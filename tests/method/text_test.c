@@ -194,14 +194,12 @@ static void ten_thousand_come_back(void **state) {
         struct method m = random_method(&d), back;
         struct err e = ERR_INIT;
         char *canonical = method_canonical(&m), *text = method_text(&m), *json = method_json(&m);
-        char *forms[] = {canonical, text};
+        char *forms[] = {canonical, text, json};
         for (int k = 0; k < 3; k++) {
-            int rc = k < 2 ? method_parse(forms[k], &back, &e)
-                           : method_from_json(json, strlen(json), &back, &e);
-            if (rc) fail_msg("%s\n%s", k < 2 ? forms[k] : json, e.text);
+            if (method_parse(forms[k], &back, &e)) fail_msg("%s\n%s", forms[k], e.text);
             char *again = method_canonical(&back);
             if (strcmp(again, canonical))
-                fail_msg("%s\n%s\n%s", k < 2 ? forms[k] : json, canonical, again);
+                fail_msg("%s\n%s\n%s", forms[k], canonical, again);
             free(again);
         }
         struct method x = back, y = m;
@@ -216,6 +214,29 @@ static void ten_thousand_come_back(void **state) {
         free(json);
     }
     assert_in_range(named, 500, 9000);
+}
+
+/* Whatever is typed is read or refused with a reason. */
+static void mangled_texts_are_no_danger(void **state) {
+    (void)state;
+    static const char alphabet[] = "lora(r=8),;+ at=q-.e19{}\"[]:\n\x01\xc3";
+    int read = 0;
+    for (uint64_t i = 0; i < 20000; i++) {
+        struct dice d = {rng_key(8, RNG_TEST, i, 0), 0};
+        struct method m = random_method(&d), back;
+        struct err e = ERR_INIT;
+        char *text = roll(&d, 2) ? method_text(&m) : method_json(&m);
+        size_t n = strlen(text);
+        for (int k = roll(&d, 4); k >= 0 && n; k--) {
+            size_t at = (size_t)roll(&d, (int)n);
+            if (roll(&d, 3)) text[at] = alphabet[roll(&d, sizeof alphabet - 1)];
+            else text[n = at] = 0;
+        }
+        if (method_parse(text, &back, &e) == 0) read++;
+        else assert_true(e.code < 0 && *e.text);
+        free(text);
+    }
+    assert_in_range(read, 50, 19000);
 }
 
 static void decimal_comma_changes_nothing(void **state) {
@@ -337,6 +358,7 @@ int main(void) {
         cmocka_unit_test(a_point_is_written_short),
         cmocka_unit_test(faults_are_refused_by_name),
         cmocka_unit_test(ten_thousand_come_back),
+        cmocka_unit_test(mangled_texts_are_no_danger),
         cmocka_unit_test(decimal_comma_changes_nothing),
         cmocka_unit_test(presets_are_named_and_recognised),
         cmocka_unit_test(recognition_looks_past_sizes),
