@@ -162,7 +162,8 @@ static void add_word(struct buf *b, const char *word) {
 
 static void add_number(struct buf *b, const char *option, double value) {
     char text[32];
-    text_from_double(value, text);
+    if (value == (double)(int64_t)value) snprintf(text, sizeof text, "%lld", (long long)value);
+    else text_from_double(value, text); /* would write 60 as 6e+01 */
     buf_printf(b, " --%s %s", option, text);
 }
 

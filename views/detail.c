@@ -26,7 +26,7 @@ static void pairs(struct page *p, int top, const struct detail_pair *pair, int n
     int w = p->r.w / in_row, key = 8, rows = (n + in_row - 1) / in_row;
     for (int i = 0; i < n; i++)
         if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
-    if (key > w / 2) key = w / 2;
+    if (key > w * 2 / 3) key = w * 2 / 3;
     for (int i = 0; i < n && p->c; i++) {
         int x = p->r.x + i / rows * w, y = at(p, top) + i % rows;
         canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);

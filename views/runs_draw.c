@@ -45,7 +45,7 @@ void run_flag(const struct run_row *r, char out[200]) {
         snprintf(out, 200, "every prediction is the same class (majority %s)", majority);
     else if (r->constant)
         snprintf(out, 200, "every prediction is the same");
-    else if (isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
+    else if (r->state > RUN_PAUSED && isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
              r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
         snprintf(out, 200, "no better than always saying the commonest class (%s)", majority);
     else if (r->state == RUN_INTERRUPTED)

@@ -136,7 +136,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     snprintf(text, sizeof text, "%s tok/s", j->tokens_per_s > 0 ? number : "\u2013");
     canvas_right(c, x, y, 12, INK_TEXT, text);
     x += 13;
-    show_seconds(j->seconds_left, number);
+    show_seconds(j->step > 0 ? j->seconds_left : -1, number);
     snprintf(text, sizeof text, "%s left", number);
     if (j->state == RUN_PAUSED) snprintf(text, sizeof text, "paused");
     canvas_right(c, x, y, r.x + r.w - x - 1 < 12 ? r.x + r.w - x - 1 : 12,
