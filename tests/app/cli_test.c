@@ -1,0 +1,369 @@
+/* The command line: help, refusals, exit codes, and one run through every verb. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+
+static struct stage stage;
+
+static int make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    return 0;
+}
+
+static int drop(void **state) {
+    (void)state;
+    stage_release(&stage);
+    return 0;
+}
+
+static int lines_of(const char *text) {
+    int n = 0;
+    for (; *text; text++) n += *text == '\n';
+    return n;
+}
+
+/* ---- help and words that are not known ---- */
+
+static const char *const VERBS[] = {
+    "train", "stop",  "resume", "eval",    "predict", "encode", "runs",   "show",   "trash", "restore",
+    "sql",   "count", "methods", "tasks",  "models",  "render", "export", "doctor", "bench",
+};
+
+static void help_fits_a_screen(void **state) {
+    (void)state;
+    char *help = stage_out(0, "--help"), *same = stage_out(0, "help"), *version = stage_out(0, "--version");
+    assert_string_equal(help, same);
+    assert_in_range(lines_of(help), 10, 23); /* and the prompt below */
+    assert_true(!strncmp(version, "petri ", 6) && lines_of(version) == 1);
+    for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
+        char *word = xprintf("petri %s ", VERBS[i]);
+        if (!strstr(help, word)) fail_msg("%s is not in the help", VERBS[i]);
+        free(word);
+    }
+    for (char *line = strtok(help, "\n"); line; line = strtok(NULL, "\n")) assert_in_range(strlen(line), 0, 80);
+    free(help);
+    free(same);
+    free(version);
+}
+
+static void every_verb_has_help(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
+        char *help = stage_out(0, "%s --help", VERBS[i]), *word = xprintf("petri %s", VERBS[i]);
+        assert_true(!strncmp(help, word, strlen(word)));
+        assert_non_null(strstr(help, "--db FILE"));
+        assert_non_null(strstr(help, "--json"));
+        free(word);
+        free(help);
+    }
+}
+
+static void unknown_words_name_the_nearest(void **state) {
+    (void)state;
+    stage_refused(2, "did you mean train?", "trian");
+    stage_refused(2, "petri --help", "zzzzzz");
+    stage_refused(2, "did you mean --method?", "train --metod lora");
+    stage_refused(2, "did you mean --json?", "runs --jsn");
+    stage_refused(2, "petri: no option --frobnicate; petri --help", "--frobnicate");
+    stage_refused(2, "two dashes", "train -m lora");
+    stage_refused(2, "needs a value", "train --model");
+    stage_refused(2, "given twice", "train --lr 1 --lr 2");
+    stage_refused(2, "takes no value", "runs --json=yes");
+    stage_refused(2, "usage: petri show RUN", "show");
+    stage_refused(2, "usage: petri show RUN", "show 1 2");
+    stage_refused(2, "did you mean lora?", "count --model '%s' --method lorra", stage.model);
+}
+
+/* ---- what needs no database ---- */
+
+static void count_reads_a_config_alone(void **state) {
+    (void)state;
+    char *only = file_join(stage.folder, "only"), *config = file_join(stage.model, "config.json");
+    struct err e = ERR_INIT;
+    struct buf text = BUF_INIT;
+    test_ok(file_make_folder(only, &e), &e);
+    test_ok(file_read(config, 1 << 20, &text, &e), &e);
+    free(test_file(only, "config.json", text.data, text.size));
+    buf_release(&text);
+    json_t *v = stage_json("count --model '%s' --method 'lora(r=2)' --json", only);
+    assert_int_equal(json_integer_value(stage_at(v, "trained")), 128);
+    assert_int_equal(json_integer_value(stage_at(v, "kept")), 128);
+    assert_int_equal(json_integer_value(stage_at(v, "head")), 18);
+    assert_int_equal(json_integer_value(stage_at(v, "model")), 1688);
+    assert_int_equal(json_array_size(stage_at(v, "modules")), 2);
+    json_decref(v);
+    v = stage_json("count --model '%s' --method 'prefix-mlp(l=5,mid=6)' --classes 3 --json", only);
+    assert_int_equal(json_integer_value(stage_at(v, "trained")), 318);
+    assert_int_equal(json_integer_value(stage_at(v, "kept")), 160);
+    assert_int_equal(json_integer_value(stage_at(v, "head")), 27);
+    json_decref(v);
+    stage_refused(3, "model.safetensors", "encode --model '%s' --text a", only);
+    free(only);
+    free(config);
+}
+
+static void lists_are_json(void **state) {
+    (void)state;
+    json_t *v = stage_json("methods --json"), *one;
+    size_t i;
+    assert_in_range(json_array_size(v), 14, 40);
+    json_array_foreach(v, i, one) {
+        assert_true(*stage_text(one, "name") && *stage_text(one, "paper"));
+        assert_true(json_array_size(stage_at(one, "axes.function")) > 0 || !strcmp(stage_text(one, "name"), "head"));
+        assert_true(json_is_array(stage_at(one, "axes.position")) && json_is_array(stage_at(one, "axes.insertion")) &&
+                    json_is_array(stage_at(one, "axes.composition")));
+        assert_true(json_number_value(stage_at(one, "lr")) > 0);
+    }
+    json_decref(v);
+    json_decref(stage_json("tasks --json"));
+    json_decref(stage_json("models --json"));
+    v = stage_json("encode --model '%s' --text 'the cat' --text-b mat --json", stage.model);
+    json_t *ids = stage_at(v, "ids");
+    static const int want[] = { 2, 5, 6, 3, 9, 3 }, type[] = { 0, 0, 0, 0, 1, 1 };
+    assert_int_equal(json_array_size(ids), 6);
+    for (int k = 0; k < 6; k++) {
+        assert_int_equal(json_integer_value(json_array_get(ids, (size_t)k)), want[k]);
+        assert_int_equal(json_integer_value(json_array_get(stage_at(v, "types"), (size_t)k)), type[k]);
+    }
+    assert_int_equal(json_array_size(stage_at(v, "cls")), 8);
+    assert_int_equal(json_array_size(stage_at(v, "mean")), 8);
+    json_decref(v);
+}
+
+static void doctor_tells_the_machine(void **state) {
+    (void)state;
+    json_t *v = stage_json("doctor --json --db '%s/none.db'", stage.folder);
+    assert_true(json_is_true(stage_at(v, "ok")));
+    assert_true(json_is_true(stage_at(v, "blas.self_test_passed")));
+    assert_true(json_number_value(stage_at(v, "blas.sgemm_gflops")) > 0);
+    assert_true(json_is_false(stage_at(v, "database.exists")));
+    assert_true(*stage_text(v, "processor.name") && *stage_text(v, "blas.kernel"));
+    json_decref(v);
+    char *text = stage_out(0, "doctor --db '%s/none.db'", stage.folder);
+    assert_non_null(strstr(text, "self_test"));
+    free(text);
+}
+
+/* ---- a run through every verb ---- */
+
+static void one_run_through_every_verb(void **state) {
+    (void)state;
+    const char *db = stage.db;
+    char *more = xprintf("--steps 10 --dev '%s' --note 'a note'", stage.toy);
+    json_t *record = stage_train(&stage, 0, more);
+    json_t *list = stage_json("runs --db '%s' --json", db);
+    assert_int_equal(json_array_size(list), 1);
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_array_get(list, 0), key, value) {
+        if (!json_equal(value, json_object_get(record, key))) fail_msg("%s differs between train and runs", key);
+    }
+    json_decref(list);
+    json_t *v = stage_json("show 1 --db '%s' --json", db);
+    assert_true(json_equal(v, record));
+    json_decref(v);
+    assert_string_equal(stage_text(record, "state"), "finished");
+    assert_string_equal(stage_text(record, "note"), "a note");
+    assert_int_equal(json_integer_value(stage_at(record, "trained")), 128);
+    assert_int_equal(strlen(stage_text(record, "weights_sha256")), 64);
+    assert_string_equal(stage_text(record, "best.metric"), "accuracy");
+    assert_true(json_is_number(stage_at(record, "final_loss")));
+
+    v = stage_json("predict 1 --db '%s' --text 'good film' --json", db);
+    assert_non_null(strstr("neg pos", stage_text(v, "label")));
+    assert_float_equal(json_number_value(stage_at(v, "probabilities.neg")) +
+                           json_number_value(stage_at(v, "probabilities.pos")), 1, 1e-6);
+    json_decref(v);
+    char *rows = stage_out(0, "predict 1 --db '%s' --file '%s' --json", db, stage.toy);
+    assert_int_equal(stage_json_lines(rows), 20);
+    free(rows);
+    v = stage_json("eval 1 --db '%s' --json", db);
+    assert_float_equal(json_number_value(stage_at(v, "metrics.accuracy")),
+                       json_number_value(stage_at(record, "best.value")), 1e-12);
+    json_decref(v);
+
+    char *points = stage_out(0, "export 1 --db '%s' --to csv", db);
+    assert_true(!strncmp(points, "\"run\",\"key\",\"step\",\"value\",\"kind\"\n", 34));
+    assert_in_range(lines_of(points), 41, 100);
+    char *again = stage_out(0, "export 1 --db '%s' --to csv '%s/points.csv'", db, stage.folder);
+    assert_string_equal(again, "");
+    free(again);
+    char *path = file_join(stage.folder, "points.csv");
+    struct buf bytes = BUF_INIT;
+    struct err e = ERR_INIT;
+    test_ok(file_read(path, 1 << 20, &bytes, &e), &e);
+    assert_string_equal(buf_text(&bytes), points);
+    buf_release(&bytes);
+    free(path);
+    free(points);
+    char *json = stage_out(0, "export 1 --db '%s' --to json", db);
+    assert_in_range(stage_json_lines(json), 41, 100);
+    free(json);
+    free(stage_out(0, "export 1 --db '%s' --to hf '%s/hf'", db, stage.folder));
+    v = stage_json("predict --model '%s/hf' --text 'good film' --json", stage.folder);
+    json_decref(v);
+    stage_refused(2, "not empty", "export 1 --db '%s' --to hf '%s/hf'", db, stage.folder);
+
+    char *csv = stage_out(0, "sql --db '%s' 'SELECT id,state,best FROM v_runs'", db);
+    assert_true(!strncmp(csv, "\"id\",\"state\",\"best\"\n1,\"finished\",", 32));
+    free(csv);
+    stage_refused(2, "only reading", "sql --db '%s' 'DELETE FROM run'", db);
+    free(stage_out(0, "trash 1 --db '%s'", db));
+    list = stage_json("runs --db '%s' --json", db);
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+    list = stage_json("runs --trash --db '%s' --json", db);
+    assert_int_equal(json_array_size(list), 1);
+    json_decref(list);
+    free(stage_out(0, "restore 1 --db '%s'", db));
+    list = stage_json("runs --db '%s' --json", db);
+    assert_int_equal(json_array_size(list), 1);
+    json_decref(list);
+    json_decref(record);
+    free(more);
+}
+
+static void seeds_make_one_run_each(void **state) {
+    (void)state;
+    char *db = file_join(stage.folder, "seeds.db");
+    struct stage other = stage;
+    other.db = db;
+    char *line = stage_line(&other, "--steps 4 --seeds 3,1,2 --json");
+    char *out = stage_out(0, "%s", line);
+    stage_json_lines(out);
+    free(out);
+    json_t *list = stage_json("runs --db '%s' --sort seed --json", db);
+    assert_int_equal(json_array_size(list), 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(json_integer_value(stage_at(json_array_get(list, (size_t)i), "seed")), i + 1);
+    json_decref(list);
+    stage_refused(2, "--seeds", "train --model '%s' --train '%s' --seeds 1,x --db '%s'", stage.model, stage.toy, db);
+    stage_refused(2, "--seed", "train --model '%s' --train '%s' --seeds 1,2 --seed 3 --db '%s'", stage.model,
+                  stage.toy, db);
+    free(line);
+    free(db);
+}
+
+/* ---- exit codes ---- */
+
+static void exit_codes_tell_the_kind(void **state) {
+    (void)state;
+    char *bad = test_file(stage.folder, "not.db", "hello, this is no database\n", 27);
+    char *nul = test_file(stage.folder, "broken.tsv", "text\tlabel\n\xff\xfe\tpos\n", 18);
+    const char *m = stage.model, *db = stage.db;
+    stage_refused(3, "no run 77", "show 77 --db '%s'", db);
+    stage_refused(2, "\"abc\" is not a run", "show abc --db '%s'", db);
+    stage_refused(3, "nowhere.db", "runs --db '%s/nowhere.db'", stage.folder);
+    stage_refused(4, "not a database", "runs --db '%s'", bad);
+    stage_refused(4, "not a database", "train --model '%s' --train '%s' --db '%s'", m, stage.toy, bad);
+    stage_refused(3, "nothing.tsv", "train --model '%s' --train nothing.tsv --db '%s'", m, db);
+    stage_refused(3, "no such model folder", "train --model /nowhere --train '%s' --db '%s'", stage.toy, db);
+    stage_refused(2, "\"txt\"", "train --model '%s' --train '%s' --text txt --label label --db '%s'", m, stage.toy, db);
+    stage_refused(2, "--steps", "train --model '%s' --train '%s' --steps 0 --db '%s'", m, stage.toy, db);
+    stage_refused(2, "--lr", "train --model '%s' --train '%s' --lr abc --db '%s'", m, stage.toy, db);
+    stage_refused(2, "--batch", "train --model '%s' --train '%s' --batch -3 --db '%s'", m, stage.toy, db);
+    stage_refused(2, "not both", "train --model '%s' --train '%s' --steps 3 --epochs 2 --db '%s'", m, stage.toy, db);
+    stage_refused(2, "--screen", "render --screen nothing");
+    stage_refused(2, "0x0", "render --screen runs --size 0x0");
+    json_t *run = stage_train(&stage, 1, "--lr 1e30 --steps 20");
+    assert_string_equal(stage_text(run, "state"), "failed");
+    json_decref(run);
+    char *broken = tiny_bert(stage.folder, "broken", NULL);
+    free(test_file(broken, "model.safetensors", "\0\0\0\0\0\0\0\0", 8));
+    stage_refused(5, "model.safetensors", "encode --model '%s' --text a", broken);
+    stage_refused(5, "model.safetensors", "train --model '%s' --train '%s' --db '%s'", broken, stage.toy, db);
+    struct command c;
+    command_run(&c, NULL, "train --model '%s' --train '%s' --text text --label label --steps 2 --db '%s'", m, nul, db);
+    if (c.status != 5 && c.status != 0) fail_msg("exit %d: %s", c.status, buf_text(&c.err));
+    command_release(&c);
+    free(broken);
+    free(nul);
+    free(bad);
+}
+
+/* ---- names ---- */
+
+static void paths_may_hold_anything(void **state) {
+    (void)state;
+    static const char *const names[] = { "-n x", "\xe6\xa8\xa1\xe5\x9e\x8b \xc3\xa9 \"x\" -n", "a\tb", "%s%n" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct stage odd;
+        struct err e = ERR_INIT;
+        odd.folder = file_join(stage.folder, names[i]);
+        test_ok(file_make_folder(odd.folder, &e), &e);
+        odd.model = tiny_bert(odd.folder, names[i], NULL);
+        odd.toy = tiny_toy(odd.folder);
+        odd.db = file_join(odd.folder, names[i]);
+        char *more = xprintf("--steps 3 --dev '%s'", odd.toy);
+        json_t *run = stage_train(&odd, 0, more);
+        char *real = realpath(odd.model, NULL);
+        assert_string_equal(stage_text(run, "model_folder"), real);
+        free(real);
+        json_decref(run);
+        json_decref(stage_json("predict 1 --db '%s' --text 'good film' --json", odd.db));
+        free(stage_out(0, "export 1 --db '%s' --to hf '%s/out %s'", odd.db, odd.folder, names[i]));
+        json_decref(stage_json("predict --model '%s/out %s' --text 'good film' --json", odd.folder, names[i]));
+        char *shown = stage_out(0, "show 1 --db '%s'", odd.db);
+        assert_null(strchr(shown, '\t'));
+        free(shown);
+        free(more);
+        stage_release(&odd);
+    }
+}
+
+/* ---- screens as text ---- */
+
+static int columns_of(const char *line, size_t n) {
+    int columns = 0;
+    for (size_t i = 0; i < n; i++) columns += ((unsigned char)line[i] & 0xC0) != 0x80;
+    return columns;
+}
+
+static void screens_are_drawn_as_text(void **state) {
+    (void)state;
+    static const char *const screens[] = { "first", "compose", "train", "runs", "detail", "help" };
+    static const struct { int w, h; } size[] = { { 80, 24 }, { 200, 60 }, { 20, 5 }, { 1, 1 } };
+    for (size_t i = 0; i < COUNT_OF(screens); i++) {
+        for (size_t k = 0; k < COUNT_OF(size); k++) {
+            char *out = stage_out(0, "render --screen %s --size %dx%d --db '%s' --model '%s' --task '%s'", screens[i],
+                                  size[k].w, size[k].h, stage.db, stage.model, stage.toy);
+            assert_int_equal(lines_of(out), size[k].h);
+            for (const char *line = out, *end; (end = strchr(line, '\n')); line = end + 1)
+                assert_in_range(columns_of(line, (size_t)(end - line)), 0, size[k].w);
+            assert_null(strchr(out, '\x1b'));
+            free(out);
+            out = stage_out(0, "render --screen %s --size %dx%d --ascii --db '%s' --model '%s'", screens[i], size[k].w,
+                            size[k].h, stage.db, stage.model);
+            for (const char *p = out; *p; p++) assert_true((unsigned char)*p < 127);
+            free(out);
+        }
+    }
+    char *runs = stage_out(0, "render --screen runs --db '%s' --model '%s'", stage.db, stage.model);
+    assert_non_null(strstr(runs, "lora(r=2)"));
+    free(runs);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_fits_a_screen),
+        cmocka_unit_test(every_verb_has_help),
+        cmocka_unit_test(unknown_words_name_the_nearest),
+        cmocka_unit_test(count_reads_a_config_alone),
+        cmocka_unit_test(lists_are_json),
+        cmocka_unit_test(doctor_tells_the_machine),
+        cmocka_unit_test(one_run_through_every_verb),
+        cmocka_unit_test(seeds_make_one_run_each),
+        cmocka_unit_test(exit_codes_tell_the_kind),
+        cmocka_unit_test(paths_may_hold_anything),
+        cmocka_unit_test(screens_are_drawn_as_text),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}

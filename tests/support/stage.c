@@ -1,0 +1,145 @@
+#include "tests/support/stage.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+
+void stage_init(struct stage *s) {
+    s->folder = test_folder();
+    s->model = tiny_bert(s->folder, "tiny", NULL);
+    s->toy = tiny_toy(s->folder);
+    s->db = file_join(s->folder, "p.db");
+}
+
+void stage_release(struct stage *s) {
+    free(s->folder);
+    free(s->model);
+    free(s->toy);
+    free(s->db);
+}
+
+char *stage_line(const struct stage *s, const char *more) {
+    return xprintf("train --model '%s' --train '%s' --text text --label label --batch 2 --db '%s' %s%s%s",
+                   s->model, s->toy, s->db, strstr(more, "--method") ? "" : "--method 'lora(r=2)' ",
+                   strstr(more, "--lr") ? "" : "--lr 1e-5 ", more);
+}
+
+json_t *stage_train(const struct stage *s, int status, const char *more) {
+    struct command c;
+    char *line = stage_line(s, more);
+    command_run(&c, NULL, "%s --json", line);
+    command_expect(&c, status);
+    stage_json_lines(buf_text(&c.out));
+    json_t *run = command_json(&c, 1);
+    command_release(&c);
+    free(line);
+    return run;
+}
+
+#define FILL(line, format)                                        \
+    char line[8000];                                              \
+    va_list args;                                                 \
+    va_start(args, format);                                       \
+    vsnprintf(line, sizeof line, format, args);                   \
+    va_end(args)
+
+char *stage_out(int status, const char *format, ...) {
+    FILL(line, format);
+    struct command c;
+    command_run(&c, NULL, "%s", line);
+    if (c.status != status) print_error("%s\n", line);
+    command_expect(&c, status);
+    char *out = xstrdup(buf_text(&c.out));
+    command_release(&c);
+    return out;
+}
+
+void stage_refused(int status, const char *part, const char *format, ...) {
+    FILL(line, format);
+    struct command c;
+    command_run(&c, NULL, "%s", line);
+    const char *said = buf_text(&c.err);
+    const char *end = strchr(said, '\n');
+    if (c.status != status || !strstr(said, part) || !end || end[1] || c.out.size)
+        fail_msg("%s\nexit %d (not %d), wanted \"%s\" in the only line:\n%s\n%s", line, c.status, status,
+                 part, said, buf_text(&c.out));
+    command_release(&c);
+}
+
+json_t *stage_json(const char *format, ...) {
+    FILL(line, format);
+    char *out = stage_out(0, "%s", line);
+    json_error_t where;
+    json_t *v = json_loads(out, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &where);
+    if (!v) fail_msg("%s\nno JSON (%s): %s", line, where.text, out);
+    free(out);
+    return v;
+}
+
+int stage_json_lines(const char *text) {
+    char *copy = xstrdup(text), *rest = copy, *line;
+    int n = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        if (!*line) continue;
+        json_error_t where;
+        json_t *v = json_loads(line, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &where);
+        if (!v) fail_msg("no JSON (%s): %s", where.text, line);
+        json_decref(v);
+        n++;
+    }
+    free(copy);
+    return n;
+}
+
+void stage_no_nan(const char *text) {
+    static const char *const bad[] = { "nan", "inf", "infinity" };
+    bool quoted = false;
+    for (const char *p = text; *p; p++) {
+        if (*p == '"') quoted = !quoted;
+        if (quoted || !isalpha((unsigned char)*p)) continue;
+        size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+        for (size_t i = 0; i < COUNT_OF(bad); i++)
+            if (n == strlen(bad[i]) && !strncasecmp(p, bad[i], n)) fail_msg("bare %.*s in: %s", (int)n, p, text);
+        p += n - 1;
+    }
+}
+
+json_t *stage_at(json_t *v, const char *path) {
+    char *copy = xstrdup(path), *rest = copy, *part;
+    while (v && (part = strsep(&rest, "."))) v = json_object_get(v, part);
+    if (!v) fail_msg("no member %s", path);
+    free(copy);
+    return v;
+}
+
+const char *stage_text(json_t *v, const char *path) {
+    const char *s = json_string_value(stage_at(v, path));
+    if (!s) fail_msg("%s is no string", path);
+    return s;
+}
+
+void stage_wait_step(const struct stage *s, int id, int step) {
+    for (int tries = 0; tries < 400; tries++) {
+        struct command c;
+        command_run(&c, NULL, "show %d --db '%s' --json", id, s->db);
+        if (!c.status) {
+            json_t *v = command_json(&c, 0);
+            bool there = json_integer_value(stage_at(v, "step")) >= step;
+            json_decref(v);
+            command_release(&c);
+            if (there) return;
+        } else {
+            command_release(&c);
+        }
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
+    fail_msg("run %d has not come to step %d", id, step);
+}

@@ -1,0 +1,40 @@
+/* A folder in which the real program is run: the tiny model, the toy task, a database. */
+#ifndef TESTS_SUPPORT_STAGE_H
+#define TESTS_SUPPORT_STAGE_H
+
+#include "tests/support/command.h"
+
+struct stage {
+    char *folder, *model, *toy, *db; /* owned: stage_release */
+};
+void stage_init(struct stage *s);
+void stage_release(struct stage *s);
+
+/* petri train on the toy task (batch 2, lora(r=2), learning rate 1e-5) with `more` options;
+ * fails unless it exits with `status`.  The record: json_decref. */
+json_t *stage_train(const struct stage *s, int status, const char *more);
+/* The same as a text with the options' start, for command_start: caller frees. */
+char *stage_line(const struct stage *s, const char *more);
+
+/* Runs a line, expects the status, gives standard output; caller frees. */
+char *stage_out(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Expects the status and `part` in the one line on standard error, nothing on standard
+ * output. */
+void stage_refused(int status, const char *part, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Runs a line that must exit 0 and gives its whole output as one JSON value. */
+json_t *stage_json(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Fails unless each line that is not empty is JSON of its own; returns how many.  (NaN and
+ * Infinity are no JSON.) */
+int stage_json_lines(const char *text);
+/* Fails when the text holds a bare nan, inf or infinity of any case. */
+void stage_no_nan(const char *text);
+/* Member by dotted path, "best.value"; fails when it is absent. */
+json_t *stage_at(json_t *v, const char *path);
+const char *stage_text(json_t *v, const char *path);
+
+/* Polls until `petri runs` shows run `id` at `step` or later; fails after 20 s. */
+void stage_wait_step(const struct stage *s, int id, int step);
+
+#endif
