@@ -32,11 +32,12 @@ static int unknown_option(const struct verb *v, const char *name, struct err *e)
         names[n++] = o->name;
     for (const struct option_spec *o = COMMON; o->name && n < ARGS_OPTIONS; o++) names[n++] = o->name;
     const char *near = text_nearest(name, names, n);
+    const char *space = *v->name ? " " : "";
     if (near)
-        return err_set(e, ERR_USAGE, "petri %s has no option --%s; did you mean --%s?", v->name, name,
-                       near);
-    return err_set(e, ERR_USAGE, "petri %s has no option --%s; petri %s --help lists them", v->name,
-                   name, v->name);
+        return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; did you mean --%s?", space, v->name,
+                       name, near);
+    return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; petri%s%s --help lists them", space,
+                   v->name, name, space, v->name);
 }
 
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
@@ -74,7 +75,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
     }
     if (args_flag(a, "help")) return 0;
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
-        return err_set(e, ERR_USAGE, "usage: petri %s %s", v->name, v->synopsis);
+        return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
     return 0;
 }
 
@@ -114,7 +115,7 @@ static void print_options(const struct option_spec *o) {
 }
 
 void args_help_verb(const struct verb *v) {
-    printf("petri %s %s\n%s\n\n", v->name, v->synopsis, v->help);
+    printf("petri%s%s %s\n%s\n\n", *v->name ? " " : "", v->name, v->synopsis, v->help);
     print_options(v->options);
     print_options(COMMON);
 }
@@ -124,5 +125,5 @@ void args_help(void) {
            "  petri              opens the terminal workbench\n");
     const struct verb *v;
     for (size_t i = 0; (v = verb_at(i)); i++) printf("  petri %-12s %s\n", v->name, v->help);
-    printf("\n--json on every verb that reads; --db FILE picks the database; VERB --help says more.\n");
+    printf("Everywhere: --db FILE, --json, --help.  petri --version tells the version.\n");
 }

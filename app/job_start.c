@@ -13,6 +13,7 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/method/plan.h"
+#include "core/train/checkpoint.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
@@ -254,8 +255,16 @@ static int queue(struct jobs *j, struct job *job, bool resume, const struct run_
     return 0;
 }
 
-int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct buf *report,
-               struct err *e) {
+static void tell_report(struct jobs *j, const struct model *m, const struct task *t) {
+    if (!j->hook.report) return;
+    struct buf report = BUF_INIT;
+    buf_puts(&report, buf_text(&m->report));
+    task_report(t, &report);
+    j->hook.report(j->hook.self, buf_text(&report));
+    buf_release(&report);
+}
+
+int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
     struct method method;
     int rc = method_parse(r->config.method, &method, e);
     if (rc) return rc;
@@ -275,10 +284,7 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
         rc = p ? create_row(j, r, &c, &method, p, &t->task, id, e) : e->code;
     }
     if (!rc) {
-        if (report) {
-            buf_puts(report, buf_text(&m->report));
-            task_report(&t->task, report);
-        }
+        tell_report(j, m, &t->task);
         job = new_job(j, *id, &c, p);
         rc = queue(j, job, false, &c, m, t, r->workers, e);
         if (rc) {
@@ -339,6 +345,18 @@ static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *sto
     return rc;
 }
 
+static int check_resumable(const struct store_run *stored, struct err *e) {
+    if (stored->state == STORE_FINISHED)
+        return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
+    char *last = checkpoint_path(stored->folder, true);
+    bool there = file_exists(last);
+    free(last);
+    if (there) return 0;
+    return err_set(e, ERR_NOT_FOUND,
+                   "run %lld is %s at step %lld and has no checkpoint to go on from; train it again from the start",
+                   (long long)stored->id, store_state_name(stored->state), (long long)stored->step);
+}
+
 int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
     struct store_run stored;
     struct run_config c;
@@ -346,8 +364,7 @@ int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
     if (rc) return rc;
     rc = config_from_json(stored.config, strlen(stored.config), &c, e);
     if (!rc) {
-        if (stored.state == STORE_FINISHED)
-            rc = err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)id);
+        rc = check_resumable(&stored, e);
         struct model *m = rc ? NULL : model_share(c.model_folder, e);
         if (m) {
             struct task_source source = jobs_source(&c);

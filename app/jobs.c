@@ -115,7 +115,7 @@ static void start_pending(struct jobs *j) {
     if (!p) return;
     struct err e = ERR_INIT;
     int64_t id = p->id;
-    int rc = p->resume ? jobs_resume(j, id, 0, &e) : jobs_start(j, &p->request, &id, NULL, &e);
+    int rc = p->resume ? jobs_resume(j, id, 0, &e) : jobs_start(j, &p->request, &id, &e);
     if (!p->resume) request_release(&p->request);
     free(p);
     pthread_mutex_lock(&j->lock);

@@ -24,6 +24,8 @@ struct jobs_hook {
     void (*notify)(void *self);
     /* Every event of every run, after it was stored; may be NULL. */
     void (*event)(void *self, const struct event *e);
+    /* What reading the model and the task gave, before the run is queued; may be NULL. */
+    void (*report)(void *self, const char *text);
 };
 
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
@@ -40,10 +42,8 @@ struct job_request {
     int64_t parent;
 };
 
-/* Loads, checks, creates the run and queues it; on the caller's thread.  *id is its number.
- * `report`, when not NULL, gets the model's and the task's report. */
-int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct buf *report,
-               struct err *e);
+/* Loads, checks, creates the run and queues it; on the caller's thread.  *id is its number. */
+int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e);
 /* The same on the keeper thread: returns at once; a failure is told by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Takes up a stopped or interrupted run again. */

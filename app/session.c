@@ -26,7 +26,7 @@ static const struct option_spec OPTIONS[] = {
     { "ascii", NULL, "only ASCII characters" },
     { NULL, NULL, NULL },
 };
-static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "", OPTIONS, 0, 0, NULL };
+static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
 
 enum { FRAME_MS = 100, IDLE_MS = 2000 };
 
@@ -197,6 +197,10 @@ int session_run(int argc, char **argv, struct err *e) {
     int workers;
     int rc = args_parse(&a, &SELF, argc, argv, room, e);
     free(room);
+    if (!rc && args_flag(&a, "help")) {
+        args_help_verb(&SELF);
+        return 0;
+    }
     if (!rc) rc = verb_workers(&a, &workers, e);
     if (!rc) rc = verb_store(&a, STORE_WRITE, &s.store, e);
     if (rc) return rc;
@@ -212,7 +216,7 @@ int session_run(int argc, char **argv, struct err *e) {
     s.database = file_base_name(store_path(s.store));
     s.model_arg = xstrdup(verb_model(&a));
     s.task_arg = xstrdup(args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
-    s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ NULL, notify, NULL });
+    s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     int w, h;

@@ -37,7 +37,8 @@ static int open_to_read(const struct args *a, struct store **s, struct err *e) {
 }
 
 static void value_text(const struct store_value *v, char out[32]) {
-    if (!v->measured || v->undefined) snprintf(out, 32, "%s", v->measured ? "undefined" : "-");
+    if (v->undefined) snprintf(out, 32, "undefined");
+    else if (!v->measured) snprintf(out, 32, "-");
     else snprintf(out, 32, "%.4f", v->v);
 }
 
@@ -131,9 +132,12 @@ static void show_text(struct store *s, const struct store_run *r) {
         for (size_t i = 0; i < evals.count; i++) {
             const struct store_eval_row *v = &evals.row[i];
             char value[32];
+            bool decides = !strncmp(v->name, "dev.", 4) && !strcmp(v->name + 4, r->metric);
             value_text(&v->value, value);
-            printf("step %-9lld %-16s %s  %s%s%s\n", (long long)v->step, v->name, value, v->rows,
-                   v->best ? "  best" : "", v->constant ? "  constant predictions" : "");
+            printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
+            if (v->value.undefined) printf(" (%s)", v->value.undefined);
+            printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
+                   decides && v->constant ? "  constant predictions" : "");
         }
         store_evals_release(&evals);
     }

@@ -34,6 +34,8 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
         const char *value = args_get(a, CONFIG_OPTIONS[i]);
         if (value) rc = config_set(c, CONFIG_OPTIONS[i], value, e);
     }
+    if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
+        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     if (!rc && args_get(a, "steps") && args_get(a, "epochs"))
         rc = err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
     return rc;
@@ -89,6 +91,7 @@ static int read_seeds(const char *text, uint64_t *seed, int room, struct err *e)
 struct watcher {
     pthread_mutex_t lock;
     bool json, tty;
+    bool reported; /* several seeds read the same model and rows */
     double shown; /* when the progress line was last written */
 };
 
@@ -172,6 +175,20 @@ static void on_event(void *self, const struct event *e) {
     pthread_mutex_lock(&w->lock);
     if (w->json) event_json(e);
     event_text(w, e);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void on_report(void *self, const char *text) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    for (const char *line = text, *end; !w->reported && *line; line = end + 1) {
+        end = strchrnul(line, '\n');
+        char *shown = text_visible(line, (size_t)(end - line));
+        fprintf(stderr, "%s\n", shown);
+        free(shown);
+        if (!*end) break;
+    }
+    w->reported = true;
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -266,24 +283,13 @@ int verb_train(const struct args *a, struct err *e) {
     catch_signals();
     struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                          .tty = isatty(STDERR_FILENO) };
-    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ &w, NULL, on_event });
+    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event, .report = on_report });
     int64_t id[SEEDS];
     int started = 0;
-    struct buf report = BUF_INIT;
     for (; !rc && started < seeds; started += !rc) {
         r.config.seed = seed[started];
-        rc = jobs_start(j, &r, &id[started], started ? NULL : &report, e);
+        rc = jobs_start(j, &r, &id[started], e);
     }
-    if (report.size) {
-        char *shown;
-        for (char *line = report.data, *end; line && *line; line = end ? end + 1 : NULL) {
-            end = strchr(line, '\n');
-            shown = text_visible(line, end ? (size_t)(end - line) : strlen(line));
-            fprintf(stderr, "%s\n", shown);
-            free(shown);
-        }
-    }
-    buf_release(&report);
     struct err first = *e;
     int ended = finish(j, s, id, started, w.json, e);
     if (rc) *e = first;
@@ -327,7 +333,7 @@ int verb_resume(const struct args *a, struct err *e) {
         catch_signals();
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                              .tty = isatty(STDERR_FILENO) };
-        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ &w, NULL, on_event });
+        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event });
         rc = jobs_resume(j, id, workers, e);
         if (rc) jobs_free(j, false);
         else rc = finish(j, s, &id, 1, w.json, e);

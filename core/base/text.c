@@ -137,6 +137,10 @@ void text_from_double(double v, char out[32]) {
         snprintf(out, 32, "%s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
         return;
     }
+    if (v == trunc(v) && fabs(v) < 1e15) { /* 10, not 1e+01 */
+        snprintf(out, 32, "%.0f", v);
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, v);
         if (strtod(out, NULL) == v) return;

@@ -315,7 +315,8 @@ static int unknown(const char *name, struct err *e) {
     const char *known[FN_COUNT + 64];
     int n = 0;
     for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
-    for (int i = 0; i < FN_COUNT; i++) known[n++] = fn_name((enum fn)i);
+    for (int i = 0; i < FN_COUNT; i++)
+        if (i != FN_FULL) known[n++] = fn_name((enum fn)i); /* a preset's name as well */
     const char *near = text_nearest(name, known, (size_t)n);
     struct buf list = BUF_INIT;
     for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);

@@ -72,7 +72,7 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "petri --help", "zzzzzz");
     stage_refused(2, "did you mean --method?", "train --metod lora");
     stage_refused(2, "did you mean --json?", "runs --jsn");
-    stage_refused(2, "petri: no option --frobnicate; petri --help", "--frobnicate");
+    stage_refused(2, "petri: petri has no option --frobnicate; petri --help", "--frobnicate");
     stage_refused(2, "two dashes", "train -m lora");
     stage_refused(2, "needs a value", "train --model");
     stage_refused(2, "given twice", "train --lr 1 --lr 2");
@@ -100,7 +100,7 @@ static void count_reads_a_config_alone(void **state) {
     assert_int_equal(json_integer_value(stage_at(v, "model")), 1688);
     assert_int_equal(json_array_size(stage_at(v, "modules")), 2);
     json_decref(v);
-    v = stage_json("count --model '%s' --method 'prefix-mlp(l=5,mid=6)' --classes 3 --json", only);
+    v = stage_json("count --model '%s' --method 'prefix-mlp(l=5,mlp=6)' --classes 3 --json", only);
     assert_int_equal(json_integer_value(stage_at(v, "trained")), 318);
     assert_int_equal(json_integer_value(stage_at(v, "kept")), 160);
     assert_int_equal(json_integer_value(stage_at(v, "head")), 27);
@@ -301,7 +301,7 @@ static void paths_may_hold_anything(void **state) {
         test_ok(file_make_folder(odd.folder, &e), &e);
         odd.model = tiny_bert(odd.folder, names[i], NULL);
         odd.toy = tiny_toy(odd.folder);
-        odd.db = file_join(odd.folder, names[i]);
+        odd.db = xprintf("%s/%s.db", odd.folder, names[i]);
         char *more = xprintf("--steps 3 --dev '%s'", odd.toy);
         json_t *run = stage_train(&odd, 0, more);
         char *real = realpath(odd.model, NULL);
