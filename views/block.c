@@ -156,12 +156,16 @@ static void shapes(const struct drawing *d) {
                  {PART_W2, TAP_F_OUT}, {PART_LN_F, TAP_F_END}};
     char text[32];
     for (size_t i = 0; i < COUNT_OF(wires); i++) {
-        int x = d->end[wires[i].part] + 1;
-        int room = wires[i].part + 1 < PART_COUNT ? d->at[wires[i].part + 1] - x : 8;
+        enum part_id next = wires[i].part + 1;
+        int x = d->end[wires[i].part] + (wires[i].part == PART_LN_A ? 2 : 1);
+        /* up to the residual's end, or the next wire */
+        int end = next >= PART_COUNT                           ? x + 8
+                  : next == PART_ADD_A || next == PART_ADD_F ? d->at[next] + 1
+                                                             : d->end[next] + 1;
         snprintf(text, sizeof text, "n\u00D7%d", tap_width(d->a, wires[i].tap));
-        if (canvas_width(d->c, text) > room) continue;
-        if (wires[i].part == PART_LN_A) x += 1, room -= 1;
-        canvas_text(d->c, x, d->y - 1, INK_DIM, text);
+        if (x + canvas_width(d->c, text) >= end)
+            snprintf(text, sizeof text, "%d", tap_width(d->a, wires[i].tap));
+        if (x + canvas_width(d->c, text) < end) canvas_text(d->c, x, d->y - 1, INK_DIM, text);
     }
 }
 
@@ -256,7 +260,6 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
     block_shape(m, a, shape);
     if (m->comp == COMP_SCALED) snprintf(scale, sizeof scale, " \u00D7%g", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(scale, sizeof scale, " \u00D7s");
-    if (m->comp == COMP_GATED) snprintf(scale, sizeof scale, " \u03BB");
     snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM ? "LN " : "", shape, scale);
 }
 
@@ -288,7 +291,7 @@ static int lanes(struct drawing *d, const struct method *m, int rows, int focus)
         if (lane[i].row) canvas_styled(d->c, lane[i].label, d->y + lane[i].row, style, text[i]);
     }
     if (hidden && rows > 0)
-        canvas_printf(d->c, d->x1 - 10, d->y + rows, INK_DIM, "+%d more", hidden);
+        canvas_printf(d->c, d->x1 - 9, d->y - 1, INK_DIM, "+%d more", hidden);
     return deepest;
 }
 
@@ -300,7 +303,7 @@ int block_draw(struct canvas *c, struct rect r, const struct method *m, const st
                                                   "W_1", "relu", "W_2", "(+)", "LN"};
     memcpy(d.text, names, sizeof names);
     if (a) d.text[PART_ACT] = a->act == ACT_GELU_TANH ? "gelu" : method_act_name(a->act);
-    bool large = r.w >= 100 && r.h >= 7 && a;
+    bool large = r.w >= 84 && r.h >= 7 && a;
     place(&d, d.x0, r.w - 5);
     d.y = r.y + (large ? 2 : 1);
     canvas_push_clip(c, r);

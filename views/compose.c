@@ -40,13 +40,40 @@ static void clear_facts(struct compose_facts *f) {
     free(f->text);
     free(f->canonical);
     free(f->nearest);
-    for (int i = 0; i < METHOD_MODULES; i++) free(f->arithmetic[i]);
+    for (int i = 0; i < METHOD_MODULES; i++) {
+        free(f->arithmetic[i]);
+        free(f->tensors[i]);
+    }
     memset(f, 0, sizeof *f);
 }
 
 void compose_release(struct compose_view *v) {
     clear_facts(&v->facts);
     memset(v, 0, sizeof *v);
+}
+
+/* The shapes that a module adds to its first layer, and how many layers it is on.  NULL
+ * for one that trains what is there: too many to list. */
+static char *tensors_of(const struct plan *p, int module) {
+    struct buf b = BUF_INIT;
+    int first = -2, last = -2, layers = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->module != module || t->kind != PLAN_OWN) continue;
+        if (t->layer != last) layers++;
+        last = t->layer;
+        if (first == -2) first = t->layer;
+        if (t->layer != first) continue;
+        const char *dot = strrchr(t->name, '.');
+        const char *name = dot ? dot + 1 : t->name;
+        buf_printf(&b, "%s%s ", b.size ? " \u00B7 " : "", name);
+        if (text_starts(name, "W_")) buf_printf(&b, "%d\u2192%d", t->cols, t->rows); /* out × in */
+        else if (t->rows > 1) buf_printf(&b, "%d\u00D7%d", t->rows, t->cols);
+        else buf_printf(&b, "%d", t->cols);
+    }
+    if (!b.size) return NULL;
+    if (layers > 1) buf_printf(&b, ", in each of %d layers", layers);
+    return buf_take(&b);
 }
 
 static void count(struct compose_view *v) {
@@ -61,7 +88,10 @@ static void count(struct compose_view *v) {
     f->model = p->model;
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].module >= 0) f->module_trained[p->tensor[i].module] += p->tensor[i].count;
-    for (int i = 0; i < v->method.count; i++) f->arithmetic[i] = plan_arithmetic(p, v->arch, i);
+    for (int i = 0; i < v->method.count; i++) {
+        f->arithmetic[i] = plan_arithmetic(p, v->arch, i);
+        f->tensors[i] = tensors_of(p, i);
+    }
     plan_free(p);
 }
 

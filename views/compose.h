@@ -64,6 +64,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     size_t trained, kept, head, model;
     size_t module_trained[METHOD_MODULES];
     char *arithmetic[METHOD_MODULES];
+    char *tensors[METHOD_MODULES]; /* "W_d 384→8 · W_u 8→384, in each of 6 layers" */
 };
 
 struct compose_view {

@@ -62,7 +62,7 @@ static const char *const fn_words[FN_COUNT] = {"bottleneck", "linear", "softmax 
 
 void axis_value(const struct module *m, enum axis a, char out[64]) {
     static const char *const comps[COMP_COUNT] = {"add",       "scaled",   "learned s",
-                                                  "gated \u03BB(x)", "multiply", "in place"};
+                                                  "gated \u03BB", "multiply", "in place"};
     const char *text = "";
     char site[32];
     *out = 0;
@@ -254,7 +254,7 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
 }
 
 static void list_compositions(struct compose_view *v, const struct module *m) {
-    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB(x)", "multiply"};
+    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB", "multiply"};
     static const char *const says[] = {
         "h \u2190 h + \u0394h.",
         "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",

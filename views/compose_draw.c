@@ -82,7 +82,10 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
         snprintf(right, sizeof right, "%s \u00B7 %s, %.*s", f->preset->name, f->preset->title, (int)n,
                  f->preset->paper);
     }
-    if (!f->preset && f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
+    /* a sum of named methods says it best itself */
+    if (!f->preset && f->text && strchr(f->text, '+') && !strpbrk(f->text, "=("))
+        snprintf(right, sizeof right, "%.220s", f->text);
+    else if (!f->preset && f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
     canvas_rule(c, r.x, r.y, r.w, "Method", right);
     if (r.h < 2) return;
     int x = r.x + 6, rows = r.h - 2;
@@ -169,8 +172,23 @@ static void describe(const struct compose_view *v, struct canvas *c, struct rect
     plan_free(p);
 }
 
+/* The note asked for takes the place of the choices. */
+static void draw_note(const struct compose_view *v, struct canvas *c, struct rect r) {
+    static const char *const levels[] = {"note", "warning", "error"};
+    const struct finding *k = &v->facts.finding[v->note];
+    char title[64];
+    snprintf(title, sizeof title, "%s %d of %d", levels[k->level], v->note + 1, v->facts.findings);
+    canvas_rule(c, r.x, r.y, r.w, title, k->rule);
+    canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 5, r.h - 1},
+                k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
+}
+
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
     bool run = v->part >= v->method.count;
+    if (v->note >= 0 && v->note < v->facts.findings) {
+        draw_note(v, c, r);
+        return;
+    }
     char right[120] = "";
     if (!run) {
         /* where h and l lead */
@@ -234,23 +252,25 @@ static int gather_formulas(const struct method *m, struct formula *out) {
     return count;
 }
 
+/* With room for it, the tensors and the arithmetic of the first of them stand below. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
     int count = gather_formulas(&v->method, f), wide = 0;
     for (int i = 0; i < count; i++)
         if (canvas_width(c, f[i].delta) > wide) wide = canvas_width(c, f[i].delta);
-    int x1 = wide + 7 > 44 ? wide + 7 : 44;
-    for (int i = 0; i < count && i < r.h; i++) {
-        int y = r.y + i;
-        if (i == r.h - 1 && count > r.h) {
+    int x1 = wide + 7 > 44 ? wide + 7 : 44, y = r.y, last = r.y + r.h - 1;
+    bool tall = r.h >= 3 * count + 1 && r.w >= 70;
+    for (int i = 0; i < count && y <= last; i++, y++) {
+        if (y == last && i + 1 < count) {
             canvas_printf(c, r.x + 3, y, INK_DIM, "\u2026 and %d more", count - i);
             return;
         }
         canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
-        int used = canvas_fit(c, r.x + x1, y, r.w - x1 - 1, INK_TEXT, f[i].compose);
-        const char *sum = v->facts.arithmetic[f[i].first];
-        if (sum && r.w - x1 - used - 8 > canvas_width(c, sum))
-            canvas_text(c, r.x + x1 + (used > 24 ? used + 4 : 28), y, INK_DIM, sum);
+        canvas_fit(c, r.x + x1, y, r.w - x1 - 1, INK_TEXT, f[i].compose);
+        if (!tall) continue;
+        const char *tensors = v->facts.tensors[f[i].first], *sum = v->facts.arithmetic[f[i].first];
+        if (tensors) canvas_fit(c, r.x + 5, ++y, r.w - 6, INK_DIM, tensors);
+        if (sum) canvas_printf(c, r.x + 5, ++y, INK_DIM, "trained: %s", sum);
     }
 }
 
@@ -396,16 +416,11 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     }
 }
 
-/* The note asked for; else why the choice is not allowed; else the method's text. */
+/* Why the point is not valid; else what is special about the named method; else its text. */
 static void readout(const struct ui *ui, struct buf *out) {
     const struct compose_view *v = &ui->compose;
     const struct compose_facts *f = &v->facts;
-    if (v->note >= 0 && v->note < f->findings) {
-        const struct finding *k = &f->finding[v->note];
-        buf_printf(out, "%d/%d %s %s: %s", v->note + 1, f->findings,
-                   k->level == LEVEL_ERROR ? "error" : k->level == LEVEL_WARNING ? "warning" : "note", k->rule,
-                   k->text);
-    } else if (f->errors) {
+    if (f->errors) {
         buf_printf(out, "\u2717 %s", f->finding[0].text);
     } else if (f->preset) {
         buf_printf(out, "%s: %s", f->preset->title, f->preset->note);

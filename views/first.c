@@ -38,6 +38,7 @@ static int machine(const struct ui *ui, struct canvas *c, struct rect r, int y) 
     snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %s %s", marks_sample(ui->glyphs),
              glyphs_name(ui->glyphs));
     canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text);
+    if (ui->ascii_only) return y + 1;
     int x = canvas_text(c, r.x + 3, r.y + y + 1, INK_DIM, "(press ");
     x += canvas_text(c, r.x + 3 + x, r.y + y + 1, INK_KEY, "B");
     if (ui->glyphs != GLYPHS_ASCII)

@@ -64,7 +64,8 @@ static void compose(enum layout_size size, struct rect body, const struct layout
     /* The facts and the table keep their rows; the block takes what is left, and gives way
      * where it is too low to be read. */
     out->at[PANE_FACTS] = take_bottom(&body, least(need->facts, body.h));
-    int table = need->modules + 3, axis = need->axis + 1;
+    int table = need->modules + 3, axis = need->axis + 1, block = 5;
+    if (table + axis + block > body.h) table = most(5, body.h - axis - block);
     if (table + axis > body.h) table = most(4, body.h - axis);
     out->at[PANE_METHOD] = take_top(&body, table);
     out->at[PANE_AXIS] = take_top(&body, axis);

@@ -108,7 +108,7 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
 static void draw_job(const struct train_view *v, struct canvas *c, struct rect r, int y,
                      const struct job *j) {
     bool here = j->id == v->focus, going = j->state <= RUN_PAUSED;
-    int method = r.w >= 100 ? 34 : 20, bar = r.w >= 100 ? 30 : 16, x = r.x;
+    int method = r.w >= 120 ? 34 : 20, bar = r.w >= 120 ? 30 : 16, x = r.x;
     char text[200], number[32];
     if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
     canvas_push_clip(c, (struct rect){x + 1, y, 1, 1});

@@ -33,6 +33,7 @@ void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
     ui->h = 24;
     ui->glyphs = glyphs;
     ui->colours = colours;
+    ui->ascii_only = glyphs == GLYPHS_ASCII;
     compose_init(&ui->compose);
     train_init(&ui->train);
     runs_init(&ui->runs);
@@ -269,8 +270,9 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_INTERRUPT: ui_quit(ui, out); return true;
     case REQ_GLYPHS:
-        ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
-        ui_say(ui, SAY_INFO, "marks: %s", glyphs_name(ui->glyphs));
+        if (!ui->ascii_only) ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
+        ui_say(ui, SAY_INFO, "marks: %s%s", glyphs_name(ui->glyphs),
+               ui->ascii_only ? " (a terminal and locale with UTF-8 can show more)" : "");
         return true;
     case REQ_REDRAW: out->kind = EFFECT_REDRAW; return true;
     case REQ_SUSPEND: out->kind = EFFECT_SUSPEND; return true;

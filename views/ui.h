@@ -33,6 +33,7 @@ struct ui {
     enum screen_id screen, before; /* before: where Help, Detail and Esc go back to */
     enum glyphs glyphs;
     enum colours colours;
+    bool ascii_only;       /* started in ASCII: nothing finer can be shown */
     /* shared facts, set by the app */
     const char *database;  /* file name shown on line 1 */
     int running, queued;   /* jobs */
