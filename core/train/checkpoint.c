@@ -16,7 +16,8 @@ char *checkpoint_path(const char *folder, bool last) {
 
 /* ---- hashing ---- */
 
-static void hash_tensor(struct sha256 *h, const char *name, int rows, int cols, const real *values) {
+static void hash_tensor(struct sha256 *h, const char *name, int rows, int cols,
+                        const real *values) {
     char head[160];
     int n = snprintf(head, sizeof head, "%s %d %d\n", name, rows, cols);
     sha256_add(h, head, (size_t)n);
@@ -41,8 +42,8 @@ static char *state_json(const struct run *r) {
     json_add_double(&b, run_seconds(r));
     buf_puts(&b, ",\"loss\":");
     json_add_double(&b, r->loss);
-    buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":", (long long)r->evaluated,
-               r->worse, done ? "true" : "false");
+    buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":",
+               (long long)r->evaluated, r->worse, done ? "true" : "false");
     if (r->best.has) {
         buf_printf(&b, "{\"metric\":\"%s\",\"step\":%lld,\"value\":", metric_name(r->metric),
                    (long long)r->best.step);
@@ -76,15 +77,19 @@ struct writer {
 static void add_tensor(struct writer *w, char *name, int rows, int cols, const real *data) {
     GROW(w->tensor, w->room, w->count + 1);
     struct st_write *t = &w->tensor[w->count++];
-    *t = (struct st_write){ .name = name, .type = (enum st_type)ST_REAL, .rank = 2,
-                            .shape = { (size_t)rows, (size_t)cols }, .data = data };
+    *t = (struct st_write){ .name = name,
+                             .type = (enum st_type)ST_REAL,
+                             .rank = 2,
+                             .shape = { (size_t)rows, (size_t)cols },
+                             .data = data };
     if (rows == 1) {
         t->rank = 1;
         t->shape[0] = (size_t)cols;
     }
 }
 
-static void add_state(struct writer *w, const struct plan *p, const char *kind, const real *values) {
+static void add_state(struct writer *w, const struct plan *p, const char *kind,
+                      const real *values) {
     for (int i = 0; i < p->tensors && values; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         add_tensor(w, xprintf("%s/%s", kind, t->name), t->rows, t->cols, values + t->offset);
@@ -129,7 +134,8 @@ int checkpoint_save(struct run *r, bool last, struct err *e) {
     add_tensors(&w, r, last);
     int rc = st_save(path, w.tensor, w.count, meta, COUNT_OF(meta), e);
     if (!rc)
-        run_send(r, (struct event){ .kind = EVENT_CHECKPOINT, .best = !last, .path = path, .sha256 = sha256 });
+        run_send(r, (struct event){
+                        .kind = EVENT_CHECKPOINT, .best = !last, .path = path, .sha256 = sha256 });
     for (size_t i = 0; i < w.count; i++) free((char *)(uintptr_t)w.tensor[i].name);
     free(w.tensor);
     free(path);

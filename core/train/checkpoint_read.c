@@ -8,7 +8,9 @@
 
 static const char *meta(const struct checkpoint *c, const char *key, struct err *e) {
     const char *s = st_meta(c->file, key);
-    if (!s) err_set(e, ERR_INPUT, "%s: not a checkpoint of petri: its metadata has no \"%s\"", c->path, key);
+    if (!s)
+        err_set(e, ERR_INPUT, "%s: not a checkpoint of petri: its metadata has no \"%s\"", c->path,
+                key);
     return s;
 }
 
@@ -38,8 +40,8 @@ static int read_state(struct checkpoint *c, struct err *e) {
                 json_get_int(o, c->path, "worse", &worse, e) &&
                 json_get_double(o, c->path, "seconds", &c->seconds, e) &&
                 json_get_bool(o, c->path, "finished", &c->finished, e);
-    good = good && step >= 0 && evaluated <= step && evaluated >= -1 && worse >= 0 && worse <= INT32_MAX &&
-           c->seconds >= 0;
+    good = good && step >= 0 && evaluated <= step && evaluated >= -1 && worse >= 0 &&
+           worse <= INT32_MAX && c->seconds >= 0;
     json_t *loss = good ? json_object_get(o, "loss") : NULL;
     if (json_is_number(loss)) c->loss = json_number_value(loss);
     int rc = good ? read_best(c, json_object_get(o, "best"), e) : wrong(c, "state", e);
@@ -57,7 +59,9 @@ static int read_labels(struct checkpoint *c, struct err *e) {
     json_t *list = json_parse(c->path, s, strlen(s), e), *item;
     if (!list) return e->code;
     size_t i;
-    int rc = json_is_array(list) && (json_array_size(list) > 0) != c->regression ? 0 : wrong(c, "labels", e);
+    int rc = json_is_array(list) && (json_array_size(list) > 0) != c->regression
+                 ? 0
+                 : wrong(c, "labels", e);
     if (!rc) c->label = xcalloc(json_array_size(list), sizeof *c->label);
     json_array_foreach(list, i, item) {
         if (rc) break;
@@ -79,7 +83,8 @@ static int read_meta(struct checkpoint *c, struct err *e) {
     }
     if (!(method = meta(c, "method", e)) || !(config = meta(c, "config", e))) return e->code;
     if (method_parse(method, &c->method, e)) return err_prefix(e, "%s", c->path);
-    if (config_from_json(config, strlen(config), &c->config, e)) return err_prefix(e, "%s", c->path);
+    if (config_from_json(config, strlen(config), &c->config, e))
+        return err_prefix(e, "%s", c->path);
     if (read_labels(c, e)) return e->code;
     return read_state(c, e);
 }
@@ -103,26 +108,25 @@ void checkpoint_close(struct checkpoint *c) {
 
 /* ---- tensors ---- */
 
-static int read_tensor(const struct checkpoint *c, const char *kind, const char *name, int rows, int cols,
-                       real *out, size_t *read, struct err *e) {
+static int read_tensor(const struct checkpoint *c, const char *kind, const char *name, int rows,
+                       int cols, real *out, size_t *read, struct err *e) {
     char *full = xprintf("%s/%s", kind, name);
     const struct st_tensor *t = st_find(c->file, full);
     size_t first = rows == 1 ? (size_t)cols : (size_t)rows;
     int rc;
-    if (!t)
-        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" is missing", c->path, full);
-    else if (t->rank != (rows == 1 ? 1 : 2) || t->shape[0] != first || (rows != 1 && t->shape[1] != (size_t)cols))
-        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" has another shape than the method's %d × %d", c->path,
-                     full, rows, cols);
-    else
-        rc = st_read(c->file, t, out, e);
+    if (!t) rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" is missing", c->path, full);
+    else if (t->rank != (rows == 1 ? 1 : 2) || t->shape[0] != first ||
+             (rows != 1 && t->shape[1] != (size_t)cols))
+        rc = err_set(e, ERR_INPUT, "%s: tensor \"%s\" has another shape than the method's %d × %d",
+                     c->path, full, rows, cols);
+    else rc = st_read(c->file, t, out, e);
     if (!rc) ++*read;
     free(full);
     return rc;
 }
 
-static int read_block(const struct checkpoint *c, const struct plan *p, const char *kind, bool all, real *out,
-                      size_t *read, struct err *e) {
+static int read_block(const struct checkpoint *c, const struct plan *p, const char *kind, bool all,
+                      real *out, size_t *read, struct err *e) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         /* Those needed only while training are in one of the two files. */
@@ -130,7 +134,8 @@ static int read_block(const struct checkpoint *c, const struct plan *p, const ch
         bool there = st_find(c->file, full) != NULL;
         free(full);
         if (!all && !t->kept && !there) continue;
-        if (read_tensor(c, kind, t->name, t->rows, t->cols, out + t->offset, read, e)) return e->code;
+        if (read_tensor(c, kind, t->name, t->rows, t->cols, out + t->offset, read, e))
+            return e->code;
     }
     return 0;
 }
@@ -140,7 +145,8 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
     for (size_t i = 0; i < st_count(c->file); i++) {
         const char *name = st_at(c->file, i)->name, *slash = strchr(name, '/');
         bool known = false;
-        for (int j = 0; j < p->tensors && slash && !known; j++) known = !strcmp(slash + 1, p->tensor[j].name);
+        for (int j = 0; j < p->tensors && slash && !known; j++)
+            known = !strcmp(slash + 1, p->tensor[j].name);
         for (int j = 0; j < p->made && slash && !known; j++)
             known = !strcmp(slash + 1, p->made_tensor[j].name);
         known = known && (text_starts(name, "param/") || text_starts(name, "adam.m/") ||
@@ -154,14 +160,15 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
     return 0;
 }
 
-int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params, real *made,
-                    real *adam_m, real *adam_v, struct err *e) {
+int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params,
+                    real *made, real *adam_m, real *adam_v, struct err *e) {
     size_t read = 0;
     if (refuse_unexpected(c, p, e)) return e->code;
     if (read_block(c, p, "param", training, params, &read, e)) return e->code;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (read_tensor(c, "param", t->name, t->rows, t->cols, made + t->offset, &read, e)) return e->code;
+        if (read_tensor(c, "param", t->name, t->rows, t->cols, made + t->offset, &read, e))
+            return e->code;
     }
     if (training && adam_m && read_block(c, p, "adam.m", true, adam_m, &read, e)) return e->code;
     if (training && adam_v && read_block(c, p, "adam.v", true, adam_v, &read, e)) return e->code;

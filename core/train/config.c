@@ -24,11 +24,11 @@ struct field {
     const char *option; /* NULL: not set from the command line */
     enum kind kind;
     size_t offset;
-    double low, high;   /* inclusive */
-    bool open;          /* low itself is excluded */
-    bool decides;       /* part of what a run computes */
+    double low, high; /* inclusive */
+    bool open;        /* low itself is excluded */
+    bool decides;     /* part of what a run computes */
     const char *const *word;
-    int first;          /* value of word[0] */
+    int first; /* value of word[0] */
     const char *values, *help;
 };
 #define AT(member) offsetof(struct run_config, member)
@@ -59,8 +59,10 @@ static const struct field fields[] = {
     NUMBER(accumulate, "accumulate", KIND_INT, 1, 65536, "N ≥ 1",
            "micro-batches that a step's rows are taken in"),
     NUMBER(steps, "steps", KIND_INT64, 1, 1e9, "N ≥ 1", "steps to train"),
-    NUMBER(epochs, "epochs", KIND_DOUBLE, 0, 1e6, "X > 0", "passes over the rows, instead of steps"),
-    NUMBER(max_len, "max-len", KIND_INT, 2, 1 << 20, "N ≥ 2", "tokens a row, special ones included"),
+    NUMBER(epochs, "epochs", KIND_DOUBLE, 0, 1e6, "X > 0",
+           "passes over the rows, instead of steps"),
+    NUMBER(max_len, "max-len", KIND_INT, 2, 1 << 20, "N ≥ 2",
+           "tokens a row, special ones included"),
     NUMBER(eval_every, "eval-every", KIND_INT, 0, 1e9, "N ≥ 0",
            "steps between evaluations; 0: after each epoch"),
     NUMBER(eval_rows, "eval-rows", KIND_INT, 0, 1e9, "N ≥ 0", "dev rows, drawn once; 0: all"),
@@ -93,8 +95,9 @@ static const struct field fields[] = {
 
 /* Other spellings that people type. */
 static const char *const also[][2] = {
-    { "optimizer", "optimiser" }, { "warm-up", "warmup" },           { "decay", "weight-decay" },
-    { "learning-rate", "lr" },    { "max-length", "max-len" },       { "batch-size", "batch" },
+    { "optimizer", "optimiser" }, { "warm-up", "warmup" },
+    { "decay", "weight-decay" },  { "learning-rate", "lr" },
+    { "max-length", "max-len" },  { "batch-size", "batch" },
     { "wd", "weight-decay" },     { "early-stopping", "early-stop" },
 };
 
@@ -103,9 +106,21 @@ const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
 
 void config_init(struct run_config *c) {
     *c = (struct run_config){
-        .regression = -1, .seed = 1, .batch = 32, .accumulate = 1, .epochs = 3, .max_len = 128,
-        .keep = KEEP_BEST | KEEP_LAST, .shards = 4, .optimiser = OPTIMISER_ADAMW, .beta1 = 0.9,
-        .beta2 = 0.999, .epsilon = 1e-8, .clip = 1, .schedule = SCHEDULE_LINEAR, .dropout = -1,
+        .regression = -1,
+        .seed = 1,
+        .batch = 32,
+        .accumulate = 1,
+        .epochs = 3,
+        .max_len = 128,
+        .keep = KEEP_BEST | KEEP_LAST,
+        .shards = 4,
+        .optimiser = OPTIMISER_ADAMW,
+        .beta1 = 0.9,
+        .beta2 = 0.999,
+        .epsilon = 1e-8,
+        .clip = 1,
+        .schedule = SCHEDULE_LINEAR,
+        .dropout = -1,
     };
 }
 
@@ -219,7 +234,8 @@ char *config_json(const struct run_config *c) {
 
 static const char config_name[] = "the run's config";
 
-static int member_from_json(struct run_config *c, const struct field *f, const json_t *o, struct err *e) {
+static int member_from_json(struct run_config *c, const struct field *f, const json_t *o,
+                            struct err *e) {
     const char *s = NULL;
     double v;
     e->code = 0;
@@ -241,7 +257,8 @@ static int member_from_json(struct run_config *c, const struct field *f, const j
     bool published = f->offset == AT(dropout) && v == -1;
     bool unset = (f->offset == AT(steps) || f->offset == AT(epochs)) && v == 0;
     if (!published && !unset && !in_range(f, v))
-        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_name, f->key, f->values);
+        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_name, f->key,
+                       f->values);
     set_number(c, f, v);
     return 0;
 }
@@ -254,7 +271,8 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     if (!o) return e->code;
     int rc = json_is_object(o) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object", config_name);
     out->epochs = 0;
-    for (size_t i = 0; i < COUNT_OF(fields) && !rc; i++) rc = member_from_json(out, &fields[i], o, e);
+    for (size_t i = 0; i < COUNT_OF(fields) && !rc; i++)
+        rc = member_from_json(out, &fields[i], o, e);
     json_decref(o);
     if (rc) config_release(out);
     return rc;
@@ -294,7 +312,8 @@ int config_set(struct run_config *c, const char *option, const char *value, stru
     const struct field *f = find_option(option);
     if (!f) return unknown_option(option, e);
     if (f->kind == KIND_TEXT) {
-        if (!*value) return err_set(e, ERR_USAGE, "--%s: is empty, must be %s", f->option, f->values);
+        if (!*value)
+            return err_set(e, ERR_USAGE, "--%s: is empty, must be %s", f->option, f->values);
         char *copy = xstrdup(value);
         free(*text_at(c, f));
         *text_at(c, f) = copy;

@@ -14,34 +14,34 @@ enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
 
 struct run_config {
-    char *method;          /* text form */
-    char *model;           /* as the user named it; the folder it stood for is beside it */
+    char *method; /* text form */
+    char *model;  /* as the user named it; the folder it stood for is beside it */
     char *model_folder, *model_sha256;
-    char *task;            /* name shown: "reviews", "SST-2", "a.tsv" */
-    char *task_folder;     /* or NULL */
-    char *train_file, *dev_file;           /* the files read */
+    char *task;                  /* name shown: "reviews", "SST-2", "a.tsv" */
+    char *task_folder;           /* or NULL */
+    char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
-    int regression;        /* -1 decided by the data and said, 0 classes, 1 scores */
-    char *metric;          /* the one that decides "best" */
+    int regression; /* -1 decided by the data and said, 0 classes, 1 scores */
+    char *metric;   /* the one that decides "best" */
 
     uint64_t seed;
-    int batch;             /* rows a step, all micro-batches together */
-    int accumulate;        /* micro-batches a step; 1 */
-    int64_t steps;         /* planned steps, whichever way they were given */
-    double epochs;         /* as given, 0 when steps were given */
-    int max_len;           /* tokens a row, special ones included */
-    int eval_every;        /* steps between evaluations; 0: at the end of each epoch and of the run */
-    int eval_rows;         /* dev rows, drawn once and fixed; 0: all */
-    int early_stop;        /* evaluations without a better one before stopping; 0: never */
-    int keep;              /* KEEP_ bits */
-    int shards;            /* S: parts of a step; same bits for any number of workers */
+    int batch;      /* rows a step, all micro-batches together */
+    int accumulate; /* micro-batches a step; 1 */
+    int64_t steps;  /* planned steps, whichever way they were given */
+    double epochs;  /* as given, 0 when steps were given */
+    int max_len;    /* tokens a row, special ones included */
+    int eval_every; /* steps between evaluations; 0: at the end of each epoch and of the run */
+    int eval_rows;  /* dev rows, drawn once and fixed; 0: all */
+    int early_stop; /* evaluations without a better one before stopping; 0: never */
+    int keep;       /* KEEP_ bits */
+    int shards;     /* S: parts of a step; same bits for any number of workers */
 
     enum optimiser optimiser;
     double lr, beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: none */
     enum schedule schedule;
-    double warmup;         /* < 1: share of the steps; ≥ 1: steps */
-    double dropout;        /* hidden, attention and classifier; -1: as published in the model's config */
+    double warmup;  /* < 1: share of the steps; ≥ 1: steps */
+    double dropout; /* hidden, attention and classifier; -1: as published in the model's config */
 };
 
 /* Defaults: batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0, clip 1,
@@ -50,7 +50,7 @@ struct run_config {
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
-char *config_json(const struct run_config *c);  /* caller frees */
+char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
 /* Sets one option by its command-line name without dashes ("lr", "early-stop"); the value
  * is checked and refused with its range.  ERR_USAGE names the option.  Setting steps takes

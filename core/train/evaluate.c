@@ -27,8 +27,8 @@ void evaluation_chunk(struct run *r, int index, struct worker *w) {
     int split = 0, chunk = index;
     uint64_t bad = 0;
     while (chunk >= r->scoring[split].chunks) chunk -= r->scoring[split++].chunks;
-    if (scoring_chunk(&r->scoring[split], chunk, w->tape, w->arena, run_attach(r, w), r->m, r->params,
-                      r->made, &bad))
+    if (scoring_chunk(&r->scoring[split], chunk, w->tape, w->arena, run_attach(r, w), r->m,
+                      r->params, r->made, &bad))
         return;
     /* The first chunk is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
@@ -62,11 +62,14 @@ static void tell_split(struct run *r, int split, const struct metrics *m, bool b
     char rows[160];
     size_t of = d->report.rows > d->rows ? d->report.rows : d->rows;
     if (of > d->rows)
-        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", r->task->dev_name[split], d->rows, of);
-    else
-        snprintf(rows, sizeof rows, "%s %zu", r->task->dev_name[split], d->rows);
-    struct event e = { .kind = EVENT_EVALUATION, .split = r->task->dev_name[split], .rows = rows,
-                       .constant = m->constant, .best = best };
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", r->task->dev_name[split], d->rows,
+                 of);
+    else snprintf(rows, sizeof rows, "%s %zu", r->task->dev_name[split], d->rows);
+    struct event e = { .kind = EVENT_EVALUATION,
+                       .split = r->task->dev_name[split],
+                       .rows = rows,
+                       .constant = m->constant,
+                       .best = best };
     add_metrics(&e, r, m);
     run_send(r, e);
 }

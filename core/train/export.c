@@ -17,7 +17,8 @@
 enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
 
 static const char *const copied[] = {
-    "vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+    "vocab.txt",         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json",
 };
 
 /* ---- the folder ---- */
@@ -86,15 +87,19 @@ static void set_labels(json_t *config, const struct predictor *p) {
 }
 
 static int write_config(const struct predictor *p, const char *folder, struct err *e) {
-    char *source = file_join(p->m->folder, "config.json"), *target = file_join(folder, "config.json");
+    char *source = file_join(p->m->folder, "config.json"),
+         *target = file_join(folder, "config.json");
     json_t *config = json_read(source, CONFIG_BYTES, e);
     int rc = config ? 0 : e->code;
     if (config) {
-        json_object_set_new(config, "architectures", json_pack("[s]", "BertForSequenceClassification"));
-        json_object_set_new(config, "problem_type",
-                            json_string(p->regression ? "regression" : "single_label_classification"));
+        json_object_set_new(config, "architectures",
+                            json_pack("[s]", "BertForSequenceClassification"));
+        json_object_set_new(
+            config, "problem_type",
+            json_string(p->regression ? "regression" : "single_label_classification"));
         json_object_set_new(config, "torch_dtype", json_string("float32"));
-        if (json_object_get(config, "dtype")) json_object_set_new(config, "dtype", json_string("float32"));
+        if (json_object_get(config, "dtype"))
+            json_object_set_new(config, "dtype", json_string("float32"));
         json_object_del(config, "_name_or_path");
         json_object_del(config, "num_labels");
         set_labels(config, p);
@@ -115,17 +120,20 @@ static int write_config(const struct predictor *p, const char *folder, struct er
 /* A tensor of the head; the pooler is one where the model's file lacks it. */
 static const struct plan_tensor *head_tensor(const struct plan *p, const char *name) {
     for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].kind == PLAN_HEAD && !strcmp(p->tensor[i].name, name)) return &p->tensor[i];
+        if (p->tensor[i].kind == PLAN_HEAD && !strcmp(p->tensor[i].name, name))
+            return &p->tensor[i];
     return NULL;
 }
 
-static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool vector, const real *data) {
+static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool vector,
+                       const real *data) {
     *t = (struct st_write){ .name = name, .type = ST_F32, .rank = vector ? 1 : 2, .data = data };
     t->shape[0] = (size_t)(vector ? cols : rows);
     t->shape[1] = vector ? 0 : (size_t)cols;
 }
 
-static int write_weights(const struct predictor *p, real **merged, const char *folder, struct err *e) {
+static int write_weights(const struct predictor *p, real **merged, const char *folder,
+                         struct err *e) {
     const struct model *m = p->m;
     struct st_write *list = xcalloc((size_t)m->tensors + 2, sizeof *list);
     size_t n = 0;
@@ -135,15 +143,20 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const char *pooler = t->role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias";
         bool is_pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
         const struct plan_tensor *made = is_pooler ? head_tensor(p->plan, pooler) : NULL;
-        const real *data = merged[i] ? merged[i] : m->weight[i] ? m->weight[i]
-                         : made ? p->params + made->offset : NULL;
+        const real *data = merged[i]      ? merged[i]
+                           : m->weight[i] ? m->weight[i]
+                           : made         ? p->params + made->offset
+                                          : NULL;
         if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
         else set_tensor(&list[n++], xprintf("bert.%s", t->name), t->rows, t->cols, t->vector, data);
     }
-    const struct plan_tensor *w = head_tensor(p->plan, "head.weight"), *b = head_tensor(p->plan, "head.bias");
+    const struct plan_tensor *w = head_tensor(p->plan, "head.weight"),
+                             *b = head_tensor(p->plan, "head.bias");
     BUG_IF(!w || !b);
-    set_tensor(&list[n++], xstrdup("classifier.weight"), w->rows, w->cols, false, p->params + w->offset);
-    set_tensor(&list[n++], xstrdup("classifier.bias"), 1, p->plan->classes, true, p->params + b->offset);
+    set_tensor(&list[n++], xstrdup("classifier.weight"), w->rows, w->cols, false,
+               p->params + w->offset);
+    set_tensor(&list[n++], xstrdup("classifier.bias"), 1, p->plan->classes, true,
+               p->params + b->offset);
     const struct st_pair meta = { "format", "pt" };
     char *path = file_join(folder, "model.safetensors");
     if (!rc) rc = st_save(path, list, n, &meta, 1, e);
@@ -155,8 +168,8 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
 
 /* ---- reading it back ---- */
 
-static int compare(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
-                   struct err *e) {
+static int compare(struct predictor *p, const char *folder, const struct dataset *probe,
+                   double *worst, struct err *e) {
     size_t n = probe->rows * (size_t)p->plan->classes;
     double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
     struct model *m = model_load(folder, e);
@@ -168,8 +181,10 @@ static int compare(struct predictor *p, const char *folder, const struct dataset
         size = fmax(size, fabs(a[i]));
     }
     if (!rc && *worst > 1e-3 * size)
-        rc = err_set(e, ERR_FAILED, "%s: read back, its logits differ by %.3g from the run's, more than "
-                     "rounding explains", folder, *worst);
+        rc = err_set(e, ERR_FAILED,
+                     "%s: read back, its logits differ by %.3g from the run's, more than "
+                     "rounding explains",
+                     folder, *worst);
     predictor_free(q);
     if (m) model_release(m);
     free(a);
@@ -177,8 +192,8 @@ static int compare(struct predictor *p, const char *folder, const struct dataset
     return rc;
 }
 
-static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
-                       struct err *e) {
+static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe,
+                       double *worst, struct err *e) {
     real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
     int rc = attach_merge(p->plan, p->m, p->params, merged, e);
     if (!rc) rc = write_weights(p, merged, folder, e);
@@ -190,8 +205,8 @@ static int fill_folder(struct predictor *p, const char *folder, const struct dat
     return rc;
 }
 
-int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
-                     struct err *e) {
+int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe,
+                     double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
     double difference = 0;
@@ -199,7 +214,8 @@ int predictor_export(struct predictor *p, const char *folder, const struct datas
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
     if (p->m->arch.family != FAMILY_BERT)
-        return err_set(e, ERR_USAGE, "exporting a model of type %s is not built yet", p->m->arch.model_type);
+        return err_set(e, ERR_USAGE, "exporting a model of type %s is not built yet",
+                       p->m->arch.model_type);
     if (file_exists(folder) && !is_empty(folder))
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());

@@ -38,7 +38,8 @@ static uint64_t length_key(size_t tokens, size_t place) {
 }
 
 /* Rows of one micro-batch into at most `shards` parts from part *c->parts on. */
-static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards, const size_t *start_of) {
+static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards,
+                      const size_t *start_of) {
     size_t load[SHARDS] = { 0 };
     int count[SHARDS] = { 0 }, fill[SHARDS];
     if (shards > n) shards = n;
@@ -63,8 +64,7 @@ static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards, co
         at += count[s];
         c->start[++c->parts] = at;
     }
-    for (int i = 0; i < n; i++)
-        c->row[fill[c->scratch[i] >> 32]++] = rows[(uint32_t)c->scratch[i]];
+    for (int i = 0; i < n; i++) c->row[fill[c->scratch[i] >> 32]++] = rows[(uint32_t)c->scratch[i]];
 }
 
 void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,

@@ -28,9 +28,10 @@ static int allocate(struct predictor *p, struct err *e) {
 static int open_checkpoint(struct predictor *p, const struct checkpoint *k, struct err *e) {
     const char *sha256 = st_meta(k->file, "backbone_sha256"), *name = st_meta(k->file, "backbone");
     if (!sha256 || strcmp(sha256, p->m->sha256))
-        return err_set(e, ERR_INPUT, "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
-                       k->path, name ? name : "unnamed", sha256 ? sha256 : "not given", p->m->folder,
-                       p->m->sha256);
+        return err_set(e, ERR_INPUT,
+                       "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
+                       k->path, name ? name : "unnamed", sha256 ? sha256 : "not given",
+                       p->m->folder, p->m->sha256);
     p->regression = k->regression;
     p->max_len = run_max_len(&k->config, p->m);
     p->labels = k->labels;
@@ -61,7 +62,8 @@ static int open_model(struct predictor *p, struct err *e) {
     const struct preset *head = preset_find("head");
     struct model *m = p->m;
     if (!m->head_w)
-        return err_set(e, ERR_INPUT, "%s: has no classifier of its own; give a run that was trained on it",
+        return err_set(e, ERR_INPUT,
+                       "%s: has no classifier of its own; give a run that was trained on it",
                        m->folder);
     BUG_IF(!head);
     p->max_len = arch_longest(&m->arch);
@@ -126,7 +128,8 @@ static void *score(void *argument) {
                           &j->bad_row[chunk]))
             continue;
         int first = atomic_load(&j->bad_chunk);
-        while (chunk < first && !atomic_compare_exchange_weak(&j->bad_chunk, &first, chunk)) continue;
+        while (chunk < first && !atomic_compare_exchange_weak(&j->bad_chunk, &first, chunk))
+            continue;
     }
     attach_free(a);
     worker_release(&w);
@@ -147,13 +150,15 @@ static int score_all(struct predictor *p, struct scoring *s, int workers, struct
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
     int bad = atomic_load(&j.bad_chunk), rc = 0;
     if (bad < s->chunks)
-        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", s->data->path ? s->data->path : "text",
-                     (unsigned long long)j.bad_row[bad] + 1);
+        rc =
+            err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite",
+                    s->data->path ? s->data->path : "text", (unsigned long long)j.bad_row[bad] + 1);
     free(j.bad_row);
     return rc;
 }
 
-static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities, double *logits) {
+static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities,
+                     double *logits) {
     size_t n = (size_t)s->outputs, rows = s->data->rows;
     if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
     for (size_t i = 0; i < rows && probabilities; i++) {
@@ -162,8 +167,8 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
     }
 }
 
-static int run_scoring(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
-                       double *logits, struct scoring *s, struct err *e) {
+static int run_scoring(struct predictor *p, const struct dataset *d, int workers,
+                       double *probabilities, double *logits, struct scoring *s, struct err *e) {
     scoring_init(s, d, p->plan->classes);
     int rc = score_all(p, s, workers, e);
     if (!rc) copy_out(p, s, probabilities, logits);

@@ -30,13 +30,14 @@ static double default_lr(const struct method *m) {
     return 1e-3;
 }
 
-static int resolve_metric(struct run_config *c, const struct task *t, enum metric_id *out, struct err *e) {
+static int resolve_metric(struct run_config *c, const struct task *t, enum metric_id *out,
+                          struct err *e) {
     int id = c->metric ? metric_find(c->metric) : (int)t->metric;
     bool scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
     if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
     if (id != METRIC_LOSS && scores != (t->kind == DATA_REGRESSION))
-        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id), t->name,
-                       scores ? "classes" : "scores, not classes");
+        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
+                       t->name, scores ? "classes" : "scores, not classes");
     *out = (enum metric_id)id;
     set_text(&c->metric, metric_name(*out));
     return 0;
@@ -52,7 +53,8 @@ static int resolve(struct run_config *c, const struct model *m, const struct tas
     if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
     if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
     if (c->accumulate > c->batch)
-        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
+        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows",
+                       c->accumulate, c->batch);
     c->max_len = run_max_len(c, m);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
         BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
@@ -92,14 +94,16 @@ static int allocate(struct run *r, struct err *e) {
     if (r->plan->made) r->prologue_grad = block(trained);
     if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) ||
         (adam && !r->adam_v) || (r->plan->made && !r->prologue_grad))
-        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values, their gradients and the optimiser",
+        return err_set(e, ERR_SYSTEM,
+                       "no memory for %zu trained values, their gradients and the optimiser",
                        trained);
     r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         r->group[i] = (struct optim_group){ t->offset, t->count, 1, t->decays ? 1 : 0 };
     }
-    size_t batch = (size_t)r->c.batch < r->task->train.rows ? (size_t)r->c.batch : r->task->train.rows;
+    size_t batch =
+        (size_t)r->c.batch < r->task->train.rows ? (size_t)r->c.batch : r->task->train.rows;
     size_t parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
     r->order = xmalloc(r->task->train.rows * sizeof *r->order);
     r->cut.row = xmalloc(batch * sizeof *r->cut.row);
@@ -196,8 +200,9 @@ void run_free(struct run *r) {
 /* ---- resuming ---- */
 
 static int changed(const char *path, int64_t step, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: changed since step %lld of this run; resume with the file as it was",
-                   path, (long long)step);
+    return err_set(e, ERR_INPUT,
+                   "%s: changed since step %lld of this run; resume with the file as it was", path,
+                   (long long)step);
 }
 
 static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
@@ -207,8 +212,9 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
                            const struct model *m, struct err *e) {
     const struct run_config *was = &k->config;
     if (k->finished)
-        return err_set(e, ERR_USAGE, "%s: the run is finished (%lld steps); there is nothing to resume",
-                       k->path, (long long)k->step);
+        return err_set(e, ERR_USAGE,
+                       "%s: the run is finished (%lld steps); there is nothing to resume", k->path,
+                       (long long)k->step);
     if (!same(was->model_sha256, m->sha256)) {
         char *path = file_join(m->folder, "model.safetensors");
         changed(file_exists(path) ? path : m->folder, k->step, e);
@@ -221,8 +227,10 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
     const char *option = config_difference(was, c);
     if (!option) return 0;
     char *before = config_get(was, option), *now = config_get(c, option);
-    err_set(e, ERR_USAGE, "--%s: the run was begun with %s, not %s; resume it as it was begun, or "
-            "train a new one", option, before, now);
+    err_set(e, ERR_USAGE,
+            "--%s: the run was begun with %s, not %s; resume it as it was begun, or "
+            "train a new one",
+            option, before, now);
     free(before);
     free(now);
     return e->code;

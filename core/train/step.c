@@ -73,8 +73,9 @@ void step_part(struct run *r, int index, struct worker *w) {
     f.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
     node out = attach_head(a, &f, forward_encode(&f), dropout_of(r, r->m->arch.classifier_dropout));
     tape_site(w->tape, "loss");
-    node loss = r->task->kind == DATA_REGRESSION ? op_squared_error(w->tape, out, b.target, b.weight)
-                                                 : op_cross_entropy(w->tape, out, b.label, b.weight);
+    node loss = r->task->kind == DATA_REGRESSION
+                    ? op_squared_error(w->tape, out, b.target, b.weight)
+                    : op_cross_entropy(w->tape, out, b.label, b.weight);
     part->loss = (double)*tape_value(w->tape, loss);
     part->tokens = b.tokens;
     /* Looked at before backward, which reuses the memory of values. */
@@ -91,7 +92,8 @@ static void prologue_backward(struct run *r) {
     const struct plan *p = r->plan;
     if (!p->made) return;
     memset(r->prologue_grad, 0, p->trained * sizeof *r->prologue_grad);
-    for (int i = 0; i < p->made; i++) r->made_seed[i] = r->sum + p->trained + p->made_tensor[i].offset;
+    for (int i = 0; i < p->made; i++)
+        r->made_seed[i] = r->sum + p->trained + p->made_tensor[i].offset;
     tape_backward(r->prologue, p->made, r->made_node, r->made_seed);
     kernel_add_to(p->trained, 1, r->prologue_grad, r->sum);
 }
@@ -99,17 +101,21 @@ static void prologue_backward(struct run *r) {
 /* The rate that the step in hand is made with. */
 static double rate(const struct run *r) {
     static const enum rate_shape shape[] = {
-        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT,
+        [SCHEDULE_LINEAR] = RATE_LINEAR,
+        [SCHEDULE_COSINE] = RATE_COSINE,
+        [SCHEDULE_CONSTANT] = RATE_CONSTANT,
     };
     double warmup = r->c.warmup < 1 ? ceil(r->c.warmup * (double)r->c.steps) : floor(r->c.warmup);
-    return r->c.lr * rate_factor(shape[r->c.schedule], (uint64_t)r->step, (uint64_t)warmup, (uint64_t)r->c.steps);
+    return r->c.lr * rate_factor(shape[r->c.schedule], (uint64_t)r->step, (uint64_t)warmup,
+                                 (uint64_t)r->c.steps);
 }
 
 static void update(struct run *r, double lr) {
     size_t groups = (size_t)r->plan->tensors;
     if (r->c.optimiser == OPTIMISER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
-        optim_adamw(&o, lr, (uint64_t)r->step + 1, groups, r->group, r->params, r->sum, r->adam_m, r->adam_v);
+        optim_adamw(&o, lr, (uint64_t)r->step + 1, groups, r->group, r->params, r->sum, r->adam_m,
+                    r->adam_v);
     } else {
         const struct sgd o = { r->c.momentum, r->c.weight_decay };
         optim_sgd(&o, lr, groups, r->group, r->params, r->sum, r->adam_m);
@@ -139,7 +145,8 @@ static bool diverged(struct run *r, double loss, double norm) {
     }
     if (isfinite(norm)) {
         snprintf(r->failure, sizeof r->failure,
-                 "step %lld: the loss is %.4g: the run has diverged (every value is still finite; the op is %s)",
+                 "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
+                 "the op is %s)",
                  (long long)r->step, loss,
                  r->task->kind == DATA_REGRESSION ? "squared_error" : "cross_entropy");
         return false;
@@ -156,8 +163,8 @@ bool step_finish(struct run *r) {
         loss += r->part[i].loss;
         tokens += r->part[i].tokens;
         if (r->part[i].no_memory) {
-            snprintf(r->failure, sizeof r->failure, "step %lld: no memory for the gradients of a worker",
-                     (long long)r->step + 1);
+            snprintf(r->failure, sizeof r->failure,
+                     "step %lld: no memory for the gradients of a worker", (long long)r->step + 1);
             return false;
         }
     }
@@ -173,7 +180,8 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    run_send(r, (struct event){ .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm,
-                                .tokens = tokens });
+    run_send(
+        r, (struct event){
+               .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens });
     return good || diverged(r, loss, norm);
 }

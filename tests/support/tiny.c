@@ -21,7 +21,8 @@ struct list {
     struct tensor tensor[ROOM];
 };
 
-static struct tensor *add(struct list *l, const char *prefix, const char *name, int rank, int rows, int cols) {
+static struct tensor *add(struct list *l, const char *prefix, const char *name, int rank, int rows,
+                          int cols) {
     BUG_IF(l->count == ROOM);
     struct tensor *t = &l->tensor[l->count++];
     *t = (struct tensor){ .rank = rank, .rows = rows, .cols = cols };
@@ -61,7 +62,8 @@ static void fill(struct list *l, int mul) {
         struct tensor *t = &l->tensor[k];
         bool norm = strcasestr(t->name, "norm") != NULL;
         for (int i = 0; i < t->rows * t->cols; i++)
-            t->value[i] = norm ? (ends_with(t->name, "bias") ? 0 : 1) : ((i * 37 + k * mul) % 201 - 100) / 256.0;
+            t->value[i] = norm ? (ends_with(t->name, "bias") ? 0 : 1)
+                               : ((i * 37 + k * mul) % 201 - 100) / 256.0;
     }
 }
 
@@ -141,7 +143,8 @@ void tiny_weights(const char *folder, const struct tiny *given) {
         struct tensor *x = &l.tensor[k];
         size_t begin = data.size;
         for (int i = 0; i < x->rows * x->cols; i++) add_number(&data, x->value[i], t.type);
-        buf_printf(&head, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[", k ? ',' : '{', x->name, types[t.type]);
+        buf_printf(&head, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[", k ? ',' : '{', x->name,
+                   types[t.type]);
         if (x->rank == 2) buf_printf(&head, "%d,", x->rows);
         buf_printf(&head, "%d],\"data_offsets\":[%zu,%zu]}", x->cols, begin, data.size);
         free(x->value);
@@ -161,11 +164,14 @@ void tiny_weights(const char *folder, const struct tiny *given) {
 static void write_config(const char *folder, const struct tiny *t) {
     static const char *const dtype[] = { "float32", "float16", "bfloat16" };
     struct buf b = BUF_INIT;
-    buf_printf(&b, "{\"model_type\":\"bert\",\"architectures\":[\"BertModel\"],\"hidden_size\":8,"
-               "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"intermediate_size\":16,\"vocab_size\":32,"
-               "\"max_position_embeddings\":16,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"
-               "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"attention_probs_dropout_prob\":0.1,"
-               "\"pad_token_id\":0");
+    buf_printf(
+        &b,
+        "{\"model_type\":\"bert\",\"architectures\":[\"BertModel\"],\"hidden_size\":8,"
+        "\"num_hidden_layers\":2,\"num_attention_heads\":2,\"intermediate_size\":16,\"vocab_size\":"
+        "32,"
+        "\"max_position_embeddings\":16,\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,"
+        "\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,\"attention_probs_dropout_prob\":0.1,"
+        "\"pad_token_id\":0");
     if (t->type != TINY_F32) buf_printf(&b, ",\"torch_dtype\":\"%s\"", dtype[t->type]);
     for (int i = 0; i < t->outputs && t->labels; i++)
         buf_printf(&b, "%s\"%d\":\"%s\"", i ? "," : ",\"id2label\":{", i, t->labels[i]);
@@ -177,7 +183,8 @@ static void write_config(const char *folder, const struct tiny *t) {
 
 char *tiny_bert(const char *parent, const char *name, const struct tiny *given) {
     static const char vocabulary[] =
-        "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\nsat\non\nmat\nun\n##aff\n##able\n##s\ncafe\n.\n,\n!\n'\n"
+        "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\nsat\non\nmat\nun\n##aff\n##able\n##"
+        "s\ncafe\n.\n,\n!\n'\n"
         "\"\n我\n爱\na\n##b\n##c\nnot\ngood\nbad\nfilm\nvery\n##ly\n3\n";
     static const char lower[] = "{\"do_lower_case\":true}";
     struct tiny t = given ? *given : (struct tiny){ 0 };

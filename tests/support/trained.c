@@ -59,7 +59,8 @@ enum run_state trained_state(const struct trained *t) {
     return t->state[t->states - 1];
 }
 
-void ground_open(struct ground *g, const char *model, const char *train_file, const char *dev, int max_len) {
+void ground_open(struct ground *g, const char *model, const char *train_file, const char *dev,
+                 int max_len) {
     struct err e = ERR_INIT;
     struct run_config c;
     *g = (struct ground){ 0 };
@@ -69,9 +70,13 @@ void ground_open(struct ground *g, const char *model, const char *train_file, co
     c.max_len = max_len;
     g->max_len = run_max_len(&c, g->model);
     config_release(&c);
-    const struct task_source s = { .train = train_file, .dev = dev, .text = "text", .label = "label" };
+    const struct task_source s = {
+        .train = train_file, .dev = dev, .text = "text", .label = "label"
+    };
     test_ok(task_open(&g->task, &s, &e), &e);
-    test_ok(task_encode(&g->task, g->model->tokenizer, (size_t)g->max_len, g->model->arch.vocabulary, &e), &e);
+    test_ok(task_encode(&g->task, g->model->tokenizer, (size_t)g->max_len,
+                        g->model->arch.vocabulary, &e),
+            &e);
 }
 
 void ground_release(struct ground *g) {
@@ -103,7 +108,8 @@ static void train_run(struct run *r, int workers, struct trained *out) {
     run_free(r);
 }
 
-void train(struct ground *g, const struct run_config *c, const char *folder, int workers, struct trained *out) {
+void train(struct ground *g, const struct run_config *c, const char *folder, int workers,
+           struct trained *out) {
     struct err e = ERR_INIT;
     *out = (struct trained){ 0 };
     struct run *r = run_new(1, c, g->model, &g->task, folder, trained_sink(out), &e);
@@ -124,12 +130,13 @@ static void keep_and_stop(void *self, const struct event *e) {
     if (e->kind == EVENT_POINT && e->step == s->step) run_stop(s->run);
 }
 
-void train_until(struct ground *g, const struct run_config *c, const char *folder, int workers, int64_t step,
-                 struct trained *out) {
+void train_until(struct ground *g, const struct run_config *c, const char *folder, int workers,
+                 int64_t step, struct trained *out) {
     struct err e = ERR_INIT;
     struct stopper s = { .out = out, .step = step };
     *out = (struct trained){ 0 };
-    s.run = run_new(1, c, g->model, &g->task, folder, (struct event_sink){ &s, keep_and_stop }, &e);
+    s.run =
+        run_new(1, c, g->model, &g->task, folder, (struct event_sink){ &s, keep_and_stop }, &e);
     if (!s.run) fail_msg("%s", e.text);
     train_run(s.run, workers, out);
 }

@@ -21,11 +21,11 @@ struct trained {
     } evaluation[TRAINED_EVALUATIONS];
     int states;
     enum run_state state[TRAINED_STATES]; /* in order */
-    char reason[768];  /* text of the last state */
-    char message[768]; /* the last one */
+    char reason[768];                     /* text of the last state */
+    char message[768];                    /* the last one */
     int checkpoints;
-    char sha256[65];   /* of the weights at the end */
-    real *params;      /* the flat block at the end, owned */
+    char sha256[65]; /* of the weights at the end */
+    real *params;    /* the flat block at the end, owned */
     size_t params_count;
 };
 void trained_release(struct trained *t);
@@ -39,7 +39,8 @@ struct ground {
     int max_len;
 };
 /* Loads the model and the files (dev NULL: none) with columns text and label. */
-void ground_open(struct ground *g, const char *model, const char *train, const char *dev, int max_len);
+void ground_open(struct ground *g, const char *model, const char *train, const char *dev,
+                 int max_len);
 void ground_release(struct ground *g);
 /* Defaults with the ground's max_len, dropout 0, this method, batch and steps. */
 struct run_config ground_config(const struct ground *g, const char *method, int batch, int steps);

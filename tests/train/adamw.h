@@ -16,8 +16,8 @@
 enum { ADAMW_STEPS = 10 };
 
 /* The fixture's rows as a task without texts. */
-static void task_of(const struct fixture *f, const struct model *m, struct task *t, struct dataset_row *row,
-                    size_t *start, uint8_t *types) {
+static void task_of(const struct fixture *f, const struct model *m, struct task *t,
+                    struct dataset_row *row, size_t *start, uint8_t *types) {
     const struct batch *b = &f->batch;
     for (int i = 0; i < b->rows; i++) {
         row[i] = (struct dataset_row){ .label = b->label[i], .gold = true, .id = (uint64_t)i };
@@ -25,12 +25,21 @@ static void task_of(const struct fixture *f, const struct model *m, struct task 
     }
     for (int i = 0; i < b->tokens; i++) types[i] = (uint8_t)b->types[i];
     start[0] = 0;
-    *t = (struct task){ .name = (char *)(uintptr_t)"fixture", .kind = DATA_CLASSES,
-                        .classes = m->head_rows ? m->head_rows : 2, .positive = -1,
-                        .metric = METRIC_ACCURACY, .has_train = true };
-    t->train = (struct dataset){ .path = t->name, .kind = DATA_CLASSES, .classes = t->classes,
-                                 .rows = (size_t)b->rows, .row = row, .start = start, .ids = b->ids,
-                                 .types = types, .max_len = (size_t)arch_longest(&m->arch) };
+    *t = (struct task){ .name = (char *)(uintptr_t) "fixture",
+                         .kind = DATA_CLASSES,
+                         .classes = m->head_rows ? m->head_rows : 2,
+                         .positive = -1,
+                         .metric = METRIC_ACCURACY,
+                         .has_train = true };
+    t->train = (struct dataset){ .path = t->name,
+                                  .kind = DATA_CLASSES,
+                                  .classes = t->classes,
+                                  .rows = (size_t)b->rows,
+                                  .row = row,
+                                  .start = start,
+                                  .ids = b->ids,
+                                  .types = types,
+                                  .max_len = (size_t)arch_longest(&m->arch) };
 }
 
 /* Puts a tensor of the fixture in the place of a trained one; without one of that name,
@@ -64,7 +73,8 @@ static void put_lora(struct run *r, const struct fixture *f, int layers, bool by
     for (int k = 0; k < 4 * layers; k++) {
         int layer = k / 4, which = k / 2 % 2;
         char name[96], from[96];
-        snprintf(name, sizeof name, "enc.%d.self/linear.%c.W_%c", layer, "qv"[which], k % 2 ? 'u' : 'd');
+        snprintf(name, sizeof name, "enc.%d.self/linear.%c.W_%c", layer, "qv"[which],
+                 k % 2 ? 'u' : 'd');
         snprintf(from, sizeof from, "lora.encoder.layer.%d.attention.self.%s.%c", layer, map[which],
                  k % 2 ? 'b' : 'a');
         if (by_rule) put_by_rule(r, name, k);
@@ -128,14 +138,16 @@ static void ten_steps(const char *model, const char *expected, const char *metho
 
 static void on_the_tiny_model(double tolerance) {
     ten_steps(TINY, TINY "/expected.safetensors", "full", 1e-3, "adamw", false, tolerance);
-    ten_steps(TINY, TINY "/expected.safetensors", "lora(r=3,s=2)", 1e-2, "lora.adamw", false, tolerance);
+    ten_steps(TINY, TINY "/expected.safetensors", "lora(r=3,s=2)", 1e-2, "lora.adamw", false,
+              tolerance);
 }
 
 static void on_minilm(double tolerance) {
     if (!fixture_present(MINILM)) skip();
-    ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "full", 1e-5, "adamw", true, tolerance);
-    ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "lora(r=2,s=2)", 1e-3, "lora.adamw",
-              true, tolerance);
+    ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "full", 1e-5, "adamw", true,
+              tolerance);
+    ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "lora(r=2,s=2)", 1e-3,
+              "lora.adamw", true, tolerance);
 }
 
 #endif

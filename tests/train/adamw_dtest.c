@@ -13,6 +13,7 @@ static void minilm_in_64_bits(void **state) {
 int main(int argc, char **argv) {
     (void)argc;
     blas_start(argv);
-    const struct CMUnitTest tests[] = { cmocka_unit_test(tiny_in_64_bits), cmocka_unit_test(minilm_in_64_bits) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(tiny_in_64_bits),
+                                        cmocka_unit_test(minilm_in_64_bits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

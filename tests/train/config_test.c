@@ -65,14 +65,22 @@ static void every_option_round_trips(void **state) {
 static void wrong_values_are_refused(void **state) {
     (void)state;
     static const char *const wrong[][3] = {
-        { "batch", "0", "N ≥ 1" },        { "batch", "2.5", "N ≥ 1" },
-        { "batch", "1e", "N ≥ 1" },       { "lr", "nan", "X ≥ 0" },
-        { "lr", "-1", "X ≥ 0" },          { "lr", "2,6", "X ≥ 0" },
-        { "beta1", "1", "0 ≤ X < 1" },    { "epsilon", "0", "0 < X ≤ 1" },
-        { "epochs", "0", "X > 0" },       { "schedule", "linaer", "did you mean linear" },
-        { "keep", "bset", "best,last" },  { "dropout", "1", "0 ≤ X < 1" },
-        { "seed", "-1", "N" },            { "shards", "65", "1 … 64" },
-        { "method", "", "is empty" },     { "btach", "1", "did you mean --batch" },
+        { "batch", "0", "N ≥ 1" },
+        { "batch", "2.5", "N ≥ 1" },
+        { "batch", "1e", "N ≥ 1" },
+        { "lr", "nan", "X ≥ 0" },
+        { "lr", "-1", "X ≥ 0" },
+        { "lr", "2,6", "X ≥ 0" },
+        { "beta1", "1", "0 ≤ X < 1" },
+        { "epsilon", "0", "0 < X ≤ 1" },
+        { "epochs", "0", "X > 0" },
+        { "schedule", "linaer", "did you mean linear" },
+        { "keep", "bset", "best,last" },
+        { "dropout", "1", "0 ≤ X < 1" },
+        { "seed", "-1", "N" },
+        { "shards", "65", "1 … 64" },
+        { "method", "", "is empty" },
+        { "btach", "1", "did you mean --batch" },
         { "model_sha256", "0", "no option" },
     };
     struct run_config c;
@@ -94,8 +102,15 @@ static void wrong_values_are_refused(void **state) {
 static void a_strangers_json_is_checked(void **state) {
     (void)state;
     static const char *const wrong[] = {
-        "[]", "{\"batch\":0}", "{\"batch\":\"2\"}", "{\"schedule\":\"line\"}", "{\"lr\":1e999}",
-        "{\"keep\":\"all\"}", "{\"method\":3}", "{\"dropout\":-2}", "{\"steps\":1.5}",
+        "[]",
+        "{\"batch\":0}",
+        "{\"batch\":\"2\"}",
+        "{\"schedule\":\"line\"}",
+        "{\"lr\":1e999}",
+        "{\"keep\":\"all\"}",
+        "{\"method\":3}",
+        "{\"dropout\":-2}",
+        "{\"steps\":1.5}",
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct run_config c;
@@ -119,7 +134,8 @@ static void steps_and_epochs_take_each_other_back(void **state) {
 static void differences_are_named_by_option(void **state) {
     (void)state;
     static const char *const change[][2] = {
-        { "batch", "4" }, { "steps", "20" }, { "lr", "2" }, { "early-stop", "1" }, { "text-b", "q" },
+        { "batch", "4" },      { "steps", "20" }, { "lr", "2" },
+        { "early-stop", "1" }, { "text-b", "q" },
     };
     for (size_t i = 0; i < COUNT_OF(change); i++) {
         struct run_config a, b;

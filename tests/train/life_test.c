@@ -190,7 +190,8 @@ static void a_run_that_gains_nothing_stops_early(void **state) {
  * and op, and the best is from before. */
 static void a_run_that_diverges_fails_with_step_and_op(void **state) {
     (void)state;
-    static const char *const methods[] = { "full", "lora(r=2)", "adapter-houlsby(r=4)", "bitfit", "head" };
+    static const char *const methods[] = { "full", "lora(r=2)", "adapter-houlsby(r=4)", "bitfit",
+                                           "head" };
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         struct run_config c = ground_config(&ground, methods[i], 2, 20);
         struct trained t;
@@ -207,7 +208,8 @@ static void a_run_that_diverges_fails_with_step_and_op(void **state) {
         char step[32];
         snprintf(step, sizeof step, "step %d: ", t.points);
         assert_ptr_equal(strstr(t.reason, step), t.reason);
-        assert_non_null(strstr(t.reason, saturated ? "the run has diverged" : "the first op to make such a number is "));
+        assert_non_null(strstr(t.reason, saturated ? "the run has diverged"
+                                                   : "the first op to make such a number is "));
         assert_null(strstr(t.reason, "not known"));
         trained_release(&t);
         config_release(&c);

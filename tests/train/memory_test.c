@@ -71,7 +71,8 @@ static void a_steady_step_asks_for_nothing(void **state) {
         struct run_config c = ground_config(&g, methods[i], 4, 100);
         c.dropout = 0.1;
         int by_step[101] = { 0 };
-        struct run *r = run_new(1, &c, g.model, &g.task, NULL, (struct event_sink){ by_step, count }, &e);
+        struct run *r =
+            run_new(1, &c, g.model, &g.task, NULL, (struct event_sink){ by_step, count }, &e);
         assert_non_null(r);
         struct pool *p = pool_new(1);
         pool_add(p, r, 0);
@@ -79,7 +80,8 @@ static void a_steady_step_asks_for_nothing(void **state) {
         assert_true(by_step[1] > 0);
         /* Twelve epochs in, the worker has met every size of part. */
         if (by_step[100] != by_step[60])
-            fail_msg("%s: memory was asked for %d times in 40 steps", methods[i], by_step[100] - by_step[60]);
+            fail_msg("%s: memory was asked for %d times in 40 steps", methods[i],
+                     by_step[100] - by_step[60]);
         pool_free(p);
         run_free(r);
         config_release(&c);

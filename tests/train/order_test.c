@@ -29,7 +29,8 @@ enum { MOST = 64 };
 static void random_lengths(uint64_t seed, size_t *start_of, int rows) {
     struct rng_key key = rng_key(seed, RNG_TEST, 0, 0);
     start_of[0] = 0;
-    for (int i = 0; i < rows; i++) start_of[i + 1] = start_of[i] + 2 + rng_below(key, (uint64_t)i, 100);
+    for (int i = 0; i < rows; i++)
+        start_of[i + 1] = start_of[i] + 2 + rng_below(key, (uint64_t)i, 100);
 }
 
 /* Every row once, no part empty, and no part heavier than the lightest by more than a row. */

@@ -16,7 +16,7 @@
 #include "tests/support/test.h"
 #include "tests/support/trained.h"
 
-enum { STEPS = 50, FEW = 10, BATCH = 8, MAX_LEN = 128, METHODS = 5 };
+enum { STEPS = 50, FEW = 6, BATCH = 8, MAX_LEN = 128, METHODS = 5 };
 
 static const char *const methods[METHODS] = {
     "lora(r=8)", "adapter-pfeiffer(r=48)", "mam(l=16,r=16)", "bitfit", "full",
@@ -37,13 +37,16 @@ static bool open_model_and_data(void) {
     bool both = data && file_is_folder(model) && file_exists(train_file);
     struct err e = ERR_INIT;
     if (both) {
-        const struct task_source s = { .train = train_file, .dev = dev, .text = "sentence", .label = "label" };
+        const struct task_source s = {
+            .train = train_file, .dev = dev, .text = "sentence", .label = "label"
+        };
         ground.max_len = MAX_LEN;
         ground.model = model_load(model, &e);
         if (!ground.model) fail_msg("%s", e.text);
         test_ok(task_open(&ground.task, &s, &e), &e);
         test_ok(task_encode(&ground.task, ground.model->tokenizer, MAX_LEN,
-                            ground.model->arch.vocabulary, &e), &e);
+                            ground.model->arch.vocabulary, &e),
+                &e);
     }
     free(model);
     free(train_file);
@@ -74,7 +77,8 @@ static void dump_one(const char *folder, int method) {
     struct err e = ERR_INIT;
     struct run_config c = config(method);
     char *to = xprintf("%s/%d", folder, method), *path = file_join(to, "order.txt");
-    struct run *r = run_new(1, &c, ground.model, &ground.task, to, (struct event_sink){ NULL, NULL }, &e);
+    struct run *r =
+        run_new(1, &c, ground.model, &ground.task, to, (struct event_sink){ NULL, NULL }, &e);
     if (!r) fail_msg("%s", e.text);
     test_ok(checkpoint_save(r, true, &e), &e);
     size_t rows = ground.task.train.rows;
@@ -132,7 +136,8 @@ static void check_one(int method) {
            t.loss[steps - 1], worst);
     if (!(worst < 1e-3)) fail_msg("%s: losses differ by %g", methods[method], worst);
     if (slow) {
-        printf("%s: dev accuracy %.4f, reference %.4f\n", methods[method], t.evaluation[0].value, right.accuracy);
+        printf("%s: dev accuracy %.4f, reference %.4f\n", methods[method], t.evaluation[0].value,
+               right.accuracy);
         assert_int_equal(t.evaluations, 1);
         assert_true(fabs(t.evaluation[0].value - right.accuracy) < 0.005);
     }
@@ -158,8 +163,8 @@ int main(int argc, char **argv) {
     (void)argc;
     blas_start(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lora_trains_as_in_pytorch),   cmocka_unit_test(adapter_trains_as_in_pytorch),
-        cmocka_unit_test(mam_trains_as_in_pytorch),    cmocka_unit_test(bitfit_trains_as_in_pytorch),
+        cmocka_unit_test(lora_trains_as_in_pytorch), cmocka_unit_test(adapter_trains_as_in_pytorch),
+        cmocka_unit_test(mam_trains_as_in_pytorch),  cmocka_unit_test(bitfit_trains_as_in_pytorch),
         cmocka_unit_test(full_trains_as_in_pytorch),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);

@@ -19,7 +19,8 @@ struct saved {
     struct trained t;
 };
 
-static void train_and_save(struct saved *s, const char *method, const struct tiny *tiny, int steps) {
+static void train_and_save(struct saved *s, const char *method, const struct tiny *tiny,
+                           int steps) {
     s->home = test_folder();
     s->model = tiny_bert(s->home, "base", tiny);
     s->toy = tiny_toy(s->home);
@@ -54,8 +55,9 @@ static struct predictor *open_best(struct saved *s) {
  * threads; and the evaluation is the one that the run told. */
 static void predictions_stand_on_their_own(void **state) {
     (void)state;
-    static const char *const methods[] = { "lora(r=2)", "prefix(l=5)", "prefix(l=5,mlp=6)", "mam(l=3,r=2)",
-                                           "full", "ia3", "bitfit", "head" };
+    static const char *const methods[] = { "lora(r=2)",    "prefix(l=5)", "prefix(l=5,mlp=6)",
+                                           "mam(l=3,r=2)", "full",        "ia3",
+                                           "bitfit",       "head" };
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         struct saved s;
         struct err e = ERR_INIT;
@@ -93,7 +95,8 @@ static void wrong_checkpoints_are_refused(void **state) {
     struct err e = ERR_INIT;
     const struct tiny other = { .mul = 103 };
     train_and_save(&s, "lora(r=2)", NULL, 4);
-    char *path = tiny_bert(s.home, "other", &other), *forged = file_join(s.home, "forged.safetensors");
+    char *path = tiny_bert(s.home, "other", &other),
+         *forged = file_join(s.home, "forged.safetensors");
     struct model *m = model_load(path, &e);
     assert_null(predictor_open(s.best, m, &e));
     test_refused(e.code, ERR_INPUT, &e, "another backbone");
@@ -102,15 +105,17 @@ static void wrong_checkpoints_are_refused(void **state) {
     /* The checkpoint with its first tensor left out, renamed, and of another shape. */
     struct st_file *f = st_open(s.best, &e);
     size_t n = st_count(f);
-    static const char *const keys[] = { "petri", "method", "config", "state", "labels", "kind", "backbone",
-                                        "backbone_sha256" };
+    static const char *const keys[] = { "petri",  "method", "config",   "state",
+                                        "labels", "kind",   "backbone", "backbone_sha256" };
     struct st_pair meta[COUNT_OF(keys)];
-    for (size_t i = 0; i < COUNT_OF(keys); i++) meta[i] = (struct st_pair){ keys[i], st_meta(f, keys[i]) };
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        meta[i] = (struct st_pair){ keys[i], st_meta(f, keys[i]) };
     struct st_write *w = xcalloc(n, sizeof *w);
     real *zero = xcalloc(4096, sizeof *zero);
     for (size_t i = 0; i < n; i++) {
         const struct st_tensor *t = st_at(f, i);
-        w[i] = (struct st_write){ .name = t->name, .type = t->type, .rank = t->rank, .data = zero };
+        w[i] =
+            (struct st_write){ .name = t->name, .type = t->type, .rank = t->rank, .data = zero };
         memcpy(w[i].shape, t->shape, sizeof w[i].shape);
     }
     test_ok(st_save(forged, w + 1, n - 1, meta, COUNT_OF(meta), &e), &e);
@@ -143,8 +148,10 @@ static void check_config(const char *folder) {
     assert_string_equal(json_string_value(json_array_get(json_object_get(c, "architectures"), 0)),
                         "BertForSequenceClassification");
     assert_string_equal(json_string_value(json_object_get(c, "torch_dtype")), "float32");
-    assert_string_equal(json_string_value(json_object_get(c, "problem_type")), "single_label_classification");
-    assert_string_equal(json_string_value(json_object_get(json_object_get(c, "id2label"), "1")), "pos");
+    assert_string_equal(json_string_value(json_object_get(c, "problem_type")),
+                        "single_label_classification");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(c, "id2label"), "1")),
+                        "pos");
     assert_int_equal(json_integer_value(json_object_get(json_object_get(c, "label2id"), "neg")), 0);
     assert_true(json_number_value(json_object_get(c, "layer_norm_eps")) == 1e-12);
     json_decref(c);
@@ -154,10 +161,17 @@ static void check_config(const char *folder) {
 /* T2-06: a half-precision base loses nothing, the folder is F32, the base is not touched. */
 static void exports_predict_as_the_run_does(void **state) {
     (void)state;
-    static const struct { const char *method; struct tiny tiny; } cases[] = {
-        { "lora(r=2)", { .type = TINY_BF16 } }, { "lora(r=2)", { .type = TINY_F16 } },
-        { "full", { .prefix = "bert.", .old_norms = true } }, { "bitfit", { 0 } }, { "ia3", { 0 } },
-        { "head", { 0 } }, { "lora(r=2)", { .no_pooler = true } },
+    static const struct {
+        const char *method;
+        struct tiny tiny;
+    } cases[] = {
+        { "lora(r=2)", { .type = TINY_BF16 } },
+        { "lora(r=2)", { .type = TINY_F16 } },
+        { "full", { .prefix = "bert.", .old_norms = true } },
+        { "bitfit", { 0 } },
+        { "ia3", { 0 } },
+        { "head", { 0 } },
+        { "lora(r=2)", { .no_pooler = true } },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct saved s;
@@ -165,7 +179,8 @@ static void exports_predict_as_the_run_does(void **state) {
         char before[65], after[65];
         double worst = -1, a[40], b[40];
         train_and_save(&s, cases[i].method, &cases[i].tiny, 10);
-        char *out = file_join(s.home, "模型 é 'x' -n"), *weights = file_join(s.model, "model.safetensors");
+        char *out = file_join(s.home, "模型 é 'x' -n"),
+             *weights = file_join(s.model, "model.safetensors");
         test_ok(file_sha256(weights, before, &e), &e);
         struct predictor *p = open_best(&s);
         test_ok(predictor_export(p, out, &s.g.task.dev[0], &worst, &e), &e);
@@ -214,7 +229,8 @@ static void a_folders_own_head_predicts(void **state) {
     static const char *const labels[] = { "ham", "spam" };
     const double bias[] = { 0, 2 }, huge[] = { 0, 3e38 };
     struct tiny t = { .outputs = 2, .labels = labels, .head_bias = bias };
-    static const char rows[] = "text\tlabel\ngood film\tspam\nbad film\tspam\ncat\tspam\nmat\tspam\nsat\tham\n";
+    static const char rows[] =
+        "text\tlabel\ngood film\tspam\nbad film\tspam\ncat\tspam\nmat\tspam\nsat\tham\n";
     struct ground g;
     struct metrics m;
     struct err e = ERR_INIT;

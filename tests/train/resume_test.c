@@ -133,7 +133,9 @@ static void damaged_and_absent_checkpoints_are_refused(void **state) {
     assert_int_equal(remove(s.last), 0);
     refused(&s, ERR_NOT_FOUND, "last.safetensors");
     const float one = 1;
-    const struct st_write t = { .name = "param/x", .type = ST_F32, .rank = 1, .shape = { 1 }, .data = &one };
+    const struct st_write t = {
+        .name = "param/x", .type = ST_F32, .rank = 1, .shape = { 1 }, .data = &one
+    };
     test_ok(st_save(s.last, &t, 1, NULL, 0, &e), &e);
     refused(&s, ERR_INPUT, "not a checkpoint of petri");
     free(test_file(s.folder, "last.safetensors", bytes.data, bytes.size));
@@ -144,14 +146,16 @@ static void damaged_and_absent_checkpoints_are_refused(void **state) {
 /* The file to predict from has what is kept; the one to resume from all and the optimiser. */
 static void files_hold_what_they_should(void **state) {
     (void)state;
-    static const char *const methods[] = { "lora(r=2)", "prefix(l=5)", "full", "prefix(l=5,mlp=6)" };
+    static const char *const methods[] = { "lora(r=2)", "prefix(l=5)", "full",
+                                           "prefix(l=5,mlp=6)" };
     for (size_t i = 0; i < COUNT_OF(methods); i++) {
         struct stopped s;
         struct err e = ERR_INIT;
         stop_half_way(&s, methods[i]);
         struct ground g;
         ground_open(&g, s.model, s.toy, s.toy, 16);
-        struct run *r = run_new(1, &s.c, g.model, &g.task, NULL, (struct event_sink){ NULL, NULL }, &e);
+        struct run *r =
+            run_new(1, &s.c, g.model, &g.task, NULL, (struct event_sink){ NULL, NULL }, &e);
         assert_non_null(r);
         const struct plan *p = run_plan(r);
         char *best = file_join(s.folder, "best.safetensors");

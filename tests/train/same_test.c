@@ -132,7 +132,9 @@ static void evaluating_changes_nothing(void **state) {
 /* Batch 8, 4 × 2 and 1 × 8 in one part are the same step; 20 rows leave a window of 4. */
 static void accumulation_is_the_full_batch(void **state) {
     (void)state;
-    static const struct { int accumulate, shards; } form[] = { { 1, 1 }, { 4, 1 }, { 2, 3 }, { 8, 4 } };
+    static const struct {
+        int accumulate, shards;
+    } form[] = { { 1, 1 }, { 4, 1 }, { 2, 3 }, { 8, 4 } };
     struct trained whole, cut;
     struct run_config c = config("lora(r=2)", 8, 9);
     c.dropout = 0;
@@ -187,10 +189,12 @@ static void a_resumed_run_is_the_whole_run(void **state) {
 /* T2-08: rows are told apart by their loss while nothing moves. */
 static void every_epoch_sees_every_row_once(void **state) {
     (void)state;
-    static const char rows[] = "text\tlabel\nthe cat\tpos\ncat sat on\tneg\nsat\tpos\non the mat .\tneg\n"
-                               "mat mat\tpos\ngood film\tneg\nbad\tpos\nnot very good film\tneg\n";
+    static const char rows[] =
+        "text\tlabel\nthe cat\tpos\ncat sat on\tneg\nsat\tpos\non the mat .\tneg\n"
+        "mat mat\tpos\ngood film\tneg\nbad\tpos\nnot very good film\tneg\n";
     struct ground g;
-    char *file = test_file(home, "eight.tsv", rows, sizeof rows - 1), *model = tiny_bert(home, "tiny8", NULL);
+    char *file = test_file(home, "eight.tsv", rows, sizeof rows - 1),
+         *model = tiny_bert(home, "tiny8", NULL);
     char *folder = test_folder();
     ground_open(&g, model, file, NULL, 16);
     struct run_config c = ground_config(&g, "lora(r=2)", 1, 24);
@@ -205,7 +209,8 @@ static void every_epoch_sees_every_row_once(void **state) {
             for (int j = 0; j < 8; j++) there += a.loss[8 * epoch + j] == a.loss[i];
             assert_int_equal(there, 1);
         }
-    assert_true(memcmp(a.loss, a.loss + 8, 8 * sizeof a.loss[0]) || memcmp(a.loss, a.loss + 16, 8 * sizeof a.loss[0]));
+    assert_true(memcmp(a.loss, a.loss + 8, 8 * sizeof a.loss[0]) ||
+                memcmp(a.loss, a.loss + 16, 8 * sizeof a.loss[0]));
     train_until(&g, &c, folder, 1, 11, &first);
     train_on(&g, &c, folder, 2, &rest);
     assert_int_equal(rest.points, 13);

@@ -38,7 +38,8 @@ static void hash_model(const struct model *m, char (*hash)[65]) {
     }
 }
 
-static struct plan *plan_of(const char *method, const struct ground *g, real **start, uint64_t seed) {
+static struct plan *plan_of(const char *method, const struct ground *g, real **start,
+                            uint64_t seed) {
     struct method m;
     struct err e = ERR_INIT;
     test_ok(method_parse(method, &m, &e), &e);
@@ -56,7 +57,7 @@ static bool moved(const struct plan_tensor *t, const real *before, const real *a
 static void presets_train_what_they_declare(void **state) {
     (void)state;
     int n = ground.model->tensors;
-    char (*before)[65] = xcalloc((size_t)n, 65), (*after)[65] = xcalloc((size_t)n, 65);
+    char(*before)[65] = xcalloc((size_t)n, 65), (*after)[65] = xcalloc((size_t)n, 65);
     hash_model(ground.model, before);
     for (int i = 0; i < preset_count(); i++) {
         const char *name = preset_at(i)->name;
@@ -122,7 +123,8 @@ static void one_step(struct ground *g, const char *method, double decay, struct 
 }
 
 /* T2-07: matrices are 0.005 × their start lower, vectors the same bits. */
-static void check_decay(struct ground *g, const char *method, int matrices, int vectors, char sha256[65]) {
+static void check_decay(struct ground *g, const char *method, int matrices, int vectors,
+                        char sha256[65]) {
     struct trained without, with;
     real *start;
     int seen_matrices = 0, seen_vectors = 0;
@@ -140,7 +142,8 @@ static void check_decay(struct ground *g, const char *method, int matrices, int 
         assert_true(x->decays);
         seen_matrices++;
         for (size_t k = x->offset; k < x->offset + x->count; k++) {
-            double gap = (double)with.params[k] - (double)without.params[k] + 0.005 * (double)start[k];
+            double gap =
+                (double)with.params[k] - (double)without.params[k] + 0.005 * (double)start[k];
             if (fabs(gap) > 1e-7) fail_msg("%s: %s: off by %g", method, x->name, gap);
         }
     }
