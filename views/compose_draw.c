@@ -395,7 +395,6 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
 
 void compose_rows(const struct compose_view *v, int width, struct compose_need *out) {
     out->axis_rows = v->describe ? 6 : 3;
-    out->block_rows = 5 + v->method.count;
     out->fact_rows = width >= 100 ? 4 : 5;
 }
 

@@ -36,7 +36,7 @@ void formula_delta(const struct module *m, const char *sub, char out[160]);
 void formula_compose(const struct module *m, const char *sub, char out[160]);
 
 struct compose_need {
-    int axis_rows, fact_rows, block_rows;
+    int axis_rows, fact_rows;
 };
 void compose_rows(const struct compose_view *v, int width, struct compose_need *out);
 

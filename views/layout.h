@@ -32,7 +32,6 @@ struct layout_need {
     int modules;  /* compose: rows of the method's table, without the line to add one */
     int axis;     /* rows of the axis list at this width */
     int facts;    /* rows of the facts */
-    int block;    /* rows of diagram and formulas */
     int jobs;
     bool options; /* compose: the cursor is on the run's options */
 };

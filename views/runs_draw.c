@@ -54,7 +54,9 @@ void run_flag(const struct run_row *r, char out[200]) {
 }
 
 static void state_text(const struct run_row *r, char out[64]) {
-    if (r->state == RUN_RUNNING && r->steps > 0)
+    if (r->state == RUN_RUNNING && r->steps > 0 && r->step >= r->steps)
+        snprintf(out, 64, "evaluating");
+    else if (r->state == RUN_RUNNING && r->steps > 0)
         snprintf(out, 64, "running %d%%", (int)(100 * r->step / r->steps));
     else snprintf(out, 64, "%s", run_state_name(r->state));
 }

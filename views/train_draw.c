@@ -138,6 +138,8 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     x += 13;
     show_seconds(j->step > 0 ? j->seconds_left : -1, number);
     snprintf(text, sizeof text, "%s left", number);
+    if (j->state == RUN_RUNNING && j->steps > 0 && j->step >= j->steps)
+        snprintf(text, sizeof text, "evaluating");
     if (j->state == RUN_PAUSED) snprintf(text, sizeof text, "paused");
     canvas_right(c, x, y, r.x + r.w - x - 1 < 12 ? r.x + r.w - x - 1 : 12,
                  j->state == RUN_PAUSED ? INK_WARN : INK_TEXT, text);

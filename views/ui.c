@@ -60,7 +60,7 @@ void ui_changed(struct ui *ui) {
     int chart = panes.at[PANE_LOSS].w - 9;
     ui->train.chart_w = chart < 1 ? 1 : chart;
     ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
-    ui->detail.page = ui->help_page = f.body.h > 1 ? f.body.h : 1;
+    ui->detail.page = f.body.h > 1 ? f.body.h : 1;
     ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
     train_changed(&ui->train);
     runs_changed(&ui->runs);

@@ -45,7 +45,7 @@ struct ui {
     struct runs_view runs;
     struct detail_view detail;
     char help_search[128];
-    int help_top, help_lines, help_page;
+    int help_top;
     /* above the hints */
     struct prompt prompt;
     enum prompt_use use;

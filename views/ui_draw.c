@@ -80,7 +80,6 @@ void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f
         need.modules = ui->compose.method.count;
         need.axis = rows.axis_rows;
         need.facts = rows.fact_rows;
-        need.block = rows.block_rows;
         need.options = ui->compose.part >= ui->compose.method.count;
     }
     layout_panes(screen, f->size, f->body, &need, out);

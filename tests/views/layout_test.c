@@ -48,7 +48,7 @@ static void every_size(void **state) {
         for (int h = 1; h <= 100; h++)
             for (int s = 0; s < SCREEN_COUNT; s++) {
                 struct layout_need need = {.modules = (w + h) % 25, .axis = 3 + (w % 2) * 3,
-                                           .facts = 4 + h % 2, .block = 8, .jobs = h % 9,
+                                           .facts = 4 + h % 2, .jobs = h % 9,
                                            .options = (w + h) % 3 == 0};
                 sweep(w, h, (enum screen_id)s, &need);
             }
@@ -59,7 +59,7 @@ static void compose_at_80x24(void **state) {
     (void)state;
     struct layout_frame f;
     struct panes p;
-    struct layout_need need = {.modules = 3, .axis = 3, .facts = 5, .block = 8};
+    struct layout_need need = {.modules = 3, .axis = 3, .facts = 5};
     layout_frame(80, 24, &f);
     layout_panes(SCREEN_COMPOSE, f.size, f.body, &need, &p);
     for (int i = PANE_METHOD; i <= PANE_FACTS; i++) assert_false(rect_empty(p.at[i]));
