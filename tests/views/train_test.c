@@ -1,0 +1,134 @@
+#include "tests/support/test.h"
+
+#include <string.h>
+
+#include "tests/views/scene.h"
+
+static void open(struct ui *ui) {
+    scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(ui, SCREEN_TRAIN);
+}
+
+static bool shows(const struct ui *ui, const char *text) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, false, &b);
+    bool found = strstr(b.data, text) != NULL;
+    buf_release(&b);
+    return found;
+}
+
+static void type(struct ui *ui, const char *keys) {
+    for (; *keys; keys++) scene_press(ui, (unsigned char)*keys);
+}
+
+/* The cursor stands on logged steps, and the read-out says exactly what was logged. */
+static void the_cursor_reads_out_logged_steps(void **state) {
+    (void)state;
+    struct ui ui;
+    char text[64];
+    open(&ui);
+    assert_int_equal(ui.train.cursor, -1);
+    type(&ui, "hhH");
+    int64_t step = ui.train.cursor;
+    assert_true(step > 100 && step < 241);
+    snprintf(text, sizeof text, "step %lld  loss %.4f", (long long)step, scene_loss[step - 1]);
+    assert_true(shows(&ui, text));
+    type(&ui, "g");
+    assert_int_equal(ui.train.cursor, 1);
+    type(&ui, "h");
+    assert_int_equal(ui.train.cursor, 1);
+    type(&ui, "G");
+    assert_int_equal(ui.train.cursor, 241);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.train.cursor, -1);
+    ui_release(&ui);
+}
+
+static void the_window_zooms_and_follows(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "+");
+    struct plot_look *k = &ui.train.look;
+    double span = k->to - k->from;
+    assert_true(span > 100 && span < 130 && k->to >= 240);
+    ui.train.series.count = 300; /* more steps came */
+    ui_changed(&ui);
+    assert_true(k->to == 300 && k->to - k->from == span);
+    type(&ui, "[");
+    assert_true(k->to < 300);
+    type(&ui, "0");
+    assert_true(k->to <= k->from);
+    for (int i = 0; i < 20; i++) type(&ui, "+");
+    assert_true(k->to - k->from >= 8);
+    for (int i = 0; i < 20; i++) type(&ui, "-");
+    assert_true(k->to <= k->from);
+    ui_release(&ui);
+}
+
+static void smoothing_and_scale(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "MMMM");
+    assert_int_equal(ui.train.look.smooth, 0);
+    assert_false(shows(&ui, "smooth 0"));
+    type(&ui, "mmmmmmmmm");
+    assert_int_equal(ui.train.look.smooth, PLOT_SMOOTH_MAX);
+    assert_true(shows(&ui, "(smooth 0."));
+    type(&ui, "v");
+    assert_true(ui.train.look.y.log);
+    assert_true(shows(&ui, "loss (log)"));
+    ui_release(&ui);
+}
+
+static void jobs_are_walked_and_asked_about(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    struct effect out = scene_press(&ui, ' ');
+    assert_true(out.kind == EFFECT_PAUSE && out.run[0] == 3);
+    out = scene_press(&ui, 'j');
+    assert_true(out.kind == EFFECT_FOCUS && out.run[0] == 4);
+    out = scene_press(&ui, '<');
+    assert_true(out.kind == EFFECT_QUEUE && out.run[0] == 4 && out.by == -1);
+    out = scene_press(&ui, 'j');
+    assert_true(out.kind == EFFECT_FOCUS && out.run[0] == 2);
+    assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
+    assert_int_equal(scene_press(&ui, 'K').kind, EFFECT_NONE);
+    assert_int_equal(ui.ask.kind, ASK_NONE); /* it has failed already */
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_RESUME);
+    assert_true(shows(&ui, "not finite at step 118"));
+    ui_release(&ui);
+}
+
+static void a_finished_run_is_summed_up(void **state) {
+    (void)state;
+    struct ui ui;
+    struct job done = scene_jobs[0];
+    open(&ui);
+    done.state = RUN_FINISHED;
+    ui.train.job = &done;
+    ui.train.jobs = 1;
+    ui_changed(&ui);
+    assert_true(shows(&ui, "#3 finished: loss 0."));
+    assert_true(shows(&ui, "accuracy 0.838 at step 240 (majority 0.578)"));
+    ui.train.jobs = 0;
+    ui.train.focus = 0;
+    memset(&ui.train.series, 0, sizeof ui.train.series);
+    ui_changed(&ui);
+    assert_true(shows(&ui, "No run yet"));
+    assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
+    ui_release(&ui);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cursor_reads_out_logged_steps),
+        cmocka_unit_test(the_window_zooms_and_follows),
+        cmocka_unit_test(smoothing_and_scale),
+        cmocka_unit_test(jobs_are_walked_and_asked_about),
+        cmocka_unit_test(a_finished_run_is_summed_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
