@@ -85,6 +85,7 @@ static int database(struct page *p, const struct args *a, struct err *e) {
     const char *given = args_get(a, "db");
     char *path = given ? xstrdup(given) : paths_database();
     part(p, "database");
+    text(p, "sqlite", store_sqlite_version());
     text(p, "path", path);
     bool there = file_exists(path);
     truth(p, "exists", there);
@@ -97,7 +98,6 @@ static int database(struct page *p, const struct args *a, struct err *e) {
         struct err ignored = ERR_INIT;
         store_close(s, &ignored);
         if (!rc) {
-            text(p, "sqlite", h.sqlite);
             text(p, "journal", h.journal);
             number(p, "schema", h.schema, "");
             number(p, "runs", (double)h.runs, "");

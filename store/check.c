@@ -73,3 +73,5 @@ int store_check(struct store *s, struct store_health *h, struct err *e) {
     *e = (struct err)ERR_INIT;
     return 0;
 }
+
+const char *store_sqlite_version(void) { return sqlite3_libversion(); }

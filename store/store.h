@@ -355,6 +355,9 @@ int store_sql_text(struct store *s, const char *sql, enum store_format format,
 
 /* ---- health ---- */
 
+/* Version of the SQLite library in use; static text. */
+const char *store_sqlite_version(void);
+
 struct store_health {
     char sqlite[32], journal[16];
     int schema;
