@@ -436,7 +436,7 @@ int verb_predict(const struct args *a, struct err *e) {
                text_ends(file, ".jsonl")) {
         const char *column = args_get(a, "column");
         if (!column && u.run) column = u.config.text_column;
-        rc = dataset_read(&d, &(struct dataset_options){ .path = file, .text_a = column ? column : "sentence",
+        rc = dataset_read(&d, &(struct dataset_options){ .path = file, .text_a = column,
                                                          .text_b = second },
                           e);
     } else {

@@ -27,8 +27,8 @@ static int position(const char *s, int columns) {
 static int missing(const struct dataset *d, const char *name, struct err *e) {
     char *found = names_text(d->column, d->columns, 12);
     err_set(e, ERR_USAGE,
-            "%s: no column \"%s\"; the first line gives the columns %s; no header? Then "
-            "say so, and name columns by position as \"#1\"",
+            "%s: no column \"%s\"; the first line gives the columns %s (no header? Put a first "
+            "line that names the columns; \"#1\" picks one by position)",
             d->path, name, found);
     free(found);
     return -1;

@@ -22,8 +22,8 @@ static int split(char *line, char **word) {
     for (char *p = line; *p;) {
         while (*p == ' ') p++;
         if (!*p) break;
-        char end = *p == '\'' ? '\'' : ' ';
-        if (end == '\'') p++;
+        char end = *p == '\'' || *p == '"' ? *p : ' ';
+        if (end != ' ') p++;
         BUG_IF(n == WORDS - 2);
         word[n++] = p;
         while (*p && *p != end) p++;

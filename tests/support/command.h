@@ -12,7 +12,7 @@ struct command {
     struct buf out, err; /* owned: command_release */
 };
 
-/* Runs petri (PETRI_BIN) with the words of `line`, split at blanks; a part in single quotes
+/* Runs petri (PETRI_BIN) with the words of `line`, split at blanks; a part in quotes of either kind
  * is one word; %s and the like are filled in first (printf).  `environment`: NAME=VALUE
  * pairs with blanks between, or NULL. */
 void command_run(struct command *c, const char *environment, const char *format, ...)

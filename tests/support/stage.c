@@ -27,8 +27,8 @@ void stage_release(struct stage *s) {
 }
 
 char *stage_line(const struct stage *s, const char *more) {
-    return xprintf("train --model '%s' --train '%s' --text text --label label --batch 2 --db '%s' %s%s%s",
-                   s->model, s->toy, s->db, strstr(more, "--method") ? "" : "--method 'lora(r=2)' ",
+    return xprintf("train --model '%s' --train '%s' --text text --label label --db '%s' %s%s%s%s", s->model, s->toy,
+                   s->db, strstr(more, "--batch") ? "" : "--batch 2 ", strstr(more, "--method") ? "" : "--method 'lora(r=2)' ",
                    strstr(more, "--lr") ? "" : "--lr 1e-5 ", more);
 }
 
