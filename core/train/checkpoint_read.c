@@ -56,6 +56,7 @@ static int read_labels(struct checkpoint *c, struct err *e) {
     const char *s = meta(c, "labels", e), *kind = meta(c, "kind", e);
     if (!s || !kind) return e->code;
     c->regression = !strcmp(kind, "scores");
+    if (!c->regression && strcmp(kind, "classes")) return wrong(c, "kind", e);
     json_t *list = json_parse(c->path, s, strlen(s), e), *item;
     if (!list) return e->code;
     size_t i;

@@ -69,13 +69,18 @@ static void end(struct run *r, enum run_state state, const char *text) {
  * is set going. */
 static bool save(struct run *r, bool last) {
     struct err e = ERR_INIT;
+    double began = run_clock();
     if (!r->folder) return true;
     if (checkpoint_save(r, last, &e)) {
         snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
         return false;
     }
-    if (last) r->saved_at = run_clock();
-    else r->best_unsaved = false;
+    if (last) {
+        r->saved_at = run_clock();
+        r->save_seconds = r->saved_at - began;
+    } else {
+        r->best_unsaved = false;
+    }
     return true;
 }
 
@@ -86,8 +91,10 @@ static bool has_best(const struct run *r) { return r->best.has && (r->c.keep & K
 /* Writes what is due; false when the disk refuses. */
 static bool save_due(struct run *r, bool stopping) {
     if (r->best_unsaved && (r->c.keep & KEEP_BEST) && !save(r, false)) return false;
+    /* Writing takes at most a tenth of the time, however large the file. */
     double since = run_clock() - r->saved_at;
-    bool due = stopping || since > SAVE_SECONDS || (r->evaluated == r->step && since > SAVE_APART);
+    bool due = since > SAVE_SECONDS || (r->evaluated == r->step && since > SAVE_APART);
+    due = stopping || (due && since > 10 * r->save_seconds);
     if (is_done(r)) due = (r->c.keep & KEEP_LAST) || !has_best(r);
     if (due && !save(r, true)) return false;
     return true;

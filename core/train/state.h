@@ -87,7 +87,7 @@ struct run {
     /* Clocks, monotonic seconds. */
     double before;            /* seconds trained before this span */
     double span;              /* when this span began */
-    double step_began, saved_at;
+    double step_began, saved_at, save_seconds; /* the last checkpoint: when, how long it took */
     double rate_steps, rate_tokens, rate_seconds; /* fading sums over about ten steps */
     double score_began, score_seconds; /* the last evaluation began, took */
     bool best_unsaved;        /* the best checkpoint is still to be written */

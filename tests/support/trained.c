@@ -149,3 +149,31 @@ void train_on(struct ground *g, const struct run_config *c, const char *folder, 
     if (!r) fail_msg("%s", e.text);
     train_run(r, workers, out);
 }
+
+void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
+    const struct batch *b = &f->batch;
+    size_t rows = (size_t)b->rows;
+    struct dataset_row *row = xcalloc(rows, sizeof *row);
+    size_t *start = xcalloc(rows + 1, sizeof *start);
+    uint8_t *types = xmalloc((size_t)b->tokens);
+    for (size_t i = 0; i < rows; i++) {
+        row[i] = (struct dataset_row){ .label = b->label[i], .gold = true, .id = i };
+        start[i + 1] = (size_t)b->start[i + 1];
+    }
+    for (int i = 0; i < b->tokens; i++) types[i] = (uint8_t)b->types[i];
+    int classes = f->model->head_rows ? f->model->head_rows : 2;
+    *t = (struct fixture_task){ 0 };
+    t->task = (struct task){ .name = xstrdup("fixture"), .kind = DATA_CLASSES, .classes = classes,
+                             .positive = -1, .metric = METRIC_ACCURACY, .has_train = true };
+    t->task.train = (struct dataset){ .path = t->task.name, .kind = DATA_CLASSES,
+                                      .classes = classes, .rows = rows, .row = row,
+                                      .start = start, .ids = b->ids, .types = types };
+    t->task.train.max_len = (size_t)arch_longest(&f->model->arch);
+}
+
+void fixture_task_close(struct fixture_task *t) {
+    free(t->task.name);
+    free(t->task.train.row);
+    free(t->task.train.start);
+    free(t->task.train.types);
+}

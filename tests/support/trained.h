@@ -4,6 +4,7 @@
 #define TESTS_SUPPORT_TRAINED_H
 
 #include "core/train/pool.h"
+#include "tests/support/fixture.h"
 
 enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16 };
 
@@ -55,5 +56,12 @@ void train_until(struct ground *g, const struct run_config *c, const char *folde
 /* Goes on from the folder's last checkpoint to the end. */
 void train_on(struct ground *g, const struct run_config *c, const char *folder, int workers,
               struct trained *out);
+
+/* The fixture's rows as a task without texts. */
+struct fixture_task {
+    struct task task;
+};
+void fixture_task_open(struct fixture_task *t, const struct fixture *f);
+void fixture_task_close(struct fixture_task *t);
 
 #endif

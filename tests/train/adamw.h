@@ -15,33 +15,6 @@
 
 enum { ADAMW_STEPS = 10 };
 
-/* The fixture's rows as a task without texts. */
-static void task_of(const struct fixture *f, const struct model *m, struct task *t,
-                    struct dataset_row *row, size_t *start, uint8_t *types) {
-    const struct batch *b = &f->batch;
-    for (int i = 0; i < b->rows; i++) {
-        row[i] = (struct dataset_row){ .label = b->label[i], .gold = true, .id = (uint64_t)i };
-        start[i + 1] = (size_t)b->start[i + 1];
-    }
-    for (int i = 0; i < b->tokens; i++) types[i] = (uint8_t)b->types[i];
-    start[0] = 0;
-    *t = (struct task){ .name = (char *)(uintptr_t) "fixture",
-                         .kind = DATA_CLASSES,
-                         .classes = m->head_rows ? m->head_rows : 2,
-                         .positive = -1,
-                         .metric = METRIC_ACCURACY,
-                         .has_train = true };
-    t->train = (struct dataset){ .path = t->name,
-                                  .kind = DATA_CLASSES,
-                                  .classes = t->classes,
-                                  .rows = (size_t)b->rows,
-                                  .row = row,
-                                  .start = start,
-                                  .ids = b->ids,
-                                  .types = types,
-                                  .max_len = (size_t)arch_longest(&m->arch) };
-}
-
 /* Puts a tensor of the fixture in the place of a trained one; without one of that name,
  * leaves it. */
 static void put(struct run *r, const struct fixture *f, const char *name, const char *from) {
@@ -86,18 +59,15 @@ static void ten_steps(const char *model, const char *expected, const char *metho
                       const char *losses, bool minilm, double tolerance) {
     struct fixture f;
     struct err e = ERR_INIT;
-    struct task t;
     struct trained told = { 0 };
     fixture_open(&f, model, expected);
     struct model *m = f.model;
-    struct dataset_row *row = xcalloc((size_t)f.batch.rows, sizeof *row);
-    size_t *start = xcalloc((size_t)f.batch.rows + 1, sizeof *start);
-    uint8_t *types = xmalloc((size_t)f.batch.tokens);
-    task_of(&f, m, &t, row, start, types);
+    struct fixture_task t;
+    fixture_task_open(&t, &f);
     struct run_config c;
     config_init(&c);
     c.method = xstrdup(method);
-    c.max_len = (int)t.train.max_len;
+    c.max_len = (int)t.task.train.max_len;
     c.batch = f.batch.rows;
     c.steps = ADAMW_STEPS;
     c.dropout = c.clip = 0;
@@ -105,7 +75,7 @@ static void ten_steps(const char *model, const char *expected, const char *metho
     c.lr = lr;
     c.schedule = SCHEDULE_CONSTANT;
     c.shards = 2;
-    struct run *r = run_new(1, &c, m, &t, NULL, trained_sink(&told), &e);
+    struct run *r = run_new(1, &c, m, &t.task, NULL, trained_sink(&told), &e);
     if (!r) fail_msg("%s", e.text);
     if (minilm) {
         put(r, &f, "head.weight", "head.w");
@@ -128,9 +98,7 @@ static void ten_steps(const char *model, const char *expected, const char *metho
     config_release(&c);
     fixture_close(&f);
     free(right);
-    free(row);
-    free(start);
-    free(types);
+    fixture_task_close(&t);
 }
 
 #define TINY "tests/reference/bert-tiny"

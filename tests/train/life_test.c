@@ -94,6 +94,8 @@ static void pause_and_stop_take_effect(void **state) {
         pool_wake(p);
         wait_for(p, r, RUN_RUNNING);
         pool_wait(p, r, 0.005);
+        run_progress(r, &after);
+        assert_true(after.seconds > before.seconds);
     }
     run_pause(r);
     wait_for(p, r, RUN_PAUSED);
@@ -156,6 +158,9 @@ static void a_queued_run_can_be_stopped(void **state) {
     run_stop(second);
     pool_wake(p);
     assert_true(pool_wait(p, second, 30));
+    struct run_progress now;
+    run_progress(first, &now);
+    assert_int_equal(now.state, RUN_RUNNING);
     assert_int_equal(b.states, 1);
     assert_int_equal(b.state[0], RUN_STOPPED);
     assert_int_equal(b.points, 0);

@@ -132,6 +132,23 @@ static void wrong_checkpoints_are_refused(void **state) {
     test_ok(st_save(forged, w, n, meta, COUNT_OF(meta), &e), &e);
     assert_null(predictor_open(forged, s.g.model, &e));
     test_refused(e.code, ERR_INPUT, &e, "another shape");
+    w[0].shape[0]--;
+    /* Each piece of metadata in turn replaced by what it must not be. */
+    static const char *const wrong[] = { "", "{}", "[]", "null", "[1]", "{\"step\":1e99}", "\xff", "[[" };
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        for (size_t j = 0; j < COUNT_OF(wrong); j++) {
+            const char *right = meta[i].value;
+            meta[i].value = wrong[j];
+            if (st_save(forged, w, n, meta, COUNT_OF(meta), &e)) {
+                meta[i].value = right;
+                continue;
+            }
+            struct predictor *p = predictor_open(forged, s.g.model, &e);
+            bool harmless = !strcmp(keys[i], "backbone") || !strcmp(keys[i], "config");
+            if (p && !harmless) fail_msg("%s = %s was taken", keys[i], wrong[j]);
+            predictor_free(p);
+            meta[i].value = right;
+        }
     st_close(f);
     free(w);
     free(zero);
@@ -223,6 +240,29 @@ static void what_cannot_be_merged_is_refused(void **state) {
     }
 }
 
+/* The numbers are transformers', though the model's config asks for dropout in training. */
+static void predictions_are_the_references(void **state) {
+    (void)state;
+    struct fixture f;
+    struct fixture_task t;
+    struct err e = ERR_INIT;
+    size_t n;
+    fixture_open(&f, "tests/reference/bert-tiny", "tests/reference/bert-tiny/expected.safetensors");
+    fixture_task_open(&t, &f);
+    assert_true(f.model->arch.dropout > 0);
+    struct predictor *p = predictor_of_model(f.model, &e);
+    if (!p) fail_msg("%s", e.text);
+    double *right = fixture_values(&f, "logits", &n), *got = xcalloc(n, sizeof *got);
+    assert_int_equal(n, t.task.train.rows * (size_t)predictor_classes(p));
+    test_ok(predictor_run(p, &t.task.train, 2, NULL, got, &e), &e);
+    for (size_t i = 0; i < n; i++) assert_true(fabs(got[i] - right[i]) < 1e-4);
+    predictor_free(p);
+    fixture_task_close(&t);
+    fixture_close(&f);
+    free(right);
+    free(got);
+}
+
 /* A folder whose head gives every row the same logits: all numbers are exact. */
 static void a_folders_own_head_predicts(void **state) {
     (void)state;
@@ -286,6 +326,7 @@ int main(void) {
         cmocka_unit_test(wrong_checkpoints_are_refused),
         cmocka_unit_test(exports_predict_as_the_run_does),
         cmocka_unit_test(what_cannot_be_merged_is_refused),
+        cmocka_unit_test(predictions_are_the_references),
         cmocka_unit_test(a_folders_own_head_predicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

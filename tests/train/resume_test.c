@@ -202,6 +202,59 @@ static void best_survives_a_resume(void **state) {
     release(&s);
 }
 
+struct stopper {
+    struct trained told;
+    struct run *run;
+};
+
+static void stop_after_evaluation(void *self, const struct event *e) {
+    struct stopper *s = self;
+    struct event_sink sink = trained_sink(&s->told);
+    sink.send(sink.self, e);
+    if (e->kind == EVENT_EVALUATION && e->step == 4) run_stop(s->run);
+}
+
+/* What was evaluated is not evaluated again, and what was due when the stop came is made up. */
+static void evaluations_are_told_once(void **state) {
+    (void)state;
+    struct stopped s;
+    struct ground g;
+    struct trained rest;
+    struct err e = ERR_INIT;
+    struct stopper told = { 0 };
+    stop_half_way(&s, "lora(r=2)");
+    ground_open(&g, s.model, s.toy, s.toy, 16);
+    char *folder = file_join(s.home, "again");
+    told.run = run_new(1, &s.c, g.model, &g.task, folder,
+                       (struct event_sink){ &told, stop_after_evaluation }, &e);
+    assert_non_null(told.run);
+    struct pool *p = pool_new(1);
+    pool_add(p, told.run, 0);
+    assert_true(pool_wait(p, told.run, 30));
+    pool_free(p);
+    run_free(told.run);
+    assert_int_equal(told.told.points, 4);
+    assert_int_equal(told.told.evaluations, 2);
+    train_on(&g, &s.c, folder, 1, &rest);
+    assert_int_equal(rest.evaluations, 3);
+    assert_int_equal(rest.evaluation[0].step, 6);
+    trained_release(&rest);
+
+    char *third = file_join(s.home, "third");
+    struct trained first;
+    train_until(&g, &s.c, third, 1, 4, &first);
+    assert_int_equal(first.evaluations, 1);
+    train_on(&g, &s.c, third, 1, &rest);
+    assert_int_equal(rest.evaluations, 4);
+    assert_int_equal(rest.evaluation[0].step, 4);
+    trained_release(&first);
+    trained_release(&rest);
+    ground_release(&g);
+    free(folder);
+    free(third);
+    release(&s);
+}
+
 static void only_what_was_asked_for_is_kept(void **state) {
     (void)state;
     for (int keep = KEEP_BEST; keep <= (KEEP_BEST | KEEP_LAST); keep++) {
@@ -275,6 +328,7 @@ int main(void) {
         cmocka_unit_test(damaged_and_absent_checkpoints_are_refused),
         cmocka_unit_test(files_hold_what_they_should),
         cmocka_unit_test(best_survives_a_resume),
+        cmocka_unit_test(evaluations_are_told_once),
         cmocka_unit_test(only_what_was_asked_for_is_kept),
         cmocka_unit_test(a_disk_that_refuses_pauses_the_run),
     };

@@ -186,7 +186,21 @@ static void a_resumed_run_is_the_whole_run(void **state) {
     }
 }
 
-/* T2-08: rows are told apart by their loss while nothing moves. */
+/* One step is an epoch here and nothing moves: only what is dropped changes. */
+static void every_step_drops_anew(void **state) {
+    (void)state;
+    struct run_config c = config("bitfit", 20, 4);
+    struct trained t;
+    c.dropout = 0.5;
+    c.lr = 1e-30;
+    train(&ground, &c, NULL, 2, &t);
+    for (int i = 1; i < 4; i++) assert_true(fabs(t.loss[i] - t.loss[i - 1]) > 1e-6);
+    trained_release(&t);
+    config_release(&c);
+}
+
+/* T2-08: rows are told apart by their loss while nothing moves; a short last step is the mean
+ * of its own rows. */
 static void every_epoch_sees_every_row_once(void **state) {
     (void)state;
     static const char rows[] =
@@ -198,7 +212,7 @@ static void every_epoch_sees_every_row_once(void **state) {
     char *folder = test_folder();
     ground_open(&g, model, file, NULL, 16);
     struct run_config c = ground_config(&g, "lora(r=2)", 1, 24);
-    struct trained a, b, two, first, rest;
+    struct trained a, b, two, short_one, first, rest;
     c.lr = 1e-30;
     train(&g, &c, NULL, 1, &a);
     train(&g, &c, NULL, 2, &b);
@@ -211,6 +225,15 @@ static void every_epoch_sees_every_row_once(void **state) {
         }
     assert_true(memcmp(a.loss, a.loss + 8, 8 * sizeof a.loss[0]) ||
                 memcmp(a.loss, a.loss + 16, 8 * sizeof a.loss[0]));
+    c.batch = 3;
+    c.steps = 3;
+    train(&g, &c, NULL, 1, &short_one);
+    double sum = 0, single = 0;
+    for (int i = 0; i < 8; i++) single += a.loss[i];
+    for (int i = 0; i < 3; i++) sum += short_one.loss[i] * (i < 2 ? 3 : 2);
+    assert_true(fabs(sum - single) < 1e-5);
+    c.batch = 1;
+    c.steps = 24;
     train_until(&g, &c, folder, 1, 11, &first);
     train_on(&g, &c, folder, 2, &rest);
     assert_int_equal(rest.points, 13);
@@ -218,7 +241,7 @@ static void every_epoch_sees_every_row_once(void **state) {
     c.seed = 2;
     train(&g, &c, NULL, 1, &two);
     assert_memory_not_equal(two.loss, a.loss, 8 * sizeof a.loss[0]);
-    struct trained *all[] = { &a, &b, &two, &first, &rest };
+    struct trained *all[] = { &a, &b, &two, &short_one, &first, &rest };
     for (size_t i = 0; i < COUNT_OF(all); i++) trained_release(all[i]);
     config_release(&c);
     ground_release(&g);
@@ -235,6 +258,7 @@ int main(void) {
         cmocka_unit_test(evaluating_changes_nothing),
         cmocka_unit_test(accumulation_is_the_full_batch),
         cmocka_unit_test(a_resumed_run_is_the_whole_run),
+        cmocka_unit_test(every_step_drops_anew),
         cmocka_unit_test(every_epoch_sees_every_row_once),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);
