@@ -204,6 +204,7 @@ static size_t head_size(const struct attend *s, const struct place *at) {
 void attention_forward(struct tape *t, struct record *r) {
     struct attend *s = r->saved;
     struct arena *arena = record_arena(t);
+    for (int i = 0; i < r->operands; i++) record_reads(t, r, r->in[i], true);
     int d = tape_cols_of(t, r->out), keys = 0;
     size_t all = 0, most = 0;
     for (int i = 0; i < s->a.query_rows->count; i++) {

@@ -52,6 +52,8 @@ static double factor_of(const struct tape *t, const struct record *r) {
 }
 
 void add_scaled_forward(struct tape *t, struct record *r) {
+    record_reads(t, r, r->in[1], tape_needs_grad(t, r->in[2]));
+    record_reads(t, r, r->in[2], true);
     kernel_add_scaled(size_of(t, r->out), tape_value(t, r->in[0]), (real)factor_of(t, r),
                       tape_value(t, r->in[1]), record_result(t, r));
 }
@@ -108,6 +110,7 @@ node op_channel_scale(struct tape *t, node x, node l) {
 }
 
 void channel_scale_forward(struct tape *t, struct record *r) {
+    for (int i = 0; i < 2; i++) record_reads(t, r, r->in[i], tape_needs_grad(t, r->in[1 - i]));
     kernel_mul_rows(tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
                     tape_value(t, r->in[1]), record_result(t, r));
 }
@@ -130,6 +133,7 @@ node op_mul(struct tape *t, node a, node b) {
 }
 
 void mul_forward(struct tape *t, struct record *r) {
+    for (int i = 0; i < 2; i++) record_reads(t, r, r->in[i], tape_needs_grad(t, r->in[1 - i]));
     kernel_mul(size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
                record_result(t, r));
 }
@@ -137,10 +141,11 @@ void mul_forward(struct tape *t, struct record *r) {
 void mul_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r);
     for (int i = 0; i < 2; i++) {
-        const real *other = tape_value(t, r->in[1 - i]);
         real beta, *d = grad_slot(t, r->in[i], &beta);
-        if (d && beta == 0) kernel_mul(size_of(t, r->out), dy, other, d);
-        else if (d) kernel_mul_to(size_of(t, r->out), dy, other, d);
+        if (!d) continue;
+        const real *other = tape_value(t, r->in[1 - i]);
+        if (beta == 0) kernel_mul(size_of(t, r->out), dy, other, d);
+        else kernel_mul_to(size_of(t, r->out), dy, other, d);
     }
 }
 
@@ -170,6 +175,7 @@ node op_act(struct tape *t, node x, enum act act) {
 }
 
 void act_forward(struct tape *t, struct record *r) {
+    record_reads(t, r, r->in[0], true);
     kernel_act(*(const enum act *)r->saved, size_of(t, r->out), tape_value(t, r->in[0]),
                record_result(t, r));
 }

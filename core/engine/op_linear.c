@@ -12,6 +12,12 @@ static double product_flops(const struct tape *t, node x, node w, double n, doub
     return times * product(n, in, out);
 }
 
+/* What backward of y = x·w reads. */
+static void product_reads(struct tape *t, const struct record *r, node x, node w) {
+    record_reads(t, r, x, tape_needs_grad(t, w));
+    record_reads(t, r, w, tape_needs_grad(t, x));
+}
+
 /* Adds s·(column sums of dy) to the gradient of a bias, when it needs one. */
 static void bias_back(struct tape *t, node b, int rows, int cols, real s, const real *dy) {
     real beta, *db = grad_slot(t, b, &beta);
@@ -52,6 +58,7 @@ void linear_forward(struct tape *t, struct record *r) {
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W], b = r->in[LINEAR_B];
     int n = tape_rows_of(t, x), out = tape_rows_of(t, w);
     size_t size = (size_t)n * (size_t)out;
+    product_reads(t, r, x, w);
     real *y = record_result(t, r), *z = y;
     if (s->act != ACT_NONE && record_needs(t, r))
         z = s->before = arena_keep(record_arena(t), size * sizeof(real));
@@ -112,6 +119,12 @@ void linear_add_forward(struct tape *t, struct record *r) {
     real f = factor_of(t, *(const double *)r->saved, r->in[ADD_SCALE]);
     real *y = record_result(t, r);
     size_t size = (size_t)n * (size_t)out;
+    bool scale_needs = tape_needs_grad(t, r->in[ADD_SCALE]);
+    product_reads(t, r, x, w);
+    record_reads(t, r, x, scale_needs);
+    record_reads(t, r, w, scale_needs);
+    record_reads(t, r, b, scale_needs);
+    record_reads(t, r, r->in[ADD_SCALE], true);
     if (b != NODE_NONE) {
         kernel_fill_rows(n, out, f, tape_value(t, b), y);
         kernel_add(size, y, tape_value(t, base), y);
@@ -171,6 +184,7 @@ node op_matmul(struct tape *t, node x, node w) {
 void matmul_forward(struct tape *t, struct record *r) {
     node x = r->in[0], w = r->in[1];
     int n = tape_rows_of(t, x), k = tape_cols_of(t, x), m = tape_cols_of(t, w);
+    product_reads(t, r, x, w);
     blas_gemm(false, false, n, m, k, 1, tape_value(t, x), k, tape_value(t, w), m, 0,
               record_result(t, r), m);
 }
@@ -203,6 +217,7 @@ void head_linear_forward(struct tape *t, struct record *r) {
     node x = r->in[0], w = r->in[1];
     int heads = *(const int *)r->saved, n = tape_rows_of(t, x), in = tape_cols_of(t, x);
     int out = tape_rows_of(t, w), a = in / heads, b = out / heads;
+    product_reads(t, r, x, w);
     for (int h = 0; h < heads; h++)
         blas_gemm(false, true, n, b, a, 1, tape_value(t, x) + h * a, in,
                   tape_value(t, w) + (size_t)h * b * a, a, 0, record_result(t, r) + h * b, out);

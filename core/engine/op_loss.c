@@ -80,6 +80,7 @@ node op_squared_error(struct tape *t, node predictions, const real *targets, con
 
 void squared_error_forward(struct tape *t, struct record *r) {
     const struct squared_error *s = r->saved;
+    record_reads(t, r, r->in[0], true);
     const real *x = tape_value(t, r->in[0]);
     double loss = 0;
     for (int i = 0; i < tape_rows_of(t, r->in[0]); i++) {

@@ -39,6 +39,7 @@ static const real *value_or_null(const struct tape *t, node n) {
 static void norm_forward(struct tape *t, struct record *r, bool centre) {
     struct norm *s = r->saved;
     int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
+    record_reads(t, r, r->in[NORM_GAMMA], true);
     if (record_needs(t, r)) {
         s->normed = arena_keep(record_arena(t), (size_t)n * (size_t)d * sizeof(real));
         s->inverse = arena_keep(record_arena(t), (size_t)n * sizeof(real));

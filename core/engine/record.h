@@ -33,6 +33,10 @@ struct rng_key record_rng(const struct tape *t, uint64_t site);
 
 /* During forward: whether the result needs a gradient, so that backward will run. */
 bool record_needs(const struct tape *t, const struct record *r);
+/* During forward, for each operand whose value backward will read: says so, when `when`
+ * holds.  The memory of other values may be used again before backward.  (Shapes are
+ * there always.) */
+void record_reads(struct tape *t, const struct record *r, node n, bool when);
 /* The result's memory, during forward. */
 real *record_result(struct tape *t, const struct record *r);
 

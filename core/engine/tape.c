@@ -16,13 +16,16 @@ struct grad {
     real *data;
     size_t size;
     int holders;
-    struct grad *next;
+    struct grad *next; /* in the list of unused headers */
 };
 
-/* Free gradients of one size. */
+/* Memory of dead values and gradients, listed by size; the link stands in the memory. */
+struct spare {
+    struct spare *next;
+};
 struct shelf {
-    size_t size;
-    struct grad *first;
+    size_t size; /* numbers */
+    struct spare *first;
 };
 
 struct value {
@@ -31,6 +34,7 @@ struct value {
     int site;
     const real *data;
     bool needs, watched;
+    bool read_back; /* some backward reads the value */
     bool written;    /* trained leaf: leaf_grad holds something */
     real *leaf_grad; /* trained leaf: the caller's memory */
     struct grad *grad;
@@ -55,6 +59,8 @@ struct tape {
     size_t leaves, leaf_room;
     struct shelf *shelf;
     size_t shelves, shelf_room;
+    struct grad *headers; /* unused ones */
+    size_t settled;       /* values below this were looked at by tape_recycle */
     struct site *site; /* [0] is unnamed */
     size_t sites, site_room;
 };
@@ -89,7 +95,8 @@ void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     t->seed = seed;
     t->step = step;
     t->flops = 0;
-    t->records = t->leaves = t->shelves = 0;
+    t->records = t->leaves = t->shelves = t->settled = 0;
+    t->headers = NULL;
     TAPE_GROW(t, t->value, t->value_room, 1);
     t->value[0] = (struct value){ 0 };
     t->values = 1;
@@ -109,6 +116,32 @@ void tape_site(struct tape *t, const char *format, ...) {
     vsnprintf(t->site[t->sites].name, sizeof t->site[0].name, format, ap);
     va_end(ap);
     t->sites++;
+}
+
+/* ---- memory of values and gradients ---- */
+
+static struct shelf *shelf_of(struct tape *t, size_t size) {
+    for (size_t i = 0; i < t->shelves; i++)
+        if (t->shelf[i].size == size) return &t->shelf[i];
+    TAPE_GROW(t, t->shelf, t->shelf_room, t->shelves + 1);
+    t->shelf[t->shelves] = (struct shelf){ size, NULL };
+    return &t->shelf[t->shelves++];
+}
+
+static real *take_memory(struct tape *t, size_t size) {
+    struct shelf *s = shelf_of(t, size);
+    struct spare *spare = s->first;
+    if (!spare) return arena_keep(t->arena, size * sizeof(real));
+    s->first = spare->next;
+    return (real *)spare;
+}
+
+/* The arena's pieces are 64 bytes at least, so that the link has room. */
+static void give_memory(struct tape *t, size_t size, const real *memory) {
+    struct shelf *s = shelf_of(t, size);
+    struct spare *spare = (struct spare *)memory;
+    spare->next = s->first;
+    s->first = spare;
 }
 
 /* ---- values ---- */
@@ -150,7 +183,13 @@ node tape_trained(struct tape *t, int rows, int cols, const real *value, real *g
 
 int tape_rows_of(const struct tape *t, node n) { return value_of(t, n)->rows; }
 int tape_cols_of(const struct tape *t, node n) { return value_of(t, n)->cols; }
-const real *tape_value(const struct tape *t, node n) { return value_of(t, n)->data; }
+
+const real *tape_value(const struct tape *t, node n) {
+    const struct value *v = value_of(t, n);
+    if (!v->data) BUG("value %d was recycled", (int)n);
+    return v->data;
+}
+
 bool tape_needs_grad(const struct tape *t, node n) { return n != NODE_NONE && value_of(t, n)->needs; }
 
 void tape_watch(struct tape *t, node n) { value_of(t, n)->watched = true; }
@@ -165,13 +204,30 @@ struct tape_mark tape_mark(const struct tape *t) {
     return (struct tape_mark){ (int)t->values, arena_mark(t->arena) };
 }
 
+/* Values from `from` on that no backward reads give their memory to those to come. */
+static void settle(struct tape *t, size_t from, node keep) {
+    for (size_t i = from > t->settled ? from : t->settled; i < t->values; i++) {
+        struct value *v = &t->value[i];
+        if (v->op < 0 || v->watched || v->read_back || (node)i == keep || !v->data) continue;
+        give_memory(t, size_of(v), v->data);
+        v->data = NULL;
+    }
+    /* The kept one is looked at again when it is an older layer's. */
+    t->settled = (size_t)keep >= from ? (size_t)keep : t->values;
+}
+
 void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
     size_t from = (size_t)m.value;
     for (size_t i = from; i < t->values; i++)
-        if (t->value[i].needs || t->value[i].watched) return;
+        if (t->value[i].needs || t->value[i].watched) {
+            settle(t, from, *keep);
+            return;
+        }
     struct value kept = *value_of(t, *keep);
     bool move = (size_t)*keep >= from;
     t->values = from;
+    if (t->settled > from) t->settled = from;
+    t->shelves = 0; /* what is on them may lie above the mark */
     arena_keep_release(t->arena, m.memory);
     if (!move) return;
     if (kept.op >= 0) {
@@ -195,6 +251,10 @@ struct rng_key record_rng(const struct tape *t, uint64_t site) {
 
 bool record_needs(const struct tape *t, const struct record *r) { return t->value[r->out].needs; }
 
+void record_reads(struct tape *t, const struct record *r, node n, bool when) {
+    if (when && n != NODE_NONE && record_needs(t, r)) t->value[n].read_back = true;
+}
+
 real *record_result(struct tape *t, const struct record *r) { return (real *)t->value[r->out].data; }
 
 node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands, const node *in,
@@ -202,7 +262,7 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
     struct value v = { .rows = rows, .cols = cols, .op = (int)op };
     for (int i = 0; i < operands; i++)
         if (tape_needs_grad(t, in[i])) v.needs = true;
-    v.data = arena_keep(t->arena, size_of(&v) * sizeof(real));
+    v.data = take_memory(t, size_of(&v));
     struct record r = { .op = op, .site = (int)t->sites - 1, .operands = operands, .in = in };
     if (v.needs) {
         node *copy = arena_keep(t->arena, (size_t)operands * sizeof *copy);
@@ -226,16 +286,10 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
 /* ---- gradients ---- */
 
 static struct grad *take_grad(struct tape *t, size_t size) {
-    size_t i = 0;
-    while (i < t->shelves && t->shelf[i].size != size) i++;
-    if (i < t->shelves && t->shelf[i].first) {
-        struct grad *g = t->shelf[i].first;
-        t->shelf[i].first = g->next;
-        g->holders = 1;
-        return g;
-    }
-    struct grad *g = arena_keep(t->arena, sizeof *g);
-    *g = (struct grad){ arena_keep(t->arena, size * sizeof(real)), size, 1, NULL };
+    struct grad *g = t->headers;
+    if (g) t->headers = g->next;
+    else g = arena_keep(t->arena, sizeof *g);
+    *g = (struct grad){ take_memory(t, size), size, 1, NULL };
     return g;
 }
 
@@ -243,14 +297,9 @@ static void drop_grad(struct tape *t, struct value *v) {
     struct grad *g = v->grad;
     v->grad = NULL;
     if (!g || --g->holders) return;
-    size_t i = 0;
-    while (i < t->shelves && t->shelf[i].size != g->size) i++;
-    if (i == t->shelves) {
-        TAPE_GROW(t, t->shelf, t->shelf_room, t->shelves + 1);
-        t->shelf[t->shelves++] = (struct shelf){ g->size, NULL };
-    }
-    g->next = t->shelf[i].first;
-    t->shelf[i].first = g;
+    give_memory(t, g->size, g->data);
+    g->next = t->headers;
+    t->headers = g;
 }
 
 /* v's gradient buffer with no other holder, its content kept. */
@@ -343,7 +392,7 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
 const char *tape_first_bad(const struct tape *t, char site[64]) {
     for (size_t i = 1; i < t->values; i++) {
         const struct value *v = &t->value[i];
-        size_t size = size_of(v), j = 0;
+        size_t size = v->data ? size_of(v) : 0, j = 0;
         while (j < size && isfinite(v->data[j])) j++;
         if (j == size) continue;
         memcpy(site, t->site[v->site].name, 64);

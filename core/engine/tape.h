@@ -65,11 +65,12 @@ const real *tape_grad(const struct tape *t, node n);
  * NULL means all ones).  Trained leaves hold their gradients after it. */
 void tape_backward(struct tape *t, int n, const node *values, const real *const *seeds);
 
-/* Values made after the mark that need no gradient are dead, but `keep`: its value
- * is moved down to the mark and the memory above is reused.  Does nothing when any
- * of them needs a gradient.  So the layers below the lowest adapted site cost the
- * memory of one layer.  Take the mark once, below the first layer, and recycle to the
- * same mark after each. */
+/* Values made after the mark are dead, but `keep` and watched ones: no later op takes
+ * them.  When none of them needs a gradient, `keep` is moved down to the mark and the
+ * memory above is reused, so that the layers below the lowest adapted site cost the
+ * memory of one layer.  Else leaves and nodes stay, and what no backward reads gives
+ * its memory to values to come.  Take the mark once, below the first layer, and
+ * recycle to the same mark after each. */
 struct tape_mark {
     int value;
     struct arena_mark memory;

@@ -17,6 +17,7 @@ static void test_cases(void **state) {
             check_value(&x, &tolerance, out);
             check_gradients(&x, &tolerance, out);
             check_masks(&x);
+            check_all_recycled(&x);
             free(out);
             trial_release(&x);
         }

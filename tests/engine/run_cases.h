@@ -160,6 +160,49 @@ static void check_masks(struct trial *x) {
     for (int i = 0; i < x->s.inputs; i++) free(all[i]);
 }
 
+/* The operands made by ops, and dead after the op: what its backward does not read is
+ * overwritten with NaN before it runs, and the gradients must be the same. */
+static void check_recycled(struct trial *x, unsigned mask) {
+    real *direct[INPUTS] = { 0 };
+    static real nan[1 << 14];
+    for (size_t j = 0; j < COUNT_OF(nan); j++) nan[j] = (real)NAN;
+    trial_backward(x, trial_run(x, mask));
+    for (int i = 0; i < x->s.inputs; i++) {
+        direct[i] = xcalloc(x->size[i] + 1, sizeof(real));
+        if (x->in[i]) memcpy(direct[i], x->grad[i], x->size[i] * sizeof(real));
+    }
+    node in[INPUTS] = { 0 };
+    tape_reset(x->tape, true, CASE_SEED, CASE_STEP);
+    struct tape_mark m = tape_mark(x->tape);
+    for (int i = 0; i < x->s.inputs; i++) {
+        if (!x->in[i]) continue;
+        int rows = x->s.rows[i], cols = x->s.cols[i];
+        in[i] = mask >> i & 1 ? tape_trained(x->tape, rows, cols, x->in_real[i], x->grad[i])
+                              : tape_frozen(x->tape, rows, cols, x->in_real[i]);
+        in[i] = op_scale(x->tape, in[i], 1);
+    }
+    node y = x->c->run(x->tape, &x->s, in);
+    tape_recycle(x->tape, m, &y);
+    for (int times = 0; times < 2; times++)
+        for (int i = 0; i < x->s.inputs; i++)
+            if (x->in[i] && x->size[i] <= COUNT_OF(nan))
+                op_scale(x->tape, tape_frozen(x->tape, x->s.rows[i], x->s.cols[i], nan), 1);
+    trial_backward(x, y);
+    for (int i = 0; i < x->s.inputs; i++) {
+        for (size_t j = 0; (mask >> i & 1) && x->in[i] && j < x->size[i]; j++)
+            if (memcmp(&x->grad[i][j], &direct[i][j], sizeof(real)))
+                FAIL_AT(x, "operands %x, gradient of %d, element %zu: %.17g when recycled, not %.17g",
+                        mask, i, j, (double)x->grad[i][j], (double)direct[i][j]);
+        free(direct[i]);
+    }
+}
+
+static void check_all_recycled(struct trial *x) {
+    check_recycled(x, ~0u);
+    for (int i = 0; i < x->s.inputs; i++)
+        if (x->in[i]) check_recycled(x, 1u << i);
+}
+
 static void check_table(void) {
     for (int op = 0; op < OP_COUNT; op++) {
         int cases = 0;
