@@ -11,7 +11,7 @@
 /* y = x Wᵀ + b.  x n×in, w out×in (the layout of PyTorch files), b 1×out or none. */
 node op_linear(struct tape *t, node x, node w, node b);
 /* y = base + s·(x Wᵀ + b): base n×out, s a constant times the 1×1 value `scale` when
- * that is given.  May take over the memory of `base` when nothing else needs it. */
+ * that is given. */
 node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, node scale);
 /* y = x W: x n×k, w k×m. */
 node op_matmul(struct tape *t, node x, node w);
