@@ -88,11 +88,14 @@ $(OUT)/%.a:
 
 $(OUT)/f/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
 $(OUT)/d/core/engine/kernel%.o: EXTRA = $(KERNEL_FLAGS)
+$(OUT)/f/core/analysis/pairs%.o: EXTRA = $(KERNEL_FLAGS)
+$(OUT)/d/core/analysis/pairs%.o: EXTRA = $(KERNEL_FLAGS)
 # gcc takes the processor from a pragma in the file; clang (fuzzing) has to be told here.
 ifneq ($(and $(findstring clang,$(CC)),$(findstring x86_64,$(shell uname -m))),)
-$(OUT)/%/core/engine/kernel_avx2.o: EXTRA = $(KERNEL_FLAGS) -mavx2 -mfma -mbmi2 -Wno-unknown-pragmas
-$(OUT)/%/core/engine/kernel_avx512.o: EXTRA = $(KERNEL_FLAGS) -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma \
-	-mbmi2 -Wno-unknown-pragmas
+$(OUT)/%/core/engine/kernel_avx2.o $(OUT)/%/core/analysis/pairs_avx2.o: EXTRA = $(KERNEL_FLAGS) -mavx2 -mfma -mbmi2 \
+	-Wno-unknown-pragmas
+$(OUT)/%/core/engine/kernel_avx512.o $(OUT)/%/core/analysis/pairs_avx512.o: EXTRA = $(KERNEL_FLAGS) -mavx512f \
+	-mavx512dq -mavx512bw -mavx512vl -mfma -mbmi2 -Wno-unknown-pragmas
 endif
 
 # Presets are put into the program as they are.
