@@ -11,7 +11,10 @@ void similarity_cosine(const real *a, int n, const real *b, int m, int d, double
 double similarity_cka(const real *a, int p, const real *b, int q, int n);
 /* Two low-rank updates U_a V_a and U_b V_b (U out×r, V r×in): mean squared cosine of the
  * principal angles between their column spaces and their row spaces, so that equal products
- * are equal whatever the factors; NaN when one product is zero. */
+ * are equal whatever the factors.  Directions that one of them lacks count as right angles.
+ * It compares spaces: sign and size are not seen.  NaN when one product is zero (its greatest
+ * singular value is at most SIMILARITY_ZERO, far below what a float weight can take up). */
+#define SIMILARITY_ZERO 1e-15
 double similarity_low_rank(const real *ua, const real *va, int ra, const real *ub, const real *vb, int rb,
                            int out_width, int in_width);
 

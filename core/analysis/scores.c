@@ -1,0 +1,228 @@
+#include "core/analysis/scores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/analysis/affinity.h"
+#include "core/base/mem.h"
+
+enum {
+    BLOCK = 64, /* rows at a time */
+    SPARE = 24, /* candidates beyond k that are measured again in double */
+};
+
+/* Points that have a label, as unit vectors in double. */
+struct labelled {
+    int n, d, classes, present; /* present: classes with a point */
+    double *unit;               /* n×d */
+    int32_t *label;
+    int *count;                 /* points of each class */
+};
+
+static void labelled_release(struct labelled *l) {
+    free(l->unit);
+    free(l->label);
+    free(l->count);
+}
+
+static int to_unit(const real *v, int d, double *out) {
+    double sum = 0;
+    for (int j = 0; j < d; j++) sum += (double)v[j] * (double)v[j];
+    if (!(sum > 0)) return -1;
+    double scale = 1 / sqrt(sum);
+    for (int j = 0; j < d; j++) out[j] = (double)v[j] * scale;
+    return 0;
+}
+
+static int labelled_init(struct labelled *l, const real *x, int n, int d, const int32_t *label, int classes,
+                         struct err *e) {
+    *l = (struct labelled){ .d = d, .classes = classes };
+    l->unit = mem_try((size_t)n * (size_t)d, sizeof *l->unit);
+    l->label = xcalloc((size_t)n + 1, sizeof *l->label);
+    l->count = xcalloc((size_t)classes + 1, sizeof *l->count);
+    int rc = l->unit ? 0 : err_set(e, ERR_SYSTEM, "no memory for %d points of %d values", n, d);
+    for (int i = 0; i < n && !rc; i++) {
+        BUG_IF(label[i] >= classes);
+        if (label[i] < 0) continue;
+        if (to_unit(x + (size_t)i * (size_t)d, d, l->unit + (size_t)l->n * (size_t)d))
+            rc = err_set(e, ERR_INPUT, "row %d: is a zero vector; its cosine with others is undefined", i + 1);
+        l->label[l->n++] = label[i];
+        if (l->count[label[i]]++ == 0) l->present++;
+    }
+    if (rc) labelled_release(l);
+    return rc;
+}
+
+static double dot(const double *a, const double *b, int d) {
+    double part[4] = { 0 };
+    int j = 0;
+    for (; j + 4 <= d; j += 4)
+        for (int l = 0; l < 4; l++) part[l] += a[j + l] * b[j + l];
+    for (; j < d; j++) part[0] += a[j] * b[j];
+    return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+/* The mean cosine distance to a class is 1 - u·(the class's mean unit vector). */
+static double silhouette_of(const struct labelled *l, const double *sum, int i) {
+    const double *u = l->unit + (size_t)i * (size_t)l->d;
+    int own = l->label[i], count = l->count[own];
+    double nearest = INFINITY;
+    if (count == 1) return 0;
+    for (int c = 0; c < l->classes; c++) {
+        if (c == own || !l->count[c]) continue;
+        double mean = 1 - dot(u, sum + (size_t)c * (size_t)l->d, l->d) / l->count[c];
+        if (mean < nearest) nearest = mean;
+    }
+    double inside = (count - dot(u, sum + (size_t)own * (size_t)l->d, l->d)) / (count - 1);
+    if (inside < 0) inside = 0; /* rounding, when all are alike */
+    if (nearest < 0) nearest = 0;
+    double most = inside > nearest ? inside : nearest;
+    return most > 0 ? (nearest - inside) / most : 0;
+}
+
+static double silhouette_mean(const struct labelled *l) {
+    double *sum = xcalloc((size_t)l->classes * (size_t)l->d, sizeof *sum), all = 0;
+    for (int i = 0; i < l->n; i++)
+        for (int j = 0; j < l->d; j++)
+            sum[(size_t)l->label[i] * (size_t)l->d + (size_t)j] += l->unit[(size_t)i * (size_t)l->d + (size_t)j];
+    for (int i = 0; i < l->n; i++) all += silhouette_of(l, sum, i);
+    free(sum);
+    return all / l->n;
+}
+
+int score_silhouette(const real *x, int n, int d, const int32_t *label, int classes, struct score *out,
+                     struct err *e) {
+    struct labelled l;
+    *out = (struct score){ .value = NAN };
+    int rc = labelled_init(&l, x, n, d, label, classes, e);
+    if (rc) return rc;
+    if (l.present == 0) out->undefined = "no labels";
+    else if (l.present == 1) out->undefined = "1 class";
+    else if (l.present == l.n) out->undefined = "as many classes as points";
+    else out->value = silhouette_mean(&l);
+    labelled_release(&l);
+    return 0;
+}
+
+/* ---- neighbours ---- */
+
+struct candidate {
+    double distance;
+    int32_t index;
+};
+
+static int nearer(const void *a, const void *b) {
+    const struct candidate *x = a, *y = b;
+    if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The k nearest of each row of x (n×d, Euclidean, equal ones by number) into out, n×k. */
+static void neighbours(const real *x, int n, int d, int k, int32_t *out) {
+    int most = k + SPARE < n - 1 ? k + SPARE : n - 1;
+    size_t w = (size_t)d;
+    double *norm = xmalloc((size_t)n * sizeof *norm);
+    real *distance = xmalloc((size_t)BLOCK * (size_t)n * sizeof *distance);
+    uint64_t *scratch = xmalloc(affinity_scratch(most) * sizeof *scratch);
+    int32_t *index = xmalloc((size_t)most * sizeof *index);
+    struct candidate *c = xmalloc((size_t)most * sizeof *c);
+    affinity_norms(x, n, d, norm);
+    for (int first = 0; first < n; first += BLOCK) {
+        int rows = n - first < BLOCK ? n - first : BLOCK;
+        affinity_distances(x, norm, n, d, first, rows, distance);
+        for (int i = first; i < first + rows; i++) {
+            affinity_nearest(distance + (size_t)(i - first) * (size_t)n, n, i, most, index, scratch);
+            for (int j = 0; j < most; j++) {
+                double sum = 0;
+                for (size_t v = 0; v < w; v++) {
+                    double t = (double)x[(size_t)i * w + v] - (double)x[(size_t)index[j] * w + v];
+                    sum += t * t;
+                }
+                c[j] = (struct candidate){ sum, index[j] };
+            }
+            qsort(c, (size_t)most, sizeof *c, nearer);
+            for (int j = 0; j < k; j++) out[(size_t)i * (size_t)k + (size_t)j] = c[j].index;
+        }
+    }
+    free(norm);
+    free(distance);
+    free(scratch);
+    free(index);
+    free(c);
+}
+
+/* Cosine's order is Euclid's on unit vectors. */
+static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
+    size_t all = (size_t)l->n * (size_t)l->d, same = 0;
+    for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];
+    neighbours(unit, l->n, l->d, k, index);
+    for (size_t i = 0; i < (size_t)l->n; i++)
+        for (size_t j = 0; j < (size_t)k; j++) same += l->label[index[i * (size_t)k + j]] == l->label[i];
+    return (double)same / ((double)l->n * k);
+}
+
+int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *used, struct score *out,
+                 struct err *e) {
+    struct labelled l;
+    int classes = 0;
+    *out = (struct score){ .value = NAN };
+    *used = 0;
+    for (int i = 0; i < n; i++)
+        if (label[i] >= classes) classes = label[i] + 1;
+    int rc = labelled_init(&l, x, n, d, label, classes, e);
+    if (rc) return rc;
+    if (k > l.n - 1) k = l.n - 1;
+    if (k < 1) {
+        out->undefined = l.n ? "1 point" : "no labels";
+    } else {
+        int32_t *index = mem_try((size_t)l.n * (size_t)k, sizeof *index);
+        real *unit = mem_try((size_t)l.n * (size_t)d, sizeof *unit);
+        if (index && unit) out->value = purity_of(&l, *used = k, index, unit);
+        else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
+        free(index);
+        free(unit);
+    }
+    labelled_release(&l);
+    return rc;
+}
+
+static int by_number(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+double score_preservation(const real *x, int d, const real *y, int n, int k) {
+    if (k > n - 1) k = n - 1;
+    if (k < 1) return NAN;
+    size_t w = (size_t)k, kept = 0;
+    int32_t *in = xmalloc((size_t)n * w * sizeof *in), *out = xmalloc((size_t)n * w * sizeof *out);
+    neighbours(x, n, d, k, in);
+    neighbours(y, n, 2, k, out);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        qsort(in + i * w, w, sizeof *in, by_number);
+        for (size_t j = 0; j < w; j++) kept += bsearch(&out[i * w + j], in + i * w, w, sizeof *in, by_number) != NULL;
+    }
+    free(in);
+    free(out);
+    return (double)kept / ((double)n * k);
+}
+
+/* ---- centroids ---- */
+
+void score_centroids(const real *x, int n, int d, const int32_t *label, int classes, double *out) {
+    size_t w = (size_t)d, k = (size_t)classes;
+    double *mean = xcalloc(k * w + 1, sizeof *mean), *length = xcalloc(k + 1, sizeof *length);
+    for (size_t i = 0; i < (size_t)n; i++)
+        for (size_t j = 0; label[i] >= 0 && j < w; j++) mean[(size_t)label[i] * w + j] += (double)x[i * w + j];
+    for (size_t a = 0; a < k; a++) length[a] = sqrt(dot(mean + a * w, mean + a * w, d));
+    for (size_t a = 0; a < k; a++) {
+        for (size_t b = 0; b < k; b++) {
+            double scale = length[a] * length[b];
+            double v = scale > 0 ? 1 - dot(mean + a * w, mean + b * w, d) / scale : NAN;
+            out[a * k + b] = a == b && scale > 0 ? 0 : v;
+        }
+    }
+    free(mean);
+    free(length);
+}
