@@ -23,10 +23,12 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
     return rc;
 }
 
-static int done(struct store *s, int rc) {
-    struct err ignored = ERR_INIT;
-    store_close(s, &ignored);
-    return rc;
+int verb_close(struct store *s, int rc, struct err *e) {
+    struct err closing = ERR_INIT;
+    int closed = store_close(s, &closing);
+    if (rc || !closed) return rc;
+    *e = closing;
+    return closed;
 }
 
 /* A database that does not exist yet has no runs: that is no error for a list. */
@@ -93,7 +95,7 @@ int verb_runs(const struct args *a, struct err *e) {
     }
     if (!rc) store_runs_release(&runs);
     buf_release(&filter);
-    return done(s, rc);
+    return verb_close(s, rc, e);
 }
 
 static void show_line(const char *key, const char *value) {
@@ -171,7 +173,7 @@ int verb_show(const struct args *a, struct err *e) {
         }
         store_run_release(&run);
     }
-    return done(s, rc);
+    return verb_close(s, rc, e);
 }
 
 static int move_runs(const struct args *a, struct err *e,
@@ -193,7 +195,7 @@ static int move_runs(const struct args *a, struct err *e,
         printf("%d %s %s\n", a->count, a->count == 1 ? "run" : "runs", said);
     }
     free(id);
-    return done(s, rc);
+    return verb_close(s, rc, e);
 }
 
 int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
@@ -210,7 +212,7 @@ int verb_sql(const struct args *a, struct err *e) {
     if (rc) return rc;
     rc = store_sql_text(s, a->positional[0], args_flag(a, "json") ? STORE_JSON : STORE_CSV,
                         (struct store_sink){ NULL, to_stdout }, e);
-    return done(s, rc);
+    return verb_close(s, rc, e);
 }
 
 struct file_sink {
@@ -265,5 +267,5 @@ int verb_export(const struct args *a, struct err *e) {
     if (!rc && strcmp(to, "hf")) rc = export_text(a, s, id, !strcmp(to, "json"), path, e);
     else if (!rc && !path) rc = err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
     else if (!rc) rc = export_hf(s, id, path, args_flag(a, "json"), e);
-    return done(s, rc);
+    return verb_close(s, rc, e);
 }

@@ -294,14 +294,8 @@ int verb_train(const struct args *a, struct err *e) {
     int ended = finish(j, s, id, started, w.json, e);
     if (rc) *e = first;
     else rc = ended;
-    struct err closing = ERR_INIT;
-    int closed = store_close(s, &closing);
-    if (!rc && closed) {
-        *e = closing;
-        rc = closed;
-    }
     config_release(&r.config);
-    return rc;
+    return verb_close(s, rc, e);
 }
 
 int verb_resume(const struct args *a, struct err *e) {
@@ -338,13 +332,7 @@ int verb_resume(const struct args *a, struct err *e) {
         if (rc) jobs_free(j, false);
         else rc = finish(j, s, &id, 1, w.json, e);
     }
-    struct err closing = ERR_INIT;
-    int closed = store_close(s, &closing);
-    if (!rc && closed) {
-        *e = closing;
-        rc = closed;
-    }
-    return rc;
+    return verb_close(s, rc, e);
 }
 
 int verb_stop(const struct args *a, struct err *e) {
@@ -375,7 +363,5 @@ int verb_stop(const struct args *a, struct err *e) {
         if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
         nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
     }
-    struct err ignored = ERR_INIT;
-    store_close(s, &ignored);
-    return rc;
+    return verb_close(s, rc, e);
 }

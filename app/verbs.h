@@ -14,6 +14,8 @@
 const char *verb_model(const struct args *a);
 /* Opens --db, or the default database. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
+/* Closes it; rc, or, when that is 0, what went wrong in closing. */
+int verb_close(struct store *s, int rc, struct err *e);
 /* --task and the columns; files are the caller's. */
 int verb_source(const struct args *a, struct task_source *s, struct err *e);
 /* --workers, or the number of cores. */
