@@ -132,17 +132,21 @@ bool text_to_int(const char *s, int64_t *out) {
     return true;
 }
 
+/* `digits` significant ones as plain notation where that is short, else as %g has it. */
+static void write_number(double v, int digits, char out[32]) {
+    int exponent = v == 0 ? 0 : (int)floor(log10(fabs(v)));
+    int decimals = digits - 1 - exponent;
+    if (exponent < -4 || exponent > 14) snprintf(out, 32, "%.*g", digits, v);
+    else snprintf(out, 32, "%.*f", decimals > 0 ? decimals : 0, v);
+}
+
 void text_from_double(double v, char out[32]) {
     if (isnan(v) || isinf(v)) {
         snprintf(out, 32, "%s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
         return;
     }
-    if (v == trunc(v) && fabs(v) < 1e15) { /* 10, not 1e+01 */
-        snprintf(out, 32, "%.0f", v);
-        return;
-    }
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, 32, "%.*g", digits, v);
+        write_number(v, digits, out);
         if (strtod(out, NULL) == v) return;
     }
 }
@@ -153,7 +157,7 @@ void text_from_float(float v, char out[32]) {
         return;
     }
     for (int digits = 1; digits <= 9; digits++) {
-        snprintf(out, 32, "%.*g", digits, (double)v);
+        write_number((double)v, digits, out);
         if (strtof(out, NULL) == v) return;
     }
 }

@@ -51,6 +51,16 @@ static void numbers_are_whole_strings(void **state) {
     char shown[32];
     text_from_double(0.1, shown);
     assert_string_equal(shown, "0.1");
+    static const struct {
+        double v;
+        const char *text;
+    } plain[] = { { 20, "20" }, { 0, "0" }, { 1234.5, "1234.5" }, { 1e-5, "1e-05" }, { 0.0001, "0.0001" },
+                  { 1e15, "1e+15" }, { 123456789012345, "123456789012345" }, { -3e-3, "-0.003" },
+                  { 0.1 + 0.2, "0.30000000000000004" }, { 999.9999999999999, "999.9999999999999" } };
+    for (size_t i = 0; i < COUNT_OF(plain); i++) {
+        text_from_double(plain[i].v, shown);
+        assert_string_equal(shown, plain[i].text);
+    }
     text_from_float(0.1f, shown);
     assert_string_equal(shown, "0.1");
     text_thousands(-1234567, shown);
