@@ -69,7 +69,7 @@ static void fill_series(struct session *s) {
         return;
     }
     if (s->series && s->series->series.run == focus) s->ui.train.series = s->series->series;
-    else s->ui.train.series = (struct series){ 0 };
+    else s->ui.train.series = (struct series){ .majority = NAN, .best = NAN };
     bool live = false;
     for (size_t i = 0; i < s->shown_count; i++)
         live = live || (s->view[i].id == focus && rank(&s->shown[i]) < 2);

@@ -42,9 +42,9 @@ void run_flag(const struct run_row *r, char out[200]) {
     if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
         snprintf(out, 200, "%s: %.150s", run_state_name(r->state), r->reason);
     else if (r->constant && isfinite(r->majority))
-        snprintf(out, 200, "every prediction is the same class (majority %s)", majority);
+        snprintf(out, 200, "last evaluation: one class for every row (majority %s)", majority);
     else if (r->constant)
-        snprintf(out, 200, "every prediction is the same");
+        snprintf(out, 200, "last evaluation: one class for every row");
     else if (r->state > RUN_PAUSED && isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
              r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
         snprintf(out, 200, "no better than always saying the commonest class (%s)", majority);

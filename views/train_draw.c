@@ -192,7 +192,7 @@ static void summary(const struct series *s, const struct job *job, struct buf *o
     if (s->metric && isfinite(s->best))
         buf_printf(out, ", %s %s at step %lld", s->metric, best, (long long)s->best_step);
     if (isfinite(s->majority)) buf_printf(out, " (majority %s)", majority);
-    if (job->constant) buf_puts(out, "   \u2691 every prediction is the same class");
+    if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
 }
 
 static void readout(const struct ui *ui, struct buf *out) {
@@ -229,7 +229,7 @@ static void readout(const struct ui *ui, struct buf *out) {
         show_short(s->grad_norm[at], text);
         buf_printf(out, "  \u2016g\u2016 %s", text);
     }
-    if (job && job->constant) buf_puts(out, "   \u2691 every prediction is the same class");
+    if (job && job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
 }
 
 const struct screen screen_train = {"train", "2 Train", draw, train_request, readout};

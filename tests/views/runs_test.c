@@ -114,7 +114,7 @@ static void flags(void **state) {
     (void)state;
     char text[200];
     run_flag(&scene_rows[3], text);
-    assert_non_null(strstr(text, "same class"));
+    assert_non_null(strstr(text, "one class"));
     run_flag(&scene_rows[4], text);
     assert_non_null(strstr(text, "R resumes"));
     run_flag(&scene_rows[6], text);
