@@ -184,7 +184,8 @@ static void fill_pairs(struct desk_detail *d, const struct store_run *r, const s
     pair(d, &n, "dev", xstrdup(r->dev_file ? r->dev_file : ""));
     for (int i = 0; i < config_option_count() && n < 40; i++) {
         struct config_option o = config_option_at(i);
-        char *value = strcmp(o.name, "method") ? config_get(c, o.name) : NULL;
+        bool shown = !strcmp(o.name, "method") || !strcmp(o.name, "model"); /* above */
+        char *value = shown ? NULL : config_get(c, o.name);
         if (value) pair(d, &n, o.name, value);
     }
     pair(d, &n, "version", xstrdup(r->version ? r->version : ""));

@@ -80,6 +80,8 @@ static void on_state(struct job *job, const struct event *e) {
     pthread_mutex_lock(&job->jobs->lock);
     free(job->reason);
     job->reason = xstrdup(e->text);
+    /* paused by itself: its checkpoint could not be written */
+    if (e->state == RUN_PAUSED) job->retry = jobs_ms() + RETRY_MS;
     pthread_mutex_unlock(&job->jobs->lock);
 }
 

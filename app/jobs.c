@@ -8,6 +8,12 @@
 #include "app/jobs_private.h"
 #include "core/base/mem.h"
 
+int64_t jobs_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 void jobs__say(struct jobs *j, const char *text) {
     pthread_mutex_lock(&j->lock);
     free(j->message);
@@ -73,6 +79,20 @@ static void mind_the_disk(struct jobs *j) {
     jobs__say(j, full ? status.text : "writing works again: the runs go on");
 }
 
+/* A run that could not write its checkpoint tries again after a while. */
+static void retry_paused(struct jobs *j) {
+    bool any = false;
+    pthread_mutex_lock(&j->lock);
+    for (struct job *job = j->first; job; job = job->next) {
+        if (!job->run || !job->retry || jobs_ms() < job->retry) continue;
+        job->retry = 0;
+        run_unpause(job->run);
+        any = true;
+    }
+    pthread_mutex_unlock(&j->lock);
+    if (any) pool_wake(j->pool);
+}
+
 static void put_away(struct jobs *j, struct job *job) {
     run_progress(job->run, &job->last);
     struct err e = ERR_INIT;
@@ -131,6 +151,7 @@ static void *keep(void *self) {
         start_pending(j);
         obey_requests(j);
         mind_the_disk(j);
+        retry_paused(j);
         collect(j);
         pthread_mutex_lock(&j->lock);
         bool busy = j->pending != NULL;

@@ -28,6 +28,9 @@ struct jobs_hook {
     void (*report)(void *self, const char *text);
 };
 
+/* Milliseconds of the monotonic clock. */
+int64_t jobs_ms(void);
+
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 /* Stops all runs (checkpointed, as "stopped") or, with `finish`, lets them finish first;
  * joins the threads.  The store stays open. */

@@ -7,6 +7,7 @@
 #include "app/jobs.h"
 #include "core/train/pool.h"
 
+enum { RETRY_MS = 5000 };
 enum { KEY_LOSS, KEY_LR, KEY_NORM, KEY_TOKENS, KEYS };
 
 /* A task read and encoded once for all runs that want the same rows. */
@@ -25,6 +26,7 @@ struct job {
     struct model *model;
     struct shared_task *task;
     bool over, held; /* held: paused by the keeper because the disk is full */
+    int64_t retry;   /* when to set going a run that paused itself, monotonic ms; 0: never */
     /* what a screen shows; under jobs->lock */
     char *method, *task_name, *metric, *rows, *reason;
     uint64_t seed;

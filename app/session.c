@@ -52,12 +52,6 @@ static void notify(void *self) {
     wake_now();
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void handle_input(struct session *s) {
     struct input in;
     for (term_read(&in); in.kind != INPUT_NONE; term_read(&in)) {
@@ -88,10 +82,10 @@ static void discard(struct session *s) {
 }
 
 static void loop(struct session *s) {
-    int64_t frame = 0, refreshed = now_ms();
+    int64_t frame = 0, refreshed = jobs_ms();
     bool dirty = true;
     while (!s->leaving && !hung_up && !told_to_end) {
-        int64_t now = now_ms();
+        int64_t now = jobs_ms();
         if (dirty && now - frame >= FRAME_MS) {
             session__fill_jobs(s);
             discard(s);
