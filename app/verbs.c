@@ -98,6 +98,16 @@ static const struct option_spec RENDER[] = {
     { "ansi", NULL, "with colours as ANSI sequences" },
     END,
 };
+static const struct option_spec MAP[] = {
+    { "vectors", "FILE", "a CSV or TSV of numbers" },
+    { "labels", "COLUMN", "its column of labels (a name, or #N)" },
+    { "perplexity", "P", "neighbours that a point keeps, about (default 30)" },
+    { "iterations", "N", "in all (default 750)" },
+    { "seed", "N", "of jitter and sample (default 1)" },
+    { "pca", NULL, "two principal components in place of t-SNE" },
+    WORKERS,
+    END,
+};
 static const struct option_spec EXPORT[] = {
     { "to", "csv|json|hf", "points as CSV, the run as JSON, or a Hugging Face folder" },
     END,
@@ -129,6 +139,7 @@ static const struct verb VERBS[] = {
     { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
     { "tasks", "", "the tasks known by name", NULL, 0, 0, verb_tasks },
     { "models", "", "the models at hand", NULL, 0, 0, verb_models },
+    { "map", "--vectors FILE [--labels COLUMN]", "vectors in two dimensions, with scores", MAP, 0, 0, verb_map },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
     { "export", "RUN --to csv|json|hf [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
