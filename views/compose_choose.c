@@ -278,6 +278,7 @@ static void list_sources(struct compose_view *v, const struct module *m) {
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;
+        if (n.source != m->source) n.init = INIT_DEFAULT; /* the usual one of the new source */
         if (n.source == SOURCE_MLP && n.mid == 0) n.mid = 512;
         if (n.source != SOURCE_MLP) n.mid = 0;
         add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;

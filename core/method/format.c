@@ -53,8 +53,13 @@ static void add_source(struct buf *b, const struct module *m) {
 
 /* One module; `full`: also what equals the function's usual value. */
 static void add_module(struct buf *b, const struct module *m, bool full) {
-    const struct module usual = module_default(m->fn);
+    struct module usual = module_default(m->fn);
     bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    if (m->source == SOURCE_MLP) {
+        usual.source = SOURCE_MLP;
+        usual.init = INIT_DEFAULT;
+        module_normalise(&usual);
+    }
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
     add_size(b, m);

@@ -175,6 +175,7 @@ static int read_module(const json_t *o, const char *where, struct module *m, str
     if (member_word(o, where, "function", fn_at, FN_COUNT, &fn, e)) return e->code;
     if (fn < 0) return err_set(e, ERR_INPUT, "%s: \"function\" is missing", where);
     *m = module_default((enum fn)fn);
+    m->init = INIT_DEFAULT; /* the usual one of function and source, unless it is said */
     if (member_int(o, where, "size", 1, SIZE_LIMIT, &m->size, e)) return e->code;
     if (member_int(o, where, "mid", 1, SIZE_LIMIT, &m->mid, e)) return e->code;
     WORD("activation", act_at, ACT_COUNT, act);

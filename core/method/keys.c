@@ -172,6 +172,8 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     if (whole("mlp", width, 1, &m->mid, e)) return e->code;
     m->source = SOURCE_MLP;
     m->mid_act = act;
+    m->init = INIT_DEFAULT; /* of such a source; init= comes after */
+    module_normalise(m);
     return 0;
 }
 

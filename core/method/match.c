@@ -42,7 +42,19 @@ static bool takers(const char *key, const struct module *run, const struct modul
     return false;
 }
 
-static void add_sizes(struct call *c, const struct module *run, const struct module *base, int n) {
+/* Gives the preset's prefixes the run's MLP, with the start values that come with it. */
+static void give_mlp(const struct module *run, struct module *base, int n) {
+    for (int i = 0; i < n; i++) {
+        if (base[i].fn != FN_SOFTMAX || base[i].source == SOURCE_MLP) continue;
+        base[i].source = SOURCE_MLP;
+        base[i].mid = run[i].mid;
+        base[i].mid_act = run[i].mid_act;
+        base[i].init = INIT_DEFAULT;
+        module_normalise(&base[i]);
+    }
+}
+
+static void add_sizes(struct call *c, const struct module *run, struct module *base, int n) {
     static const char *const letters[] = {"l", "r"};
     const struct module *x, *y;
     char text[64];
@@ -64,6 +76,7 @@ static void add_sizes(struct call *c, const struct module *run, const struct mod
         snprintf(inner, sizeof inner, strchr(text, ',') ? "mlp(%s)" : "%s", text);
         add(c, strchr(text, ',') ? "source" : "mlp", inner,
             y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
+        give_mlp(run, base, n);
     }
     if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
         add_double(c, "dropout", x->dropout);

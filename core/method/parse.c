@@ -139,6 +139,13 @@ static const struct arg *argument(const struct item *item, const char *key) {
     return NULL;
 }
 
+/* Keys are applied in turns: what decides a source before init, alpha after r. */
+enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_ALPHA, TURNS };
+static int turn(const char *key) {
+    if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
+    return strcmp(key, "alpha") ? TURN_REST : TURN_ALPHA;
+}
+
 static int one_scale(const struct item *item, struct err *e) {
     if (argument(item, "alpha") && (argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
@@ -162,12 +169,12 @@ static int parse_module(const struct item *item, enum fn fn, struct module *out,
     if (one_scale(item, e)) return e->code;
     m.read = TAP_NONE;
     if (fn != FN_SOFTMAX) m.write = TAP_NONE;
-    for (int late = 0; late < 2; late++) /* alpha needs r */
+    for (int now = TURN_SOURCE; now < TURNS; now++)
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
             const struct key *k = key_find(a->key);
             if (!k || !key_takes(k, &m)) return no_such_key(item->name, a->key, &m, 1, no_more, e);
-            if (late != !strcmp(a->key, "alpha")) continue;
+            if (turn(a->key) != now) continue;
             if (!*a->value)
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
@@ -283,13 +290,13 @@ static int parse_preset(const struct item *item, const struct preset *p, struct 
     struct method m = p->method;
     const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : usual;
     if (one_scale(item, e)) return e->code;
-    for (int pass = 0; pass < 3; pass++) /* places, sizes and the rest, alpha (needs r) */
+    for (int now = TURN_PLACE; now < TURNS; now++)
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
             bool peft = ia3 && !strcmp(a->key, "peft"), norms = !strcmp(a->key, "norms");
             bool at = !strcmp(a->key, "at") && more != usual;
-            int when = at || peft || norms ? 0 : !strcmp(a->key, "alpha") ? 2 : 1;
-            if (when != pass) continue;
+            int when = at || peft || norms ? TURN_PLACE : turn(a->key);
+            if (when != now) continue;
             if (!peft && !*a->value && (at || norms || key_find(a->key)))
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
@@ -298,7 +305,7 @@ static int parse_preset(const struct item *item, const struct preset *p, struct 
             else if (at) rc = retarget(&m, a->value, e);
             else if (norms) rc = set_norms(&m, a->value, e);
             if (rc) return err_prefix(e, "%s", item->name);
-            if (when == 0) continue;
+            if (when == TURN_PLACE) continue;
             const struct key *k = key_find(a->key);
             bool taken = false;
             for (int j = 0; k && j < m.count; j++) taken |= key_takes(k, &m.module[j]);

@@ -77,10 +77,13 @@ struct module module_default(enum fn fn) {
     return m;
 }
 
-static enum init usual_init(enum fn fn) {
-    switch (fn) {
+/* The embedding behind a prefix's MLP must tell the prefix's places apart from the start:
+ * at 0.02 all of them would come out as one. */
+static enum init usual_init(const struct module *m) {
+    switch (m->fn) {
     case FN_LINEAR: return INIT_LORA;
-    case FN_BOTTLENECK: case FN_SOFTMAX: return INIT_BERT;
+    case FN_BOTTLENECK: return INIT_BERT;
+    case FN_SOFTMAX: return m->source == SOURCE_MLP ? INIT_NORMAL : INIT_BERT;
     default: return INIT_DEFAULT;
     }
 }
@@ -110,7 +113,7 @@ void module_normalise(struct module *m) {
         m->dropout = 0;
         m->init = INIT_DEFAULT;
     } else if (m->init == INIT_DEFAULT) {
-        m->init = usual_init(m->fn);
+        m->init = usual_init(m);
     }
     if (in_weight) {
         m->comp = COMP_IN_WEIGHT;
