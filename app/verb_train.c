@@ -217,7 +217,11 @@ int verb_workers(const struct args *a, int *workers, struct err *e) {
 static bool wait_for(struct jobs *j, const int64_t *id, int n) {
     bool stopping = false;
     for (int i = 0; i < n;) {
-        if (jobs_wait(j, id[i], 0.1)) {
+        bool over = jobs_wait(j, id[i], 0.1);
+        char *said = jobs_message(j); /* the disk is full, or no longer */
+        if (*said) fprintf(stderr, "petri: %s\n", said);
+        free(said);
+        if (over) {
             i++;
             continue;
         }
