@@ -121,7 +121,7 @@ void args_help_verb(const struct verb *v) {
 }
 
 void args_help(void) {
-    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n\n"
+    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
            "  petri              opens the terminal workbench\n");
     const struct verb *v;
     for (size_t i = 0; (v = verb_at(i)); i++) printf("  petri %-12s %s\n", v->name, v->help);
