@@ -30,17 +30,19 @@ static void print_cell(const char *s, int width, char align, int last) {
 }
 
 void table_print(struct table *t) {
+    int *width = xcalloc(t->columns, sizeof *width);
+    for (size_t c = 0; c < t->columns; c++) width[c] = text_width(t->heading[c]);
+    for (size_t i = 0; i < t->rows * t->columns; i++) {
+        int w = text_width(t->cell[i]);
+        if (w > width[i % t->columns]) width[i % t->columns] = w;
+    }
     for (size_t row = 0; row <= t->rows; row++) {
         for (size_t c = 0; c < t->columns; c++) {
-            int width = text_width(t->heading[c]);
-            for (size_t r = 0; r < t->rows; r++) {
-                int w = text_width(t->cell[r * t->columns + c]);
-                if (w > width) width = w;
-            }
             const char *s = row ? t->cell[(row - 1) * t->columns + c] : t->heading[c];
-            print_cell(s, width, t->align[c], c + 1 == t->columns);
+            print_cell(s, width[c], t->align[c], c + 1 == t->columns);
         }
     }
+    free(width);
     for (size_t i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
     free(t->cell);
     t->cell = NULL;
