@@ -1,4 +1,5 @@
-/* What a predictor is made of; private to core/train. */
+/* What a predictor is made of; for core/train, and for core/analysis, which
+ * looks inside. */
 #ifndef CORE_TRAIN_PREDICTOR_H
 #define CORE_TRAIN_PREDICTOR_H
 
