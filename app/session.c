@@ -144,6 +144,8 @@ static void release(struct session *s) {
     desk_detail_free(s->detail);
     desk_series_free(s->series);
     desk_source_free(s->source);
+    insight_map_free(s->map);
+    insight_heat_free(s->heat);
     for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
     free(s->view);
     free(s->shown);
@@ -212,6 +214,7 @@ int session_run(int argc, char **argv, struct err *e) {
     s.task_arg = xstrdup(args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
+    s.insight = insight_new(s.store, notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     int w, h;
     term_size(&w, &h);
@@ -221,6 +224,7 @@ int session_run(int argc, char **argv, struct err *e) {
     loop(&s);
     if (!hung_up) term_stop();
     desk_free(s.desk);
+    insight_free(s.insight);
     finish_runs(&s);
     rc = store_close(s.store, e);
     release(&s);

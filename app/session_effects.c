@@ -8,6 +8,7 @@
 #include "app/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "views/svg.h"
 
 static void put(char **to, const char *value) {
     free(*to);
@@ -148,6 +149,23 @@ static void method_text_typed(struct session *s, const char *text) {
     if (!rc) compose_set(&s->ui.compose, &m, &s->ui.compose.options);
 }
 
+/* The screen as it is, as a picture in the working folder. */
+static void picture(struct session *s) {
+    struct err e = ERR_INIT;
+    struct canvas c;
+    struct buf svg = BUF_INIT;
+    char *path = xprintf("petri-%s.svg", screen_at(s->ui.screen)->name);
+    canvas_init(&c, s->ui.w, s->ui.h, s->ui.glyphs, s->ui.colours);
+    ui_draw(&s->ui, &c);
+    canvas_to_svg(&c, &svg);
+    int rc = file_write(path, buf_text(&svg), svg.size, &e);
+    say_error(s, rc, &e);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
+    canvas_release(&c);
+    buf_release(&svg);
+    free(path);
+}
+
 void session__effect(struct session *s, const struct effect *x) {
     switch (x->kind) {
     case EFFECT_NONE:
@@ -175,6 +193,17 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_COPY:
         ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
         break;
+    case EFFECT_INSPECT:
+        insight_open(s->insight, s->model_arg, s->task_arg, x->run, x->runs);
+        if (x->keep) insight_matrices(s->insight);
+        break;
+    case EFFECT_HEATMAP: insight_matrices(s->insight); break;
+    case EFFECT_MAP_PLAY: insight_play(s->insight); break;
+    case EFFECT_MAP_STEP: insight_step(s->insight); break;
+    case EFFECT_MAP_REWIND: insight_rewind(s->insight); break;
+    case EFFECT_MAP_PERPLEXITY: insight_perplexity(s->insight, x->by); break;
+    case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
+    case EFFECT_PICTURE: picture(s); break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

@@ -258,7 +258,25 @@ static void take(struct session *s, struct desk_answer *a) {
     }
 }
 
+/* New pictures of Map and Heatmap take the place of the old ones. */
+static void take_pictures(struct session *s) {
+    struct insight_map *map = insight_take_map(s->insight);
+    struct insight_heat *heat = insight_take_heat(s->insight);
+    if (map) {
+        s->ui.map.data = map->data;
+        insight_map_free(s->map);
+        s->map = map;
+    }
+    if (heat) {
+        s->ui.heatmap.data = heat->data;
+        insight_heat_free(s->heat);
+        s->heat = heat;
+    }
+    if (map || heat) ui_changed(&s->ui);
+}
+
 void session__answers(struct session *s) {
+    take_pictures(s);
     struct desk_answer *a;
     while ((a = desk_take(s->desk))) {
         take(s, a);

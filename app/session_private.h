@@ -3,6 +3,7 @@
 #define APP_SESSION_PRIVATE_H
 
 #include "app/desk.h"
+#include "app/insight.h"
 #include "app/jobs.h"
 #include "views/term.h"
 #include "views/ui.h"
@@ -22,6 +23,7 @@ struct session {
     struct store *store;
     struct jobs *jobs;
     struct desk *desk;
+    struct insight *insight;
     int wake;              /* eventfd: something has changed */
     bool leaving, finish;  /* finish: runs go on without a screen */
     bool first_series;     /* the focused run's series come from the store */
@@ -31,6 +33,8 @@ struct session {
     struct desk_detail *detail;
     struct desk_series *series;
     struct desk_source *source;
+    struct insight_map *map;
+    struct insight_heat *heat;
     struct job *shown;     /* rows of the job list */
     size_t shown_count;
     struct job_view *view; /* one for each, owning the strings */

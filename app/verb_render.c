@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "app/desk_private.h"
+#include "app/insight.h"
 #include "app/paths.h"
 #include "app/session_private.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
 #include "views/render.h"
+#include "views/svg.h"
 
 /* Everything that a drawn screen may point into. */
 struct scene {
@@ -24,6 +26,8 @@ struct scene {
     char *model;
     struct desk_runs *runs;
     struct desk_detail *detail;
+    struct insight_map *map;
+    struct insight_heat *heat;
     struct job job;
 };
 
@@ -82,17 +86,48 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     return 0;
 }
 
+/* Rows of the model, and of the run asked for, looked into. */
+static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                         struct err *e) {
+    int64_t id = 0;
+    bool map = screen == SCREEN_MAP;
+    if (args_get(a, "run")) {
+        int rc = store_find(store, args_get(a, "run"), &id, e);
+        if (rc) return rc;
+    }
+    const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    int rc = insight_now(store, verb_model(a), task, &id, id > 0, map ? &s->map : NULL, map ? NULL : &s->heat, e);
+    if (s->map) s->ui.map.data = s->map->data;
+    if (s->heat) s->ui.heatmap.data = s->heat->data;
+    return rc;
+}
+
+static void print(const struct ui *ui, const struct args *a) {
+    struct buf out = BUF_INIT;
+    if (args_flag(a, "svg")) {
+        struct canvas c;
+        canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colours);
+        ui_draw(ui, &c);
+        canvas_to_svg(&c, &out);
+        canvas_release(&c);
+    } else {
+        render_ui(ui, args_flag(a, "ansi"), &out);
+    }
+    fwrite(buf_text(&out), 1, out.size, stdout);
+    buf_release(&out);
+}
+
 int verb_render(const struct args *a, struct err *e) {
     struct scene s = { 0 };
     int w = 80, h = 24;
     const char *name = args_get(a, "screen");
     enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
     if (screen == SCREEN_COUNT)
-        return err_set(e, ERR_USAGE, "--screen is first, compose, train, runs, detail or help");
+        return err_set(e, ERR_USAGE, "--screen is first, compose, train, runs, heatmap, map, detail or help");
     int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
     if (rc) return rc;
     ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
-            args_flag(a, "ansi") ? COLOURS_256 : COLOURS_NONE);
+            args_flag(a, "ansi") || args_flag(a, "svg") ? COLOURS_256 : COLOURS_NONE);
     struct store *store = NULL;
     char *path = args_get(a, "db") ? xstrdup(args_get(a, "db")) : paths_database();
     struct err absent = ERR_INIT;
@@ -103,21 +138,22 @@ int verb_render(const struct args *a, struct err *e) {
     }
     if (!rc) rc = place_method(&s, a, e);
     if (!rc && store) rc = place_runs(&s, store, a, e);
+    if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!rc && (screen == SCREEN_MAP || screen == SCREEN_HEATMAP)) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
         char *slash = strrchr(path, '/');
         s.ui.database = slash ? slash + 1 : path;
         ui_resize(&s.ui, w, h);
         ui_changed(&s.ui);
         ui_show(&s.ui, screen);
-        struct buf out = BUF_INIT;
-        render_ui(&s.ui, args_flag(a, "ansi"), &out);
-        fwrite(buf_text(&out), 1, out.size, stdout);
-        buf_release(&out);
+        print(&s.ui, a);
     }
     if (store) store_close(store, &absent);
     free(path);
     desk_runs_free(s.runs);
     desk_detail_free(s.detail);
+    insight_map_free(s.map);
+    insight_heat_free(s.heat);
     if (s.have_arch) arch_release(&s.arch);
     if (s.have_task) task_release(&s.task);
     ui_release(&s.ui);

@@ -35,8 +35,7 @@ static void user_release(struct user *u) {
     *u = (struct user){ 0 };
 }
 
-/* The best checkpoint, or the last when no best one was kept; caller frees. */
-static char *checkpoint_of(struct store *s, int64_t run, struct err *e) {
+char *verb_checkpoint(struct store *s, int64_t run, struct err *e) {
     struct store_files files;
     if (store_artifacts(s, run, &files, e)) return NULL;
     const char *best = NULL, *last = NULL;
@@ -58,7 +57,7 @@ static int open_run(struct user *u, struct store *s, int64_t id, struct err *e) 
     store_run_release(&run);
     if (rc) return rc;
     u->run = id;
-    char *checkpoint = checkpoint_of(s, id, e);
+    char *checkpoint = verb_checkpoint(s, id, e);
     u->model = checkpoint ? model_share(u->config.model_folder, e) : NULL;
     u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
     free(checkpoint);

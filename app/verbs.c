@@ -88,7 +88,7 @@ static const struct option_spec COUNT[] = { MODEL,
                                             { "classes", "N", "outputs of the head (default 2)" },
                                             END };
 static const struct option_spec RENDER[] = {
-    { "screen", "NAME", "first, compose, train, runs, detail or help" },
+    { "screen", "NAME", "first, compose, train, runs, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
     { "method", "TEXT", "the method on the Compose screen" },
     { "run", "ID", "the run in focus" },
@@ -96,6 +96,7 @@ static const struct option_spec RENDER[] = {
     { "task", "NAME|FOLDER", "the task on the Compose screen" },
     { "ascii", NULL, "only ASCII" },
     { "ansi", NULL, "with colours as ANSI sequences" },
+    { "svg", NULL, "as an SVG picture" },
     END,
 };
 static const struct option_spec MAP[] = {

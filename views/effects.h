@@ -29,6 +29,14 @@ enum effect_kind {
     EFFECT_METHOD_TEXT,   /* parse text as a method into ui->compose, say why not */
     EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
+    EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too */
+    EFFECT_HEATMAP,       /* the matrices of what was inspected */
+    EFFECT_MAP_PLAY,      /* the layout runs, or stands still */
+    EFFECT_MAP_STEP,      /* one iteration */
+    EFFECT_MAP_REWIND,    /* from its start, same seed */
+    EFFECT_MAP_PERPLEXITY,/* the next in its series, `by` -1 or 1 */
+    EFFECT_MAP_LAYER,     /* of the panel map_focus(): `by` layers on */
+    EFFECT_PICTURE,       /* the screen as an SVG file */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

@@ -11,17 +11,22 @@
 #define COMPOSE ON(SCREEN_COMPOSE)
 #define TRAIN ON(SCREEN_TRAIN)
 #define RUNS ON(SCREEN_RUNS)
+#define HEATMAP ON(SCREEN_HEATMAP)
+#define MAP ON(SCREEN_MAP)
 #define DETAIL ON(SCREEN_DETAIL)
 #define HELP ON(SCREEN_HELP)
 #define ALL (ON(SCREEN_COUNT) - 1)
+#define INSIDE (HEATMAP | MAP)
 #define LISTS (RUNS | DETAIL | HELP)
 
 static const struct key_entry table[] = {
     /* what starts and opens: the same key, Enter, for what the cursor is on */
     {REQ_TRAIN, PRESS_ENTER, {0}, FIRST | COMPOSE, KEYS_COMPOSE, 0, 1, "train",
      "train this method now (on a number: edit it)"},
-    {REQ_OPEN, PRESS_ENTER, {0}, TRAIN | RUNS, KEYS_LISTS, 0, 3, "open", "open the run's page"},
-    {REQ_PAUSE, ' ', {0}, TRAIN, KEYS_JOBS, 0, 1, "pause", "pause the run, or let it go on"},
+    {REQ_OPEN, PRESS_ENTER, {0}, TRAIN | RUNS | MAP, KEYS_LISTS, 0, 3, "open",
+     "open the run's page; in Map, one panel alone, in its legend show or hide the class"},
+    {REQ_PAUSE, ' ', {0}, TRAIN | MAP, KEYS_JOBS, 0, 1, "pause",
+     "pause what runs (the run, the layout), or let it go on"},
     {REQ_MARK, ' ', {0}, RUNS, KEYS_LISTS, 0, 1, "mark", "mark the run under the cursor"},
     {REQ_MARK_ALL, '*', {0}, RUNS, KEYS_LISTS, 0, 0, NULL, "mark all runs shown, or none"},
     {REQ_STOP, 'K', {0}, TRAIN | RUNS | DETAIL, KEYS_JOBS, 0, 2, "stop\u2026",
@@ -32,26 +37,34 @@ static const struct key_entry table[] = {
     {REQ_TO_COMPOSE, '1', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Compose: make a method"},
     {REQ_TO_TRAIN, '2', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Train: watch the runs that go"},
     {REQ_TO_RUNS, '3', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Runs: look back at all of them"},
-    {REQ_NEXT_PART, PRESS_TAB, {0}, COMPOSE, KEYS_EVERYWHERE, 0, 5, "part",
-     "next part: module after module, then the run's options"},
-    {REQ_PREV_PART, PRESS_BACKTAB, {0}, COMPOSE, KEYS_EVERYWHERE, 0, 0, NULL, "the part before"},
-    {REQ_LEFT, 'h', {PRESS_LEFT}, COMPOSE | TRAIN | RUNS, KEYS_EVERYWHERE, 'l', 2, "cursor",
+    {REQ_TO_HEATMAP, '6', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+     "Heatmap: similarities inside the model and the run under the cursor"},
+    {REQ_TO_MAP, '7', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+     "Map: rows as points, the model beside the run under the cursor (or two marked runs)"},
+    {REQ_NEXT_PART, PRESS_TAB, {0}, COMPOSE | INSIDE, KEYS_EVERYWHERE, 0, 5, "part",
+     "next part: module, panel, legend, matrix"},
+    {REQ_PREV_PART, PRESS_BACKTAB, {0}, COMPOSE | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL, "the part before"},
+    {REQ_LEFT, 'h', {PRESS_LEFT}, COMPOSE | TRAIN | RUNS | INSIDE, KEYS_EVERYWHERE, 'l', 2, "cursor",
      "left: axis, step, column"},
-    {REQ_RIGHT, 'l', {PRESS_RIGHT}, COMPOSE | TRAIN | RUNS, KEYS_EVERYWHERE, 0, 0, NULL, "right: axis, step, column"},
-    {REQ_DOWN, 'j', {PRESS_DOWN}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 'k', 3, "choice",
+    {REQ_RIGHT, 'l', {PRESS_RIGHT}, COMPOSE | TRAIN | RUNS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+     "right: axis, step, column"},
+    {REQ_DOWN, 'j', {PRESS_DOWN}, COMPOSE | TRAIN | LISTS | INSIDE, KEYS_EVERYWHERE, 'k', 3, "choice",
      "down: choice, number, run, line"},
-    {REQ_UP, 'k', {PRESS_UP}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, 0, NULL, "up: choice, number, run, line"},
-    {REQ_FIRST, 'g', {PRESS_HOME}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_UP, 'k', {PRESS_UP}, COMPOSE | TRAIN | LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+     "up: choice, number, run, line"},
+    {REQ_FIRST, 'g', {PRESS_HOME}, COMPOSE | TRAIN | LISTS | HEATMAP, KEYS_EVERYWHERE, 0, 0, NULL,
      "to the first"},
-    {REQ_LAST, 'G', {PRESS_END}, COMPOSE | TRAIN | LISTS, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_LAST, 'G', {PRESS_END}, COMPOSE | TRAIN | LISTS | HEATMAP, KEYS_EVERYWHERE, 0, 0, NULL,
      "to the last"},
-    {REQ_PAGE_DOWN, PRESS_CTRL('d'), {PRESS_PAGE_DOWN}, LISTS, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_PAGE_DOWN, PRESS_CTRL('d'), {PRESS_PAGE_DOWN}, LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
      "a page down"},
-    {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, LISTS, KEYS_EVERYWHERE, 0, 0, NULL, "a page up"},
+    {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+     "a page up"},
     {REQ_SEARCH, '/', {0}, RUNS | HELP, KEYS_EVERYWHERE, 0, 8, "filter",
      "filter by words (runs: also column=value)"},
-    {REQ_NEXT, 'n', {0}, COMPOSE, KEYS_EVERYWHERE, 0, 4, "notes", "next note on the method"},
-    {REQ_PREV, 'N', {0}, COMPOSE, KEYS_EVERYWHERE, 0, 0, NULL, "the note before"},
+    {REQ_NEXT, 'n', {0}, COMPOSE | MAP, KEYS_EVERYWHERE, 0, 6, "notes",
+     "next note on the method; in Map, next row that is predicted wrong"},
+    {REQ_PREV, 'N', {0}, COMPOSE | MAP, KEYS_EVERYWHERE, 0, 0, NULL, "the note, or wrong row, before"},
     {REQ_COMMAND, ':', {0}, ALL, KEYS_EVERYWHERE, 0, 9, "command", "command line; Tab completes"},
     {REQ_BACK, PRESS_ESC, {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "cancel, or back"},
     {REQ_QUIT, 'q', {0}, ALL, KEYS_EVERYWHERE, 0, 9, "quit",
@@ -66,11 +79,12 @@ static const struct key_entry table[] = {
     {REQ_SUSPEND, PRESS_CTRL('z'), {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
      "suspend petri (the shell's fg brings it back)"},
 
-    {REQ_SORT, 's', {0}, RUNS, KEYS_LISTS, 0, 4, "sort", "sort by the column under the cursor"},
+    {REQ_SORT, 's', {0}, RUNS | HEATMAP, KEYS_LISTS, 0, 4, "sort",
+     "sort by the column under the cursor; a matrix: by name or by cluster"},
     {REQ_SORT_REVERSE, 'S', {0}, RUNS, KEYS_LISTS, 0, 0, NULL, "the other way round"},
-    {REQ_FILTER_CELL, 'f', {0}, RUNS, KEYS_LISTS, 0, 5, "filter cell",
-     "only runs that share this cell's value"},
-    {REQ_FILTER_CLEAR, 'F', {0}, RUNS, KEYS_LISTS, 0, 0, NULL, "all runs again"},
+    {REQ_FILTER_CELL, 'f', {0}, RUNS | MAP, KEYS_LISTS, 0, 5, "filter cell",
+     "only what shares this cell's value, or this point's class"},
+    {REQ_FILTER_CLEAR, 'F', {0}, RUNS | MAP, KEYS_LISTS, 0, 0, NULL, "all runs, all classes again"},
     {REQ_CLONE, 'C', {0}, TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 6, "clone",
      "clone the run's method and options into Compose"},
     {REQ_RUN, 'R', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 6, "run again",
@@ -78,25 +92,34 @@ static const struct key_entry table[] = {
     {REQ_TRASH, 'd', {0}, RUNS | DETAIL, KEYS_RUNS, 0, 7, "trash",
      "to the trash, or back from it; u undoes"},
     {REQ_TRASH_VIEW, 'V', {0}, RUNS, KEYS_RUNS, 0, 0, NULL, "view the trash, or leave it"},
-    {REQ_EXPORT, 'e', {0}, TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 0, NULL,
-     "export: asks for the form (csv, json, hf)"},
+    {REQ_EXPORT, 'e', {0}, TRAIN | RUNS | DETAIL | INSIDE, KEYS_RUNS, 0, 0, NULL,
+     "export: asks for the form (csv, json, hf); of a map or matrix an SVG picture"},
     {REQ_COPY, 'y', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},
 
-    {REQ_FAST_LEFT, 'H', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns left"},
-    {REQ_FAST_RIGHT, 'L', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns right"},
-    {REQ_MORE, '+', {'='}, COMPOSE | TRAIN, KEYS_CHARTS, 0, 5, "module",
+    {REQ_FAST_LEFT, 'H', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns left"},
+    {REQ_FAST_RIGHT, 'L', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns right"},
+    {REQ_MORE, '+', {'='}, COMPOSE | TRAIN | INSIDE, KEYS_CHARTS, 0, 5, "module",
      "more: zoom in; in Compose, add a module"},
-    {REQ_LESS, '-', {0}, COMPOSE | TRAIN, KEYS_CHARTS, 0, 0, NULL,
+    {REQ_LESS, '-', {0}, COMPOSE | TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL,
      "less: zoom out; in Compose, remove the module (u undoes)"},
-    {REQ_PAN_LEFT, '[', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "the window half its width back"},
-    {REQ_PAN_RIGHT, ']', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "the window half its width on"},
-    {REQ_FIT, '0', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "fit: all steps in the window"},
+    {REQ_PAN_LEFT, '[', {0}, TRAIN | INSIDE, KEYS_CHARTS, ']', 4, "layer",
+     "back: half a window of the chart, a layer of the map, a matrix"},
+    {REQ_PAN_RIGHT, ']', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL,
+     "on: half a window of the chart, a layer of the map, a matrix"},
+    {REQ_FIT, '0', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "fit: all in the window"},
     {REQ_LOG, 'v', {0}, TRAIN, KEYS_CHARTS, 0, 5, "log", "y axis linear or logarithmic"},
     {REQ_SMOOTH_MORE, 'm', {0}, TRAIN, KEYS_CHARTS, 'M', 4, "smooth", "smooth the curve more"},
     {REQ_SMOOTH_LESS, 'M', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "smooth it less"},
     {REQ_RAW, 'w', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "raw points behind the curve, or not"},
     {REQ_FOLLOW, 'a', {0}, TRAIN, KEYS_CHARTS, 0, 7, "follow", "follow the last step"},
+
+    {REQ_STEP, '.', {0}, MAP, KEYS_MAP, 0, 0, NULL, "one step of the layout"},
+    {REQ_REWIND, 'z', {0}, MAP, KEYS_MAP, 0, 7, "rewind", "the layout from its start, same seed: the same again"},
+    {REQ_COLOUR, 'c', {0}, MAP, KEYS_MAP, 0, 3, "colour",
+     "colour by label, by prediction, by right and wrong"},
+    {REQ_PERPLEXITY_LESS, '(', {0}, MAP, KEYS_MAP, ')', 7, "perplexity", "smaller perplexity: nearer neighbours count"},
+    {REQ_PERPLEXITY_MORE, ')', {0}, MAP, KEYS_MAP, 0, 0, NULL, "greater perplexity"},
 
     {REQ_COMPOSE, 'c', {0}, FIRST, KEYS_COMPOSE, 0, 2, "compose", "compose a method of your own"},
     {REQ_CHOOSE, 'T', {0}, FIRST | COMPOSE, KEYS_COMPOSE, 0, 8, "model, task",
@@ -128,7 +151,8 @@ enum request keys_request(enum screen_id screen, const struct press *p) {
 }
 
 const char *key_group_name(enum key_group g) {
-    static const char *const names[] = {"everywhere", "lists", "runs", "charts", "jobs", "compose"};
+    static const char *const names[] = {"everywhere", "lists", "runs", "charts", "jobs", "map",
+                                        "compose"};
     return names[g];
 }
 

@@ -109,6 +109,32 @@ static void runs(enum layout_size size, struct rect body, struct panes *out) {
     out->at[PANE_TABLE] = body;
 }
 
+static void take_aside(enum layout_size size, struct rect *body, struct panes *out) {
+    if (size != LAYOUT_WIDE) return;
+    out->at[PANE_ASIDE] = take_right(body, least(body->w / 4, 50));
+    out->at[PANE_ASIDE].x += 2;
+    out->at[PANE_ASIDE].w -= 2;
+}
+
+static void map(enum layout_size size, struct rect body, const struct layout_need *need,
+                struct panes *out) {
+    take_aside(size, &body, out);
+    if (body.h >= 6) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3);
+    if (need->panels > 1 && size != LAYOUT_PANE) {
+        out->at[PANE_MAP_2] = take_right(&body, body.w / 2);
+        out->at[PANE_MAP_2].x += 1;
+        out->at[PANE_MAP_2].w -= 1;
+    }
+    out->at[PANE_MAP] = body;
+}
+
+static void heatmap(enum layout_size size, struct rect body, struct panes *out) {
+    take_aside(size, &body, out);
+    if (body.h >= 5) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PAGE ? 2 : 1);
+    if (body.h >= 4) out->at[PANE_HEAT_TITLE] = take_top(&body, 1);
+    out->at[PANE_MATRIX] = body;
+}
+
 void layout_panes(enum screen_id screen, enum layout_size size, struct rect body,
                   const struct layout_need *need, struct panes *out) {
     memset(out, 0, sizeof *out);
@@ -116,5 +142,7 @@ void layout_panes(enum screen_id screen, enum layout_size size, struct rect body
     if (screen == SCREEN_COMPOSE) compose(size, body, need, out);
     else if (screen == SCREEN_TRAIN) train(size, body, need, out);
     else if (screen == SCREEN_RUNS) runs(size, body, out);
+    else if (screen == SCREEN_HEATMAP) heatmap(size, body, out);
+    else if (screen == SCREEN_MAP) map(size, body, need, out);
     else out->at[PANE_TEXT] = body;
 }

@@ -20,8 +20,8 @@ struct screen {
     void (*readout)(const struct ui *ui, struct buf *out);
 };
 
-extern const struct screen screen_first, screen_compose, screen_train, screen_runs, screen_detail,
-    screen_help;
+extern const struct screen screen_first, screen_compose, screen_train, screen_runs, screen_heatmap,
+    screen_map, screen_detail, screen_help;
 const struct screen *screen_at(enum screen_id id);
 /* By name ("compose"), or SCREEN_COUNT. */
 enum screen_id screen_by_name(const char *name);

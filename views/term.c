@@ -22,7 +22,7 @@
 #include "core/base/text.h"
 #include "views/term_guard.h"
 
-enum { KEY_PASTE_BEGIN = KEY_MAX + 1, KEY_PASTE_END, PASTE_LIMIT = 65536, PAIRS = 200 };
+enum { KEY_PASTE_BEGIN = KEY_MAX + 1, KEY_PASTE_END, PASTE_LIMIT = 65536, PAIRS = 600 };
 
 /* One terminal a process, all of it used by one thread. */
 static struct {

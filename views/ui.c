@@ -16,6 +16,7 @@ const struct screen *screen_at(enum screen_id id) {
     static const struct screen *const all[SCREEN_COUNT] = {
         [SCREEN_FIRST] = &screen_first, [SCREEN_COMPOSE] = &screen_compose,
         [SCREEN_TRAIN] = &screen_train, [SCREEN_RUNS] = &screen_runs,
+        [SCREEN_HEATMAP] = &screen_heatmap, [SCREEN_MAP] = &screen_map,
         [SCREEN_DETAIL] = &screen_detail, [SCREEN_HELP] = &screen_help};
     BUG_IF(id < 0 || id >= SCREEN_COUNT);
     return all[id];
@@ -37,6 +38,8 @@ void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
     compose_init(&ui->compose);
     train_init(&ui->train);
     runs_init(&ui->runs);
+    heatmap_init(&ui->heatmap);
+    map_init(&ui->map);
     picker_init(&ui->picker);
     ui_changed(ui);
 }
@@ -64,6 +67,8 @@ void ui_changed(struct ui *ui) {
     ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
     train_changed(&ui->train);
     runs_changed(&ui->runs);
+    map_place(ui);
+    heatmap_settle(ui);
 }
 
 void ui_show(struct ui *ui, enum screen_id screen) {
@@ -252,6 +257,8 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
     case REQ_COMPOSE: ui_show(ui, SCREEN_COMPOSE); return true;
     case REQ_TO_TRAIN: ui_show(ui, SCREEN_TRAIN); return true;
     case REQ_TO_RUNS: ui_show(ui, SCREEN_RUNS); return true;
+    case REQ_TO_HEATMAP: inspect_show(ui, SCREEN_HEATMAP, out); return true;
+    case REQ_TO_MAP: inspect_show(ui, SCREEN_MAP, out); return true;
     case REQ_HELP:
         if (ui->screen == SCREEN_HELP) go_back(ui);
         else ui_show(ui, SCREEN_HELP);

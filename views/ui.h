@@ -8,7 +8,9 @@
 #include "views/compose.h"
 #include "views/effects.h"
 #include "views/first.h"
+#include "views/heatmap.h"
 #include "views/keys.h"
+#include "views/map.h"
 #include "views/picker.h"
 #include "views/prompt.h"
 #include "views/runs.h"
@@ -43,6 +45,8 @@ struct ui {
     struct compose_view compose;
     struct train_view train;
     struct runs_view runs;
+    struct heatmap_view heatmap;
+    struct map_view map;
     struct detail_view detail;
     char help_search[128];
     int help_top;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
@@ -71,7 +72,8 @@ enum ink state_ink(enum run_state s) {
 void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f,
               struct panes *out) {
     layout_frame(ui->w, ui->h, f);
-    struct layout_need need = {.jobs = ui->train.jobs};
+    struct layout_need need = {.jobs = ui->train.jobs,
+                               .panels = ui->map.alone ? 1 : ui->map.data.panels};
     if (screen == SCREEN_COMPOSE) {
         struct compose_need rows;
         bool wide = f->size == LAYOUT_WIDE;
@@ -97,16 +99,18 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
         }
         return;
     }
-    static const enum screen_id tabs[] = {SCREEN_COMPOSE, SCREEN_TRAIN, SCREEN_RUNS};
+    static const enum screen_id tabs[] = {SCREEN_COMPOSE, SCREEN_TRAIN, SCREEN_RUNS, SCREEN_HEATMAP,
+                                           SCREEN_MAP};
     enum screen_id here = ui->screen == SCREEN_DETAIL ? SCREEN_RUNS : ui->screen;
-    for (int i = 0; i < 3; i++)
+    for (size_t i = 0; i < COUNT_OF(tabs); i++)
         x += canvas_text(c, x, r.y, tabs[i] == here ? INK_TAB : INK_DIM, screen_at(tabs[i])->tab) + 2;
     char text[200] = "";
+    bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
     size_t n = 0;
     if (ui->running)
-        n += (size_t)snprintf(text + n, sizeof text - n, "\u25B6 %d running   ", ui->running);
+        n += (size_t)snprintf(text + n, sizeof text - n, wide ? "\u25B6 %d running   " : "\u25B6 %d  ", ui->running);
     if (ui->queued)
-        n += (size_t)snprintf(text + n, sizeof text - n, "\u2026 %d queued   ", ui->queued);
+        n += (size_t)snprintf(text + n, sizeof text - n, wide ? "\u2026 %d queued   " : "\u2026 %d  ", ui->queued);
     if (ui->database)
         snprintf(text + n, sizeof text - n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
@@ -120,9 +124,31 @@ static const char *run_hint(const struct ui *ui, const char *hint) {
     return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
 }
 
+/* The hints of Map and Heatmap, which name their own things. */
+static const char *inside_hint(const struct ui *ui, const struct key_entry *k) {
+    bool map = ui->screen == SCREEN_MAP, legend = map && ui->map.part >= ui->map.data.panels;
+    bool any = map ? ui->map.data.panels > 0 : ui->heatmap.data.matrices > 0;
+    if (k->request == REQ_COMMAND || k->request == REQ_HELP || k->request == REQ_QUIT) return k->hint;
+    if (!any) return NULL;
+    switch (k->request) {
+    case REQ_PAUSE: return ui->map.data.playing ? "pause" : "run";
+    case REQ_OPEN: return legend ? "show/hide" : ui->map.data.panels > 1 ? "alone" : NULL;
+    case REQ_LEFT: return legend ? NULL : k->hint;
+    case REQ_DOWN: return legend ? "class" : NULL;
+    case REQ_NEXT_PART: return map ? "panel" : NULL;
+    case REQ_MORE: return map ? "zoom" : "size";
+    case REQ_PAN_LEFT: return map ? k->hint : "matrix";
+    case REQ_SORT: return "order";
+    case REQ_FILTER_CELL: return "only";
+    case REQ_NEXT: return "wrong";
+    default: return k->hint;
+    }
+}
+
 /* What the hint says here and now; NULL: not shown. */
 static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
     const struct job *job = train_focused(&ui->train);
+    if (ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP) return inside_hint(ui, k);
     switch (k->request) {
     case REQ_TRAIN:
         if (ui->screen == SCREEN_COMPOSE && compose_on_number(&ui->compose)) return "edit";
@@ -143,6 +169,7 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
         if (ui->screen != SCREEN_COMPOSE) return ui->screen == SCREEN_HELP ? "scroll" : NULL;
         return compose_on_number(&ui->compose) ? "step" : k->hint;
     case REQ_MORE: return ui->screen == SCREEN_COMPOSE ? k->hint : NULL;
+    case REQ_PAN_LEFT: return NULL;
     case REQ_RUN: return run_hint(ui, k->hint);
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
     case REQ_NEXT: return ui->compose.facts.findings ? k->hint : NULL;

@@ -20,6 +20,14 @@ void ui_quit(struct ui *ui, struct effect *out);
 bool train_request(struct ui *ui, enum request r, struct effect *out);
 bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
+bool heatmap_request(struct ui *ui, enum request r, struct effect *out);
+bool map_request(struct ui *ui, enum request r, struct effect *out);
+/* Panes of Map at the interface's size, and what follows from them. */
+void map_place(struct ui *ui);
+/* Heatmap's cursor and window inside the matrix shown, at the interface's size. */
+void heatmap_settle(struct ui *ui);
+/* To Map or Heatmap, with what the cursor is on where that is a run. */
+void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* A run in a few lines, for the pane beside the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* What looks wrong about a run, one sentence, or "". */

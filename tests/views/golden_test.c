@@ -38,6 +38,8 @@ static const struct {
     {"compose-bitfit", SCREEN_COMPOSE, "bitfit"},
     {"train", SCREEN_TRAIN, NULL},
     {"runs", SCREEN_RUNS, NULL},
+    {"heatmap", SCREEN_HEATMAP, NULL},
+    {"map", SCREEN_MAP, NULL},
     {"detail", SCREEN_DETAIL, NULL},
     {"help", SCREEN_HELP, NULL},
 };

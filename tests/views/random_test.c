@@ -15,7 +15,7 @@ static uint32_t draw(uint32_t n) {
 }
 
 static uint32_t any_key(void) {
-    static const char letters[] = "hjklhjklhjklgG/:nNquy?123*sSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.";
+    static const char letters[] = "hjklhjklhjklgG/:nNquy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.";
     if (draw(4) == 0) return PRESS_ENTER + draw(PRESS_OTHER - PRESS_ENTER + 1);
     if (draw(30) == 0) return draw(0x3000) + 1;
     if (draw(20) == 0) return draw(26) + 1;
@@ -63,7 +63,9 @@ static void random_events(void **state) {
     }
     /* the walk came by what matters */
     assert_true(effects[EFFECT_TRAIN] && effects[EFFECT_TRASH] && effects[EFFECT_QUIT] &&
-                effects[EFFECT_STOP] && effects[EFFECT_OPEN_RUN] && effects[EFFECT_COPY]);
+                effects[EFFECT_STOP] && effects[EFFECT_OPEN_RUN] && effects[EFFECT_COPY] &&
+                effects[EFFECT_MAP_PLAY] && effects[EFFECT_MAP_LAYER] && effects[EFFECT_INSPECT] &&
+                effects[EFFECT_PICTURE]);
     canvas_release(&c);
     ui_release(&ui);
 }

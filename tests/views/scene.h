@@ -86,6 +86,61 @@ static inline void scene_series(void) {
     }
 }
 
+enum { SCENE_ROWS = 120, SCENE_SIDE = 24 };
+static double scene_xy[2][2 * SCENE_ROWS], scene_matrix[SCENE_SIDE * SCENE_SIDE];
+static int32_t scene_gold[SCENE_ROWS], scene_predicted[SCENE_ROWS], scene_near[SCENE_ROWS * MAP_NEIGHBOURS];
+static const char *scene_text[SCENE_ROWS], *scene_name[SCENE_SIDE];
+static int scene_cluster[SCENE_SIDE];
+static const char *const scene_classes[] = {"negative", "positive"};
+static const char *const scene_layers[] = {"embed", "layer 1", "layer 2", "layer 3"};
+static const double scene_cka[] = {1, 0.83, 0.61, 0.32, 0.83, 1, 0.77, 0.41, 0.61, 0.77, 1, NAN, 0.32, 0.41, NAN, -0.55};
+
+static const struct heat_matrix scene_matrices[] = {
+    {"layers: model and #3, linear CKA", "linear CKA of 120 rows; 1: the same up to rotation and scale",
+     "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL},
+    {"rows: #3, cosine", "cosine of 24 rows, layer 6, mean of tokens", NULL, SCENE_SIDE, SCENE_SIDE, scene_matrix,
+     scene_name, scene_name, true, scene_cluster, scene_cluster},
+};
+
+/* Two classes: mixed in the first layout, apart in the second. */
+static inline void scene_inside(struct ui *ui) {
+    static char names[SCENE_SIDE][16];
+    for (int i = 0; i < SCENE_ROWS; i++) {
+        double angle = i * 2.399963, far = sqrt(i + 0.5);
+        scene_gold[i] = i % 2;
+        scene_predicted[i] = i % 17 == 3 ? 1 - i % 2 : i % 2;
+        for (int p = 0; p < 2; p++) {
+            scene_xy[p][2 * i] = far * cos(angle) + (p && i % 2 ? 30 : 0);
+            scene_xy[p][2 * i + 1] = far * sin(angle) + (p && i % 2 ? 9 : 0);
+        }
+        for (int k = 0; k < MAP_NEIGHBOURS; k++) scene_near[i * MAP_NEIGHBOURS + k] = (i + k + 1) % SCENE_ROWS;
+        scene_text[i] = i % 3 ? "no way to tell who is who" : "a\x1b[2J \u597D film, and long enough that it has to "
+                                                              "be cut where the line ends";
+    }
+    for (int i = 0; i < SCENE_SIDE; i++) {
+        snprintf(names[i], sizeof names[i], "%d row", i);
+        scene_name[i] = names[i];
+        scene_cluster[i] = (i % 2) * SCENE_SIDE / 2 + i / 2;
+        for (int j = 0; j < SCENE_SIDE; j++)
+            scene_matrix[i * SCENE_SIDE + j] = i == 5 ? NAN : i == j ? 1 : cos(i - j) * 0.8;
+    }
+    struct map_panel model = {.title = "model", .layer = 6, .layers = 6, .xy = scene_xy[0],
+                              .neighbour = scene_near, .silhouette = {0.0123, NULL}, .purity = {0.581, NULL},
+                              .purity_k = 10, .kl = 1.213};
+    struct map_panel run = {.title = "#3 lora(r=8)", .layer = 6, .layers = 6, .xy = scene_xy[1],
+                            .predicted = scene_predicted, .neighbour = scene_near,
+                            .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764};
+    ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .gold = scene_gold, .classes = 2,
+                                     .class_name = scene_classes, .rows = "120 of 2,538 dev rows", .pool = "mean",
+                                     .perplexity = 30, .iteration = 310, .iterations = 750, .seed = 1,
+                                     .panels = 2, .panel = {model, run}, .playing = true};
+    ui->map.asked = true;
+    ui->map.subject[0] = 3;
+    ui->map.subjects = 1;
+    ui->map.part = 1;
+    ui->heatmap.data = (struct heatmap_data){scene_matrices, COUNT_OF(scene_matrices), NULL, NULL};
+}
+
 /* The interface with every screen filled. */
 static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colours k) {
     scene_series();
@@ -124,6 +179,7 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     d->artifact = scene_files;
     d->artifacts = COUNT_OF(scene_files);
     d->series = t->series;
+    scene_inside(ui);
     ui_resize(ui, w, h);
 }
 

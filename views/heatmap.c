@@ -1,0 +1,171 @@
+#include "views/heatmap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+void heatmap_init(struct heatmap_view *v) {
+    memset(v, 0, sizeof *v);
+    v->look.fit = true;
+}
+
+const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
+    return v->shown < v->data.matrices ? &v->data.matrix[v->shown] : NULL;
+}
+
+struct heat_data heatmap_shown(const struct heatmap_view *v) {
+    const struct heat_matrix *m = heatmap_matrix(v);
+    if (!m) return (struct heat_data){0};
+    return (struct heat_data){.rows = m->rows, .columns = m->columns, .value = m->value,
+                              .row_name = m->row_name, .column_name = m->column_name,
+                              .diverging = m->diverging,
+                              .row_order = v->cluster ? m->row_cluster : NULL,
+                              .column_order = v->cluster ? m->column_cluster : NULL};
+}
+
+/* The page at the interface's size. */
+static struct heat_page page_of(const struct ui *ui, const struct heat_data *d) {
+    struct canvas measure = {.glyphs = ui->glyphs, .colours = ui->colours};
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_HEATMAP, &f, &p);
+    return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
+}
+
+void heatmap_settle(struct ui *ui) {
+    struct heatmap_view *v = &ui->heatmap;
+    if (v->shown >= v->data.matrices) v->shown = v->data.matrices ? v->data.matrices - 1 : 0;
+    if (!heatmap_matrix(v)) return;
+    struct heat_data d = heatmap_shown(v);
+    struct heat_page p = page_of(ui, &d);
+    heat_settle(&v->look, &d, &p);
+}
+
+static void resize(struct ui *ui, int by) {
+    struct heat_look *k = &ui->heatmap.look;
+    struct heat_data d = heatmap_shown(&ui->heatmap);
+    int size = (int)page_of(ui, &d).size + by;
+    k->fit = false;
+    k->size = (enum heat_size)(size < 0 ? 0 : size >= HEAT_SIZES ? HEAT_SIZES - 1 : size);
+}
+
+static void show(struct heatmap_view *v, int by) {
+    int n = v->data.matrices;
+    v->shown = (v->shown + by + n) % n;
+    v->look = (struct heat_look){.fit = true};
+}
+
+static bool order(struct ui *ui) {
+    struct heatmap_view *v = &ui->heatmap;
+    const struct heat_matrix *m = heatmap_matrix(v);
+    if (!m->row_cluster && !m->column_cluster) {
+        ui_say(ui, SAY_INFO, "this matrix has one order only");
+        return true;
+    }
+    v->cluster = !v->cluster;
+    ui_say(ui, SAY_INFO, v->cluster ? "ordered by clustering (average linkage)" : "in the order of the names");
+    return true;
+}
+
+bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
+    struct heatmap_view *v = &ui->heatmap;
+    struct heat_look *k = &v->look;
+    if (!heatmap_matrix(v)) {
+        if (r == REQ_BACK) return false;
+        ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
+        return true;
+    }
+    switch (r) {
+    case REQ_LEFT: k->column--; break;
+    case REQ_RIGHT: k->column++; break;
+    case REQ_FAST_LEFT: k->column -= 10; break;
+    case REQ_FAST_RIGHT: k->column += 10; break;
+    case REQ_UP: k->row--; break;
+    case REQ_DOWN: k->row++; break;
+    case REQ_PAGE_UP: k->row -= 10; break;
+    case REQ_PAGE_DOWN: k->row += 10; break;
+    case REQ_FIRST: k->row = k->column = 0; break;
+    case REQ_LAST:
+        k->row = v->data.matrix[v->shown].rows - 1;
+        k->column = v->data.matrix[v->shown].columns - 1;
+        break;
+    case REQ_MORE: resize(ui, 1); break;
+    case REQ_LESS: resize(ui, -1); break;
+    case REQ_FIT: k->fit = true; break;
+    case REQ_PAN_LEFT:
+    case REQ_PREV_PART: show(v, -1); break;
+    case REQ_PAN_RIGHT:
+    case REQ_NEXT_PART: show(v, 1); break;
+    case REQ_SORT: order(ui); break;
+    case REQ_EXPORT: out->kind = EFFECT_PICTURE; return true;
+    default: return false;
+    }
+    heatmap_settle(ui);
+    return true;
+}
+
+/* ---- drawing ---- */
+
+static void list(const struct heatmap_view *v, struct canvas *c, struct rect r) {
+    canvas_rule(c, r.x, r.y, r.w, "matrices", NULL);
+    for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
+        bool here = i == v->shown;
+        if (here) canvas_text(c, r.x, r.y + 1 + i, INK_ACCENT, "\u25B8");
+        canvas_fit(c, r.x + 2, r.y + 1 + i, r.w - 2, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
+    }
+    const struct heat_matrix *m = heatmap_matrix(v);
+    int y = r.y + v->data.matrices + 2;
+    struct rect rest = {r.x, y, r.w, r.y + r.h - y};
+    if (rest.h <= 0) return;
+    canvas_push_clip(c, rest);
+    canvas_wrap(c, rest, INK_DIM, m->what);
+    canvas_pop_clip(c);
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct heatmap_view *v = &ui->heatmap;
+    const struct heat_matrix *m = heatmap_matrix(v);
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_HEATMAP, &f, &p);
+    if (!m) {
+        const char *says = v->data.failed ? v->data.failed
+                           : v->data.busy ? v->data.busy
+                                          : "Similarities as a matrix: 3 lists the runs, 6 there compares the "
+                                            "one under the cursor with the untouched model.";
+        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1},
+                    v->data.failed ? INK_BAD : INK_DIM, says);
+        return;
+    }
+    struct heat_data d = heatmap_shown(v);
+    struct rect r = p.at[PANE_MATRIX], foot = p.at[PANE_FOOT];
+    if (!rect_empty(p.at[PANE_HEAT_TITLE])) {
+        struct rect t = p.at[PANE_HEAT_TITLE];
+        char right[60];
+        snprintf(right, sizeof right, "%d of %d \u00B7 %d\u00D7%d%s", v->shown + 1, v->data.matrices, m->rows,
+                 m->columns, v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
+        canvas_rule(c, t.x, t.y, t.w, m->title, right);
+    }
+    heat_draw(c, r, &d, &v->look);
+    if (!rect_empty(foot)) {
+        heat_legend(c, foot.x + 1, foot.y, foot.w - 2, &d);
+        if (foot.h > 1) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_DIM, m->what);
+    }
+    if (!rect_empty(p.at[PANE_ASIDE])) list(v, c, p.at[PANE_ASIDE]);
+}
+
+static void readout(const struct ui *ui, struct buf *out) {
+    const struct heatmap_view *v = &ui->heatmap;
+    const struct heat_matrix *m = heatmap_matrix(v);
+    if (!m) return;
+    struct heat_data d = heatmap_shown(v);
+    double value = heat_value(&d, v->look.row, v->look.column);
+    buf_printf(out, "%s \u00D7 %s = ", heat_row_name(&d, v->look.row), heat_column_name(&d, v->look.column));
+    if (isfinite(value)) buf_printf(out, "%.4f", value);
+    else buf_printf(out, "undefined%s%s", m->undefined ? ": " : "", m->undefined ? m->undefined : "");
+}
+
+const struct screen screen_heatmap = {"heatmap", "6 Heatmap", draw, heatmap_request, readout};

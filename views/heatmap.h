@@ -1,0 +1,42 @@
+/* State of Heatmap: a list of matrices, which of them is shown, how its rows are ordered,
+ * and what the cursor is on.  The app replaces `data` and calls heatmap_changed(). */
+#ifndef VIEWS_HEATMAP_H
+#define VIEWS_HEATMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "views/heat.h"
+
+struct heat_matrix {
+    const char *title;         /* "centroids: model and #3, cosine" */
+    const char *what;          /* how its numbers were made, one line */
+    const char *undefined;     /* why cells have no value; NULL when it cannot happen */
+    int rows, columns;
+    const double *value;
+    const char *const *row_name, *const *column_name;
+    bool diverging;
+    const int *row_cluster, *column_cluster; /* order by clustering; NULL: there is none */
+};
+
+struct heatmap_data {
+    const struct heat_matrix *matrix;
+    int matrices;
+    const char *busy;          /* what is being computed; NULL */
+    const char *failed;        /* why there is nothing; NULL */
+};
+
+struct heatmap_view {
+    struct heatmap_data data;
+    /* the view's own */
+    int shown;                 /* matrix */
+    bool cluster;              /* ordered by clustering, else as stored */
+    struct heat_look look;
+};
+
+void heatmap_init(struct heatmap_view *v);
+/* The matrix shown, or NULL; and as the drawing takes it. */
+const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v);
+struct heat_data heatmap_shown(const struct heatmap_view *v);
+
+#endif

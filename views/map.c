@@ -1,0 +1,243 @@
+#include "views/map.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+void map_init(struct map_view *v) {
+    memset(v, 0, sizeof *v);
+    v->chosen = -1;
+    for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
+}
+
+int map_focus(const struct map_view *v) {
+    int last = v->data.panels - 1;
+    return v->part < last ? v->part : last < 0 ? 0 : last;
+}
+
+int map_classes(const struct map_view *v) { return v->colour == MAP_BY_RIGHT ? 2 : v->data.classes; }
+
+const char *map_class_name(const struct map_view *v, int class) {
+    static const char *const right[] = {"right", "wrong"};
+    if (class < 0 || class >= map_classes(v)) return "none";
+    return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
+}
+
+void map_labels(const struct map_view *v, int panel, int32_t *out) {
+    const struct map_data *d = &v->data;
+    const int32_t *predicted = d->panel[panel].predicted;
+    for (int i = 0; i < d->n; i++) {
+        if (v->colour == MAP_BY_LABEL) out[i] = d->gold[i];
+        else if (!predicted || (v->colour == MAP_BY_RIGHT && d->gold[i] < 0)) out[i] = -1;
+        else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->gold[i];
+    }
+}
+
+/* A panel as the scatter takes it; free(labels). */
+static struct scatter_data points_of(const struct map_view *v, int panel, int32_t **labels) {
+    const struct map_data *d = &v->data;
+    *labels = xcalloc((size_t)d->n + 1, sizeof **labels);
+    map_labels(v, panel, *labels);
+    return (struct scatter_data){d->n, d->panel[panel].xy, *labels, map_classes(v)};
+}
+
+void map_changed(struct map_view *v) {
+    const struct map_data *d = &v->data;
+    if (v->part > d->panels) v->part = d->panels;
+    if (v->class >= map_classes(v)) v->class = map_classes(v) ? map_classes(v) - 1 : 0;
+    for (int i = 0; i < MAP_PANELS; i++) v->look[i].hidden = v->hidden;
+    v->chosen = -1;
+    if (!d->panels || !d->n) return;
+    int32_t *labels;
+    int at = map_focus(v);
+    struct scatter_data points = points_of(v, at, &labels);
+    v->chosen = scatter_nearest(v->glyphs, v->pane[at], &points, &v->look[at]);
+    free(labels);
+}
+
+void map_place(struct ui *ui) {
+    struct map_view *v = &ui->map;
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_MAP, &f, &p);
+    bool one = v->alone || f.size == LAYOUT_PANE || v->data.panels < 2;
+    for (int i = 0; i < MAP_PANELS; i++) {
+        struct rect r = p.at[one || i == 0 ? PANE_MAP : PANE_MAP_2];
+        int head = r.h > 4 ? 2 : r.h > 2 ? 1 : 0; /* title and numbers */
+        v->pane[i] = (struct rect){r.x, r.y + head, r.w, r.h - head};
+    }
+    v->glyphs = ui->glyphs;
+    map_changed(v);
+}
+
+/* ---- requests ---- */
+
+/* The runs a key on the present screen is about: two marked ones, or the one under the
+ * cursor. */
+static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
+    if (ui->screen == SCREEN_RUNS && ui->runs.marks == MAP_PANELS) {
+        for (int i = 0; i < MAP_PANELS; i++) run[i] = ui->runs.marked[i];
+        return MAP_PANELS;
+    }
+    const struct run_row *row = ui->screen == SCREEN_RUNS ? runs_at_cursor(&ui->runs) : NULL;
+    run[0] = row                               ? row->id
+             : ui->screen == SCREEN_DETAIL     ? ui->detail.run.id
+             : ui->screen == SCREEN_TRAIN      ? ui->train.focus
+                                               : 0;
+    return run[0] > 0;
+}
+
+void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
+    struct map_view *v = &ui->map;
+    int64_t run[MAP_PANELS] = {0, 0};
+    bool inside = ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP;
+    int runs = runs_here(ui, run);
+    bool other = runs && (runs != v->subjects || memcmp(run, v->subject, sizeof run));
+    if (!inside && (!v->asked || other)) {
+        memcpy(v->subject, run, sizeof run);
+        v->subjects = runs;
+        v->asked = true;
+        v->hidden = 0;
+        v->alone = false;
+        for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
+        out->kind = EFFECT_INSPECT;
+        out->run = v->subject;
+        out->runs = runs;
+        out->keep = screen == SCREEN_HEATMAP;
+    } else if (screen == SCREEN_HEATMAP && !ui->heatmap.data.matrices) {
+        out->kind = EFFECT_HEATMAP;
+    }
+    ui_show(ui, screen);
+}
+
+
+static void move(struct map_view *v, int columns, int rows) {
+    int32_t *labels;
+    int at = map_focus(v);
+    struct scatter_data points = points_of(v, at, &labels);
+    scatter_move(v->glyphs, v->pane[at], &points, &v->look[at], columns, rows);
+    free(labels);
+}
+
+static void zoom(struct map_view *v, double factor) {
+    int32_t *labels;
+    int at = map_focus(v);
+    struct scatter_data points = points_of(v, at, &labels);
+    scatter_zoom(v->glyphs, v->pane[at], &points, &v->look[at], factor);
+    free(labels);
+}
+
+/* To the next row that is predicted wrong, in the order of the file. */
+static void next_wrong(struct ui *ui, int by) {
+    struct map_view *v = &ui->map;
+    const struct map_data *d = &v->data;
+    int at = map_focus(v), from = v->chosen < 0 ? 0 : v->chosen;
+    const int32_t *predicted = d->panel[at].predicted;
+    for (int k = 1; predicted && k <= d->n; k++) {
+        int i = ((from + by * k) % d->n + d->n) % d->n, class = d->gold[i];
+        if (class < 0 || predicted[i] == class) continue;
+        int32_t *labels;
+        struct scatter_data points = points_of(v, at, &labels);
+        if (labels[i] >= 0 && labels[i] < SCATTER_CLASSES) v->hidden &= ~(UINT64_C(1) << labels[i]);
+        scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], i);
+        free(labels);
+        map_changed(v);
+        v->chosen = i;
+        return;
+    }
+    ui_say(ui, SAY_INFO, predicted ? "no row here is predicted wrong" : "the model alone predicts nothing");
+}
+
+static void toggle(struct map_view *v) {
+    if (v->class < SCATTER_CLASSES) v->hidden ^= UINT64_C(1) << v->class;
+}
+
+/* Only the class of the row under the cursor (in the legend: of its line). */
+static void only_class(struct map_view *v) {
+    int class = v->class;
+    if (v->part < v->data.panels) {
+        if (v->chosen < 0) return;
+        int32_t *labels;
+        points_of(v, map_focus(v), &labels);
+        class = labels[v->chosen];
+        free(labels);
+    }
+    if (class >= 0 && class < SCATTER_CLASSES) v->hidden = ~(UINT64_C(1) << class);
+}
+
+static bool view_request(struct ui *ui, enum request r) {
+    struct map_view *v = &ui->map;
+    bool legend = v->part >= v->data.panels;
+    switch (r) {
+    case REQ_LEFT: move(v, -1, 0); break;
+    case REQ_RIGHT: move(v, 1, 0); break;
+    case REQ_FAST_LEFT: move(v, -10, 0); break;
+    case REQ_FAST_RIGHT: move(v, 10, 0); break;
+    case REQ_UP:
+        if (legend) v->class -= v->class > 0;
+        else move(v, 0, -1);
+        break;
+    case REQ_DOWN:
+        if (legend) v->class++;
+        else move(v, 0, 1);
+        break;
+    case REQ_PAGE_UP: move(v, 0, -5); break;
+    case REQ_PAGE_DOWN: move(v, 0, 5); break;
+    case REQ_MORE: zoom(v, 1.5); break;
+    case REQ_LESS: zoom(v, 1 / 1.5); break;
+    case REQ_FIT: scatter_look_init(&v->look[map_focus(v)]); break;
+    case REQ_NEXT_PART: v->part = (v->part + 1) % (v->data.panels + 1); break;
+    case REQ_PREV_PART: v->part = (v->part + v->data.panels) % (v->data.panels + 1); break;
+    case REQ_OPEN:
+        if (legend) toggle(v);
+        else v->alone = !v->alone;
+        break;
+    case REQ_FILTER_CELL: only_class(v); break;
+    case REQ_FILTER_CLEAR: v->hidden = 0; break;
+    case REQ_COLOUR:
+        v->colour = (enum map_colour)((v->colour + 1) % MAP_COLOURS);
+        v->hidden = 0;
+        break;
+    case REQ_NEXT: next_wrong(ui, 1); return true;
+    case REQ_PREV: next_wrong(ui, -1); return true;
+    case REQ_BACK:
+        if (!v->alone) return false;
+        v->alone = false;
+        break;
+    default: return false;
+    }
+    ui_changed(ui);
+    return true;
+}
+
+bool map_request(struct ui *ui, enum request r, struct effect *out) {
+    struct map_view *v = &ui->map;
+    if (!v->data.panels || !v->data.n) {
+        if (r == REQ_BACK) return false;
+        ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
+        return true;
+    }
+    if (view_request(ui, r)) return true;
+    switch (r) {
+    case REQ_PAUSE: out->kind = EFFECT_MAP_PLAY; break;
+    case REQ_STEP: out->kind = EFFECT_MAP_STEP; break;
+    case REQ_REWIND: out->kind = EFFECT_MAP_REWIND; break;
+    case REQ_PERPLEXITY_LESS:
+    case REQ_PERPLEXITY_MORE:
+        out->kind = EFFECT_MAP_PERPLEXITY;
+        out->by = r == REQ_PERPLEXITY_LESS ? -1 : 1;
+        break;
+    case REQ_PAN_LEFT:
+    case REQ_PAN_RIGHT:
+        out->kind = EFFECT_MAP_LAYER;
+        out->by = r == REQ_PAN_LEFT ? -1 : 1;
+        break;
+    case REQ_EXPORT: out->kind = EFFECT_PICTURE; break;
+    default: return false;
+    }
+    return true;
+}

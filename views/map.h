@@ -1,0 +1,84 @@
+/* State of Map: one or two layouts of the same rows side by side, what the cursor is on,
+ * and which classes are shown.
+ *
+ * The app replaces `data` between two draws (arrays and strings are its own) and calls
+ * map_changed().  Requests change the view, or ask for a new layout through effects. */
+#ifndef VIEWS_MAP_H
+#define VIEWS_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "views/scatter.h"
+
+enum { MAP_PANELS = 2, MAP_NEIGHBOURS = 5 };
+
+/* A number in the original space, or why there is none (static text). */
+struct map_score {
+    double value;
+    const char *undefined;
+};
+
+struct map_panel {
+    const char *title;         /* "model", "#3 lora(r=8)" */
+    int layer, layers;         /* 0: the embedding's output */
+    const double *xy;          /* n×2; NULL: on its way */
+    const int32_t *predicted;  /* n; NULL: it has no head */
+    const int32_t *neighbour;  /* n×MAP_NEIGHBOURS rows, nearest first in the original space,
+                                  -1 where there are fewer; NULL: not known */
+    struct map_score silhouette, purity;
+    int purity_k;              /* neighbours that purity looked at */
+    double kl;                 /* NaN before the first iteration */
+};
+
+struct map_data {
+    int n;
+    const char *const *text;   /* n */
+    const int32_t *gold;       /* n; -1 without */
+    int classes;
+    const char *const *class_name;
+    const char *rows;          /* "400 of 2,538 dev rows"; NULL */
+    const char *pool;          /* "mean" */
+    double perplexity;         /* in use; 0: none yet */
+    int iteration, iterations;
+    uint64_t seed;
+    int panels;                /* 0: nothing yet */
+    struct map_panel panel[MAP_PANELS];
+    bool playing;
+    const char *busy;          /* what is being done meanwhile; NULL */
+    const char *failed;        /* why there is nothing; NULL */
+};
+
+enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_COLOURS };
+
+struct map_view {
+    struct map_data data;
+    /* what is looked at: 0 the model alone, 1 model and run, 2 two runs */
+    int64_t subject[MAP_PANELS];
+    int subjects;
+    bool asked;                /* the app was asked for it */
+    /* the view's own */
+    struct scatter_look look[MAP_PANELS];
+    uint64_t hidden;           /* bit per class, of both panels */
+    int part;                  /* a panel, or `panels`: the legend */
+    int class;                 /* under the legend's cursor */
+    bool alone;                /* the panel in focus takes the whole width */
+    enum map_colour colour;
+    int chosen;                /* row nearest to the cursor, -1 none */
+    enum glyphs glyphs;        /* of the last size, with the panes below */
+    struct rect pane[MAP_PANELS];
+};
+
+void map_init(struct map_view *v);
+/* After data or size changed: what the cursor is on, parts inside their bounds. */
+void map_changed(struct map_view *v);
+/* The panel under the cursor (of the legend: the last one). */
+int map_focus(const struct map_view *v);
+
+/* Classes as they are coloured now: how many, their names, and the label of each row of a
+ * panel into out (n). */
+int map_classes(const struct map_view *v);
+const char *map_class_name(const struct map_view *v, int class);
+void map_labels(const struct map_view *v, int panel, int32_t *out);
+
+#endif

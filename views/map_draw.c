@@ -1,0 +1,228 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+static const char caution[] =
+    "Distances between clusters and their sizes say nothing: purity is measured before.";
+static const char short_caution[] =
+    "Distances between clusters and sizes say nothing: purity is measured before.";
+
+static void put_score(struct buf *b, const char *name, const struct map_score *s, bool narrow) {
+    if (s->undefined) buf_printf(b, narrow ? "%s \u2013 (%s)" : "%s undefined (%s)", name, s->undefined);
+    else buf_printf(b, "%s %.3f", name, s->value);
+}
+
+static void title_of(const struct map_view *v, int panel, char out[120]) {
+    const struct map_panel *p = &v->data.panel[panel];
+    snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
+}
+
+/* Title, numbers of the original space, points. */
+static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct rect r) {
+    const struct map_view *v = &ui->map;
+    const struct map_panel *p = &v->data.panel[panel];
+    bool focus = v->part == panel;
+    char title[120];
+    title_of(v, panel, title);
+    canvas_rule(c, r.x, r.y, r.w, NULL, NULL);
+    int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title);
+    canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
+    struct buf b = BUF_INIT;
+    put_score(&b, "silhouette", &p->silhouette, r.w < 56);
+    buf_puts(&b, " ");
+    put_score(&b, "purity", &p->purity, r.w < 56);
+    if (isfinite(p->kl)) buf_printf(&b, " KL %.2f", p->kl);
+    if (r.w >= 56 && p->purity_k) buf_printf(&b, "   purity of %d neighbours", p->purity_k);
+    canvas_fit(c, r.x, r.y + 1, r.w, INK_TEXT, buf_text(&b));
+    buf_release(&b);
+    if (!p->xy) {
+        canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM, "the layout is on its way");
+        return;
+    }
+    int32_t *labels = xcalloc((size_t)v->data.n, sizeof *labels);
+    map_labels(v, panel, labels);
+    struct scatter_data d = {v->data.n, p->xy, labels, map_classes(v)};
+    scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
+    free(labels);
+}
+
+static int count_of(const int32_t *labels, int n, int class) {
+    int count = 0;
+    for (int i = 0; i < n; i++) count += labels[i] == class;
+    return count;
+}
+
+static const char *colour_name(enum map_colour k) {
+    static const char *const names[] = {"by label", "by prediction", "right or wrong"};
+    return names[k];
+}
+
+/* One class of the legend; returns the columns used. */
+static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y, int room, int class,
+                        int count) {
+    bool hidden = class < SCATTER_CLASSES && (v->hidden >> class & 1);
+    bool here = v->part >= v->data.panels && v->class == class;
+    char text[100];
+    uint32_t mark = hidden ? (c->glyphs == GLYPHS_ASCII ? '-' : 0x25CB)
+                           : scatter_mark(c, map_classes(v), class);
+    canvas_put(c, x, y, hidden ? canvas_style(c, INK_DIM) : scatter_style(c, class), mark);
+    snprintf(text, sizeof text, "%.60s %d%s", map_class_name(v, class), count, hidden ? " hidden" : "");
+    return 2 + canvas_fit(c, x + 2, y, room - 2, here ? INK_CURSOR : hidden ? INK_DIM : INK_TEXT, text);
+}
+
+static void draw_legend_line(const struct map_view *v, struct canvas *c, struct rect r) {
+    int32_t *labels = xcalloc((size_t)v->data.n + 1, sizeof *labels);
+    map_labels(v, map_focus(v), labels);
+    int x = r.x + 1, end = r.x + r.w - 1;
+    x += canvas_text(c, x, r.y, INK_DIM, colour_name(v->colour)) + 2;
+    int first = v->part >= v->data.panels && v->class > 3 ? v->class - 3 : 0;
+    for (int k = first; k < map_classes(v) && x + 8 < end; k++)
+        x += legend_entry(v, c, x, r.y, end - x, k, count_of(labels, v->data.n, k)) + 2;
+    free(labels);
+}
+
+static void settings(const struct map_view *v, struct buf *b) {
+    const struct map_data *d = &v->data;
+    if (d->perplexity > 0) buf_printf(b, "perplexity %.4g  ", d->perplexity);
+    buf_printf(b, "iteration %d of %d%s  seed %llu", d->iteration, d->iterations,
+               d->playing || d->iteration >= d->iterations ? "" : " paused", (unsigned long long)d->seed);
+    if (d->rows) buf_printf(b, "  %s", d->rows);
+    if (d->pool) buf_printf(b, ", %s", d->pool);
+    if (d->busy) buf_printf(b, "  %s", d->busy);
+}
+
+/* ---- the row under the cursor ---- */
+
+static const char *name_of(const struct map_data *d, int class) {
+    return class < 0 || class >= d->classes ? "none" : d->class_name[class];
+}
+
+/* "1 → 0": the label and, where a head exists, what is predicted. */
+static void put_classes(const struct map_view *v, int panel, struct buf *b) {
+    const struct map_data *d = &v->data;
+    const int32_t *predicted = d->panel[panel].predicted;
+    buf_puts(b, name_of(d, d->gold[v->chosen]));
+    if (predicted) buf_printf(b, " \u2192 %s", name_of(d, predicted[v->chosen]));
+}
+
+static void put_neighbours(const struct map_view *v, int panel, int most, struct buf *b) {
+    const struct map_data *d = &v->data;
+    const int32_t *near = d->panel[panel].neighbour;
+    for (int k = 0; near && k < most; k++) {
+        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+        if (i < 0 || i >= d->n) break;
+        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", name_of(d, d->gold[i]));
+    }
+}
+
+static void wrapped(struct canvas *c, struct rect *r, enum ink ink, const char *text, int most) {
+    struct rect at = {r->x, r->y, r->w, r->h < most ? r->h : most};
+    if (at.h <= 0) return;
+    canvas_push_clip(c, at);
+    int rows = canvas_wrap(c, at, ink, text);
+    canvas_pop_clip(c);
+    r->y += rows;
+    r->h -= rows;
+}
+
+static void aside_row(const struct map_view *v, struct canvas *c, struct rect r) {
+    const struct map_data *d = &v->data;
+    if (v->chosen < 0 || r.h < 3) return;
+    canvas_rule(c, r.x, r.y, r.w, "nearest to the cursor", NULL);
+    r.y++;
+    r.h--;
+    wrapped(c, &r, INK_TEXT, d->text[v->chosen], 6);
+    for (int p = 0; p < d->panels; p++) {
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "%s: ", d->panel[p].title);
+        put_classes(v, p, &b);
+        wrapped(c, &r, INK_TITLE, buf_text(&b), 2);
+        buf_release(&b);
+    }
+    int panel = map_focus(v);
+    const int32_t *near = d->panel[panel].neighbour;
+    if (!near || r.h < 3) return;
+    r.y++;
+    canvas_rule(c, r.x, r.y, r.w, "its neighbours before the map", NULL);
+    r.y++;
+    r.h -= 2;
+    for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
+        int i = near[v->chosen * MAP_NEIGHBOURS + k];
+        if (i < 0 || i >= d->n) break;
+        char text[400];
+        snprintf(text, sizeof text, "%.60s  %.300s", name_of(d, d->gold[i]), d->text[i]);
+        wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN, text, 2);
+    }
+}
+
+static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r) {
+    int32_t *labels = xcalloc((size_t)v->data.n + 1, sizeof *labels);
+    map_labels(v, map_focus(v), labels);
+    int classes = map_classes(v), rows = r.h / 2 - 2, y = r.y + 1;
+    int first = v->class >= rows ? v->class - rows + 1 : 0;
+    canvas_rule(c, r.x, r.y, r.w, "classes", colour_name(v->colour));
+    for (int k = first; k < classes && k - first < rows; k++, y++)
+        legend_entry(v, c, r.x + 1, y, r.w - 2, k, count_of(labels, v->data.n, k));
+    free(labels);
+    aside_row(v, c, (struct rect){r.x, y + 1, r.w, r.y + r.h - y - 1});
+}
+
+static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r, bool aside) {
+    struct buf b = BUF_INIT;
+    if (r.h >= 3 && !aside) {
+        draw_legend_line(v, c, r);
+        r.y++;
+    }
+    settings(v, &b);
+    canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, buf_text(&b));
+    bool all = canvas_width(c, caution) <= r.w - 2;
+    if (r.h >= 2) canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, all ? caution : short_caution);
+    buf_release(&b);
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct map_view *v = &ui->map;
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_MAP, &f, &p);
+    if (!v->data.panels || !v->data.n) {
+        const char *says = v->data.failed ? v->data.failed
+                           : v->data.busy ? v->data.busy
+                                          : "Rows as points: 3 lists the runs, 7 there maps the one under "
+                                            "the cursor beside the untouched model.";
+        struct rect at = {body.x + 3, body.y + 1, body.w - 6, body.h - 1};
+        canvas_wrap(c, at, v->data.failed ? INK_BAD : INK_DIM, says);
+        return;
+    }
+    if (!rect_empty(p.at[PANE_MAP])) draw_panel(ui, c, v->alone || f.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
+    if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
+    if (!rect_empty(p.at[PANE_ASIDE])) draw_aside(v, c, p.at[PANE_ASIDE]);
+    if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));
+}
+
+static void readout(const struct ui *ui, struct buf *out) {
+    const struct map_view *v = &ui->map;
+    if (v->data.failed && v->data.panels) {
+        buf_puts(out, v->data.failed);
+        return;
+    }
+    if (!v->data.panels || v->chosen < 0 || v->chosen >= v->data.n) return;
+    struct buf rest = BUF_INIT;
+    buf_puts(&rest, " \u00B7 ");
+    put_classes(v, map_focus(v), &rest);
+    put_neighbours(v, map_focus(v), ui->w < 100 ? 3 : MAP_NEIGHBOURS, &rest);
+    char *text = text_visible(v->data.text[v->chosen], strlen(v->data.text[v->chosen]));
+    int room = ui->w - 6 - text_width(buf_text(&rest));
+    size_t fit = text_fit(text, room < 8 ? 8 : room);
+    buf_printf(out, "\u201C%.*s%s\u201D%s", (int)fit, text, text[fit] ? "\u2026" : "", buf_text(&rest));
+    free(text);
+    buf_release(&rest);
+}
+
+const struct screen screen_map = {"map", "7 Map", draw, map_request, readout};
