@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,11 @@
 #include "core/engine/blas.h"
 
 static int report(int rc, const struct err *e) {
+    errno = 0;
+    if ((fflush(stdout) || ferror(stdout)) && !*e->text) { /* a full disk behind a redirection */
+        fprintf(stderr, "petri: the output could not be written: %s\n", strerror(errno ? errno : EIO));
+        return err_exit_code(ERR_SYSTEM);
+    }
     if (rc) fprintf(stderr, "petri: %s\n", e->text);
     return err_exit_code(rc);
 }

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -319,6 +320,19 @@ static void exit_codes_tell_the_kind(void **state) {
     command_run(&c, NULL, "train --model '%s' --train '%s' --text text --label label --steps 2 --db '%s'", m, nul, db);
     if (c.status != 5 && c.status != 0) fail_msg("exit %d: %s", c.status, buf_text(&c.err));
     command_release(&c);
+    static const char *const verb[] = { "runs", "export 1 --to csv", "sql 'SELECT * FROM v_points, v_points AS x'" };
+    for (size_t i = 0; i < COUNT_OF(verb); i++) {
+        char *said = file_join(stage.folder, "said");
+        char *line = xprintf("'%s' %s --db '%s' >/dev/full 2>'%s'", getenv("PETRI_BIN"), verb[i], db, said);
+        assert_int_equal(WEXITSTATUS(system(line)), 1);
+        struct buf text = BUF_INIT;
+        struct err e = ERR_INIT;
+        test_ok(file_read(said, 4096, &text, &e), &e);
+        assert_non_null(strstr(buf_text(&text), "could not be written"));
+        buf_release(&text);
+        free(said);
+        free(line);
+    }
     free(broken);
     free(nul);
     free(bad);
