@@ -122,8 +122,16 @@ void args_help_verb(const struct verb *v) {
 
 void args_help(void) {
     printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
-           "  petri              opens the terminal workbench\n");
+           "  petri                opens the terminal workbench\n");
     const struct verb *v;
-    for (size_t i = 0; (v = verb_at(i)); i++) printf("  petri %-12s %s\n", v->name, v->help);
+    for (size_t i = 0; (v = verb_at(i)); i++) {
+        /* neighbours with one help text share a line */
+        const struct verb *next = verb_at(i + 1);
+        bool pair = next && !strcmp(next->help, v->help);
+        char names[64];
+        snprintf(names, sizeof names, "%s%s%s", v->name, pair ? ", " : "", pair ? next->name : "");
+        printf("  petri %-14s %s\n", names, v->help);
+        i += pair;
+    }
     printf("Everywhere: --db FILE, --json, --help.  petri --version tells the version.\n");
 }

@@ -38,7 +38,7 @@ static int source_open(struct looked *s, struct store *store, int64_t id, struct
     if (rc) return rc;
     s->have_config = true;
     s->run = id;
-    char *checkpoint = verb_checkpoint(store, id, e);
+    char *checkpoint = verb_checkpoint(store, id, NULL, e);
     s->model = checkpoint ? model_share(s->config.model_folder, e) : NULL;
     s->predictor = s->model ? predictor_open(checkpoint, s->model, e) : NULL;
     free(checkpoint);

@@ -1,4 +1,5 @@
-/* Looking inside: map, a layout of vectors in two dimensions with numbers beside it. */
+/* Looking inside: embed, which keeps vectors of a task's rows, and map, a layout of vectors in two
+ * dimensions with numbers beside it. */
 #include "app/verbs.h"
 
 #include <math.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 #include "app/output.h"
+#include "app/probe.h"
 #include "core/analysis/scores.h"
 #include "core/analysis/tsne.h"
 #include "core/base/json.h"
@@ -218,12 +220,67 @@ static void print_text(const struct result *r) {
     printf("%s; --json prints the points\n", CAUTION);
 }
 
+/* Rows of a stored set become unit vectors, so that the map's distances are cosine's. */
+static void make_unit(struct vectors *v) {
+    for (int i = 0; i < v->n; i++) {
+        real *x = v->x + (size_t)i * (size_t)v->d;
+        double sum = 0;
+        for (int j = 0; j < v->d; j++) sum += (double)x[j] * (double)x[j];
+        for (int j = 0; j < v->d && sum > 0; j++) x[j] = (real)((double)x[j] / sqrt(sum));
+    }
+}
+
+/* Class names in order of first use, as the set's items name them. */
+static void take_labels(struct vectors *v, const json_t *items) {
+    v->class_name = xcalloc((size_t)v->n + 1, sizeof *v->class_name);
+    for (int i = 0; i < v->n; i++) {
+        const char *name = json_string_value(json_object_get(json_array_get(items, (size_t)i), "label"));
+        int at = 0;
+        v->row[i] = i + 1;
+        v->label[i] = -1;
+        if (!name) continue;
+        while (at < v->classes && strcmp(v->class_name[at], name)) at++;
+        if (at == v->classes) v->class_name[v->classes++] = xstrdup(name);
+        v->label[i] = at;
+    }
+}
+
+static int read_set(const struct args *a, struct result *r, struct err *e) {
+    struct store *s;
+    struct store_embedding m;
+    struct err ignored = ERR_INIT;
+    int64_t id;
+    const char *typed = a->positional[0];
+    if (!text_to_int(*typed == '#' ? typed + 1 : typed, &id))
+        return err_set(e, ERR_USAGE, "\"%s\" is no set's number; petri embed prints it", typed);
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_embedding(s, id, &m, e);
+    store_close(s, &ignored);
+    if (rc) return rc;
+    json_t *items = json_parse("items", m.items, strlen(m.items), e);
+    struct vectors *v = &r->v;
+    *v = (struct vectors){ .n = m.rows, .d = m.columns };
+    v->x = xcalloc((size_t)v->n * (size_t)v->d + 1, sizeof *v->x);
+    v->label = xmalloc(((size_t)v->n + 1) * sizeof *v->label);
+    v->row = xmalloc(((size_t)v->n + 1) * sizeof *v->row);
+    for (size_t i = 0; i < (size_t)v->n * (size_t)v->d; i++) v->x[i] = (real)m.data[i];
+    take_labels(v, items);
+    make_unit(v);
+    note(r, "%s, %s, layer %d, %s, vectors scaled to length 1", m.model, m.task, m.layer, m.pool);
+    if (m.run) note(r, "run %lld", (long long)m.run);
+    rc = items ? 0 : e->code;
+    json_decref(items);
+    store_embedding_release(&m);
+    return rc;
+}
+
 int verb_map(const struct args *a, struct err *e) {
     struct result r = { .note = BUF_INIT };
     const char *file = args_get(a, "vectors");
-    if (!file) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+    if (!file == !a->count) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     int rc = map_options(a, &r, e);
-    if (!rc) rc = vectors_read(&r.v, file, args_get(a, "labels"), e);
+    if (!rc) rc = file ? vectors_read(&r.v, file, args_get(a, "labels"), e) : read_set(a, &r, e);
     if (!rc) {
         r.given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
@@ -236,5 +293,127 @@ int verb_map(const struct args *a, struct err *e) {
         else print_text(&r);
     }
     result_release(&r);
+    return rc;
+}
+
+/* ---- embed ---- */
+
+enum { TEXT = 400 }; /* bytes of a text that are kept */
+
+static void add_text(struct buf *b, const char *key, const char *s, size_t n) {
+    if (n > TEXT) {
+        n = TEXT;
+        while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
+    }
+    char *part = xstrndup(s, n);
+    out_string(b, key, part);
+    free(part);
+}
+
+/* Number, label, text and prediction of each row. */
+static int describe(struct probe *p, int workers, struct buf *b, struct err *e) {
+    const struct dataset *d = p->d;
+    size_t k = 0;
+    double *probability = NULL;
+    if (p->u.predictor && !predictor_is_regression(p->u.predictor)) {
+        k = (size_t)predictor_classes(p->u.predictor);
+        probability = mem_try(d->rows * k, sizeof *probability);
+        if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+        int rc = predictor_run(p->u.predictor, d, workers, probability, NULL, e);
+        if (rc) {
+            free(probability);
+            return rc;
+        }
+    }
+    buf_putc(b, '[');
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        size_t best = 0;
+        buf_puts(b, i ? ",{" : "{");
+        out_int(b, "row", (long long)row->id + 1);
+        out_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
+        add_text(b, "text", row->a, row->a_size);
+        if (d->pair) add_text(b, "text_b", row->b, row->b_size);
+        for (size_t j = 1; j < k; j++)
+            if (probability[i * k + j] > probability[i * k + best]) best = j;
+        out_string(b, "prediction", k ? predictor_label(p->u.predictor, (int)best) : NULL);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+    free(probability);
+    return 0;
+}
+
+static int keep(struct probe *p, const struct args *a, int layer, bool mean, uint64_t seed, const char *items,
+                int64_t *id, struct err *e) {
+    size_t all = p->d->rows * (size_t)p->width;
+    struct store_embedding m = { .run = p->u.run, .step = p->u.step, .model = p->u.model->name, .task = p->t.name,
+                                 .split = (char *)p->split, .pool = mean ? "mean" : "cls", .layer = layer,
+                                 .seed = seed, .rows = (int)p->d->rows, .columns = p->width, .items = (char *)items };
+    m.data = mem_try(all, sizeof *m.data);
+    if (!m.data) return err_set(e, ERR_SYSTEM, "no memory for %zu vectors", p->d->rows);
+    for (size_t i = 0; i < all; i++) m.data[i] = (float)p->layer[layer][i];
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (!rc) {
+        struct err closing = ERR_INIT;
+        rc = store_embedding_add(s, &m, id, e);
+        int closed = store_close(s, &closing);
+        if (!rc && closed) {
+            *e = closing;
+            rc = closed;
+        }
+    }
+    free(m.data);
+    return rc;
+}
+
+static void print_set(const struct args *a, const struct probe *p, int64_t id, int layer, bool mean, uint64_t seed) {
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        out_int(&b, "set", id);
+        if (p->u.run) out_int(&b, "run", p->u.run);
+        else out_string(&b, "run", NULL);
+        out_string(&b, "model", p->u.model->name);
+        out_string(&b, "task", p->t.name);
+        out_string(&b, "split", p->split);
+        out_int(&b, "rows", (long long)p->d->rows);
+        out_int(&b, "columns", p->width);
+        out_int(&b, "layer", layer);
+        out_string(&b, "pool", mean ? "mean" : "cls");
+        out_int(&b, "seed", (long long)seed);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+        return;
+    }
+    printf("set %lld: %zu rows of ", (long long)id, p->d->rows);
+    out_text(p->t.name);
+    printf(" (%s), layer %d, %s; petri map %lld draws it\n", p->split, layer, mean ? "mean" : "cls", (long long)id);
+}
+
+int verb_embed(const struct args *a, struct err *e) {
+    struct probe p;
+    struct buf items = BUF_INIT;
+    const char *run = args_get(a, "run"), *model = args_get(a, "model");
+    int64_t seed = 1, layer = 0, id = 0;
+    int workers;
+    bool mean;
+    if (run && model) return err_set(e, ERR_USAGE, "give --run or --model, not both");
+    int rc = verb_workers(a, &workers, e);
+    if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
+    if (!rc) rc = probe_pool(a, &mean, e);
+    if (rc) return rc;
+    rc = probe_open(&p, a, run, verb_model(a), e);
+    layer = p.layers;
+    if (!rc) rc = args_int(a, "layer", 0, p.layers, &layer, e);
+    if (!rc) rc = probe_rows(&p, a, (uint64_t)seed, e);
+    if (!rc) rc = probe_embed(&p, (int)layer, mean, workers, e);
+    if (!rc) rc = describe(&p, workers, &items, e);
+    if (!rc) rc = keep(&p, a, (int)layer, mean, (uint64_t)seed, buf_text(&items), &id, e);
+    if (!rc) print_set(a, &p, id, (int)layer, mean, (uint64_t)seed);
+    buf_release(&items);
+    probe_release(&p);
     return rc;
 }

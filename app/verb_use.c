@@ -1,5 +1,5 @@
 /* Using a run or a model: eval, predict, and export as a Hugging Face folder. */
-#include "app/verbs.h"
+#include "app/use.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,24 +10,13 @@
 #include "app/jobs.h"
 #include "app/output.h"
 #include "app/paths.h"
+#include "app/verbs.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/config.h"
-#include "core/train/predict.h"
 
-/* A predictor with what it came from. */
-struct user {
-    struct model *model;
-    struct predictor *predictor;
-    struct run_config config; /* of the run; zeroed for a model's own head */
-    int64_t run;              /* 0: a model */
-    const char **name;        /* labels in the order of the outputs */
-    int names;
-};
-
-static void user_release(struct user *u) {
+void user_release(struct user *u) {
     predictor_free(u->predictor);
     if (u->run) config_release(&u->config);
     if (u->model) model_release(u->model);
@@ -35,21 +24,23 @@ static void user_release(struct user *u) {
     *u = (struct user){ 0 };
 }
 
-char *verb_checkpoint(struct store *s, int64_t run, struct err *e) {
+char *verb_checkpoint(struct store *s, int64_t run, int64_t *step, struct err *e) {
     struct store_files files;
     if (store_artifacts(s, run, &files, e)) return NULL;
-    const char *best = NULL, *last = NULL;
+    const struct store_file *best = NULL, *last = NULL;
     for (size_t i = files.count; i-- > 0;) {
-        if (!strcmp(files.file[i].kind, "best")) best = files.file[i].path;
-        if (!strcmp(files.file[i].kind, "last")) last = files.file[i].path;
+        if (!strcmp(files.file[i].kind, "best")) best = &files.file[i];
+        if (!strcmp(files.file[i].kind, "last")) last = &files.file[i];
     }
-    char *path = best || last ? xstrdup(best ? best : last) : NULL;
+    if (!best) best = last;
+    char *path = best ? xstrdup(best->path) : NULL;
+    if (step) *step = best ? best->step : 0;
     store_files_release(&files);
     if (!path) err_set(e, ERR_NOT_FOUND, "run %lld has no checkpoint", (long long)run);
     return path;
 }
 
-static int open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
+int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
@@ -57,7 +48,7 @@ static int open_run(struct user *u, struct store *s, int64_t id, struct err *e) 
     store_run_release(&run);
     if (rc) return rc;
     u->run = id;
-    char *checkpoint = verb_checkpoint(s, id, e);
+    char *checkpoint = verb_checkpoint(s, id, &u->step, e);
     u->model = checkpoint ? model_share(u->config.model_folder, e) : NULL;
     u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
     free(checkpoint);
@@ -75,7 +66,7 @@ static int user_open(struct user *u, const struct args *a, struct err *e) {
         rc = verb_store(a, STORE_READ, &s, e);
         if (rc) return rc;
         rc = store_find(s, a->positional[0], &id, e);
-        if (!rc) rc = open_run(u, s, id, e);
+        if (!rc) rc = user_open_run(u, s, id, e);
         struct err ignored = ERR_INIT;
         store_close(s, &ignored);
     } else if (args_get(a, "model")) {
@@ -455,7 +446,7 @@ int export_hf_quiet(struct store *s, int64_t run, const char *folder, double *wo
     enum { PROBE = 20 };
     struct user u = { 0 };
     *worst = NAN;
-    int rc = open_run(&u, s, run, e);
+    int rc = user_open_run(&u, s, run, e);
     if (!rc) {
         /* a few training rows show that the folder computes what the run does */
         struct task_source source = jobs_source(&u.config);

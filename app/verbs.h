@@ -21,8 +21,9 @@ int verb_source(const struct args *a, struct task_source *s, struct err *e);
 /* --workers, or the number of cores. */
 int verb_workers(const struct args *a, int *workers, struct err *e);
 
-/* A run's best checkpoint, or the last when no best one was kept; caller frees. */
-char *verb_checkpoint(struct store *s, int64_t run, struct err *e);
+/* A run's best checkpoint, or the last when no best one was kept; caller frees.  *step (may be
+ * NULL): after which step it was written. */
+char *verb_checkpoint(struct store *s, int64_t run, int64_t *step, struct err *e);
 
 /* verb_space.c */
 int verb_count(const struct args *a, struct err *e);
@@ -45,6 +46,7 @@ int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
 int verb_export(const struct args *a, struct err *e);
 /* verb_insight.c */
+int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);
 /* verb_doctor.c, verb_bench.c, verb_render.c */
 int verb_doctor(const struct args *a, struct err *e);

@@ -181,7 +181,31 @@ static const char first_step[] =
     "  e.step, e.kind, e.state, e.text"
     " FROM event e JOIN run r ON r.id = e.run WHERE r.trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step };
+/* Vectors and matrices of the untouched model belong to no run.  No program of schema 1 wrote
+ * into the two tables. */
+static const char second_step[] =
+    "DROP TABLE embedding;"
+    "DROP TABLE matrix;"
+    "CREATE TABLE embedding("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER REFERENCES run(id) ON DELETE CASCADE,"
+    "  step INTEGER, model TEXT NOT NULL, task TEXT NOT NULL, split TEXT NOT NULL,"
+    "  layer INTEGER NOT NULL, pool TEXT NOT NULL, seed INTEGER NOT NULL, created INTEGER NOT NULL,"
+    "  rows INTEGER NOT NULL, columns INTEGER NOT NULL,"
+    "  items TEXT NOT NULL,"  /* JSON: a row's number, label, text, prediction each */
+    "  data BLOB NOT NULL"    /* rows x columns float32, little end first */
+    ") STRICT;"
+    "CREATE INDEX embedding_run ON embedding(run);"
+
+    "CREATE TABLE matrix("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER REFERENCES run(id) ON DELETE CASCADE,"
+    "  name TEXT NOT NULL, about TEXT NOT NULL, created INTEGER NOT NULL,"
+    "  rows INTEGER NOT NULL, columns INTEGER NOT NULL,"
+    "  row_names TEXT NOT NULL, column_names TEXT NOT NULL,"
+    "  data BLOB NOT NULL"    /* rows x columns float32, little end first; NaN: undefined */
+    ") STRICT;"
+    "CREATE INDEX matrix_run ON matrix(run);";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -307,6 +307,38 @@ struct store_files {
 int store_artifacts(struct store *s, int64_t run, struct store_files *out, struct err *e);
 void store_files_release(struct store_files *f);
 
+/* ---- vectors and matrices ---- */
+
+/* Vectors of rows of a task at one layer of a model, or of a run's. */
+struct store_embedding {
+    int64_t id, run, step; /* run 0: the untouched model */
+    char *model, *task, *split, *pool;
+    int layer;
+    uint64_t seed;
+    int64_t created;
+    int rows, columns;
+    char *items;           /* JSON array, an object a row: {"row":…,"label":…,"text":…,"prediction":…} */
+    float *data;           /* rows×columns; NULL in a list */
+};
+/* Keeps a copy; *id of it.  id and created of `m` are not read. */
+int store_embedding_add(struct store *s, const struct store_embedding *m, int64_t *id, struct err *e);
+/* ERR_NOT_FOUND without such a set; store_embedding_release frees. */
+int store_embedding(struct store *s, int64_t id, struct store_embedding *out, struct err *e);
+void store_embedding_release(struct store_embedding *m);
+
+/* A matrix of similarities. */
+struct store_matrix {
+    int64_t id, run; /* run 0: of none */
+    char *name, *about; /* about: JSON */
+    int64_t created;
+    int rows, columns;
+    char *row_names, *column_names; /* JSON arrays of strings */
+    float *data;     /* rows×columns, NaN: undefined */
+};
+int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id, struct err *e);
+int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct err *e);
+void store_matrix_release(struct store_matrix *m);
+
 /* ---- text out ---- */
 
 /* One run as a JSON object on one line without newline: {"id":7,"state":"finished",

@@ -38,6 +38,15 @@ int predictor_run(struct predictor *p, const struct dataset *d, int workers, dou
 int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e);
 
+/* Vectors of d's rows (encoded) inside the model: layer[i], for i from 0 (embeddings) to the
+ * model's layers, gets rows×width numbers (the first token's, or the mean over all of a row's
+ * tokens with `mean`); NULL: that layer is not wanted.  predictor_embed is the model with the
+ * trained method, model_embed as it is.  ERR_FAILED names the first row that is not finite. */
+int predictor_embed(struct predictor *p, const struct dataset *d, bool mean, int workers, real *const *layer,
+                    struct err *e);
+int model_embed(const struct model *m, const struct dataset *d, bool mean, int workers, real *const *layer,
+                struct err *e);
+
 /* Writes a Hugging Face folder (config.json, model.safetensors in F32, the tokenizer's
  * files), merged where the method can be, refused (ERR_USAGE) with the reason otherwise.
  * `folder` must not exist, or be empty.  It is read back before it gets its name: *worst is

@@ -1,0 +1,24 @@
+/* A run or a model, opened for use (verb_use.c). */
+#ifndef APP_USE_H
+#define APP_USE_H
+
+#include "core/train/config.h"
+#include "core/train/predict.h"
+#include "store/store.h"
+
+/* A predictor with what it came from. */
+struct user {
+    struct model *model;
+    struct predictor *predictor;
+    struct run_config config; /* of the run; zeroed for a model's own head */
+    int64_t run;              /* 0: a model */
+    int64_t step;             /* of the run's checkpoint */
+    const char **name;        /* labels in the order of the outputs */
+    int names;
+};
+
+/* The run's best checkpoint on its model; names stay empty.  On failure user_release frees. */
+int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
+void user_release(struct user *u);
+
+#endif

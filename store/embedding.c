@@ -1,0 +1,154 @@
+/* Vectors and matrices: blocks of float32 with what they are of. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "store/db.h"
+#include "store/internal.h"
+
+struct block_call {
+    const struct store_embedding *embedding;
+    const struct store_matrix *matrix;
+    int64_t id;
+};
+
+/* Binds the block as parameter `at`, runs and finalises. */
+static int insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int rows, int columns, int64_t *id,
+                  struct err *e) {
+    if (!st) return e->code;
+    size_t bytes = (size_t)rows * (size_t)columns * sizeof *data;
+    int rc = bytes > INT_MAX ? SQLITE_TOOBIG : sqlite3_bind_blob(st, at, data, (int)bytes, SQLITE_STATIC);
+    if (rc == SQLITE_TOOBIG) rc = err_set(e, ERR_USAGE, "%d×%d numbers are too many to keep", rows, columns);
+    else rc = rc ? db_error(db, e) : db_step(st, e);
+    sqlite3_finalize(st);
+    if (!rc) *id = sqlite3_last_insert_rowid(db);
+    return rc;
+}
+
+static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct block_call *c = arg;
+    const struct store_embedding *m = c->embedding;
+    sqlite3_stmt *st = db_prepare(db, e,
+                                  "INSERT INTO embedding(run,step,model,task,split,layer,pool,seed,created,rows,"
+                                  "columns,items,data) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                  "nitttitiiiit", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
+                                  m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
+                                  m->items);
+    return insert(db, st, 13, m->data, m->rows, m->columns, &c->id, e);
+}
+
+int store_embedding_add(struct store *s, const struct store_embedding *m, int64_t *id, struct err *e) {
+    struct block_call c = { .embedding = m };
+    int rc = writer_call(s, add_embedding, &c, e);
+    *id = c.id;
+    return rc;
+}
+
+static int add_matrix(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct block_call *c = arg;
+    const struct store_matrix *m = c->matrix;
+    sqlite3_stmt *st = db_prepare(db, e,
+                                  "INSERT INTO matrix(run,name,about,created,rows,columns,row_names,column_names,"
+                                  "data) VALUES(?,?,?,?,?,?,?,?,?)",
+                                  "nttiiitt", m->run, m->name, m->about, store_now(), (int64_t)m->rows,
+                                  (int64_t)m->columns, m->row_names, m->column_names);
+    return insert(db, st, 9, m->data, m->rows, m->columns, &c->id, e);
+}
+
+int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id, struct err *e) {
+    struct block_call c = { .matrix = m };
+    int rc = writer_call(s, add_matrix, &c, e);
+    *id = c.id;
+    return rc;
+}
+
+/* The block of a column, or ERR_DATABASE when its size is not that of rows×columns. */
+static int block(struct store *s, sqlite3_stmt *st, int column, int rows, int columns, float **out, struct err *e) {
+    size_t bytes = (size_t)sqlite3_column_bytes(st, column), want;
+    if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) || want != bytes)
+        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes is no %d×%d numbers", s->path, bytes, rows, columns);
+    *out = mem_try(bytes ? bytes : 1, 1);
+    if (!*out) return err_set(e, ERR_SYSTEM, "no memory for %d×%d numbers", rows, columns);
+    if (bytes) memcpy(*out, sqlite3_column_blob(st, column), bytes);
+    return 0;
+}
+
+int store_embedding(struct store *s, int64_t id, struct store_embedding *out, struct err *e) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT run,step,model,task,split,layer,pool,seed,created,rows,columns,items,data"
+                                  " FROM embedding WHERE id=?",
+                                  "i", id);
+    int rc = st ? db_step(st, e) : e->code;
+    if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no set of vectors %lld", s->path, (long long)id);
+    if (rc > 0) {
+        out->id = id;
+        out->run = sqlite3_column_int64(st, 0);
+        out->step = sqlite3_column_int64(st, 1);
+        out->model = db_text(st, 2, true);
+        out->task = db_text(st, 3, true);
+        out->split = db_text(st, 4, true);
+        out->layer = sqlite3_column_int(st, 5);
+        out->pool = db_text(st, 6, true);
+        out->seed = (uint64_t)sqlite3_column_int64(st, 7);
+        out->created = sqlite3_column_int64(st, 8);
+        out->rows = sqlite3_column_int(st, 9);
+        out->columns = sqlite3_column_int(st, 10);
+        out->items = db_text(st, 11, true);
+        rc = block(s, st, 12, out->rows, out->columns, &out->data, e);
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_embedding_release(out);
+    return rc;
+}
+
+void store_embedding_release(struct store_embedding *m) {
+    free(m->model);
+    free(m->task);
+    free(m->split);
+    free(m->pool);
+    free(m->items);
+    free(m->data);
+    memset(m, 0, sizeof *m);
+}
+
+int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct err *e) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT run,name,about,created,rows,columns,row_names,column_names,data"
+                                  " FROM matrix WHERE id=?",
+                                  "i", id);
+    int rc = st ? db_step(st, e) : e->code;
+    if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no matrix %lld", s->path, (long long)id);
+    if (rc > 0) {
+        out->id = id;
+        out->run = sqlite3_column_int64(st, 0);
+        out->name = db_text(st, 1, true);
+        out->about = db_text(st, 2, true);
+        out->created = sqlite3_column_int64(st, 3);
+        out->rows = sqlite3_column_int(st, 4);
+        out->columns = sqlite3_column_int(st, 5);
+        out->row_names = db_text(st, 6, true);
+        out->column_names = db_text(st, 7, true);
+        rc = block(s, st, 8, out->rows, out->columns, &out->data, e);
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_matrix_release(out);
+    return rc;
+}
+
+void store_matrix_release(struct store_matrix *m) {
+    free(m->name);
+    free(m->about);
+    free(m->row_names);
+    free(m->column_names);
+    free(m->data);
+    memset(m, 0, sizeof *m);
+}
