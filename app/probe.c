@@ -9,8 +9,6 @@
 #include "core/base/mem.h"
 #include "core/data/vectors.h"
 
-enum { ROWS = 1000 }; /* drawn unless --rows says otherwise */
-
 int probe_open(struct probe *p, const struct args *a, const char *run, const char *model, struct err *e) {
     int rc = 0;
     *p = (struct probe){ 0 };
@@ -64,12 +62,11 @@ static void draw(struct dataset *d, int most, uint64_t seed) {
     free(pick);
 }
 
-int probe_rows(struct probe *p, const struct args *a, uint64_t seed, struct err *e) {
+int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t seed, struct err *e) {
     struct task_source s;
-    int64_t rows = ROWS;
     const char *split = args_get(a, "split");
     int rc = verb_source(a, &s, e);
-    if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &rows, e);
+    if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &most, e);
     if (rc) return rc;
     if (!s.where && p->u.run) s = jobs_source(&p->u.config);
     else if (!s.where) s.where = DEFAULT_TASK;
@@ -78,7 +75,7 @@ int probe_rows(struct probe *p, const struct args *a, uint64_t seed, struct err 
     rc = task_open(&p->t, &s, e);
     if (!rc) rc = take_split(p, a, e);
     if (rc) return rc;
-    draw(p->d, (int)rows, seed);
+    draw(p->d, (int)most, seed);
     if (!p->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", p->d->path);
     int longest = p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&p->u.model->arch);
     return dataset_encode(p->d, p->u.model->tokenizer, (size_t)longest, p->u.model->arch.vocabulary, e);

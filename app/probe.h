@@ -19,8 +19,9 @@ struct probe {
  * failure. */
 int probe_open(struct probe *p, const struct args *a, const char *run, const char *model, struct err *e);
 /* Opens --task (default: the run's, or the default task), takes --split, draws at most --rows
- * rows evenly over the classes by `seed`, encodes them. */
-int probe_rows(struct probe *p, const struct args *a, uint64_t seed, struct err *e);
+ * rows (default `most`) evenly over the classes by `seed`, encodes them. */
+int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t seed, struct err *e);
+enum { PROBE_ROWS = 1000 };
 /* The vectors at `layer`, or at all layers with -1. */
 int probe_embed(struct probe *p, int layer, bool mean, int workers, struct err *e);
 /* --pool: whether it is "mean". */

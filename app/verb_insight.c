@@ -408,7 +408,7 @@ int verb_embed(const struct args *a, struct err *e) {
     rc = probe_open(&p, a, run, verb_model(a), e);
     layer = p.layers;
     if (!rc) rc = args_int(a, "layer", 0, p.layers, &layer, e);
-    if (!rc) rc = probe_rows(&p, a, (uint64_t)seed, e);
+    if (!rc) rc = probe_rows(&p, a, PROBE_ROWS, (uint64_t)seed, e);
     if (!rc) rc = probe_embed(&p, (int)layer, mean, workers, e);
     if (!rc) rc = describe(&p, workers, &items, e);
     if (!rc) rc = keep(&p, a, (int)layer, mean, (uint64_t)seed, buf_text(&items), &id, e);

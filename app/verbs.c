@@ -113,6 +113,22 @@ static const struct option_spec EMBED[] = {
     WORKERS,
     END,
 };
+static const struct option_spec SIMILARITY[] = {
+    { "of", "classes|rows|layers|tensors", "what is compared (default classes)" },
+    { "measure", "cosine|cka", "cka (default, and only) for layers, else cosine" },
+    { "order", "name|cluster", "of rows and columns (default name)" },
+    { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
+    { "task", "NAME|FOLDER", "whose rows (default: the run's, or " DEFAULT_TASK ")" },
+    COLUMNS,
+    { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },
+    { "split", "NAME", "dev (default), train, or a dev split's name" },
+    { "rows", "N", "at most, drawn evenly over the classes (1000; 40 of rows)" },
+    { "layer", "L", "of classes and rows: 0 … the last (default)" },
+    { "pool", "cls|mean", "first token, or mean over all (default)" },
+    { "seed", "N", "of the draw (default 1)" },
+    WORKERS,
+    END,
+};
 static const struct option_spec MAP[] = {
     { "vectors", "FILE", "a CSV or TSV of numbers, in place of SET" },
     { "labels", "COLUMN", "its column of labels (a name, or #N)" },
@@ -156,6 +172,8 @@ static const struct verb VERBS[] = {
     { "models", "", "the tasks known by name, the models at hand", NULL, 0, 0, verb_models },
     { "embed", "--task T [--model DIR | --run RUN]", "keep vectors of a task's rows", EMBED, 0, 0, verb_embed },
     { "map", "SET | --vectors FILE [--labels COLUMN]", "vectors in two dimensions, with scores", MAP, 0, 1, verb_map },
+    { "similarity", "[RUN [RUN]] --of classes|rows|layers|tensors", "a matrix of similarities, kept",
+      SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
     { "export", "RUN --to csv|json|hf [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },

@@ -267,13 +267,9 @@ static void leaves(const struct tree *t, const int *item, int *order) {
     free(stack);
 }
 
-/* An item without a similarity to itself or to any other. */
+/* An item that is not even like itself. */
 static bool is_undefined(const double *similarity, int n, int i) {
-    const double *row = similarity + (size_t)i * (size_t)n;
-    if (isnan(row[i])) return true;
-    for (int j = 0; j < n; j++)
-        if (j != i && !isnan(row[j])) return false;
-    return n > 1;
+    return isnan(similarity[(size_t)i * (size_t)n + (size_t)i]);
 }
 
 static void cluster(const double *similarity, int all, const int *item, int n, int *order) {

@@ -18,8 +18,8 @@ double similarity_cka(const real *a, int p, const real *b, int q, int n);
 double similarity_low_rank(const real *ua, const real *va, int ra, const real *ub, const real *vb, int rb,
                            int out_width, int in_width);
 
-/* Order of n items by average-linkage clustering of a similarity matrix (n×n); undefined
- * items come last.  order[0…n-1] is a permutation. */
+/* Order of n items by average-linkage clustering of a similarity matrix (n×n); items
+ * without a similarity to themselves come last, other cells that are NaN count as far apart.  order[0…n-1] is a permutation. */
 void similarity_order(const double *similarity, int n, int *order);
 
 #endif

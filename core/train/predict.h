@@ -20,6 +20,8 @@ struct predictor *predictor_open(const char *checkpoint, struct model *m, struct
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);
 const struct plan *predictor_plan(const struct predictor *p);
+/* The trained values by the plan's offsets. */
+const real *predictor_params(const struct predictor *p);
 /* Outputs of the head: classes, or 1 for scores. */
 int predictor_classes(const struct predictor *p);
 bool predictor_is_regression(const struct predictor *p);

@@ -102,6 +102,10 @@ static void test_order(void **state) {
     }
     assert_int_equal(order[N], 0);
     assert_int_equal(order[N + 1], 30);
+    /* like itself alone: no reason to be last */
+    for (int i = 0; i < 9; i++) wide[i] = i % 4 ? NAN : i == 4 ? NAN : 1;
+    similarity_order(wide, 3, order);
+    assert_int_equal(order[2], 1);
     similarity_order(s, 0, order);
     for (int i = 0; i < 4; i++) s[i] = NAN;
     similarity_order(s, 2, order);

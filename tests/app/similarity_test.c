@@ -1,0 +1,161 @@
+/* embed, map and similarity on a tiny model and its runs, as a user types them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/command.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+
+/* A model, rows, and three runs: two that learned, one that could not. */
+static char *home, *model, *toy;
+
+static void train(const char *options) {
+    struct command c;
+    command_run(&c, NULL,
+                "train --model %s --train %s --dev %s --text text --label label --method 'lora(r=2)' --batch 4 "
+                "--max-len 16 --workers 1 --db %s/t.db %s",
+                model, toy, toy, home, options);
+    command_expect(&c, 0);
+    command_release(&c);
+}
+
+static int set_up(void **state) {
+    (void)state;
+    home = test_folder();
+    model = tiny_bert(home, "base", NULL);
+    toy = tiny_toy(home);
+    char *folder = xprintf("%s/task", home), *words = xprintf("mkdir %s && cp %s %s/train.tsv && cp %s %s/dev.tsv",
+                                                              folder, toy, folder, toy, folder);
+    assert_int_equal(system(words), 0);
+    free(words);
+    free(folder);
+    train("--steps 10 --lr 0.01");
+    train("--steps 10 --lr 0.01 --seed 2");
+    train("--steps 1 --lr 1e-30");
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    free(home);
+    free(model);
+    free(toy);
+    return 0;
+}
+
+static json_t *json_of(const char *words) {
+    struct command c;
+    command_run(&c, NULL, "%s --db %s/t.db --json --workers 2", words, home);
+    command_expect(&c, 0);
+    json_t *j = command_json(&c, 1);
+    command_release(&c);
+    return j;
+}
+
+static void refused(const char *words, int status, const char *part) {
+    struct command c;
+    command_run(&c, NULL, "%s --db %s/t.db --json", words, home);
+    command_expect(&c, status);
+    if (!strstr(buf_text(&c.err), part)) fail_msg("\"%s\" does not say \"%s\"", buf_text(&c.err), part);
+    command_release(&c);
+}
+
+static long long whole(const json_t *j, const char *key) {
+    if (!json_is_integer(json_object_get(j, key))) fail_msg("%s is no whole number", key);
+    return json_integer_value(json_object_get(j, key));
+}
+
+/* Cell (row, column), NaN for null. */
+static double cell(const json_t *j, size_t row, size_t column) {
+    const json_t *v = json_array_get(json_array_get(json_object_get(j, "values"), row), column);
+    if (json_is_null(v)) return NAN;
+    assert_true(json_is_number(v));
+    return json_number_value(v);
+}
+
+static void a_set_is_kept_and_mapped(void **state) {
+    (void)state;
+    json_t *set = json_of("embed --run 1 --rows 12 --layer 1 --pool cls");
+    assert_int_equal(whole(set, "rows"), 12);
+    assert_int_equal(whole(set, "columns"), 8);
+    assert_int_equal(whole(set, "run"), 1);
+    char *words = xprintf("map %lld", whole(set, "set"));
+    json_t *map = json_of(words);
+    assert_int_equal(whole(map, "n"), 12);
+    assert_int_equal(json_array_size(json_object_get(map, "points")), 12);
+    int first = 0;
+    const json_t *labels = json_object_get(map, "labels");
+    for (size_t i = 0; i < 12; i++)
+        first += !strcmp(json_string_value(json_array_get(labels, i)), json_string_value(json_array_get(labels, 0)));
+    assert_int_equal(first, 6); /* drawn evenly over two classes */
+    json_decref(map);
+    json_decref(set);
+    free(words);
+    words = xprintf("embed --model %s --task %s/task --text text --label label", model, home);
+    set = json_of(words);
+    assert_true(json_is_null(json_object_get(set, "run")));
+    assert_int_equal(whole(set, "layer"), 2);
+    json_decref(set);
+    free(words);
+    refused("map 999", 3, "no set of vectors 999");
+    refused("map reviews", 2, "no set's number");
+    refused("embed --run 1 --layer 3", 2, "--layer");
+    refused("embed --run 1 --pool max", 2, "cls or mean");
+    refused("embed --run 1 --split tset", 2, "no split");
+}
+
+static void tensors_are_compared_by_what_they_do(void **state) {
+    (void)state;
+    json_t *own = json_of("similarity 1 --of tensors"), *two = json_of("similarity 1 2 --of tensors");
+    size_t n = json_array_size(json_object_get(own, "rows"));
+    assert_int_equal(n, 6); /* q and v of two layers, head weight and bias */
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(fabs(cell(own, i, i) - 1) < 1e-6);
+        assert_true(cell(two, i, i) > 0 && cell(two, i, i) < 1);
+        assert_true(isnan(cell(own, i, 4))); /* a product and a head */
+    }
+    json_decref(own);
+    json_decref(two);
+    /* a run that could not learn: undefined, neither 0 nor 1, and that goes last */
+    json_t *zero = json_of("similarity 1 3 --of tensors --order cluster"), *itself = json_of("similarity 3 --of tensors");
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(isnan(cell(itself, i, i)));
+        for (size_t j = 0; j < n; j++) assert_true(isnan(cell(itself, i, j)));
+    }
+    /* what is left are the weights of the heads, which began as they are */
+    assert_string_equal(json_string_value(json_array_get(json_object_get(zero, "rows"), 0)), "head.weight");
+    assert_int_equal(whole(zero, "undefined"), 35);
+    json_decref(zero);
+    json_decref(itself);
+}
+
+static void representations_are_compared(void **state) {
+    (void)state;
+    json_t *j = json_of("similarity 1 2 --of layers");
+    assert_int_equal(json_array_size(json_object_get(j, "rows")), 3);
+    assert_true(fabs(cell(j, 0, 0) - 1) < 1e-6); /* LoRA does not reach the embeddings */
+    assert_true(cell(j, 2, 2) > 0 && cell(j, 2, 2) < 1 - 1e-9);
+    json_decref(j);
+    j = json_of("similarity 1 --of classes");
+    assert_true(cell(j, 0, 0) == 1 && fabs(cell(j, 0, 1) - cell(j, 1, 0)) < 1e-12);
+    assert_true(whole(j, "matrix") > 0);
+    json_decref(j);
+    j = json_of("similarity 1 --of rows --rows 5 --layer 0 --order cluster");
+    assert_int_equal(json_array_size(json_object_get(j, "columns")), 5);
+    assert_true(fabs(cell(j, 3, 3) - 1) < 1e-12);
+    json_decref(j);
+    refused("similarity 1 --of words", 2, "--of is");
+    refused("similarity 1 --of layers --measure cosine", 2, "by cka");
+    refused("similarity 1 9", 3, "9");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_is_kept_and_mapped),
+        cmocka_unit_test(tensors_are_compared_by_what_they_do),
+        cmocka_unit_test(representations_are_compared),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
