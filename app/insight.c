@@ -13,7 +13,7 @@
 #include "app/insight_private.h"
 #include "core/base/mem.h"
 
-enum { FRAME_MS = 100, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 10 };
+enum { FRAME_MS = 100, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
 
 /* Texts and labels, which pictures share. */
 struct shelf {
