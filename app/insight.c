@@ -70,7 +70,7 @@ static void shelf_drop(struct shelf *s) {
 
 static struct shelf *shelf_of(const struct inside *in) {
     struct shelf *s = xcalloc(1, sizeof *s);
-    const struct dataset *d = in->task.devs ? &in->task.dev[0] : &in->task.train;
+    const struct dataset *d = in->rows_of;
     atomic_init(&s->refs, 1);
     s->n = in->n;
     s->classes = in->classes;
@@ -78,7 +78,7 @@ static struct shelf *shelf_of(const struct inside *in) {
     s->gold = xcalloc((size_t)s->n, sizeof *s->gold);
     s->class_name = xcalloc((size_t)s->classes + 1, sizeof *s->class_name);
     for (int i = 0; i < s->n; i++) {
-        const struct dataset_row *r = &d->row[in->row[i]];
+        const struct dataset_row *r = &d->row[i];
         s->text[i] = r->b ? xprintf("%s | %s", r->a, r->b) : xstrdup(r->a);
         s->gold[i] = in->gold[i];
     }
@@ -116,7 +116,7 @@ static void picture_panel(struct insight_map *m, struct picture *p, const struct
     p->title[i] = xstrdup(from->title);
     p->predicted[i] = copied(from->predicted, in->n);
     p->neighbour[i] = copied(from->neighbour, in->n * MAP_NEIGHBOURS);
-    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer, .layers = from->states.layers - 1,
+    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer, .layers = from->layers - 1,
                               .predicted = p->predicted[i], .neighbour = p->neighbour[i],
                               .silhouette = from->silhouette, .purity = from->purity,
                               .purity_k = from->purity_k, .kl = NAN };
@@ -262,7 +262,7 @@ static void lay_anew(struct insight *in, int panel) {
 static void change_layer(struct insight *in, int panel, int by) {
     struct inside_panel *p = &in->inside.panel[panel];
     int to = p->layer + by;
-    if (panel >= in->inside.panels || to < 0 || to >= p->states.layers) return;
+    if (panel >= in->inside.panels || to < 0 || to >= p->layers) return;
     p->layer = to;
     publish_heat(in, heat_says(NULL, NULL)); /* those there were are of another layer */
     lay_anew(in, panel);

@@ -5,6 +5,7 @@
 #include "app/insight_private.h"
 #include "core/analysis/similarity.h"
 #include "core/base/mem.h"
+#include "core/data/vectors.h"
 
 enum { MATRICES = 4, SHOWN_ROWS = 64 };
 
@@ -62,12 +63,12 @@ static void cluster(struct album *a) {
 
 /* Mean vectors of the classes of all panels, each panel's below the other's. */
 static void add_centroids(struct album *a, const struct inside *s) {
-    int n = s->panels * s->classes, d = s->panel[0].states.width;
+    int n = s->panels * s->classes, d = s->panel[0].width;
     if (s->classes < 1 || s->gold[0] < 0) return;
     real *mean = xcalloc((size_t)n * (size_t)d, sizeof *mean);
     double *sum = xcalloc((size_t)d, sizeof *sum);
     for (int p = 0; p < s->panels; p++) {
-        const real *x = states_layer(&s->panel[p].states, s->panel[p].layer);
+        const real *x = s->panel[p].vector[s->panel[p].layer];
         for (int k = 0; k < s->classes; k++) {
             int count = 0;
             memset(sum, 0, (size_t)d * sizeof *sum);
@@ -102,12 +103,12 @@ static void add_centroids(struct album *a, const struct inside *s) {
 /* Layers of the first panel by layers of the last. */
 static void add_layers(struct album *a, const struct inside *s) {
     const struct inside_panel *x = &s->panel[0], *y = &s->panel[s->panels - 1];
-    int rows = x->states.layers, columns = y->states.layers;
+    int rows = x->layers, columns = y->layers;
     double *value = xcalloc((size_t)rows * (size_t)columns, sizeof *value);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++)
-            value[i * columns + j] = similarity_cka(states_layer(&x->states, i), x->states.width,
-                                                    states_layer(&y->states, j), y->states.width, s->n);
+            value[i * columns + j] = similarity_cka(x->vector[i], x->width,
+                                                    y->vector[j], y->width, s->n);
     struct heat_matrix *m =
         add(a, xprintf("layers: %s by %s, linear CKA", x->title, y->title),
             xprintf("linear CKA over %s, mean of tokens; 1: the same up to rotation and scale", s->rows), rows,
@@ -122,23 +123,24 @@ static void add_layers(struct album *a, const struct inside *s) {
 /* Rows by rows of one panel: class after class, as many of each. */
 static void add_rows(struct album *a, const struct inside *s, int panel) {
     const struct inside_panel *p = &s->panel[panel];
-    int n = s->n < SHOWN_ROWS ? s->n : SHOWN_ROWS, d = p->states.width, at = 0;
+    int n = s->n < SHOWN_ROWS ? s->n : SHOWN_ROWS, d = p->width, at = 0;
     real *x = xmalloc((size_t)n * (size_t)d * sizeof *x);
     double *value = xcalloc((size_t)n * (size_t)n, sizeof *value);
-    const real *all = states_layer(&p->states, p->layer);
-    int *which = xcalloc((size_t)n, sizeof *which);
+    const real *all = p->vector[p->layer];
+    int *pick = xcalloc((size_t)s->n, sizeof *pick), *which = xcalloc((size_t)n, sizeof *which);
+    n = sample_evenly(s->gold, s->n, s->classes, n, INSIGHT_SEED, pick);
     for (int k = -1; k < s->classes; k++)
         for (int i = 0; i < n; i++)
-            if (s->gold[i] == k) which[at++] = i; /* rows were drawn in turn: the first are even */
+            if (s->gold[pick[i]] == k) which[at++] = pick[i];
+    free(pick);
     for (int i = 0; i < n; i++)
         memcpy(x + (size_t)i * (size_t)d, all + (size_t)which[i] * (size_t)d, (size_t)d * sizeof *x);
     similarity_cosine(x, n, x, n, d, value);
     struct heat_matrix *m = add(a, xprintf("rows of %s, cosine", p->title),
                                 xprintf("cosine of %d rows, layer %d, mean of tokens", n, p->layer), n, n, value);
-    const struct dataset *split = s->task.devs ? &s->task.dev[0] : &s->task.train;
     m->undefined = "a zero vector";
     for (int i = 0; i < n; i++) {
-        const struct dataset_row *r = &split->row[s->row[which[i]]];
+        const struct dataset_row *r = &s->rows_of->row[which[i]];
         const char *class = s->gold[which[i]] < 0 ? "" : s->task.class_name[s->gold[which[i]]];
         a->row[a->count - 1][i] = xprintf("%s %zu", class, r->line);
         a->column[a->count - 1][i] = xstrdup(a->row[a->count - 1][i]);

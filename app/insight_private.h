@@ -4,7 +4,7 @@
 #define APP_INSIGHT_PRIVATE_H
 
 #include "app/insight.h"
-#include "core/analysis/states.h"
+#include "app/use.h"
 #include "core/analysis/tsne.h"
 #include "core/data/task.h"
 
@@ -12,8 +12,8 @@ enum { INSIGHT_ROWS = 400, INSIGHT_SEED = 1 };
 
 struct inside_panel {
     char *title;
-    int layer;
-    struct states states;
+    int layer, layers, width;  /* layers: embeddings (0) and the model's */
+    real **vector;             /* layers: rows × width */
     int32_t *predicted;        /* rows; NULL without a head */
     /* follow from the layer */
     real *unit;                /* rows × width, of length 1: cosine geometry */
@@ -28,7 +28,7 @@ struct inside {
     struct task task;
     bool have_task;
     int n, classes;
-    uint32_t *row;             /* numbers in the split */
+    struct dataset *rows_of;   /* the drawn rows; in the task */
     int32_t *gold;
     char *rows;                /* "400 of 2,538 dev rows" */
     double perplexity;         /* asked for */

@@ -9,44 +9,13 @@
 #include "app/verbs.h"
 #include "core/analysis/scores.h"
 #include "core/base/mem.h"
-#include "core/base/rng.h"
 #include "core/base/text.h"
+#include "core/data/vectors.h"
 
 enum { PURITY_K = 10 };
 
-/* One run, opened for reading its layers. */
-struct looked {
-    struct run_config config;
-    bool have_config;
-    struct model *model;
-    struct predictor *predictor;
-    int64_t run;
-};
-
-static void source_release(struct looked *s) {
-    predictor_free(s->predictor);
-    if (s->model) model_release(s->model);
-    if (s->have_config) config_release(&s->config);
-}
-
-static int source_open(struct looked *s, struct store *store, int64_t id, struct err *e) {
-    struct store_run run;
-    int rc = store_run(store, id, &run, e);
-    if (rc) return rc;
-    rc = config_from_json(run.config, strlen(run.config), &s->config, e);
-    store_run_release(&run);
-    if (rc) return rc;
-    s->have_config = true;
-    s->run = id;
-    char *checkpoint = verb_checkpoint(store, id, NULL, e);
-    s->model = checkpoint ? model_share(s->config.model_folder, e) : NULL;
-    s->predictor = s->model ? predictor_open(checkpoint, s->model, e) : NULL;
-    free(checkpoint);
-    return s->predictor ? 0 : e->code;
-}
-
 /* Two runs are laid side by side only where the same rows mean the same to both. */
-static int comparable(const struct looked *a, const struct looked *b, struct err *e) {
+static int comparable(const struct user *a, const struct user *b, struct err *e) {
     if (strcmp(a->model->sha256, b->model->sha256))
         return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
                        (long long)b->run);
@@ -58,45 +27,41 @@ static int comparable(const struct looked *a, const struct looked *b, struct err
     return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
 }
 
-/* The split that is drawn from: the first dev split, or the training rows. */
-static struct dataset *split_of(struct inside *s) { return s->task.devs ? &s->task.dev[0] : &s->task.train; }
-
-/* Rows drawn evenly over the classes: each class's in a permuted order, in turn.  Rows
- * without a label are taken only where none has one. */
+/* Takes the first dev split, or the training rows, down to rows drawn evenly over the
+ * classes; rows without a label only where none has one. */
 static void draw_rows(struct inside *s) {
-    const struct dataset *d = split_of(s);
-    size_t n = d->rows, labelled = 0, taken = 0;
-    for (size_t i = 0; i < n; i++) labelled += d->row[i].label >= 0;
-    int classes = labelled ? s->classes : 1;
-    uint32_t *order = xmalloc((n + 1) * sizeof *order);
-    size_t *at = xcalloc((size_t)classes, sizeof *at), want = labelled ? labelled : n;
-    rng_permute(rng_key(INSIGHT_SEED, RNG_DRAW, 0, rng_site("insight")), order, n);
-    if (want > INSIGHT_ROWS) want = INSIGHT_ROWS;
-    s->row = xmalloc((want + 1) * sizeof *s->row);
-    s->gold = xmalloc((want + 1) * sizeof *s->gold);
-    while (taken < want)
-        for (int k = 0; k < classes && taken < want; k++) {
-            size_t i = at[k];
-            while (i < n && labelled && d->row[order[i]].label != k) i++;
-            at[k] = i + 1;
-            if (i >= n) continue;
-            s->gold[taken] = labelled ? d->row[order[i]].label : -1;
-            s->row[taken++] = order[i];
-        }
-    s->n = (int)taken;
-    free(at);
-    free(order);
+    struct dataset *d = s->rows_of = s->task.devs ? &s->task.dev[0] : &s->task.train;
+    int n = (int)d->rows, labelled = 0;
+    int32_t *label = xmalloc((d->rows + 1) * sizeof *label);
+    int *pick = xmalloc((d->rows + 1) * sizeof *pick);
     char all[32];
-    text_thousands((int64_t)n, all);
+    text_thousands(n, all);
+    for (int i = 0; i < n; i++) {
+        if (d->row[i].label < 0) continue;
+        d->row[labelled] = d->row[i];
+        label[labelled++] = d->row[i].label;
+    }
+    if (labelled) n = labelled;
+    else
+        for (int i = 0; i < n; i++) label[i] = -1;
+    s->n = sample_evenly(label, n, s->classes, INSIGHT_ROWS, INSIGHT_SEED, pick);
+    s->gold = xmalloc(((size_t)s->n + 1) * sizeof *s->gold);
+    for (int i = 0; i < s->n; i++) {
+        d->row[i] = d->row[pick[i]];
+        s->gold[i] = label[pick[i]];
+    }
+    d->rows = (size_t)s->n;
     s->rows = xprintf("%d of %s %s rows", s->n, all, s->task.devs ? s->task.dev_name[0] : "train");
+    free(label);
+    free(pick);
 }
 
-static int open_rows(struct inside *s, const struct looked *run, const char *task, const struct model *m,
+static int open_rows(struct inside *s, const struct user *run, const char *task, const struct model *m,
                      struct err *e) {
     struct task_source from = { .where = task, .assets = paths_assets() };
     const char **name = NULL;
     size_t max_len = (size_t)arch_longest(&m->arch);
-    if (run->have_config) {
+    if (run->run) {
         from = jobs_source(&run->config);
         from.no_train = run->config.dev_file != NULL;
         from.dev_rows = 0;
@@ -114,46 +79,52 @@ static int open_rows(struct inside *s, const struct looked *run, const char *tas
     if (rc) return rc;
     s->have_task = true;
     s->classes = s->task.kind == DATA_REGRESSION ? 0 : s->task.classes;
-    struct dataset *d = split_of(s);
-    if (max_len > 128) max_len = 128; /* as long as a training row by default */
-    rc = dataset_encode(d, m->tokenizer, max_len, m->arch.vocabulary, e);
-    if (rc) return rc;
     draw_rows(s);
+    struct dataset *d = s->rows_of;
     if (s->n < 4) return err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", d->path, s->n);
-    return 0;
+    if (max_len > 128) max_len = 128; /* as long as a training row by default */
+    return dataset_encode(d, m->tokenizer, max_len, m->arch.vocabulary, e);
 }
 
-static int fill_panel(struct inside *s, const struct looked *run, const struct model *m, struct err *e) {
-    struct inside_panel *p = &s->panel[s->panels];
-    const struct dataset *d = split_of(s);
-    int rc = run ? states_of_run(&p->states, run->predictor, d, s->row, s->n, POOL_MEAN, e)
-                 : states_of_model(&p->states, m, d, s->row, s->n, POOL_MEAN, e);
-    if (rc) return rc;
+/* What the run's head says of the rows. */
+static int predict(struct inside *s, struct inside_panel *p, const struct user *run, struct err *e) {
+    int k = s->classes;
+    if (k < 2 || predictor_classes(run->predictor) != k) return 0;
+    double *share = xmalloc((size_t)s->n * (size_t)k * sizeof *share);
+    int rc = predictor_run(run->predictor, s->rows_of, 1, share, NULL, e);
+    if (!rc) p->predicted = xcalloc((size_t)s->n, sizeof *p->predicted);
+    for (int i = 0; !rc && i < s->n; i++)
+        for (int c = 1; c < k; c++)
+            if (share[i * k + c] > share[i * k + p->predicted[i]]) p->predicted[i] = c;
+    free(share);
+    return rc;
+}
+
+static int fill_panel(struct inside *s, const struct user *run, const struct model *m, struct err *e) {
+    struct inside_panel *p = &s->panel[s->panels++];
     p->title = run ? xprintf("#%lld %s", (long long)run->run, run->config.method) : xstrdup("model");
-    p->layer = p->states.layers - 1;
-    if (run && s->classes > 1 && p->states.outputs == s->classes) {
-        p->predicted = xmalloc((size_t)s->n * sizeof *p->predicted);
-        for (int i = 0; i < s->n; i++) {
-            const double *logits = p->states.logits + i * s->classes;
-            int best = 0;
-            for (int k = 1; k < s->classes; k++)
-                if (logits[k] > logits[best]) best = k;
-            p->predicted[i] = best;
-        }
+    p->width = m->arch.width;
+    p->layers = m->arch.encoder_layers + 1;
+    p->layer = p->layers - 1;
+    p->vector = xcalloc((size_t)p->layers, sizeof *p->vector);
+    for (int i = 0; i < p->layers; i++) {
+        p->vector[i] = mem_try((size_t)s->n * (size_t)p->width, sizeof **p->vector);
+        if (!p->vector[i]) return err_set(e, ERR_SYSTEM, "no memory for the vectors of %d rows", s->n);
     }
-    s->panels++;
-    return 0;
+    if (!run) return model_embed(m, s->rows_of, true, 1, p->vector, e);
+    int rc = predictor_embed(run->predictor, s->rows_of, true, 1, p->vector, e);
+    return rc ? rc : predict(s, p, run, e);
 }
 
 int inside_open(struct inside *s, struct store *store, const char *model, const char *task,
                 const int64_t *run, int runs, void (*busy)(void *, const char *), void *self,
                 struct err *e) {
-    struct looked from[MAP_PANELS] = { { .have_config = false } };
+    struct user from[MAP_PANELS] = { { .run = 0 } };
     struct model *m = NULL;
     int rc = 0;
     *s = (struct inside){ .perplexity = 30 };
     busy(self, "opening the model");
-    for (int i = 0; !rc && i < runs && i < MAP_PANELS; i++) rc = source_open(&from[i], store, run[i], e);
+    for (int i = 0; !rc && i < runs && i < MAP_PANELS; i++) rc = user_open_run(&from[i], store, run[i], e);
     if (!rc && runs > 1) rc = comparable(&from[0], &from[1], e);
     if (!rc && !runs) {
         m = model_share(model, e);
@@ -176,7 +147,7 @@ int inside_open(struct inside *s, struct store *store, const char *model, const 
         busy(self, "neighbours of all rows");
         rc = inside_layer(s, i, e);
     }
-    for (int i = 0; i < MAP_PANELS; i++) source_release(&from[i]);
+    for (int i = 0; i < MAP_PANELS; i++) user_release(&from[i]);
     if (m) model_release(m);
     if (rc) inside_release(s);
     return rc;
@@ -194,12 +165,12 @@ static void clear_layer(struct inside_panel *p) {
 void inside_release(struct inside *s) {
     for (int i = 0; i < MAP_PANELS; i++) {
         clear_layer(&s->panel[i]);
-        states_release(&s->panel[i].states);
+        for (int k = 0; s->panel[i].vector && k < s->panel[i].layers; k++) free(s->panel[i].vector[k]);
+        free(s->panel[i].vector);
         free(s->panel[i].title);
         free(s->panel[i].predicted);
     }
     if (s->have_task) task_release(&s->task);
-    free(s->row);
     free(s->gold);
     free(s->rows);
     *s = (struct inside){ .perplexity = 30 };
@@ -253,8 +224,8 @@ static struct map_score shown(int rc, const struct score *s) {
 
 int inside_layer(struct inside *s, int panel, struct err *e) {
     struct inside_panel *p = &s->panel[panel];
-    int n = s->n, d = p->states.width;
-    const real *x = states_layer(&p->states, p->layer);
+    int n = s->n, d = p->width;
+    const real *x = p->vector[p->layer];
     clear_layer(p);
     p->unit = unit_vectors(x, n, d);
     p->neighbour = nearest(p->unit, n, d);

@@ -24,7 +24,8 @@ void user_release(struct user *u) {
     *u = (struct user){ 0 };
 }
 
-char *verb_checkpoint(struct store *s, int64_t run, int64_t *step, struct err *e) {
+/* The best checkpoint, or the last when no best one was kept; caller frees.  *step: its own, or 0. */
+static char *checkpoint_of(struct store *s, int64_t run, int64_t *step, struct err *e) {
     struct store_files files;
     if (store_artifacts(s, run, &files, e)) return NULL;
     const struct store_file *best = NULL, *last = NULL;
@@ -48,7 +49,7 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     store_run_release(&run);
     if (rc) return rc;
     u->run = id;
-    char *checkpoint = verb_checkpoint(s, id, &u->step, e);
+    char *checkpoint = checkpoint_of(s, id, &u->step, e);
     u->model = checkpoint ? model_share(u->config.model_folder, e) : NULL;
     u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
     free(checkpoint);

@@ -21,10 +21,6 @@ int verb_source(const struct args *a, struct task_source *s, struct err *e);
 /* --workers, or the number of cores. */
 int verb_workers(const struct args *a, int *workers, struct err *e);
 
-/* A run's best checkpoint, or the last when no best one was kept; caller frees.  *step (may be
- * NULL): after which step it was written. */
-char *verb_checkpoint(struct store *s, int64_t run, int64_t *step, struct err *e);
-
 /* verb_space.c */
 int verb_count(const struct args *a, struct err *e);
 int verb_methods(const struct args *a, struct err *e);

@@ -1,5 +1,4 @@
-/* What a predictor is made of; for core/train, and for core/analysis, which
- * looks inside. */
+/* What a predictor is made of; private to core/train. */
 #ifndef CORE_TRAIN_PREDICTOR_H
 #define CORE_TRAIN_PREDICTOR_H
 

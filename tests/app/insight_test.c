@@ -6,10 +6,7 @@
 #include <string.h>
 
 #include "app/insight.h"
-#include "core/analysis/states.h"
 #include "core/base/mem.h"
-#include "core/data/task.h"
-#include "core/model/encode.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
@@ -35,40 +32,6 @@ static int drop(void **state) {
     store_close(store, &e);
     stage_release(&stage);
     return 0;
-}
-
-/* The last layer's means are those of `petri encode`, and the first vectors too. */
-static void vectors_are_the_encoder_s(void **state) {
-    (void)state;
-    struct err e = ERR_INIT;
-    struct model *m = model_share(stage.model, &e);
-    struct task t;
-    test_ok(m ? 0 : e.code, &e);
-    test_ok(task_open(&t, &(struct task_source){ .train = stage.toy, .text = "text", .label = "label" }, &e), &e);
-    test_ok(task_encode(&t, m->tokenizer, 16, m->arch.vocabulary, &e), &e);
-    uint32_t row[20];
-    for (uint32_t i = 0; i < 20; i++) row[i] = 19 - i;
-    struct states mean, cls;
-    test_ok(states_of_model(&mean, m, &t.train, row, 20, POOL_MEAN, &e), &e);
-    test_ok(states_of_model(&cls, m, &t.train, row, 20, POOL_CLS, &e), &e);
-    assert_int_equal(mean.layers, m->arch.encoder_layers + 1);
-    for (int i = 0; i < 20; i++) {
-        struct encoded ids;
-        real *first, *all;
-        test_ok(model_encode_text(m, t.train.row[row[i]].a, NULL, 16, &ids, &first, &all, &e), &e);
-        for (int k = 0; k < mean.width; k++) {
-            int at = i * mean.width + k;
-            assert_true(fabs((double)(states_layer(&mean, mean.layers - 1)[at] - all[k])) < 1e-5);
-            assert_true(fabs((double)(states_layer(&cls, cls.layers - 1)[at] - first[k])) < 1e-5);
-        }
-        encoded_release(&ids);
-        free(first);
-        free(all);
-    }
-    states_release(&mean);
-    states_release(&cls);
-    task_release(&t);
-    model_release(m);
 }
 
 static void model_and_run_side_by_side(void **state) {
@@ -217,7 +180,7 @@ static void screens_are_rendered(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_are_the_encoder_s), cmocka_unit_test(model_and_run_side_by_side),
+        cmocka_unit_test(model_and_run_side_by_side),
         cmocka_unit_test(refusals_say_why),          cmocka_unit_test(rewinding_gives_the_same_layout),
         cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(screens_are_rendered),
     };
