@@ -21,7 +21,7 @@ struct run_row {
     int64_t best_step;
     double majority;          /* NaN: none */
     double final_loss;        /* NaN: none */
-    int64_t trained;          /* numbers, head included */
+    int64_t trained;          /* numbers, without the head */
     double seconds;
     uint64_t seed;
     const char *started;      /* local time as text */
