@@ -1,4 +1,4 @@
-/* The matrices of Heatmap: similarities of classes, layers and rows. */
+/* The matrices of Heatmap: similarities of layers, classes, trained tensors and rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/data/vectors.h"
 
-enum { MATRICES = 4, SHOWN_ROWS = 64 };
+enum { MATRICES = 5, SHOWN_ROWS = 64 };
 
 /* What a heat picture owns. */
 struct album {
@@ -56,8 +56,13 @@ static struct heat_matrix *add(struct album *a, char *title, char *what, int row
 static void cluster(struct album *a) {
     int i = a->count - 1;
     struct heat_matrix *m = &a->matrix[i];
-    a->order[i] = xcalloc((size_t)m->rows, sizeof *a->order[i]);
-    similarity_order(m->value, m->rows, a->order[i]);
+    int n = m->rows;
+    double *both = xcalloc((size_t)n * (size_t)n, sizeof *both); /* the order needs no direction */
+    for (int r = 0; r < n; r++)
+        for (int c = 0; c < n; c++) both[r * n + c] = (m->value[r * n + c] + m->value[c * n + r]) / 2;
+    a->order[i] = xcalloc((size_t)n, sizeof *a->order[i]);
+    similarity_order(both, n, a->order[i]);
+    free(both);
     m->row_cluster = m->column_cluster = a->order[i];
 }
 
@@ -150,11 +155,31 @@ static void add_rows(struct album *a, const struct inside *s, int panel) {
     free(x);
 }
 
+/* Trained tensors of two runs, or of one with itself. */
+static void add_tensors(struct album *a, const struct inside *s) {
+    const struct likeness *l = &s->tensors;
+    size_t cells = (size_t)l->rows * (size_t)l->columns;
+    if (!cells) return;
+    double *value = xcalloc(cells, sizeof *value);
+    memcpy(value, l->value, cells * sizeof *value);
+    struct heat_matrix *m =
+        add(a, xstrdup(s->tensors_title),
+            xstrdup("low-rank products by principal angles, other tensors by the cosine of their change"), l->rows,
+            l->columns, value);
+    m->undefined = "a change of zero, or other shapes";
+    bool same = l->rows == l->columns;
+    for (int i = 0; i < l->rows; i++) a->row[a->count - 1][i] = xstrdup(l->row_name[i]);
+    for (int i = 0; i < l->columns; i++) a->column[a->count - 1][i] = xstrdup(l->column_name[i]);
+    for (int i = 0; same && i < l->rows; i++) same = !strcmp(l->row_name[i], l->column_name[i]);
+    if (same) cluster(a);
+}
+
 struct insight_heat *inside_matrices(const struct inside *s) {
     struct insight_heat *h = xcalloc(1, sizeof *h);
     struct album *a = xcalloc(1, sizeof *a);
     add_layers(a, s);
     add_centroids(a, s);
+    add_tensors(a, s);
     for (int p = 0; p < s->panels; p++) add_rows(a, s, p);
     h->memory = a;
     h->data.matrix = a->matrix;

@@ -4,7 +4,7 @@
 #define APP_INSIGHT_PRIVATE_H
 
 #include "app/insight.h"
-#include "app/use.h"
+#include "app/likeness.h"
 #include "core/analysis/tsne.h"
 #include "core/data/task.h"
 
@@ -32,6 +32,8 @@ struct inside {
     int32_t *gold;
     char *rows;                /* "400 of 2,538 dev rows" */
     double perplexity;         /* asked for */
+    struct likeness tensors;   /* of the runs, of one with itself; empty without a run */
+    char *tensors_title;
     int panels;
     struct inside_panel panel[MAP_PANELS];
 };

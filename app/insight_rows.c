@@ -147,6 +147,12 @@ int inside_open(struct inside *s, struct store *store, const char *model, const 
         busy(self, "neighbours of all rows");
         rc = inside_layer(s, i, e);
     }
+    if (!rc && runs) {
+        const struct user *last = &from[runs - 1];
+        busy(self, "comparing trained tensors");
+        likeness_of(&s->tensors, &from[0], last);
+        s->tensors_title = xprintf("trained tensors: #%lld by #%lld", (long long)from[0].run, (long long)last->run);
+    }
     for (int i = 0; i < MAP_PANELS; i++) user_release(&from[i]);
     if (m) model_release(m);
     if (rc) inside_release(s);
@@ -171,6 +177,8 @@ void inside_release(struct inside *s) {
         free(s->panel[i].predicted);
     }
     if (s->have_task) task_release(&s->task);
+    likeness_release(&s->tensors);
+    free(s->tensors_title);
     free(s->gold);
     free(s->rows);
     *s = (struct inside){ .perplexity = 30 };

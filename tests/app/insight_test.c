@@ -18,10 +18,12 @@ static int make(void **state) {
     (void)state;
     stage_init(&stage);
     json_t *first = stage_train(&stage, 0, "--steps 12 --lr 0.02"), *second = stage_train(&stage, 0, "--steps 3 --seed 2");
+    json_t *third = stage_train(&stage, 0, "--lr 1e-30 --steps 1");
     runs[0] = 1;
     runs[1] = 2;
     json_decref(first);
     json_decref(second);
+    json_decref(third);
     struct err e = ERR_INIT;
     return store_open(&store, stage.db, STORE_READ, &e);
 }
@@ -55,12 +57,41 @@ static void model_and_run_side_by_side(void **state) {
         for (int i = 0; i < d->n * MAP_NEIGHBOURS; i++)
             assert_true(d->panel[p].neighbour[i] >= 0 && d->panel[p].neighbour[i] != i / MAP_NEIGHBOURS);
     }
-    assert_int_equal(heat->data.matrices, 4);
+    assert_int_equal(heat->data.matrices, 5);
     const struct heat_matrix *m = &heat->data.matrix[0]; /* layers: embeddings are not adapted */
     assert_int_equal(m->rows, 3);
     assert_true(fabs(m->value[0] - 1) < 1e-6);
     for (int i = 0; i < m->rows * m->columns; i++) assert_true(m->value[i] > -1e-6 && m->value[i] < 1 + 1e-6);
     insight_map_free(map);
+    insight_heat_free(heat);
+}
+
+/* A run whose update is zero: its cells are undefined, the others not, and the order works. */
+static void zero_updates_are_undefined(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct insight_heat *heat;
+    int64_t pair[2] = { 1, 3 };
+    test_ok(insight_now(store, NULL, NULL, pair, 2, NULL, &heat, &e), &e);
+    const struct heat_matrix *m = &heat->data.matrix[2];
+    assert_string_equal(m->title, "trained tensors: #1 by #3");
+    assert_true(m->rows == m->columns && m->row_cluster);
+    int undefined = 0, defined = 0;
+    for (int i = 0; i < m->rows; i++)
+        for (int j = 0; j < m->columns; j++) {
+            double v = m->value[i * m->columns + j];
+            bool product = strstr(m->row_name[i], "linear") && strstr(m->column_name[j], "linear");
+            if (product) assert_true(isnan(v)); /* neither 0 nor 1 */
+            undefined += isnan(v);
+            defined += !isnan(v);
+        }
+    assert_true(undefined > 0 && defined > 0);
+    bool *seen = xcalloc((size_t)m->rows, sizeof *seen);
+    for (int i = 0; i < m->rows; i++) {
+        assert_true(m->row_cluster[i] >= 0 && m->row_cluster[i] < m->rows && !seen[m->row_cluster[i]]);
+        seen[m->row_cluster[i]] = true;
+    }
+    free(seen);
     insight_heat_free(heat);
 }
 
@@ -181,7 +212,8 @@ static void screens_are_rendered(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_and_run_side_by_side),
-        cmocka_unit_test(refusals_say_why),          cmocka_unit_test(rewinding_gives_the_same_layout),
+        cmocka_unit_test(zero_updates_are_undefined), cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(rewinding_gives_the_same_layout),
         cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(screens_are_rendered),
     };
     return cmocka_run_group_tests(tests, make, drop);
