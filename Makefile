@@ -144,7 +144,7 @@ test-slow: petri ## the tests that take hours, against PyTorch where its environ
 
 bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
 	$(Q)./petri bench
-	$(Q)$(if $(PEER),$(PEER) tests/reference/compare_bench.py,echo 'bench: PyTorch is not compared: see tests/reference/README.md')
+	$(Q)$(if $(PEER),$(PEER) tests/reference/compare_bench.py && $(PEER) tests/reference/compare_tsne.py,echo 'bench: PyTorch is not compared: see tests/reference/README.md')
 
 # ---- checks ----
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='filters')

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "core/analysis/tsne.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/train/pool.h"
@@ -225,4 +226,23 @@ double bench_sgemm(int callers, double seconds) {
     }
     pthread_barrier_destroy(&start);
     return sum;
+}
+
+double bench_tsne(int points, int workers, double seconds) {
+    enum { COLUMNS = 16 };
+    struct tsne_options o;
+    struct err e = ERR_INIT;
+    real *x = xmalloc((size_t)points * COLUMNS * sizeof *x);
+    fill(x, (size_t)points * COLUMNS, 7, 1);
+    tsne_options_init(&o);
+    o.workers = workers;
+    struct tsne *t = tsne_new(x, points, COLUMNS, &o, &e);
+    if (!t) BUG("%s", e.text);
+    tsne_step(t, 1);
+    double begin = now(), end = begin;
+    int steps = 0;
+    for (; end - begin < seconds && !tsne_done(t); end = now()) steps += tsne_step(t, 5);
+    tsne_free(t);
+    free(x);
+    return steps / (end - begin);
 }

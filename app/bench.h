@@ -30,6 +30,8 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
                 int workers, struct bench_times *out, struct err *e);
 /* Sum of GF/s of `callers` threads that call sgemm on their own at once. */
 double bench_sgemm(int callers, double seconds);
+/* t-SNE iterations a second on `points` made points, set-up left out; about `seconds` long. */
+double bench_tsne(int points, int workers, double seconds);
 /* Peak resident memory of the process in bytes. */
 double bench_peak_memory(void);
 

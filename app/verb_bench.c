@@ -115,6 +115,7 @@ int verb_bench(const struct args *a, struct err *e) {
         say(a, "step_seconds_2", both.median, "s", "two workers, median", &b);
         say(a, "scaling", alone.median / both.median, "×", "gain of a second worker", &b);
         say(a, "tokens_per_s", both.tokens / both.median, "tok/s", "two workers", &b);
+        say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
         say(a, "steps", steps, "", "counted in each", &b);
         say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
         close_object(a, &b);
