@@ -190,10 +190,14 @@ static struct insight_heat *heat_says(const char *busy, const char *failed) {
 
 /* ---- the thread ---- */
 
-static void tell_busy(void *self, const char *what) {
+static bool tell_busy(void *self, const char *what) {
     struct insight *in = self;
-    show(in, what, NULL);
+    publish(in, picture_of(&in->inside, NULL, false, what, NULL));
     publish_heat(in, heat_says(what, NULL));
+    pthread_mutex_lock(&in->lock);
+    bool wanted = !in->leaving && !in->orders.open; /* what was asked for later is next */
+    pthread_mutex_unlock(&in->lock);
+    return wanted;
 }
 
 static void drop(struct insight *in) {
@@ -206,7 +210,9 @@ static void drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     drop(in);
-    if (inside_open(&in->inside, in->store, o->model, o->task, o->run, o->runs, tell_busy, in, &e)) {
+    int rc = inside_open(&in->inside, in->store, o->model, o->task, o->run, o->runs, tell_busy, in, &e);
+    if (rc == ERR_INTERRUPTED) return;
+    if (rc) {
         show(in, NULL, e.text);
         publish_heat(in, heat_says(NULL, e.text));
         return;
@@ -448,9 +454,10 @@ struct insight_heat *insight_take_heat(struct insight *in) {
 
 /* ---- without a thread ---- */
 
-static void say_nothing(void *self, const char *what) {
+static bool say_nothing(void *self, const char *what) {
     (void)self;
     (void)what;
+    return true;
 }
 
 int insight_now(struct store *s, const char *model, const char *task, const int64_t *run, int runs,

@@ -39,9 +39,9 @@ struct inside {
 };
 
 /* Opens task, model and runs and fills *s, layers at the last one.  `busy` is told what is
- * being done. */
+ * being done; once it is false, the rest is given up (ERR_INTERRUPTED). */
 int inside_open(struct inside *s, struct store *store, const char *model, const char *task,
-                const int64_t *run, int runs, void (*busy)(void *, const char *), void *self,
+                const int64_t *run, int runs, bool (*busy)(void *, const char *), void *self,
                 struct err *e);
 void inside_release(struct inside *s);
 /* Scores, neighbours and a fresh layout of a panel at its layer. */

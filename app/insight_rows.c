@@ -12,7 +12,7 @@
 #include "core/base/text.h"
 #include "core/data/vectors.h"
 
-enum { PURITY_K = 10 };
+enum { PURITY_K = 10, SLICE = 32 };
 
 /* Two runs are laid side by side only where the same rows mean the same to both. */
 static int comparable(const struct user *a, const struct user *b, struct err *e) {
@@ -86,21 +86,55 @@ static int open_rows(struct inside *s, const struct user *run, const char *task,
     return dataset_encode(d, m->tokenizer, max_len, m->arch.vocabulary, e);
 }
 
-/* What the run's head says of the rows. */
-static int predict(struct inside *s, struct inside_panel *p, const struct user *run, struct err *e) {
+/* Who is told, and asked whether to go on. */
+struct listener {
+    bool (*busy)(void *, const char *);
+    void *self;
+};
+
+static int go_on(const struct listener *l, const char *what, struct err *e) {
+    return l->busy(l->self, what) ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
+}
+
+/* What the run's head says of `d`, whose first row is row `at` of the panel's. */
+static int predict(struct inside *s, struct inside_panel *p, const struct user *run, const struct dataset *d,
+                   int at, struct err *e) {
     int k = s->classes;
     if (k < 2 || predictor_classes(run->predictor) != k) return 0;
-    double *share = xmalloc((size_t)s->n * (size_t)k * sizeof *share);
-    int rc = predictor_run(run->predictor, s->rows_of, 1, share, NULL, e);
-    if (!rc) p->predicted = xcalloc((size_t)s->n, sizeof *p->predicted);
-    for (int i = 0; !rc && i < s->n; i++)
+    if (!p->predicted) p->predicted = xcalloc((size_t)s->n, sizeof *p->predicted);
+    double *share = xmalloc(d->rows * (size_t)k * sizeof *share);
+    int rc = predictor_run(run->predictor, d, 1, share, NULL, e);
+    for (int i = 0; !rc && i < (int)d->rows; i++)
         for (int c = 1; c < k; c++)
-            if (share[i * k + c] > share[i * k + p->predicted[i]]) p->predicted[i] = c;
+            if (share[i * k + c] > share[i * k + p->predicted[at + i]]) p->predicted[at + i] = c;
     free(share);
     return rc;
 }
 
-static int fill_panel(struct inside *s, const struct user *run, const struct model *m, struct err *e) {
+/* A few rows at a time, so that leaving never waits for all. */
+static int embed(struct inside *s, struct inside_panel *p, const struct user *run, const struct model *m,
+                 const struct listener *l, struct err *e) {
+    real **to = xcalloc((size_t)p->layers, sizeof *to);
+    int rc = 0;
+    for (int at = 0; !rc && at < s->n; at += SLICE) {
+        struct dataset part = *s->rows_of;
+        char *what = xprintf("rows through %s: %d of %d", p->title, at, s->n);
+        rc = go_on(l, what, e);
+        free(what);
+        part.rows = (size_t)(s->n - at < SLICE ? s->n - at : SLICE);
+        part.row += at;
+        part.start += at;
+        for (int i = 0; i < p->layers; i++) to[i] = p->vector[i] + (size_t)at * (size_t)p->width;
+        if (!rc && !run) rc = model_embed(m, &part, true, 1, to, e);
+        if (!rc && run) rc = predictor_embed(run->predictor, &part, true, 1, to, e);
+        if (!rc && run) rc = predict(s, p, run, &part, at, e);
+    }
+    free(to);
+    return rc;
+}
+
+static int fill_panel(struct inside *s, const struct user *run, const struct model *m,
+                      const struct listener *l, struct err *e) {
     struct inside_panel *p = &s->panel[s->panels++];
     p->title = run ? xprintf("#%lld %s", (long long)run->run, run->config.method) : xstrdup("model");
     p->width = m->arch.width;
@@ -111,19 +145,18 @@ static int fill_panel(struct inside *s, const struct user *run, const struct mod
         p->vector[i] = mem_try((size_t)s->n * (size_t)p->width, sizeof **p->vector);
         if (!p->vector[i]) return err_set(e, ERR_SYSTEM, "no memory for the vectors of %d rows", s->n);
     }
-    if (!run) return model_embed(m, s->rows_of, true, 1, p->vector, e);
-    int rc = predictor_embed(run->predictor, s->rows_of, true, 1, p->vector, e);
-    return rc ? rc : predict(s, p, run, e);
+    return embed(s, p, run, m, l, e);
 }
 
 int inside_open(struct inside *s, struct store *store, const char *model, const char *task,
-                const int64_t *run, int runs, void (*busy)(void *, const char *), void *self,
+                const int64_t *run, int runs, bool (*busy)(void *, const char *), void *self,
                 struct err *e) {
     struct user from[MAP_PANELS] = { { .run = 0 } };
     struct model *m = NULL;
     int rc = 0;
     *s = (struct inside){ .perplexity = 30 };
-    busy(self, "opening the model");
+    const struct listener l = { busy, self };
+    rc = go_on(&l, "opening the model", e);
     for (int i = 0; !rc && i < runs && i < MAP_PANELS; i++) rc = user_open_run(&from[i], store, run[i], e);
     if (!rc && runs > 1) rc = comparable(&from[0], &from[1], e);
     if (!rc && !runs) {
@@ -132,24 +165,17 @@ int inside_open(struct inside *s, struct store *store, const char *model, const 
     }
     const struct model *base = runs && !rc ? from[0].model : m;
     if (!rc) {
-        busy(self, "reading rows");
-        rc = open_rows(s, &from[0], task, base, e);
+        rc = go_on(&l, "reading rows", e);
+        if (!rc) rc = open_rows(s, &from[0], task, base, e);
     }
-    if (!rc && runs < MAP_PANELS) {
-        busy(self, "rows through the model");
-        rc = fill_panel(s, NULL, base, e);
-    }
-    for (int i = 0; !rc && i < runs; i++) {
-        busy(self, "rows through the run");
-        rc = fill_panel(s, &from[i], base, e);
-    }
+    if (!rc && runs < MAP_PANELS) rc = fill_panel(s, NULL, base, &l, e);
+    for (int i = 0; !rc && i < runs; i++) rc = fill_panel(s, &from[i], base, &l, e);
     for (int i = 0; !rc && i < s->panels; i++) {
-        busy(self, "neighbours of all rows");
-        rc = inside_layer(s, i, e);
+        rc = go_on(&l, "neighbours of all rows", e);
+        if (!rc) rc = inside_layer(s, i, e);
     }
     if (!rc && runs) {
         const struct user *last = &from[runs - 1];
-        busy(self, "comparing trained tensors");
         likeness_of(&s->tensors, &from[0], last);
         s->tensors_title = xprintf("trained tensors: #%lld by #%lld", (long long)from[0].run, (long long)last->run);
     }
