@@ -147,7 +147,7 @@ static void add_rows(struct album *a, const struct inside *s, int panel) {
     for (int i = 0; i < n; i++) {
         const struct dataset_row *r = &s->rows_of->row[which[i]];
         const char *class = s->gold[which[i]] < 0 ? "" : s->task.class_name[s->gold[which[i]]];
-        a->row[a->count - 1][i] = xprintf("%s %zu", class, r->line);
+        a->row[a->count - 1][i] = xprintf("line %zu%s%s", r->line, *class ? " \u00B7 " : "", class);
         a->column[a->count - 1][i] = xstrdup(a->row[a->count - 1][i]);
     }
     cluster(a);
