@@ -93,7 +93,7 @@ int verb_bench(const struct args *a, struct err *e) {
     rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 0, &alone, e);
     int fit = rc ? 0 : (int)(0.3 * (double)seconds / (alone.median + 1e-9));
     if (fit > BENCH_STEPS) fit = BENCH_STEPS;
-    if (fit > steps) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps = fit, 0, &alone, e);
+    if (fit >= 2 * steps) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps = fit, 0, &alone, e);
     if (!rc) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 2, &both, e);
     if (!rc) {
         struct buf b = BUF_INIT;
