@@ -71,6 +71,7 @@ int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t see
     if (!s.where && p->u.run) s = jobs_source(&p->u.config);
     else if (!s.where) s.where = DEFAULT_TASK;
     s.assets = paths_assets();
+    s.dev_rows = 0; /* drawn from all rows, also where the run was evaluated on fewer */
     s.no_train = !split || strcmp(split, "train") != 0;
     rc = task_open(&p->t, &s, e);
     if (!rc) rc = take_split(p, a, e);

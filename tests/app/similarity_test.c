@@ -8,7 +8,7 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-/* A model, rows, and three runs: two that learned, one that could not. */
+/* A model, rows, and four runs: two that learned, two that could not. */
 static char *home, *model, *toy;
 
 static void train(const char *options) {
@@ -34,6 +34,7 @@ static int set_up(void **state) {
     train("--steps 10 --lr 0.01");
     train("--steps 10 --lr 0.01 --seed 2");
     train("--steps 1 --lr 1e-30");
+    train("--steps 1 --eval-rows 9 --lr 1e-30");
     return 0;
 }
 
@@ -137,6 +138,9 @@ static void representations_are_compared(void **state) {
     assert_int_equal(json_array_size(json_object_get(j, "rows")), 3);
     assert_true(fabs(cell(j, 0, 0) - 1) < 1e-6); /* LoRA does not reach the embeddings */
     assert_true(cell(j, 2, 2) > 0 && cell(j, 2, 2) < 1 - 1e-9);
+    json_decref(j);
+    j = json_of("similarity 1 4 --of layers --rows 12"); /* evaluated on fewer rows, drawn from all */
+    assert_true(fabs(cell(j, 0, 0) - 1) < 1e-6);
     json_decref(j);
     j = json_of("similarity 1 --of classes");
     assert_true(cell(j, 0, 0) == 1 && fabs(cell(j, 0, 1) - cell(j, 1, 0)) < 1e-12);
