@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "app/jobs_private.h"
+#include "app/output.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
@@ -64,6 +65,29 @@ static void on_checkpoint(struct job *job, const struct event *e) {
                                          .sha256 = e->sha256, .bytes = bytes });
 }
 
+static void on_embedding(struct job *job, const struct event *e) {
+    const struct event_embedding *v = e->embedding;
+    const struct run_config *c = run_config_of(job->run);
+    const struct dataset *d = v->rows;
+    size_t values = d->rows * (size_t)v->columns;
+    struct buf items = BUF_INIT;
+    buf_putc(&items, '[');
+    for (size_t i = 0; i < d->rows; i++) {
+        if (i) buf_putc(&items, ',');
+        out_row(&items, d, i, v->prediction ? d->class_name[v->prediction[i]] : NULL);
+    }
+    buf_putc(&items, ']');
+    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = c->task,
+                                 .split = (char *)(uintptr_t)e->split, .pool = (char *)(uintptr_t)"mean",
+                                 .layer = v->layer, .seed = v->seed, .rows = (int)d->rows,
+                                 .columns = v->columns, .items = buf_take(&items) };
+    m.data = xmalloc((values + 1) * sizeof *m.data);
+    for (size_t i = 0; i < values; i++) m.data[i] = (float)v->vector[i];
+    store_embedding_put(job->jobs->store, &m);
+    free(m.data);
+    free(m.items);
+}
+
 static bool is_over(enum run_state s) {
     return s == RUN_FINISHED || s == RUN_STOPPED || s == RUN_FAILED || s == RUN_INTERRUPTED;
 }
@@ -92,6 +116,7 @@ void jobs__event(void *self, const struct event *e) {
     case EVENT_EVALUATION: on_evaluation(job, e); break;
     case EVENT_CHECKPOINT: on_checkpoint(job, e); break;
     case EVENT_STATE: on_state(job, e); break;
+    case EVENT_EMBEDDING: on_embedding(job, e); break;
     case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
     }
     struct jobs_hook *hook = &job->jobs->hook;

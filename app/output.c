@@ -91,3 +91,26 @@ void out_text(const char *s) {
     fputs(shown, stdout);
     free(shown);
 }
+
+enum { TEXT = 400 };
+
+static void add_text(struct buf *b, const char *key, const char *s, size_t n) {
+    if (n > TEXT) {
+        n = TEXT;
+        while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
+    }
+    char *part = xstrndup(s, n);
+    out_string(b, key, part);
+    free(part);
+}
+
+void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction) {
+    const struct dataset_row *row = &d->row[i];
+    buf_putc(b, '{');
+    out_int(b, "row", (long long)row->id + 1);
+    out_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
+    add_text(b, "text", row->a, row->a_size);
+    if (d->pair) add_text(b, "text_b", row->b, row->b_size);
+    out_string(b, "prediction", prediction);
+    buf_putc(b, '}');
+}

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
+#include "core/data/dataset.h"
 
 /* A table of text cells; widths are display columns.  Cells are made visible. */
 struct table {
@@ -25,6 +26,8 @@ void out_string(struct buf *b, const char *key, const char *value); /* NULL beco
 void out_int(struct buf *b, const char *key, long long value);
 void out_double(struct buf *b, const char *key, double value);
 void out_bool(struct buf *b, const char *key, int value);
+/* One row of a set of vectors: number in its file, label, texts cut at 400 bytes, prediction (NULL: none). */
+void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction);
 /* Prints the buffer and a newline, and empties it. */
 void out_line(struct buf *b);
 /* Text from data, made visible, to standard output. */

@@ -298,18 +298,6 @@ int verb_map(const struct args *a, struct err *e) {
 
 /* ---- embed ---- */
 
-enum { TEXT = 400 }; /* bytes of a text that are kept */
-
-static void add_text(struct buf *b, const char *key, const char *s, size_t n) {
-    if (n > TEXT) {
-        n = TEXT;
-        while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
-    }
-    char *part = xstrndup(s, n);
-    out_string(b, key, part);
-    free(part);
-}
-
 /* Number, label, text and prediction of each row. */
 static int describe(struct probe *p, int workers, struct buf *b, struct err *e) {
     const struct dataset *d = p->d;
@@ -327,17 +315,11 @@ static int describe(struct probe *p, int workers, struct buf *b, struct err *e) 
     }
     buf_putc(b, '[');
     for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[i];
         size_t best = 0;
-        buf_puts(b, i ? ",{" : "{");
-        out_int(b, "row", (long long)row->id + 1);
-        out_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
-        add_text(b, "text", row->a, row->a_size);
-        if (d->pair) add_text(b, "text_b", row->b, row->b_size);
         for (size_t j = 1; j < k; j++)
             if (probability[i * k + j] > probability[i * k + best]) best = j;
-        out_string(b, "prediction", k ? predictor_label(p->u.predictor, (int)best) : NULL);
-        buf_putc(b, '}');
+        if (i) buf_putc(b, ',');
+        out_row(b, d, i, k ? predictor_label(p->u.predictor, (int)best) : NULL);
     }
     buf_putc(b, ']');
     free(probability);

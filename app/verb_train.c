@@ -23,7 +23,7 @@ static const char *const CONFIG_OPTIONS[] = {
     "method",  "seed",      "epochs",     "steps",      "batch",  "accumulate", "max-len",
     "lr",      "schedule",  "warmup",     "optimiser",  "beta1",  "beta2",      "epsilon",
     "momentum", "decay",    "clip",       "dropout",    "eval-every", "eval-rows", "early-stop",
-    "keep",    "shards",
+    "keep",    "shards",    "embed-every", "embed-rows",
 };
 
 static int read_config(const struct args *a, struct run_config *c, struct err *e) {
@@ -118,7 +118,8 @@ static void metrics_json(struct buf *b, const struct event *e) {
 }
 
 static void event_json(const struct event *e) {
-    static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message" };
+    static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
+                                        "embedding" };
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     out_string(&b, "event", kind[e->kind]);
@@ -137,6 +138,10 @@ static void event_json(const struct event *e) {
     } else if (e->kind == EVENT_CHECKPOINT) {
         out_string(&b, "path", e->path);
         out_bool(&b, "best", e->best);
+    } else if (e->kind == EVENT_EMBEDDING) {
+        out_int(&b, "rows", (long long)e->embedding->rows->rows);
+        out_int(&b, "columns", e->embedding->columns);
+        out_int(&b, "layer", e->embedding->layer);
     } else if (e->kind == EVENT_STATE) {
         out_string(&b, "state", run_state_name(e->state));
     }

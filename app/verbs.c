@@ -43,6 +43,8 @@ static const struct option_spec TRAIN[] = {
     { "eval-rows", "N", "a fixed draw of dev rows (default: all)" },
     { "early-stop", "N", "stop after N evaluations without a better one" },
     { "keep", "best,last", "checkpoints to keep" },
+    { "embed-every", "N", "keep vectors of dev rows every N steps, for petri map (0: none)" },
+    { "embed-rows", "N", "rows of these, drawn evenly over the classes (200)" },
     { "shards", "N", "parts of a step, each on one thread (4)" },
     WORKERS,
     { "note", "TEXT", "kept with the run" },

@@ -26,17 +26,51 @@ static int insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int 
     return rc;
 }
 
-static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    (void)s;
-    struct block_call *c = arg;
-    const struct store_embedding *m = c->embedding;
+static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_t *id, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e,
                                   "INSERT INTO embedding(run,step,model,task,split,layer,pool,seed,created,rows,"
                                   "columns,items,data) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
                                   "nitttitiiiit", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
                                   m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
                                   m->items);
-    return insert(db, st, 13, m->data, m->rows, m->columns, &c->id, e);
+    return insert(db, st, 13, m->data, m->rows, m->columns, id, e);
+}
+
+static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct block_call *c = arg;
+    return insert_embedding(db, c->embedding, &c->id, e);
+}
+
+int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct err *e) {
+    int64_t there, id;
+    int rc = db_int(db, e, &there, 0,
+                    "SELECT count(*) FROM embedding WHERE run=? AND step=? AND task=? AND split=? AND layer=?"
+                    " AND pool=? AND seed=? AND rows=?",
+                    "iittitii", m->run, m->step, m->task, m->split, (int64_t)m->layer, m->pool, (int64_t)m->seed,
+                    (int64_t)m->rows);
+    return rc || there ? rc : insert_embedding(db, m, &id, e);
+}
+
+int store_embedding_put(struct store *s, const struct store_embedding *m) {
+    struct payload *p = xcalloc(1, sizeof *p);
+    struct store_embedding *to = p->embedding = xmalloc(sizeof *to);
+    size_t values = (size_t)m->rows * (size_t)m->columns;
+    *to = *m;
+    to->model = xstrdup(m->model);
+    to->task = xstrdup(m->task);
+    to->split = xstrdup(m->split);
+    to->pool = xstrdup(m->pool);
+    to->items = xstrdup(m->items);
+    to->data = xmalloc((values + 1) * sizeof *to->data);
+    memcpy(to->data, m->data, values * sizeof *to->data);
+    return writer_put(s, &(struct record){ .kind = RECORD_EMBEDDING, .run = m->run, .step = m->step,
+                                           .time = store_now(), .payload = p });
+}
+
+void embedding_free(struct store_embedding *m) {
+    if (m) store_embedding_release(m);
+    free(m);
 }
 
 int store_embedding_add(struct store *s, const struct store_embedding *m, int64_t *id, struct err *e) {

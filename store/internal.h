@@ -49,7 +49,8 @@ int writer_call(struct store *s,
                 int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e), void *arg,
                 struct err *e);
 
-enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE };
+enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE,
+                   RECORD_EMBEDDING };
 struct record {
     enum record_kind kind;
     int count; /* RECORD_STEP: values */
@@ -72,10 +73,16 @@ struct payload {
     int64_t bytes;
     int count;
     struct payload_metric *metric;
+    struct store_embedding *embedding;
 };
 void payload_free(struct payload *p); /* NULL is fine */
 /* Queues a record and takes its payload; ERR_USAGE when the run is not owned. */
 int writer_put(struct store *s, const struct record *r);
+
+/* ---- vectors (embedding.c) ---- */
+void embedding_free(struct store_embedding *m); /* NULL is fine */
+/* Inside a transaction: keeps `m` unless the run has this very set of this step. */
+int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct err *e);
 
 /* ---- applying records (record.c) ---- */
 struct applier;

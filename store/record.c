@@ -87,6 +87,7 @@ void payload_free(struct payload *p) {
         free(p->metric[i].undefined);
     }
     free(p->metric);
+    embedding_free(p->embedding);
     free(p);
 }
 
@@ -255,6 +256,7 @@ int applier_apply(struct applier *a, const struct record *r, struct err *e) {
     case RECORD_EVALUATION: rc = apply_evaluation(a, r, e); break;
     case RECORD_ARTIFACT: rc = apply_artifact(a, r, e); break;
     case RECORD_CHANGE: rc = apply_change(a, r, e); break;
+    case RECORD_EMBEDDING: rc = embedding_insert_once(a->db, r->payload->embedding, e); break;
     case RECORD_MESSAGE:
         rc = event_add(a->db, r->run, r->time, r->step, "message", NULL, r->payload->text[0], e);
         break;

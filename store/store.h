@@ -320,6 +320,9 @@ struct store_embedding {
     char *items;           /* JSON array, an object a row: {"row":…,"label":…,"text":…,"prediction":…} */
     float *data;           /* rows×columns; NULL in a list */
 };
+/* Queues a copy of an owned run's set, as the points are.  A set that the run already has of this
+ * step (replayed after a resume) stays one. */
+int store_embedding_put(struct store *s, const struct store_embedding *m);
 /* Keeps a copy; *id of it.  id and created of `m` are not read. */
 int store_embedding_add(struct store *s, const struct store_embedding *m, int64_t *id, struct err *e);
 /* ERR_NOT_FOUND without such a set; store_embedding_release frees. */

@@ -37,7 +37,7 @@ void run_weights_sha256(const struct run *r, char out[65]) {
 
 static char *state_json(const struct run *r) {
     struct buf b = BUF_INIT;
-    bool done = (r->step >= r->c.steps || r->early) && !evaluation_due(r);
+    bool done = (r->step >= r->c.steps || r->early) && !evaluation_due(r) && !watch_due(r);
     buf_printf(&b, "{\"step\":%lld,\"seconds\":", (long long)r->step);
     json_add_double(&b, run_seconds(r));
     buf_puts(&b, ",\"loss\":");

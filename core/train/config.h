@@ -35,6 +35,8 @@ struct run_config {
     int eval_rows;  /* dev rows, drawn once and fixed; 0: all */
     int early_stop; /* evaluations without a better one before stopping; 0: never */
     int keep;       /* KEEP_ bits */
+    int embed_every; /* steps between sets of vectors, begun at step 0 and ended with the run; 0: none */
+    int embed_rows; /* dev rows of such a set, drawn once, evenly over the classes */
     int shards;     /* S: parts of a step; same bits for any number of workers */
 
     enum optimiser optimiser;
@@ -45,7 +47,7 @@ struct run_config {
 };
 
 /* Defaults: batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0, clip 1,
- * linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1;
+ * linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors (of 200 rows);
  * lr 0 means the preset's. */
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
@@ -68,8 +70,8 @@ struct config_option {
 int config_option_count(void);
 struct config_option config_option_at(int i);
 
-/* The option in which two configs would train differently, or NULL.  Names of files and
- * what is kept do not count. */
+/* The option in which two configs would train differently, or NULL.  Names of files,
+ * what is kept and vectors do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
 
 const char *schedule_name(enum schedule s);

@@ -33,19 +33,7 @@ struct chunk {
 
 static void collect(void *self, int layer, node output) {
     const struct chunk *c = self;
-    const struct tape_rows *rows = &c->f.rows;
-    size_t d = (size_t)c->w->m->arch.width;
-    const real *v = tape_value(c->f.tape, output);
-    if (!c->w->layer[layer]) return;
-    for (int i = 0; i < rows->count; i++) {
-        real *out = c->w->layer[layer] + (size_t)c->row[i] * d;
-        size_t first = (size_t)rows->start[i], count = c->w->mean ? (size_t)rows->start[i + 1] - first : 1;
-        for (size_t j = 0; j < d; j++) {
-            double sum = 0;
-            for (size_t t = 0; t < count; t++) sum += (double)v[(first + t) * d + j];
-            out[j] = (real)(sum / (double)count);
-        }
-    }
+    if (c->w->layer[layer]) pool_rows(&c->f, output, c->row, c->w->mean, c->w->layer[layer]);
 }
 
 static void embed_chunk(struct work *w, int index, struct worker *k, struct attach *a) {

@@ -17,16 +17,27 @@ bool evaluation_due(const struct run *r) {
     return r->step % every == 0;
 }
 
-void evaluation_prepare(struct run *r) {
+int evaluation_prepare(struct run *r) {
+    int chunks = 0;
+    r->evaluating = evaluation_due(r);
+    r->watch.now = watch_due(r);
+    for (int i = 0; r->evaluating && i < r->task->devs; i++) chunks += r->scoring[i].chunks;
+    if (r->watch.now) chunks += r->watch.scoring.chunks;
     r->bad_chunk = -1;
     r->score_began = run_clock();
     step_make(r);
+    return chunks;
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
     int split = 0, chunk = index;
     uint64_t bad = 0;
-    while (chunk >= r->scoring[split].chunks) chunk -= r->scoring[split++].chunks;
+    int splits = r->evaluating ? r->task->devs : 0;
+    while (split < splits && chunk >= r->scoring[split].chunks) chunk -= r->scoring[split++].chunks;
+    if (split == splits) {
+        watch_chunk(r, chunk, w);
+        return;
+    }
     if (scoring_chunk(&r->scoring[split], chunk, w->tape, w->arena, run_attach(r, w), r->m,
                       r->params, r->made, &bad))
         return;
@@ -74,7 +85,7 @@ static void tell_split(struct run *r, int split, const struct metrics *m, bool b
     run_send(r, e);
 }
 
-bool evaluation_finish(struct run *r) {
+static bool tell_scores(struct run *r) {
     if (r->bad_chunk >= 0) {
         snprintf(r->failure, sizeof r->failure,
                  "step %lld: evaluation: the logits of dev row %llu are not finite",
@@ -98,4 +109,9 @@ bool evaluation_finish(struct run *r) {
     r->score_seconds = run_clock() - r->score_began;
     pthread_mutex_unlock(&r->lock);
     return true;
+}
+
+bool evaluation_finish(struct run *r) {
+    if (r->evaluating && !tell_scores(r)) return false;
+    return !r->watch.now || watch_finish(r);
 }

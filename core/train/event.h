@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/engine/real.h"
+
 enum run_state {
     RUN_QUEUED, RUN_RUNNING, RUN_PAUSED, RUN_FINISHED,
     RUN_STOPPED,     /* by the user */
@@ -23,6 +25,17 @@ enum event_kind {
     EVENT_EVALUATION, /* step, metrics, split, rows, constant, best; one event a split */
     EVENT_CHECKPOINT, /* step, path, best, sha256 */
     EVENT_MESSAGE,    /* text: something worth saying once */
+    EVENT_EMBEDDING,  /* step, split, embedding */
+};
+
+struct dataset;
+/* Vectors of drawn dev rows inside the model as it is trained so far. */
+struct event_embedding {
+    const struct dataset *rows; /* their texts, labels and numbers in the file */
+    const real *vector;         /* rows × columns: the mean over a row's tokens */
+    int columns, layer;         /* layer: the last one */
+    uint64_t seed;              /* of the draw */
+    const int32_t *prediction;  /* rows: classes; NULL with scores */
 };
 
 enum { EVENT_METRICS = 12 };
@@ -48,6 +61,7 @@ struct event {
     bool constant;     /* every prediction was the same */
     bool best;
     const char *path, *sha256;
+    const struct event_embedding *embedding;
 };
 
 struct event_sink {

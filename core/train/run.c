@@ -124,7 +124,7 @@ void run_advance(struct run *r) {
     pthread_mutex_lock(&r->lock);
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);
-    bool evaluate = evaluation_due(r);
+    bool evaluate = evaluation_due(r) || watch_due(r);
     bool stopping = stop && (evaluate || !is_done(r));
     if (!evaluate || stopping) {
         bool saved = save_due(r, stopping);
@@ -150,10 +150,7 @@ void run_advance(struct run *r) {
         pause_here(r, PHASE_BEGIN, NULL);
     } else {
         keep_running(r);
-        evaluation_prepare(r);
-        int chunks = 0;
-        for (int i = 0; i < r->task->devs; i++) chunks += r->scoring[i].chunks;
-        set_phase(r, PHASE_SCORE, chunks);
+        set_phase(r, PHASE_SCORE, evaluation_prepare(r));
     }
 }
 

@@ -67,6 +67,33 @@ static double row_loss(const struct scoring *s, const struct dataset_row *row,
     return (logits[0] - row->target) * (logits[0] - row->target);
 }
 
+void pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
+    const struct tape_rows *rows = &f->rows;
+    size_t d = (size_t)f->model->arch.width;
+    const real *v = tape_value(f->tape, output);
+    for (int i = 0; i < rows->count; i++) {
+        real *to = out + (size_t)row[i] * d;
+        size_t first = (size_t)rows->start[i], count = mean ? (size_t)rows->start[i + 1] - first : 1;
+        for (size_t j = 0; j < d; j++) {
+            double sum = 0;
+            for (size_t t = 0; t < count; t++) sum += (double)v[(first + t) * d + j];
+            to[j] = (real)(sum / (double)count);
+        }
+    }
+}
+
+/* A chunk whose last layer is kept. */
+struct kept {
+    const struct forward *f;
+    const uint32_t *row;
+    real *vector;
+};
+
+static void keep_last(void *self, int layer, node output) {
+    const struct kept *k = self;
+    if (layer == k->f->model->arch.encoder_layers) pool_rows(k->f, output, k->row, true, k->vector);
+}
+
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
                    const real *made, uint64_t *bad) {
@@ -77,6 +104,11 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, s->data, rows, n, 0);
     forward_init(&f, tape, m, &b, attach_begin(attach, tape, params, made, NULL));
+    struct kept kept = { &f, rows, s->vector };
+    if (s->vector) {
+        f.layer_done = keep_last;
+        f.layer_self = &kept;
+    }
     node out = attach_head(attach, &f, forward_encode(&f), 0);
     const real *v = tape_value(tape, out);
     bool finite = true;

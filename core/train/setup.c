@@ -55,6 +55,8 @@ static int resolve(struct run_config *c, const struct model *m, const struct tas
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows",
                        c->accumulate, c->batch);
+    if (c->embed_every && !t->devs)
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", t->name);
     c->max_len = run_max_len(c, m);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
         BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
@@ -118,6 +120,7 @@ static int allocate(struct run *r, struct err *e) {
     }
     for (int i = 0; i < r->task->devs; i++)
         scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
+    watch_init(r);
     return 0;
 }
 
@@ -173,6 +176,7 @@ void run_free(struct run *r) {
     for (int i = 0; i < RUN_WORKERS; i++)
         if (r->attach[i]) attach_free(r->attach[i]);
     for (int i = 0; i < TASK_DEVS; i++) scoring_release(&r->scoring[i]);
+    watch_release(r);
     if (r->prologue) tape_free(r->prologue);
     if (r->prologue_arena) arena_free(r->prologue_arena);
     if (r->plan) plan_free(r->plan);

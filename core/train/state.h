@@ -44,6 +44,16 @@ struct best {
 /* Takes `v` when it is strictly better; an undefined or non-finite value never is. */
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step);
 
+/* The rows whose vectors are kept while the run trains. */
+struct watch {
+    struct dataset rows;      /* a view of the first dev split: its row, start, ids and types are
+                               * the watch's own */
+    struct scoring scoring;
+    int32_t *prediction;
+    bool now;                 /* part of the evaluation in hand */
+    int64_t step;             /* of the last set, -1 before */
+};
+
 struct run {
     int64_t id;
     struct run_config c;      /* resolved: nothing is left to a default */
@@ -83,6 +93,10 @@ struct run {
     bool early;               /* stopped early */
     uint64_t bad_row;
     int bad_chunk;            /* -1: none */
+    bool evaluating;          /* else only vectors are in hand */
+
+    /* Vectors of drawn dev rows, kept while it trains (watch.c). */
+    struct watch watch;
 
     /* Clocks, monotonic seconds. */
     double before;            /* seconds trained before this span */
@@ -128,9 +142,18 @@ void step_make(struct run *r);
 
 /* evaluate.c */
 bool evaluation_due(const struct run *r);
-void evaluation_prepare(struct run *r);
+/* What is due is made ready, the scores or only the vectors of watch.c; returns how many chunks. */
+int evaluation_prepare(struct run *r);
 void evaluation_chunk(struct run *r, int index, struct worker *w);
 bool evaluation_finish(struct run *r);
+
+/* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */
+void watch_init(struct run *r);
+void watch_release(struct run *r);
+bool watch_due(const struct run *r);
+void watch_chunk(struct run *r, int index, struct worker *w);
+/* Tells the vectors.  False when one is not finite: the run has failed, as r->failure says. */
+bool watch_finish(struct run *r);
 
 /* The worker's attachment to this run. */
 struct attach *run_attach(struct run *r, struct worker *w);

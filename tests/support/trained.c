@@ -30,12 +30,27 @@ static void keep_evaluation(struct trained *t, const struct event *e) {
         if (!strcmp(e->metric[j].name, "loss")) t->evaluation[i].loss = e->metric[j].value;
 }
 
+static void keep_embedding(struct trained *t, const struct event *e) {
+    BUG_IF(t->embeddings == TRAINED_STATES);
+    const struct event_embedding *v = e->embedding;
+    int i = t->embeddings++, rows = (int)v->rows->rows;
+    const unsigned char *bytes = (const unsigned char *)v->vector;
+    uint64_t sum = 14695981039346656037u; /* FNV-1a */
+    for (size_t k = 0; k < (size_t)rows * (size_t)v->columns * sizeof *v->vector; k++)
+        sum = (sum ^ bytes[k]) * 1099511628211u;
+    t->embedding[i].step = e->step;
+    t->embedding[i].rows = rows;
+    t->embedding[i].columns = v->columns;
+    t->embedding[i].sum = sum;
+}
+
 static void keep(void *self, const struct event *e) {
     struct trained *t = self;
     switch (e->kind) {
     case EVENT_POINT: keep_point(t, e); break;
     case EVENT_EVALUATION: keep_evaluation(t, e); break;
     case EVENT_CHECKPOINT: t->checkpoints++; break;
+    case EVENT_EMBEDDING: keep_embedding(t, e); break;
     case EVENT_MESSAGE: snprintf(t->message, sizeof t->message, "%s", e->text); break;
     case EVENT_STATE:
         BUG_IF(t->states == TRAINED_STATES);

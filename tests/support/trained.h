@@ -25,6 +25,12 @@ struct trained {
     char reason[768];                     /* text of the last state */
     char message[768];                    /* the last one */
     int checkpoints;
+    int embeddings;
+    struct {
+        int64_t step;
+        int rows, columns;
+        uint64_t sum; /* of the vectors' bits */
+    } embedding[TRAINED_STATES];
     char sha256[65]; /* of the weights at the end */
     real *params;    /* the flat block at the end, owned */
     size_t params_count;
