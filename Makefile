@@ -101,9 +101,6 @@ endif
 # Presets are put into the program as they are.
 $(OUT)/f/core/method/presets.o $(OUT)/d/core/method/presets.o: $(wildcard assets/presets/*.json)
 
-# The presets are part of the program.
-$(OUT)/f/core/method/presets.o $(OUT)/d/core/method/presets.o: $(wildcard assets/presets/*.json)
-
 $(OUT)/f/%.o: %.c
 	$(SAY) CC $<
 	@mkdir -p $(@D)
