@@ -114,3 +114,12 @@ void out_row(struct buf *b, const struct dataset *d, size_t i, const char *predi
     out_string(b, "prediction", prediction);
     buf_putc(b, '}');
 }
+
+void out_report(const char *text) {
+    for (const char *end; *text; text = *end ? end + 1 : end) {
+        end = strchrnul(text, '\n');
+        char *shown = text_visible(text, (size_t)(end - text));
+        fprintf(stderr, "%s\n", shown);
+        free(shown);
+    }
+}

@@ -33,4 +33,7 @@ void out_line(struct buf *b);
 /* Text from data, made visible, to standard output. */
 void out_text(const char *s);
 
+/* A report of several lines to standard error, each made visible. */
+void out_report(const char *text);
+
 #endif

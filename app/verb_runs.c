@@ -23,6 +23,13 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
     return rc;
 }
 
+void verb_run_json(const struct store_run *r) {
+    struct buf b = BUF_INIT;
+    store_run_json(r, &b);
+    out_line(&b);
+    buf_release(&b);
+}
+
 int verb_close(struct store *s, int rc, struct err *e) {
     struct err closing = ERR_INIT;
     int closed = store_close(s, &closing);
@@ -164,10 +171,7 @@ int verb_show(const struct args *a, struct err *e) {
     if (!rc) rc = store_run(s, id, &run, e);
     if (!rc) {
         if (args_flag(a, "json")) {
-            struct buf b = BUF_INIT;
-            store_run_json(&run, &b);
-            out_line(&b);
-            buf_release(&b);
+            verb_run_json(&run);
         } else {
             show_text(s, &run);
         }

@@ -186,13 +186,7 @@ static void on_event(void *self, const struct event *e) {
 static void on_report(void *self, const char *text) {
     struct watcher *w = self;
     pthread_mutex_lock(&w->lock);
-    for (const char *line = text, *end; !w->reported && *line; line = end + 1) {
-        end = strchrnul(line, '\n');
-        char *shown = text_visible(line, (size_t)(end - line));
-        fprintf(stderr, "%s\n", shown);
-        free(shown);
-        if (!*end) break;
-    }
+    if (!w->reported) out_report(text);
     w->reported = true;
     pthread_mutex_unlock(&w->lock);
 }
@@ -243,10 +237,7 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     if (json) {
-        struct buf b = BUF_INIT;
-        store_run_json(&run, &b);
-        out_line(&b);
-        buf_release(&b);
+        verb_run_json(&run);
     } else {
         printf("run %lld %s", (long long)run.id, store_state_name(run.state));
         if (run.best.measured && !run.best.undefined)
@@ -358,10 +349,7 @@ int verb_stop(const struct args *a, struct err *e) {
         bool live = store_state_is_live(run.state);
         if (!live) {
             if (args_flag(a, "json")) {
-                struct buf b = BUF_INIT;
-                store_run_json(&run, &b);
-                out_line(&b);
-                buf_release(&b);
+                verb_run_json(&run);
             } else {
                 printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),
                        (long long)run.step);

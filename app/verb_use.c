@@ -309,16 +309,8 @@ int verb_eval(const struct args *a, struct err *e) {
         if (!rc) {
             struct buf report = BUF_INIT;
             task_report(&t, &report);
-            char *shown = buf_take(&report);
-            for (char *line = shown, *rest; *line; line = rest) {
-                rest = strchr(line, '\n');
-                size_t n = rest ? (size_t)(rest - line) : strlen(line);
-                char *visible = text_visible(line, n);
-                fprintf(stderr, "%s\n", visible);
-                free(visible);
-                rest = rest ? rest + 1 : line + n;
-            }
-            free(shown);
+            out_report(buf_text(&report));
+            buf_release(&report);
         }
         for (int i = 0; !rc && i < t.devs; i++) rc = eval_split(&u, a, &t, i, workers, e);
         task_release(&t);

@@ -14,6 +14,8 @@
 const char *verb_model(const struct args *a);
 /* Opens --db, or the default database. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
+/* The run as a JSON object on a line of standard output. */
+void verb_run_json(const struct store_run *r);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
 /* --task and the columns; files are the caller's. */
