@@ -50,7 +50,7 @@ int writer_call(struct store *s,
                 struct err *e);
 
 enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE,
-                   RECORD_EMBEDDING };
+                   RECORD_EMBEDDING, RECORD_SAMPLES };
 struct record {
     enum record_kind kind;
     int count; /* RECORD_STEP: values */
@@ -74,6 +74,7 @@ struct payload {
     int count;
     struct payload_metric *metric;
     struct store_embedding *embedding;
+    struct sample_set *samples;
 };
 void payload_free(struct payload *p); /* NULL is fine */
 /* Queues a record and takes its payload; ERR_USAGE when the run is not owned. */
@@ -83,6 +84,11 @@ int writer_put(struct store *s, const struct record *r);
 void embedding_free(struct store_embedding *m); /* NULL is fine */
 /* Inside a transaction: keeps `m` unless the run has this very set of this step. */
 int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct err *e);
+
+/* ---- texts given while training (sample.c) ---- */
+void sample_set_free(struct sample_set *set); /* NULL is fine */
+/* Inside a transaction: a set that is there already is replaced. */
+int samples_apply(sqlite3 *db, const struct record *r, struct err *e);
 
 /* ---- applying records (record.c) ---- */
 struct applier;

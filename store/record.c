@@ -88,6 +88,7 @@ void payload_free(struct payload *p) {
     }
     free(p->metric);
     embedding_free(p->embedding);
+    sample_set_free(p->samples);
     free(p);
 }
 
@@ -256,6 +257,7 @@ int applier_apply(struct applier *a, const struct record *r, struct err *e) {
     case RECORD_EVALUATION: rc = apply_evaluation(a, r, e); break;
     case RECORD_ARTIFACT: rc = apply_artifact(a, r, e); break;
     case RECORD_CHANGE: rc = apply_change(a, r, e); break;
+    case RECORD_SAMPLES: rc = samples_apply(a->db, r, e); break;
     case RECORD_EMBEDDING: rc = embedding_insert_once(a->db, r->payload->embedding, e); break;
     case RECORD_MESSAGE:
         rc = event_add(a->db, r->run, r->time, r->step, "message", NULL, r->payload->text[0], e);

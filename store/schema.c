@@ -205,7 +205,19 @@ static const char second_step[] =
     ") STRICT;"
     "CREATE INDEX matrix_run ON matrix(run);";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step };
+/* Texts that a text-to-text run gave for drawn rows. */
+static const char third_step[] =
+    "CREATE TABLE sample("
+    "  run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, step INTEGER NOT NULL,"
+    "  split TEXT NOT NULL, row INTEGER NOT NULL,"
+    "  source TEXT NOT NULL, target TEXT, generated TEXT NOT NULL,"
+    "  valid INTEGER," /* 1: names a class or is a score, 0: does not; NULL: any text is an answer */
+    "  PRIMARY KEY(run,step,split,row)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE VIEW v_samples AS SELECT s.run, s.step, s.split, s.row, s.source, s.target, s.generated,"
+    "  s.valid FROM sample s JOIN run r ON r.id = s.run WHERE r.trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -342,6 +342,26 @@ int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id,
 int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct err *e);
 void store_matrix_release(struct store_matrix *m);
 
+/* ---- texts given while training ---- */
+
+struct store_sample {
+    int64_t step;
+    uint64_t row;      /* number in its file, from 0 */
+    char *source, *target, *generated; /* target NULL: the row has none */
+    int valid;         /* 1: names a class or is a score, 0: does not, -1: any text is an answer */
+};
+/* Queues a copy of an owned run's set at a step (its members' steps are not read).  A set that is
+ * there already (replayed after a resume) is replaced. */
+int store_samples_put(struct store *s, int64_t run, int64_t step, const char *split,
+                      const struct store_sample *sample, size_t count);
+struct store_samples {
+    size_t count;
+    struct store_sample *sample; /* by step, then row */
+};
+/* All sets of a run; a run without any gives none. */
+int store_samples(struct store *s, int64_t run, struct store_samples *out, struct err *e);
+void store_samples_release(struct store_samples *s);
+
 /* ---- text out ---- */
 
 /* One run as a JSON object on one line without newline: {"id":7,"state":"finished",
