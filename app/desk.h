@@ -51,6 +51,8 @@ struct desk_series {
     struct series series;
     double *block, *eval_block;
     char *metric, *rows;
+    struct store_samples stored;
+    struct train_sample *sample;
 };
 
 struct desk_detail {

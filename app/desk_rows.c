@@ -128,12 +128,26 @@ static int fill_evaluations(struct store *s, int64_t run, const char *metric, st
     return 0;
 }
 
+static int fill_samples(struct store *s, int64_t run, struct desk_series *d, struct err *e) {
+    int rc = store_samples(s, run, &d->stored, e);
+    if (rc) return rc;
+    d->sample = xcalloc(d->stored.count, sizeof *d->sample);
+    for (size_t i = 0; i < d->stored.count; i++) {
+        const struct store_sample *x = &d->stored.sample[i];
+        d->sample[i] = (struct train_sample){ x->step, x->source, x->target, x->generated, x->valid };
+    }
+    d->series.samples = d->stored.count;
+    d->series.sample = d->sample;
+    return 0;
+}
+
 int desk__series(struct store *s, int64_t run, const char *metric, struct desk_series **out,
                  struct err *e) {
     struct desk_series *d = xcalloc(1, sizeof *d);
     d->series.run = run;
     int rc = fill_points(s, run, d, e);
     if (!rc) rc = fill_evaluations(s, run, metric, d, e);
+    if (!rc) rc = fill_samples(s, run, d, e);
     if (rc) {
         desk_series_free(d);
         return rc;
@@ -147,6 +161,8 @@ static void series_release(struct desk_series *d) {
     free(d->eval_block);
     free(d->metric);
     free(d->rows);
+    free(d->sample);
+    store_samples_release(&d->stored);
 }
 
 void desk_series_free(struct desk_series *s) {

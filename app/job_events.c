@@ -88,6 +88,28 @@ static void on_embedding(struct job *job, const struct event *e) {
     free(m.items);
 }
 
+static void on_samples(struct job *job, const struct event *e) {
+    const struct event_samples *v = e->samples;
+    struct store_sample *kept = xcalloc((size_t)v->count, sizeof *kept);
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        kept[i] = (struct store_sample){ .row = x->row, .source = (char *)(uintptr_t)x->source,
+                                         .target = (char *)(uintptr_t)x->target,
+                                         .generated = (char *)(uintptr_t)x->generated, .valid = x->valid };
+    }
+    store_samples_put(job->jobs->store, job->id, e->step, e->split, kept, (size_t)v->count);
+    free(kept);
+    pthread_mutex_lock(&job->jobs->lock);
+    GROW(job->sample, job->samples_room, job->samples + (size_t)v->count);
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        job->sample[job->samples++] = (struct job_sample){
+            e->step, xstrdup(x->source), x->target ? xstrdup(x->target) : NULL, xstrdup(x->generated),
+            x->valid };
+    }
+    pthread_mutex_unlock(&job->jobs->lock);
+}
+
 static bool is_over(enum run_state s) {
     return s == RUN_FINISHED || s == RUN_STOPPED || s == RUN_FAILED || s == RUN_INTERRUPTED;
 }
@@ -116,6 +138,7 @@ void jobs__event(void *self, const struct event *e) {
     case EVENT_EVALUATION: on_evaluation(job, e); break;
     case EVENT_CHECKPOINT: on_checkpoint(job, e); break;
     case EVENT_STATE: on_state(job, e); break;
+    case EVENT_SAMPLE: on_samples(job, e); break;
     case EVENT_EMBEDDING: on_embedding(job, e); break;
     case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
     }

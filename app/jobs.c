@@ -202,6 +202,8 @@ static void free_job(struct job *job) {
     free(job->reason);
     free(job->point);
     free(job->evaluation);
+    for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
+    free(job->sample);
     free(job);
 }
 
@@ -353,9 +355,22 @@ bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
         out->evaluation = xcalloc(job->evaluations, sizeof *out->evaluation);
         if (job->evaluations)
             memcpy(out->evaluation, job->evaluation, job->evaluations * sizeof *out->evaluation);
+        out->samples = job->samples;
+        out->sample = xcalloc(job->samples, sizeof *out->sample);
+        for (size_t i = 0; i < job->samples; i++) {
+            const struct job_sample *x = &job->sample[i];
+            out->sample[i] = (struct job_sample){ x->step, copy(x->source), copy(x->target),
+                                                  copy(x->generated), x->valid };
+        }
     }
     pthread_mutex_unlock(&j->lock);
     return job != NULL;
+}
+
+void jobs__sample_release(struct job_sample *s) {
+    free(s->source);
+    free(s->target);
+    free(s->generated);
 }
 
 void job_view_release(struct job_view *v) {
@@ -366,4 +381,6 @@ void job_view_release(struct job_view *v) {
     free(v->reason);
     free(v->step);
     free(v->evaluation);
+    for (size_t i = 0; i < v->samples; i++) jobs__sample_release(&v->sample[i]);
+    free(v->sample);
 }

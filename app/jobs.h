@@ -73,6 +73,12 @@ struct job_evaluation {
     double value, loss;   /* of the deciding metric; NaN when undefined */
     bool best, constant;
 };
+/* A text given for a dev row (event.h). */
+struct job_sample {
+    int64_t step;
+    char *source, *target, *generated;
+    int valid;
+};
 struct job_view {
     int64_t id;
     char *method, *task, *metric, *rows, *reason;
@@ -82,6 +88,8 @@ struct job_view {
     double *step, *loss, *lr, *norm;
     size_t evaluations;
     struct job_evaluation *evaluation;
+    size_t samples;
+    struct job_sample *sample; /* by step, then in the order drawn */
     double majority;      /* NaN when there is none */
     int64_t trained, model_values;
 };

@@ -36,6 +36,8 @@ struct job {
     double *point; /* points × 4: step, loss, lr, norm */
     size_t evaluations, evaluations_room;
     struct job_evaluation *evaluation;
+    size_t samples, samples_room;
+    struct job_sample *sample;
     double majority;
 };
 
@@ -65,6 +67,7 @@ struct jobs {
 void jobs__say(struct jobs *j, const char *text);
 struct job *jobs__find(struct jobs *j, int64_t id); /* with the lock held */
 void jobs__add(struct jobs *j, struct job *job);
+void jobs__sample_release(struct job_sample *s);
 void jobs__event(void *self, const struct event *e); /* self: struct job */
 struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct task_source *s,
                                int max_len, struct err *e);

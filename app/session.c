@@ -150,6 +150,7 @@ static void release(struct session *s) {
     free(s->view);
     free(s->shown);
     free(s->eval_block);
+    free(s->sample_block);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
     free(s->database);
     free(s->model_arg);

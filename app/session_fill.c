@@ -48,6 +48,14 @@ static void live_series(struct session *s, const struct job_view *v) {
                           .grad_norm = v->norm, .evals = n, .eval_step = s->eval_block,
                           .eval_value = s->eval_block + n, .metric = n ? v->metric : NULL,
                           .majority = v->majority, .best = NAN, .eval_rows = v->rows };
+    free(s->sample_block);
+    s->sample_block = xcalloc(v->samples, sizeof *s->sample_block);
+    for (size_t i = 0; i < v->samples; i++) {
+        const struct job_sample *x = &v->sample[i];
+        s->sample_block[i] = (struct train_sample){ x->step, x->source, x->target, x->generated, x->valid };
+    }
+    t->samples = v->samples;
+    t->sample = s->sample_block;
     for (size_t i = 0; i < n; i++) {
         s->eval_block[i] = (double)v->evaluation[i].step;
         s->eval_block[n + i] = v->evaluation[i].value;

@@ -39,6 +39,7 @@ struct session {
     size_t shown_count;
     struct job_view *view; /* one for each, owning the strings */
     double *eval_block;
+    struct train_sample *sample_block;
     int64_t last_id;       /* newest run of this process already focused */
     int64_t asked_series;
     int live_before;

@@ -117,9 +117,26 @@ static void metrics_json(struct buf *b, const struct event *e) {
     buf_putc(b, '}');
 }
 
+static void samples_json(struct buf *b, const struct event_samples *v) {
+    out_key(b, "samples");
+    buf_putc(b, '[');
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        if (i) buf_putc(b, ',');
+        buf_putc(b, '{');
+        out_int(b, "row", (long long)x->row);
+        out_string(b, "source", x->source);
+        out_string(b, "target", x->target);
+        out_string(b, "generated", x->generated);
+        if (x->valid >= 0) out_bool(b, "valid", x->valid);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
 static void event_json(const struct event *e) {
     static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
-                                        "embedding" };
+                                        "embedding", "samples" };
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     out_string(&b, "event", kind[e->kind]);
@@ -142,6 +159,8 @@ static void event_json(const struct event *e) {
         out_int(&b, "rows", (long long)e->embedding->rows->rows);
         out_int(&b, "columns", e->embedding->columns);
         out_int(&b, "layer", e->embedding->layer);
+    } else if (e->kind == EVENT_SAMPLE) {
+        samples_json(&b, e->samples);
     } else if (e->kind == EVENT_STATE) {
         out_string(&b, "state", run_state_name(e->state));
     }
@@ -168,6 +187,15 @@ static void event_text(struct watcher *w, const struct event *e) {
             else fprintf(stderr, "  %s %.4f", m->name, m->value);
         }
         fprintf(stderr, "%s%s\n", e->constant ? "  constant predictions!" : "", e->best ? "  best" : "");
+    } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
+        const struct event_sample *x = &e->samples->sample[0];
+        char *given = text_visible(x->generated, strlen(x->generated)),
+             *wanted = x->target ? text_visible(x->target, strlen(x->target)) : NULL;
+        fprintf(stderr, "%s#%lld step %lld  gives \"%.200s\"%s%.200s%s\n", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, given, wanted ? " for \"" : "", wanted ? wanted : "",
+                wanted ? "\"" : "");
+        free(given);
+        free(wanted);
     } else if (e->text && *e->text) {
         char *shown = text_visible(e->text, strlen(e->text));
         fprintf(stderr, "%s#%lld %s\n", w->tty ? "\r\033[K" : "", (long long)e->run, shown);

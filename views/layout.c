@@ -78,7 +78,7 @@ static void train(enum layout_size size, struct rect body, const struct layout_n
                   struct panes *out) {
     if (size == LAYOUT_PANE) {
         if (body.h >= 6) out->at[PANE_JOBS] = take_bottom(&body, 1);
-        out->at[PANE_LOSS] = body;
+        out->at[need->texts ? PANE_TEXTS : PANE_LOSS] = body;
         return;
     }
     int jobs = least(most(need->jobs, 1), body.h >= 40 ? 12 : body.h >= 30 ? 6 : 3) + 1;
@@ -87,7 +87,13 @@ static void train(enum layout_size size, struct rect body, const struct layout_n
         struct rect right = take_right(&body, body.w * 2 / 5);
         right.x += 2;
         right.w -= 2;
+        bool both = need->given && body.h >= 24; /* else the key chooses */
+        if (both) out->at[PANE_TEXTS] = take_bottom(&body, body.h * 2 / 5);
         out->at[PANE_LOSS] = body;
+        if (need->texts && !both) {
+            out->at[PANE_TEXTS] = right;
+            return;
+        }
         if (right.h >= 18) {
             int third = right.h / 3;
             out->at[PANE_NORM] = take_bottom(&right, third);
@@ -96,7 +102,12 @@ static void train(enum layout_size size, struct rect body, const struct layout_n
         out->at[PANE_METRIC] = right;
         return;
     }
-    if (body.h >= 11) out->at[PANE_METRIC] = take_bottom(&body, most(5, body.h * 2 / 5));
+    if (body.h >= 11 && need->texts) out->at[PANE_TEXTS] = take_bottom(&body, body.h * 3 / 5);
+    else if (body.h >= 11) out->at[PANE_METRIC] = take_bottom(&body, most(5, body.h * 2 / 5));
+    else if (need->texts) {
+        out->at[PANE_TEXTS] = body;
+        return;
+    }
     out->at[PANE_LOSS] = body;
 }
 

@@ -56,6 +56,7 @@ void train_changed(struct train_view *v) {
         v->look.y.set = v->look.metric_y.set = false;
         v->look.from = v->look.to = 0;
         v->cursor = -1;
+        v->text_top = 0;
     }
     const struct series *s = &v->series;
     if (v->cursor >= 0 && s->count && (double)v->cursor > s->step[s->count - 1]) v->cursor = -1;
@@ -196,6 +197,27 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
+/* The texts beside the charts. */
+static bool text_request(struct ui *ui, enum request r) {
+    struct train_view *v = &ui->train;
+    int last = (int)train_texts(v) - 1;
+    switch (r) {
+    case REQ_TEXTS:
+        v->texts = !v->texts;
+        if (v->texts && last < 0)
+            ui_say(ui, SAY_INFO, "no texts: a run of an encoder\u2013decoder model gives them while it trains");
+        return true;
+    case REQ_NEXT:
+        if (v->text_top < last) v->text_top++;
+        return true;
+    case REQ_PREV:
+        if (v->text_top > last) v->text_top = last;
+        if (v->text_top > 0) v->text_top--;
+        return true;
+    default: return false;
+    }
+}
+
 static bool chart_request(struct train_view *v, enum request r) {
     struct plot_data d = loss_of(v);
     switch (r) {
@@ -244,6 +266,6 @@ static bool chart_request(struct train_view *v, enum request r) {
 
 bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
-    if (chart_request(&ui->train, r)) return true;
+    if (text_request(ui, r) || chart_request(&ui->train, r)) return true;
     return r != REQ_BACK && job_request(ui, r, out);
 }

@@ -25,6 +25,13 @@ struct job {
     bool constant;         /* the last evaluation's predictions were all the same */
 };
 
+/* A text given for a dev row (core/train/event.h). */
+struct train_sample {
+    int64_t step;
+    const char *source, *target, *generated; /* target NULL: the row has none */
+    int valid;             /* 1: names a class or is a score, 0: does not, -1: any text is an answer */
+};
+
 /* The focused run's points, in step order; all arrays have `count` values. */
 struct series {
     int64_t run;           /* 0: none */
@@ -37,6 +44,8 @@ struct series {
     double best;           /* NaN: none */
     int64_t best_step;
     const char *eval_rows; /* "dev 2,538 rows" */
+    size_t samples;
+    const struct train_sample *sample; /* by step */
 };
 
 struct train_view {
@@ -50,6 +59,8 @@ struct train_view {
     struct plot_look look; /* zoom, log, smoothing, raw, axis with hysteresis */
     int64_t shown_run;     /* whose series the axes are fitted to */
     int chart_w;           /* columns of the chart at the last size, for one-column moves */
+    bool texts;            /* texts in place of the metric where there is no room for both */
+    int text_top;          /* the first text shown of its set */
     int64_t chosen[1];     /* the run an effect is about */
 };
 

@@ -168,6 +168,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     ui_panes(ui, SCREEN_TRAIN, &f, &p);
     if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, c, p.at[PANE_LOSS]);
     if (!rect_empty(p.at[PANE_METRIC])) draw_metric(v, c, p.at[PANE_METRIC]);
+    if (!rect_empty(p.at[PANE_TEXTS])) train_draw_texts(v, c, p.at[PANE_TEXTS]);
     if (!rect_empty(p.at[PANE_RATE]))
         draw_small(v, c, p.at[PANE_RATE], "learning rate", v->series.lr);
     if (!rect_empty(p.at[PANE_NORM]))

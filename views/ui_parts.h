@@ -22,6 +22,9 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
 bool heatmap_request(struct ui *ui, enum request r, struct effect *out);
 bool map_request(struct ui *ui, enum request r, struct effect *out);
+/* Train's texts: how many there are at the cursor, and their pane. */
+size_t train_texts(const struct train_view *v);
+void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect r);
 /* Panes of Map at the interface's size, and what follows from them. */
 void map_place(struct ui *ui);
 /* Heatmap's cursor and window inside the matrix shown, at the interface's size. */

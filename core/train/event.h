@@ -26,6 +26,7 @@ enum event_kind {
     EVENT_CHECKPOINT, /* step, path, best, sha256 */
     EVENT_MESSAGE,    /* text: something worth saying once */
     EVENT_EMBEDDING,  /* step, split, embedding */
+    EVENT_SAMPLE,     /* step, split, samples: the texts given for the same drawn rows */
 };
 
 struct dataset;
@@ -38,7 +39,21 @@ struct event_embedding {
     const int32_t *prediction;  /* rows: classes; NULL with scores */
 };
 
-enum { EVENT_METRICS = 12 };
+/* What is given for a row beside what should have been.  NUL-terminated; bytes as in the file and as
+ * the tokenizer gives them: show through text_visible. */
+struct event_sample {
+    uint64_t row;              /* number in its file */
+    const char *source;        /* as the model reads it */
+    const char *target;        /* NULL: the row has none */
+    const char *generated;
+    int valid;                 /* 1: names a class or is a score, 0: does not, -1: any text is an answer */
+};
+struct event_samples {
+    int count;
+    const struct event_sample *sample;
+};
+
+enum { EVENT_METRICS = 16 };
 struct event_metric {
     const char *name;  /* "accuracy", "f1", "loss", "majority", … static */
     double value;
@@ -62,6 +77,7 @@ struct event {
     bool best;
     const char *path, *sha256;
     const struct event_embedding *embedding;
+    const struct event_samples *samples;
 };
 
 struct event_sink {

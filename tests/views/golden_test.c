@@ -57,6 +57,29 @@ static void draw_all(int w, int h, enum glyphs g, enum colours k, const char *su
     }
 }
 
+/* Train with the texts of a text-to-text run: at 80x24 in place of the metric. */
+static void texts(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    for (int sentences = 0; sentences < 2; sentences++) {
+        struct ui ui;
+        char name[100];
+        scene_init(&ui, w, h, g, k);
+        ui.train.series.sample = sentences ? scene_sentences : scene_digits;
+        ui.train.series.samples = sentences ? COUNT_OF(scene_sentences) : COUNT_OF(scene_digits);
+        ui_show(&ui, SCREEN_TRAIN);
+        if (w < 120) scene_press(&ui, 't');
+        snprintf(name, sizeof name, "train-%s-%s", sentences ? "sentences" : "digits", suffix);
+        golden(&ui, name);
+        ui_release(&ui);
+    }
+}
+
+static void texts_at_all_sizes(void **state) {
+    (void)state;
+    texts(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    texts(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    texts(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 static void at_80x24(void **state) {
     (void)state;
     draw_all(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
@@ -75,6 +98,7 @@ int main(void) {
         cmocka_unit_test(at_80x24),
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
+        cmocka_unit_test(texts_at_all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

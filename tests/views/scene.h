@@ -74,6 +74,22 @@ static const struct detail_eval scene_evals[] = {
     {80, 0.4812, 0.781, false}, {160, 0.4211, 0.829, false}, {240, 0.4033, 0.838, true}, {320, 0.401, 0.836, false}};
 static const struct detail_pair scene_files[] = {{"best", "runs/3/best.safetensors"}};
 
+/* What a text-to-text run gave: digits for classes, or sentences. */
+static const struct train_sample scene_digits[] = {
+    {0, "sst2 sentence: a film of quiet power", "1", "film", 0},
+    {0, "sst2 sentence: no way to tell who is who", "0", "0", 1},
+    {200, "sst2 sentence: a film of quiet power", "1", "1", 1},
+    {200, "sst2 sentence: no way to tell\x1b[2J who is who, and long enough to be cut at the line's end", "0", "1", 1},
+    {200, "sst2 sentence: nobody has said what this one is", NULL, "1", 1},
+};
+static const struct train_sample scene_sentences[] = {
+    {200, "name[The Eagle], food[French], area[riverside]", "The Eagle serves French food by the river.",
+     "The Eagle serves French food by the river.", -1},
+    {200, "name[\u597D], food[Indian], priceRange[cheap], near[the station]",
+     "\u597D is a cheap Indian place near the station, and people who like it come back to it.",
+     "\u597D is a cheap\nplace.", -1},
+};
+
 static inline void scene_series(void) {
     uint32_t noise = 1;
     for (int i = 0; i < SCENE_POINTS; i++) {

@@ -122,6 +122,31 @@ static void a_finished_run_is_summed_up(void **state) {
     ui_release(&ui);
 }
 
+/* t puts the texts in the metric's place; n and N walk through a set; the cursor chooses the set. */
+static void texts_stand_beside_those_wanted(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "t");
+    assert_true(shows(&ui, "no text yet"));
+    ui.train.series.sample = scene_digits;
+    ui.train.series.samples = COUNT_OF(scene_digits);
+    ui_changed(&ui);
+    assert_true(shows(&ui, "step 200") && shows(&ui, "wanted") && shows(&ui, "quiet power"));
+    assert_false(shows(&ui, "\x1b"));
+    type(&ui, "n");
+    assert_false(shows(&ui, "quiet power"));
+    type(&ui, "nnnnn");
+    assert_true(shows(&ui, "nobody has said"));
+    type(&ui, "NNNNN");
+    assert_true(shows(&ui, "quiet power"));
+    type(&ui, "g"); /* the cursor at step 1: the set of step 0 */
+    assert_true(shows(&ui, "film ") && !shows(&ui, "nobody has said"));
+    type(&ui, "t");
+    assert_true(shows(&ui, "accuracy") && !shows(&ui, "wanted"));
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cursor_reads_out_logged_steps),
@@ -129,6 +154,7 @@ int main(void) {
         cmocka_unit_test(smoothing_and_scale),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
         cmocka_unit_test(a_finished_run_is_summed_up),
+        cmocka_unit_test(texts_stand_beside_those_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
