@@ -192,7 +192,8 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
     struct store_module row[METHOD_MODULES];
     char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
     for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
-    char *config = config_json(c), *canonical = method_canonical(method), *json = method_json(method);
+    char *config = config_json(c), *canonical = method_canonical(method);
+    char *json = method_json(method, p->decoder);
     const struct preset *preset = method_preset(method);
     const struct blas_facts *facts = blas_facts();
     char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);

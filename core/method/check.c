@@ -99,17 +99,49 @@ static void check_read(struct check *c, const struct module *m) {
         ERROR(c, "V39", "%s and %s are computed side by side: read a.in", read, write);
 }
 
-static void check_layers(struct check *c, const struct module *m) {
+static void check_place(struct check *c, const struct module *m) {
     bool cross = m->site == SUB_CROSS;
-    if ((m->stack == STACK_DECODER || cross) && !c->a->decoder_layers) {
+    if ((m->stack == STACK_DECODER || cross) && !c->a->decoder_layers)
         ERROR(c, "V7", "%s: this model has an encoder only: leave %s out",
               cross ? "cross-attention" : "the decoder", cross ? "site=cross" : "stack=decoder");
+    else if (m->stack == STACK_ENCODER && cross)
+        ERROR(c, "V7", "cross-attention is the decoder's: an encoder attends to itself alone, so "
+              "leave stack=encoder or site=cross out");
+}
+
+static void check_layers(struct check *c, const struct module *m) {
+    check_place(c, m);
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) {
+        int layers = arch_layers(c->a, stack);
+        bool here = m->stack == STACK_ALL ? layers > 0 && (stack || m->site != SUB_CROSS)
+                                          : m->stack == stack && layers > 0;
+        if (!here || (m->first <= layers && m->last <= layers)) continue;
+        if (!c->a->decoder_layers)
+            ERROR(c, "V40", "layers %d to %d: this model has layers 1 to %d", m->first,
+                  m->last ? m->last : layers, layers);
+        else
+            ERROR(c, "V40",
+                  "layers %d to %d: the %s has layers 1 to %d%s", m->first,
+                  m->last ? m->last : layers, stack_name(stack), layers,
+                  m->stack == STACK_ALL ? "; a range counts in each stack, stack= narrows it" : "");
         return;
     }
-    int layers = m->stack == STACK_DECODER ? c->a->decoder_layers : c->a->encoder_layers;
-    if (m->first > layers || m->last > layers)
-        ERROR(c, "V40", "layers %d to %d: this model has layers 1 to %d", m->first,
-              m->last ? m->last : layers, layers);
+}
+
+/* At cross-attention keys and values have the encoder's rows, all other taps the
+ * decoder's. */
+static void check_rows(struct check *c, const struct module *m) {
+    bool cross = m->site == SUB_CROSS || (m->site == SITE_ALL && is_attention(m->write));
+    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR) return;
+    if (!cross || !c->a->decoder_layers || m->stack == STACK_ENCODER) return;
+    bool to_keys = m->write == TAP_A_K || m->write == TAP_A_V;
+    bool from_keys = m->read == TAP_A_K || m->read == TAP_A_V;
+    if (m->read == m->write || !is_attention(m->read)) return;
+    if (from_keys ? !to_keys : to_keys && m->read != TAP_A_IN)
+        ERROR(c, "V46",
+              "at cross-attention a.k and a.v are the encoder's rows, other taps the decoder's: "
+              "no module leads from %s to %s; say site=self",
+              tap_name(m->read), tap_name(m->write));
 }
 
 /* ---- function, composition, heads, source ---- */
@@ -232,7 +264,11 @@ static void check_selection(struct check *c, const struct module *m) {
             values += (double)c->tensor[i].rows * c->tensor[i].cols;
         }
     if (n == 0 && m->fn == FN_BIAS && !c->a->biases)
-        ERROR(c, "V11", "this model has 0 biases: there is nothing to train");
+        ERROR(c, "V11",
+              "this model has 0 biases: there is nothing to train%s",
+              c->a->buckets ? " (relative_attention_bias is a table of positions, not an additive "
+                              "vector); full(target=norms) is as small"
+                            : "");
     else if (n == 0)
         ERROR(c, "V11",
               "this selects none of the model's tensors: widen layers= or choose another target");
@@ -245,10 +281,12 @@ static void check_selection(struct check *c, const struct module *m) {
 }
 
 static bool overlap(const struct check *c, const struct module *x, const struct module *y) {
-    int a, b, p, q;
-    module_layers(x, c->a, &a, &b);
-    module_layers(y, c->a, &p, &q);
-    return x->stack == y->stack && x->site == y->site && (a > p ? a : p) < (b < q ? b : q);
+    struct span s[SPANS];
+    int n = module_spans(x, c->a, s);
+    for (int i = 0; i < n; i++)
+        for (int layer = s[i].first; layer < s[i].end; layer++)
+            if (module_covers(y, c->a, s[i].stack, s[i].site, layer)) return true;
+    return false;
 }
 
 /* Whether module y, of FN_BIAS or FN_FULL, takes a tensor of that role where x sits. */
@@ -298,18 +336,23 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
 }
 
+static bool too_many_sets(struct check *c, int stack, int site, int layer) {
+    int sets = 0;
+    for (int i = 0; i < c->m->count; i++)
+        sets += c->m->module[i].fn == FN_SOFTMAX &&
+                module_covers(&c->m->module[i], c->a, stack, site, layer);
+    if (sets <= HOOK_SETS) return false;
+    ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets,
+          layer + 1, HOOK_SETS);
+    return true;
+}
+
 /* An attention takes at most HOOK_SETS further sets of keys. */
 static void check_sets(struct check *c) {
-    for (int layer = 0; layer < c->a->encoder_layers; layer++) {
-        int sets = 0;
-        for (int i = 0; i < c->m->count; i++)
-            sets += c->m->module[i].fn == FN_SOFTMAX &&
-                    module_covers(&c->m->module[i], c->a, STACK_ENCODER, SUB_SELF, layer);
-        if (sets <= HOOK_SETS) continue;
-        ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets,
-              layer + 1, HOOK_SETS);
-        return;
-    }
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_CROSS; site++)
+            for (int layer = 0; layer < arch_layers(c->a, stack); layer++)
+                if (too_many_sets(c, stack, site, layer)) return;
 }
 
 static void check_whole(struct check *c) {
@@ -343,6 +386,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
         check_write(&c, x);
         check_read(&c, x);
         check_layers(&c, x);
+        check_rows(&c, x);
         check_comp(&c, x);
         check_heads(&c, x);
         check_source(&c, x);

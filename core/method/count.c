@@ -25,17 +25,54 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         if (p->made_tensor[i].module == module) *kept += p->made_tensor[i].count;
 }
 
-/* "encoder layers 1-6: a.in to a.q", "the whole model: biases". */
-static void add_where(struct buf *b, const struct module *m, const struct arch *a) {
-    int first, end;
-    module_layers(m, a, &first, &end);
-    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
-    const char *stack = m->stack == STACK_DECODER ? "decoder" : "encoder";
-    if (in_weight && m->target != TARGET_TAP && m->first == 1 && !m->last)
-        buf_puts(b, "the whole model");
-    else if (m->site == SUB_EMBED) buf_printf(b, "%s embedding", stack);
+size_t plan_trained_at(const struct plan *p, int module, int stack, int site) {
+    size_t n = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->module == module && t->stack == stack && t->site == site) n += t->count;
+    }
+    return n;
+}
+
+/* "encoder layers 1-6", "decoder layer 2", "encoder embedding". */
+static void add_span(struct buf *b, const char *stack, int first, int end) {
+    if (end == 0) buf_printf(b, "%s embedding", stack);
     else if (end - first == 1) buf_printf(b, "%s layer %d", stack, end);
     else buf_printf(b, "%s layers %d-%d", stack, first + 1, end);
+}
+
+/* Each stack once, with its attentions' names where there are two kinds. */
+static void add_spans(struct buf *b, const struct module *m, const struct arch *a) {
+    struct span s[SPANS];
+    int n = module_spans(m, a, s);
+    for (int i = 0; i < n; i++) {
+        if (i) buf_puts(b, " and ");
+        add_span(b, stack_name(s[i].stack), s[i].first, s[i].end);
+        bool two = i + 1 < n && s[i + 1].stack == s[i].stack;
+        if (two) buf_puts(b, " self and cross");
+        else if (s[i].stack == STACK_DECODER && s[i].site < SUB_FFN)
+            buf_printf(b, " %s", site_name(s[i].site));
+        i += two;
+    }
+}
+
+/* "encoder layers 1-6: a.in to a.q", "the whole model: biases". */
+static void add_where(struct buf *b, const struct module *m, const struct arch *a) {
+    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    if (!in_weight || m->target == TARGET_TAP) {
+        add_spans(b, m, a);
+    } else if (m->first == 1 && !m->last) {
+        buf_puts(b, m->stack == STACK_ALL || !a->decoder_layers ? "the whole model" : "the ");
+        if (m->stack != STACK_ALL && a->decoder_layers) buf_puts(b, stack_name(m->stack));
+    } else {
+        for (int k = STACK_ENCODER; k <= STACK_DECODER; k++) {
+            if (!arch_layers(a, k) || (m->stack != STACK_ALL && m->stack != k)) continue;
+            if (k && m->stack == STACK_ALL) buf_puts(b, " and ");
+            add_span(b, stack_name(k), m->first - 1, m->last ? m->last : arch_layers(a, k));
+        }
+    }
+    if (in_weight && m->target != TARGET_TAP && m->site != SITE_ALL)
+        buf_printf(b, " at %s", site_name(m->site));
     if (in_weight && m->target == TARGET_TAP)
         buf_printf(b, ": %s of the map to %s", m->fn == FN_BIAS ? "bias" : "weights",
                    tap_name(m->write));
@@ -45,6 +82,22 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
                                            : (m->fn == FN_BIAS ? " biases" : ""));
     else if (m->read == m->write) buf_printf(b, ": %s", tap_name(m->write));
     else buf_printf(b, ": %s to %s", tap_name(m->read), tap_name(m->write));
+}
+
+/* What each kind of place trains, of models that have more than one kind. */
+static void add_sites(struct buf *b, const struct plan *p, const struct arch *a, int module) {
+    bool some = false;
+    if (!a->decoder_layers) return;
+    buf_puts(b, ",\"sites\":{");
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
+            size_t n = plan_trained_at(p, module, stack, site);
+            if (!n) continue;
+            buf_printf(b, "%s\"%s %s\":%zu", some ? "," : "", stack_name(stack), site_name(site),
+                       n);
+            some = true;
+        }
+    buf_putc(b, '}');
 }
 
 char *plan_counts_json(const struct plan *p, const struct arch *a) {
@@ -68,6 +121,7 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
         json_add_string(&b, buf_text(&where));
         buf_puts(&b, ",\"arithmetic\":");
         json_add_string(&b, sum);
+        add_sites(&b, p, a, i);
         buf_putc(&b, '}');
         free(text);
         free(sum);
@@ -141,15 +195,16 @@ static void own_terms(struct terms *t, const struct arch *a, const struct module
     if (m->comp == COMP_LEARNED) numbers(t, "1", "1");
 }
 
-static char *with_sum(struct terms *t, const char *times_letter, int times, size_t sum,
+/* The terms, their sum taken `times` over (NULL: once). */
+static char *with_sum(struct terms *t, const char *times_letters, const char *times, size_t sum,
                       const char *tail) {
     char shown[32];
     bool many = strstr(buf_text(&t->letters), " + ") != NULL;
     const char *open = many ? "(" : "", *close = many ? ")" : "";
     text_thousands((int64_t)sum, shown);
-    char *s = times_letter
-                  ? xprintf("%s%s%s·%s = %s%s%s·%d = %s%s", open, buf_text(&t->letters), close,
-                            times_letter, open, buf_text(&t->numbers), close, times, shown, tail)
+    char *s = times_letters
+                  ? xprintf("%s%s%s·%s = %s%s%s·%s = %s%s", open, buf_text(&t->letters), close,
+                            times_letters, open, buf_text(&t->numbers), close, times, shown, tail)
                   : xprintf("%s = %s = %s%s", buf_text(&t->letters), buf_text(&t->numbers), shown,
                             tail);
     buf_release(&t->letters);
@@ -157,35 +212,68 @@ static char *with_sum(struct terms *t, const char *times_letter, int times, size
     return s;
 }
 
-static char *mlp_arithmetic(const struct arch *a, const struct module *m, int layers,
-                            size_t trained, size_t kept) {
+/* "L" and "6" for one stack; "(L_e + 2·L_d)" and "(6 + 2·6)" for two, "2·L" for a decoder's
+ * two attentions. */
+static void layers_text(const struct module *m, const struct arch *a, char letters[32],
+                        char numbers[64]) {
+    struct span s[SPANS];
+    int n = module_spans(m, a, s), encoder = 0, decoder = 0, spans = 0;
+    for (int i = 0; i < n; i++) {
+        if (s[i].stack == STACK_ENCODER) encoder = s[i].end - s[i].first;
+        else decoder = s[i].end - s[i].first;
+        spans += s[i].stack == STACK_DECODER;
+    }
+    const char *twice = spans > 1 ? "2·" : "";
+    if (encoder && decoder) {
+        snprintf(letters, 32, "(L_e + %sL_d)", twice);
+        snprintf(numbers, 64, "(%d + %s%d)", encoder, twice, decoder);
+    } else {
+        snprintf(letters, 32, "%sL", twice);
+        snprintf(numbers, 64, "%s%d", twice, encoder + decoder);
+    }
+}
+
+/* One network for each of the module's spans; L is the sum of their layers. */
+static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t trained,
+                            size_t kept) {
     struct terms t = {BUF_INIT, BUF_INIT};
-    char tail[96], shown[32];
-    int d = a->width, dq = tap_width(a, TAP_A_Q), mid = m->mid;
-    numbers(&t, "l·d", "%d·%d", m->size, d);
-    numbers(&t, "(d+1)·mid", "%d·%d", d + 1, mid);
+    struct span s[SPANS];
+    char tail[96], shown[32], letters[32], many[16] = "";
+    int d = a->width, dq = tap_width(a, TAP_A_Q), mid = m->mid, layers = 0;
+    int n = module_spans(m, a, s);
+    for (int i = 0; i < n; i++) layers += s[i].end - s[i].first;
+    if (n > 1) snprintf(many, sizeof many, "%d·", n);
+    snprintf(letters, sizeof letters, "%sl·d", many);
+    numbers(&t, letters, "%s%d·%d", many, m->size, d);
+    snprintf(letters, sizeof letters, "%s(d+1)·mid", many);
+    numbers(&t, letters, "%s%d·%d", many, d + 1, mid);
     numbers(&t, "(mid+1)·2·L·d", "%d·2·%d·%d", mid + 1, layers, dq);
     if (m->comp == COMP_LEARNED) numbers(&t, "L", "%d", layers);
     text_thousands((int64_t)kept, shown);
     snprintf(tail, sizeof tail, "; kept 2·l·d·L = %s", shown);
-    return with_sum(&t, NULL, 1, trained, tail);
+    return with_sum(&t, NULL, NULL, trained, tail);
 }
 
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     const struct module *m = &p->method.module[module];
     struct terms t = {BUF_INIT, BUF_INIT};
+    struct span span[SPANS];
     size_t trained, kept;
-    int tensors, first, end;
+    int tensors;
+    char letters[32], layers[64];
     totals(p, module, &trained, &kept, &tensors);
-    module_layers(m, a, &first, &end);
     if (m->fn == FN_BIAS || m->fn == FN_FULL) {
         char shown[32];
         text_thousands((int64_t)trained, shown);
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
-    if (m->source == SOURCE_MLP) return mlp_arithmetic(a, m, end - first, trained, kept);
+    if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     own_terms(&t, a, m);
-    bool once = m->source == SOURCE_SHARED || m->site == SUB_EMBED;
-    return with_sum(&t, once ? NULL : "L", end - first, trained,
-                    once ? ", once for all layers" : "");
+    layers_text(m, a, letters, layers);
+    if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
+        return with_sum(&t, letters, layers, trained, "");
+    int n = module_spans(m, a, span);
+    const char *tail = n > 1 ? ", once for each stack and site" : ", once for all layers";
+    snprintf(layers, sizeof layers, "%d", n);
+    return with_sum(&t, n > 1 ? layers : NULL, layers, trained, tail);
 }

@@ -84,8 +84,8 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     char layers[32];
     key_layers_text(m, layers);
     if (m->first != 1 || m->last) pair(b, "layers", layers);
-    if (m->stack) pair(b, "stack", "decoder");
-    if (m->site == SUB_CROSS) pair(b, "site", "cross");
+    if (m->stack != STACK_ALL) pair(b, "stack", stack_name(m->stack));
+    if (module_takes_site(m) && m->site != SITE_ALL) pair(b, "site", site_name(m->site));
     if (b->size == open) { /* nothing to say: no brackets */
         b->data[--b->size] = 0;
         return;

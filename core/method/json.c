@@ -11,14 +11,22 @@
 #include "core/method/keys.h"
 #include "core/method/space.h"
 
-enum { FORM_VERSION = 1, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
+enum { ENCODER_VERSION = 1, FORM_VERSION = 2, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
 
 static void word(struct buf *b, const char *key, const char *value) {
     buf_printf(b, ",\"%s\":", key);
     json_add_string(b, value);
 }
 
-static void add_module(struct buf *b, const struct module *m) {
+/* Version 1 knew the encoder alone: there "encoder" is all that a model has. */
+static void add_place(struct buf *b, const struct module *m, bool decoder) {
+    bool site = module_takes_site(m) && m->site != SITE_ALL;
+    if (!decoder && m->stack == STACK_ALL) word(b, "stack", stack_name(STACK_ENCODER));
+    else word(b, "stack", stack_name(m->stack));
+    if (site && (decoder || m->site != SUB_SELF)) word(b, "site", site_name(m->site));
+}
+
+static void add_module(struct buf *b, const struct module *m, bool decoder) {
     bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
     bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
     buf_puts(b, "{\"function\":");
@@ -53,20 +61,20 @@ static void add_module(struct buf *b, const struct module *m) {
     buf_printf(b, ",\"layers\":[%d,", m->first);
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
-    word(b, "stack", m->stack ? "decoder" : "encoder");
-    if (m->site == SUB_CROSS) word(b, "site", "cross");
+    add_place(b, m, decoder);
     buf_putc(b, '}');
 }
 
-char *method_json(const struct method *m) {
+char *method_json(const struct method *m, bool decoder) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "{\"version\":%d,\"head\":\"%s\",\"modules\":[", FORM_VERSION,
+    buf_printf(&b, "{\"version\":%d,\"head\":\"%s\",\"modules\":[",
+               decoder ? FORM_VERSION : ENCODER_VERSION,
                m->head == METHOD_HEAD_FROZEN ? "frozen" : "trained");
     for (int i = 0; i < m->count; i++) {
         struct module x = m->module[i];
         module_normalise(&x);
         if (i) buf_putc(&b, ',');
-        add_module(&b, &x);
+        add_module(&b, &x, decoder);
     }
     buf_puts(&b, "]}");
     return buf_take(&b);
@@ -82,8 +90,6 @@ static const char *comp_at(int i) { return comp_name((enum comp)i); }
 static const char *heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *source_at(int i) { return source_name((enum source)i); }
 static const char *init_at(int i) { return init_name((enum init)i); }
-static const char *stack_at(int i) { return i ? "decoder" : "encoder"; }
-static const char *site_at(int i) { return i ? "cross" : "self"; }
 static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
@@ -164,14 +170,24 @@ static int read_numbers(const json_t *o, const char *where, struct module *m, st
         m->field = at_;                                                                            \
     } while (0)
 
-static int read_module(const json_t *o, const char *where, struct module *m, struct err *e) {
+/* The words of version 1 name the stacks that it knew: its "encoder" is no narrowing. */
+static int read_place(const json_t *o, const char *where, int version, struct module *m,
+                      struct err *e) {
+    WORD("stack", stack_name, STACK_ALL + 1, stack);
+    WORD("site", site_name, SITE_ALL + 1, site);
+    if (version == ENCODER_VERSION && m->stack == STACK_ENCODER) m->stack = STACK_ALL;
+    return 0;
+}
+
+static int read_module(const json_t *o, const char *where, int version, struct module *m,
+                       struct err *e) {
     static const char *const known[] = {
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
-    int fn = -1, insertion = -1, cross = 0;
+    int fn = -1, insertion = -1;
     if (member_word(o, where, "function", fn_at, FN_COUNT, &fn, e)) return e->code;
     if (fn < 0) return err_set(e, ERR_INPUT, "%s: \"function\" is missing", where);
     *m = module_default((enum fn)fn);
@@ -187,11 +203,9 @@ static int read_module(const json_t *o, const char *where, struct module *m, str
     WORD("source", source_at, SOURCE_COUNT, source);
     WORD("mid_activation", act_at, ACT_COUNT, mid_act);
     WORD("init", init_at, INIT_COUNT, init);
-    WORD("stack", stack_at, 2, stack);
-    if (member_word(o, where, "site", site_at, 2, &cross, e)) return e->code;
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
-    m->site = cross ? SUB_CROSS : SUB_SELF;
+    if (read_place(o, where, version, m, e)) return e->code;
     if (m->source == SOURCE_MLP && m->mid == 0)
         return err_set(e, ERR_INPUT, "%s: \"mid\", the MLP's inner width, is missing", where);
     module_normalise(m);
@@ -209,9 +223,10 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
     if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
-    if (version != FORM_VERSION)
-        return err_set(e, ERR_INPUT, "method: \"version\" is %d: this program reads version %d",
-                       version, FORM_VERSION);
+    if (version != ENCODER_VERSION && version != FORM_VERSION)
+        return err_set(e, ERR_INPUT,
+                       "method: \"version\" is %d: this program reads versions %d and %d", version,
+                       ENCODER_VERSION, FORM_VERSION);
     if (member_word(o, "method", "head", head_at, 2, &m->head, e)) return e->code;
     const json_t *list = json_object_get(o, "modules");
     if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");
@@ -221,7 +236,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         char where[48];
         snprintf(where, sizeof where, "method, module %zu", i + 1);
-        if (read_module(json_array_get(list, i), where, &m->module[i], e)) return e->code;
+        if (read_module(json_array_get(list, i), where, version, &m->module[i], e)) return e->code;
         m->count++;
     }
     return 0;

@@ -81,8 +81,6 @@ static const char *heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
 static const char *target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
 static const char *tap_at(int i) { return tap_name((enum tap)(i + 1)); }
-static const char *stack_at(int i) { return i ? "decoder" : "encoder"; }
-static const char *site_at(int i) { return i ? "cross" : "self"; }
 
 static int set_size(struct module *m, const char *v, struct err *e) {
     return whole(m->fn == FN_SOFTMAX ? "l" : "r", v, 1, &m->size, e);
@@ -228,15 +226,24 @@ static int set_layers(struct module *m, const char *v, struct err *e) {
 }
 
 static int set_stack(struct module *m, const char *v, struct err *e) {
-    int i = key_word("stack", v, stack_at, 2, e);
+    int i = key_word("stack", v, stack_name, STACK_ALL + 1, e);
     if (i >= 0) m->stack = i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_site(struct module *m, const char *v, struct err *e) {
-    int i = key_word("site", v, site_at, 2, e);
-    if (i >= 0) m->site = i ? SUB_CROSS : SUB_SELF;
-    return i < 0 ? ERR_USAGE : 0;
+    int i = key_word("site", v, site_name, SITE_ALL + 1, e);
+    if (i < 0) return ERR_USAGE;
+    struct module x = *m;
+    x.site = i;
+    module_normalise(&x);
+    bool placed = m->write != TAP_NONE || m->target != TARGET_NONE;
+    if (placed && x.site != i)
+        return err_set(e, ERR_USAGE, "site=%s: %s is not there: %s", v,
+                       m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write),
+                       module_takes_site(m) ? "say self, cross or all" : "leave site out");
+    m->site = i;
+    return 0;
 }
 
 static int set_target(struct module *m, const char *v, struct err *e) {
@@ -281,6 +288,7 @@ const struct key *key_find(const char *name) {
 
 bool key_takes(const struct key *k, const struct module *m) {
     if (!(k->fns >> m->fn & 1)) return false;
+    if (k->set == set_site) return module_takes_site(m);
     if (k->set == set_s || k->set == set_alpha)
         return m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
     return true;

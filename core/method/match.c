@@ -107,7 +107,12 @@ static void add_switches(struct call *c, const struct module *run, const struct 
         key_layers_text(run, text);
         add(c, "layers", text, FAR_SWITCH);
     }
-    if (run->stack != base->stack) add(c, "stack", run->stack ? "decoder" : "encoder", FAR_SWITCH);
+    if (run->stack != base->stack) add(c, "stack", stack_name(run->stack), FAR_SWITCH);
+    for (int i = 0; i < n; i++) {
+        if (run[i].site == base[i].site) continue;
+        add(c, "site", site_name(run[i].site), FAR_SWITCH);
+        return;
+    }
 }
 
 /* The at= word of a tap that a preset may be moved to. */

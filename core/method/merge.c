@@ -44,6 +44,10 @@ bool attach_can_merge(const struct plan *p, const char **why) {
             *why = "a linear module over more than one map has no single weight to go into";
             return false;
         case FN_SCALE:
+            if (m->write == TAP_EMBED && !p->embed_norm) {
+                *why = "a scale at embed: this model has no norm there that it could go into";
+                return false;
+            }
             if (fold_of(m, &fold)) break;
             *why = "a scale at this tap belongs to no map";
             return false;
@@ -82,8 +86,13 @@ static real *copy_of(struct merge *x, int tensor) {
     return x->out[tensor];
 }
 
-static const real *values(const struct merge *x, int module, enum slot slot, int layer) {
-    const struct plan_tensor *t = plan_slot(x->p, module, slot, layer);
+/* A layer of a module's span. */
+struct where {
+    int module, stack, site, layer;
+};
+
+static const real *values(const struct merge *x, const struct where *w, enum slot slot) {
+    const struct plan_tensor *t = plan_slot(x->p, w->module, slot, w->stack, w->site, w->layer);
     return t ? x->params + t->offset : NULL;
 }
 
@@ -92,16 +101,16 @@ static int no_memory(const struct merge *x, int tensor, struct err *e) {
 }
 
 /* W += s·W_u W_d, or back. */
-static int merge_linear(struct merge *x, int module, int layer, struct err *e) {
-    const struct module *m = &x->p->method.module[module];
-    int i = arch_find(x->m->tensor, x->m->tensors, tap_weight_role(m->write), m->stack, m->site,
-                      layer);
+static int merge_linear(struct merge *x, const struct where *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    int i = arch_find(x->m->tensor, x->m->tensors, tap_weight_role(m->write), at->stack, at->site,
+                      at->layer);
     const struct tensor_info *t = &x->m->tensor[i];
-    const real *learned = values(x, module, SLOT_SCALE, layer);
+    const real *learned = values(x, at, SLOT_SCALE);
     real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = copy_of(x, i);
     if (!w) return no_memory(x, i, e);
     blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s,
-              values(x, module, SLOT_UP_W, layer), m->size, values(x, module, SLOT_DOWN_W, layer),
+              values(x, at, SLOT_UP_W), m->size, values(x, at, SLOT_DOWN_W),
               t->cols, 1, w, t->cols);
     return 0;
 }
@@ -115,9 +124,9 @@ static void scale_values(real *w, int rows, int cols, const real *l, bool column
         }
 }
 
-static int merge_scale(struct merge *x, int module, int layer, struct err *e) {
-    const struct module *m = &x->p->method.module[module];
-    const real *l = values(x, module, SLOT_CHANNEL, layer);
+static int merge_scale(struct merge *x, const struct where *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    const real *l = values(x, at, SLOT_CHANNEL);
     struct fold fold;
     if (!fold_of(m, &fold)) BUG("merge of a scale at %s", tap_name(m->write));
     const enum tensor_role roles[] = {tap_weight_role(fold.map), tap_bias_role(fold.map)};
@@ -127,7 +136,7 @@ static int merge_scale(struct merge *x, int module, int layer, struct err *e) {
                 return err_set(e, ERR_FAILED, "a scale at %s is 0: it cannot be divided out",
                                tap_name(m->write));
     for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
-        int i = arch_find(x->m->tensor, x->m->tensors, roles[k], m->stack, m->site, layer);
+        int i = arch_find(x->m->tensor, x->m->tensors, roles[k], at->stack, at->site, at->layer);
         if (i < 0) continue; /* a map without a bias */
         const struct tensor_info *t = &x->m->tensor[i];
         real *w = copy_of(x, i);
@@ -152,13 +161,15 @@ static int merge_trained(struct merge *x, struct err *e) {
 
 static int merge_function(struct merge *x, enum fn fn, struct err *e) {
     for (int i = 0; i < x->p->method.count; i++) {
-        int first, end;
+        struct span span[SPANS];
         if (x->p->method.module[i].fn != fn) continue;
-        module_layers(&x->p->method.module[i], &x->m->arch, &first, &end);
-        for (int layer = first; layer < end; layer++) {
-            int rc = fn == FN_LINEAR ? merge_linear(x, i, layer, e) : merge_scale(x, i, layer, e);
-            if (rc) return rc;
-        }
+        int n = module_spans(&x->p->method.module[i], &x->m->arch, span);
+        for (int k = 0; k < n; k++)
+            for (int layer = span[k].first; layer < span[k].end; layer++) {
+                const struct where at = {i, span[k].stack, span[k].site, layer};
+                int rc = fn == FN_LINEAR ? merge_linear(x, &at, e) : merge_scale(x, &at, e);
+                if (rc) return rc;
+            }
     }
     return 0;
 }

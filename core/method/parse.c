@@ -139,11 +139,12 @@ static const struct arg *argument(const struct item *item, const char *key) {
     return NULL;
 }
 
-/* Keys are applied in turns: what decides a source before init, alpha after r. */
-enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_ALPHA, TURNS };
+/* Keys are applied in turns: what decides a source before init, alpha after r, a site
+ * after the tap. */
+enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
 static int turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
-    return strcmp(key, "alpha") ? TURN_REST : TURN_ALPHA;
+    return strcmp(key, "alpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
 }
 
 static int one_scale(const struct item *item, struct err *e) {
@@ -163,27 +164,35 @@ static enum tap usual_read(const struct module *m) {
     return m->write >= TAP_F_RES && m->write <= TAP_F_END ? TAP_F_IN : TAP_A_IN;
 }
 
+/* What is written when nothing is said. */
+static enum tap usual_write(const struct module *m) {
+    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR) return m->write;
+    return m->heads != HEADS_SHARED ? TAP_A_HEAD : m->fn == FN_LINEAR ? TAP_A_Q : TAP_F_OUT;
+}
+
 static int parse_module(const struct item *item, enum fn fn, struct module *out, struct err *e) {
     static const char *const no_more[] = {NULL};
     struct module m = module_default(fn);
     if (one_scale(item, e)) return e->code;
     m.read = TAP_NONE;
     if (fn != FN_SOFTMAX) m.write = TAP_NONE;
-    for (int now = TURN_SOURCE; now < TURNS; now++)
+    for (int now = TURN_SOURCE; now < TURNS; now++) {
+        if (now == TURN_LAST && m.write == TAP_NONE) m.write = usual_write(&m);
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
             const struct key *k = key_find(a->key);
-            if (!k || !key_takes(k, &m)) return no_such_key(item->name, a->key, &m, 1, no_more, e);
+            bool site = k && !strcmp(k->name, "site");
+            if (!k || (!site && !key_takes(k, &m)))
+                return no_such_key(item->name, a->key, &m, 1, no_more, e);
             if (turn(a->key) != now) continue;
             if (!*a->value)
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
             if (k->set(&m, a->value, e)) return err_prefix(e, "%s", item->name);
         }
+    }
     if (m.write == TAP_NONE && fn == FN_SCALE)
         return err_set(e, ERR_USAGE, "scale: write= is missing: the tap to scale, as write=a.k");
-    if (m.write == TAP_NONE && (fn == FN_BOTTLENECK || fn == FN_LINEAR))
-        m.write = m.heads != HEADS_SHARED ? TAP_A_HEAD : fn == FN_LINEAR ? TAP_A_Q : TAP_F_OUT;
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
         return err_set(e, ERR_USAGE, "%s: write= is missing: the map's output", item->name);
     if (m.read == TAP_NONE) m.read = usual_read(&m);
@@ -260,13 +269,20 @@ static int set_norms(struct method *m, const char *value, struct err *e) {
     return 0;
 }
 
+/* `site` of a preset goes to its modules at the attentions, where it has some. */
+static bool takes_at_attention(const struct module *m) {
+    return module_takes_site(m) && m->write != TAP_NONE;
+}
+
 static int apply_key(const struct item *item, const struct arg *a, const struct key *k,
                      struct method *m, struct err *e) {
     int takers = 0;
     const struct module *first = NULL;
+    bool site = !strcmp(k->name, "site"), taps = false;
+    for (int i = 0; i < m->count; i++) taps |= site && takes_at_attention(&m->module[i]);
     for (int i = 0; i < m->count; i++) {
         struct module *x = &m->module[i];
-        if (!key_takes(k, x)) continue;
+        if (!key_takes(k, x) || (taps && !takes_at_attention(x))) continue;
         bool place = !strcmp(k->name, "read") || !strcmp(k->name, "write") ||
                      !strcmp(k->name, "target");
         if (k->one_point && first && (place || x->fn != first->fn))

@@ -22,26 +22,32 @@ static const char *tap_word(enum tap tap) {
     return dot ? dot + 1 : name;
 }
 
-/* "enc.3.self/linear.q", "enc.all.ffn/bottleneck.out.2", "enc.embed/scale.embed".  The
+static bool is_at(const struct module *m, const struct arch *a, const struct span *s) {
+    struct span span[SPANS];
+    int n = module_spans(m, a, span);
+    for (int i = 0; i < n; i++)
+        if (span[i].stack == s->stack && span[i].site == s->site) return true;
+    return false;
+}
+
+/* "enc.3.self/linear.q", "dec.all.ffn/bottleneck.out.2", "enc.embed/scale.embed".  The
  * number tells modules of one function at one tap apart, in their order. */
-static void name_place(struct build *b, int module, int layer) {
-    static const char *const sites[] = {"self", "cross", "ffn", "embed"};
+static void name_place(struct build *b, int module, const struct span *s, int layer) {
     const struct module *m = &b->p->method.module[module];
     char layer_text[16] = "all", twin[16] = "";
     int before = 1;
     for (int i = 0; i < module; i++) {
         const struct module *o = &b->p->method.module[i];
-        before += o->fn == m->fn && o->write == m->write && o->site == m->site &&
-                  o->stack == m->stack;
+        before += o->fn == m->fn && o->write == m->write && is_at(o, b->a, s);
     }
     if (layer >= 0) snprintf(layer_text, sizeof layer_text, "%d", layer);
     if (before > 1) snprintf(twin, sizeof twin, ".%d", before);
-    const char *stack = m->stack == STACK_DECODER ? "dec" : "enc";
-    if (m->site == SUB_EMBED)
+    const char *stack = s->stack == STACK_DECODER ? "dec" : "enc";
+    if (s->site == SUB_EMBED)
         snprintf(b->place, sizeof b->place, "%s.embed/%s%s", stack, fn_name(m->fn), twin);
     else
-        snprintf(b->place, sizeof b->place, "%s.%s.%s/%s.%s%s", stack, layer_text, sites[m->site],
-                 fn_name(m->fn), tap_word(m->write), twin);
+        snprintf(b->place, sizeof b->place, "%s.%s.%s/%s.%s%s", stack, layer_text,
+                 site_name(s->site), fn_name(m->fn), tap_word(m->write), twin);
 }
 
 /* ---- tensors ---- */
@@ -56,7 +62,8 @@ static struct plan_tensor *add_tensor(struct build *b, struct plan_tensor t) {
     return &p->tensor[p->tensors++];
 }
 
-static void add_own(struct build *b, int module, int layer, enum slot slot, int rows, int cols) {
+static void add_own(struct build *b, int module, const struct span *s, int layer, enum slot slot,
+                    int rows, int cols) {
     static const char *const names[SLOT_COUNT] = {
         [SLOT_DOWN_W] = "W_d", [SLOT_DOWN_B] = "b_d", [SLOT_UP_W] = "W_u",   [SLOT_UP_B] = "b_u",
         [SLOT_SCALE] = "s",    [SLOT_KEY] = "P_k",    [SLOT_VALUE] = "P_v",  [SLOT_CHANNEL] = "l",
@@ -65,72 +72,75 @@ static void add_own(struct build *b, int module, int layer, enum slot slot, int 
     bool vector = slot == SLOT_DOWN_B || slot == SLOT_UP_B || slot == SLOT_SCALE ||
                   slot == SLOT_CHANNEL || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
     bool mlp = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
-    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .layer = layer, .tensor = -1,
-                            .rows = rows, .cols = cols, .kept = !mlp, .decays = !vector,
-                            .role = (int)slot};
+    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack,
+                            .site = s->site, .layer = layer, .tensor = -1, .rows = rows,
+                            .cols = cols, .kept = !mlp, .decays = !vector, .role = (int)slot};
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, names[slot]);
     add_tensor(b, t);
 }
 
-static void add_made(struct build *b, int module, int layer, const char *what, int rows, int cols) {
+static void add_made(struct build *b, int module, const struct span *s, int layer, const char *what,
+                     int rows, int cols) {
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
-    *t = (struct plan_made){.module = module, .layer = layer, .rows = rows, .cols = cols,
-                            .offset = p->made_size, .count = (size_t)rows * (size_t)cols};
+    *t = (struct plan_made){.module = module, .stack = s->stack, .site = s->site, .layer = layer,
+                            .rows = rows, .cols = cols, .offset = p->made_size,
+                            .count = (size_t)rows * (size_t)cols};
     snprintf(t->name, sizeof t->name, "%s.%s", b->place, what);
     p->made_size += t->count;
 }
 
-/* One layer's tensors of a module that brings its own; layer -1: shared by all. */
-static void add_layer(struct build *b, int module, int layer) {
+/* One layer's tensors of a module that brings its own; layer -1: shared by all of the
+ * span. */
+static void add_layer(struct build *b, int module, const struct span *s, int layer) {
     const struct module *m = &b->p->method.module[module];
     const struct arch *a = b->a;
     int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
     int inner = m->heads == HEADS_SHARED ? r : a->heads * r;
-    name_place(b, module, layer);
+    name_place(b, module, s, layer);
     switch (m->fn) {
     case FN_BOTTLENECK: case FN_LINEAR:
         if (m->heads == HEADS_FACTORISED) in = a->head_width;
-        add_own(b, module, layer, SLOT_DOWN_W, inner, in);
-        if (m->biases) add_own(b, module, layer, SLOT_DOWN_B, 1, inner);
-        add_own(b, module, layer, SLOT_UP_W, out, r);
-        if (m->biases) add_own(b, module, layer, SLOT_UP_B, 1, out);
+        add_own(b, module, s, layer, SLOT_DOWN_W, inner, in);
+        if (m->biases) add_own(b, module, s, layer, SLOT_DOWN_B, 1, inner);
+        add_own(b, module, s, layer, SLOT_UP_W, out, r);
+        if (m->biases) add_own(b, module, s, layer, SLOT_UP_B, 1, out);
         break;
     case FN_SOFTMAX:
-        add_own(b, module, layer, SLOT_KEY, r, out);
-        add_own(b, module, layer, SLOT_VALUE, r, out);
+        add_own(b, module, s, layer, SLOT_KEY, r, out);
+        add_own(b, module, s, layer, SLOT_VALUE, r, out);
         break;
-    case FN_SCALE: add_own(b, module, layer, SLOT_CHANNEL, 1, out); break;
+    case FN_SCALE: add_own(b, module, s, layer, SLOT_CHANNEL, 1, out); break;
     default: BUG("%s brings no tensors", fn_name(m->fn));
     }
-    if (m->comp == COMP_LEARNED) add_own(b, module, layer, SLOT_SCALE, 1, 1);
+    if (m->comp == COMP_LEARNED) add_own(b, module, s, layer, SLOT_SCALE, 1, 1);
 }
 
-/* A prefix behind its MLP: one MLP makes the prefixes of all the module's layers. */
-static void add_mlp(struct build *b, int module) {
+/* A prefix behind its MLP: one MLP makes the prefixes of all the span's layers. */
+static void add_mlp(struct build *b, int module, const struct span *s) {
     const struct module *m = &b->p->method.module[module];
-    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q), first, end;
-    module_layers(m, b->a, &first, &end);
-    int made = 2 * (end - first) * dq;
-    name_place(b, module, -1);
-    add_own(b, module, -1, SLOT_MLP_E, m->size, d);
-    add_own(b, module, -1, SLOT_MLP_W1, m->mid, d);
-    add_own(b, module, -1, SLOT_MLP_B1, 1, m->mid);
-    add_own(b, module, -1, SLOT_MLP_W2, made, m->mid);
-    add_own(b, module, -1, SLOT_MLP_B2, 1, made);
-    for (int i = first; i < end; i++) {
-        name_place(b, module, i);
-        if (m->comp == COMP_LEARNED) add_own(b, module, i, SLOT_SCALE, 1, 1);
-        add_made(b, module, i, "P_k", m->size, dq);
-        add_made(b, module, i, "P_v", m->size, dq);
+    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q);
+    int made = 2 * (s->end - s->first) * dq;
+    name_place(b, module, s, -1);
+    add_own(b, module, s, -1, SLOT_MLP_E, m->size, d);
+    add_own(b, module, s, -1, SLOT_MLP_W1, m->mid, d);
+    add_own(b, module, s, -1, SLOT_MLP_B1, 1, m->mid);
+    add_own(b, module, s, -1, SLOT_MLP_W2, made, m->mid);
+    add_own(b, module, s, -1, SLOT_MLP_B2, 1, made);
+    for (int i = s->first; i < s->end; i++) {
+        name_place(b, module, s, i);
+        if (m->comp == COMP_LEARNED) add_own(b, module, s, i, SLOT_SCALE, 1, 1);
+        add_made(b, module, s, i, "P_k", m->size, dq);
+        add_made(b, module, s, i, "P_v", m->size, dq);
     }
 }
 
 static void add_model_tensor(struct build *b, int module, const struct tensor_info *list, int i) {
     const struct tensor_info *t = &list[i];
-    struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .layer = t->layer, .tensor = i,
-                            .rows = t->rows, .cols = t->cols, .kept = true, .decays = !t->vector,
+    struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .stack = t->stack,
+                            .site = t->sublayer, .layer = t->layer, .tensor = i, .rows = t->rows,
+                            .cols = t->cols, .kept = true, .decays = !t->vector,
                             .role = SLOT_MODEL};
     memcpy(x.name, t->name, sizeof x.name);
     add_tensor(b, x);
@@ -138,17 +148,18 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
 
 static void add_module(struct build *b, int module, const struct tensor_info *list, int n) {
     const struct module *m = &b->p->method.module[module];
-    int first, end;
-    module_layers(m, b->a, &first, &end);
+    struct span span[SPANS];
     if (m->fn == FN_BIAS || m->fn == FN_FULL) {
         for (int i = 0; i < n; i++)
             if (module_selects(m, b->a, &list[i])) add_model_tensor(b, module, list, i);
-    } else if (m->source == SOURCE_MLP) {
-        add_mlp(b, module);
-    } else if (m->source == SOURCE_SHARED) {
-        add_layer(b, module, -1);
-    } else {
-        for (int i = first; i < end; i++) add_layer(b, module, i);
+        return;
+    }
+    int spans = module_spans(m, b->a, span);
+    for (int k = 0; k < spans; k++) {
+        if (m->source == SOURCE_MLP) add_mlp(b, module, &span[k]);
+        else if (m->source == SOURCE_SHARED) add_layer(b, module, &span[k], -1);
+        else
+            for (int i = span[k].first; i < span[k].end; i++) add_layer(b, module, &span[k], i);
     }
 }
 
@@ -156,6 +167,7 @@ static void add_module(struct build *b, int module, const struct tensor_info *li
 static void add_head(struct build *b, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED;
+    if (!b->p->classes) return;
     bool dense = a->pooler_absent || a->family == FAMILY_ROBERTA;
     const struct {
         const char *name;
@@ -171,8 +183,8 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
-        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .layer = -1, .tensor = -1,
-                                .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
+        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED,
+                                .layer = -1, .tensor = -1, .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
                                 .role = (int)parts[i].slot, .cannot_move = !moves};
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B)
@@ -190,11 +202,11 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
  * added to all keys of a layer changes no softmax over them alone.  It does matter when
  * a prefix shares the softmax, or when a module after `from` reads the keys otherwise
  * than linearly onto themselves. */
-static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int layer,
-                              int from) {
+static bool key_shift_matters(const struct plan *p, const struct arch *a, int stack, int site,
+                              int layer, int from) {
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
-        if (!module_covers(m, a, stack, SUB_SELF, layer)) continue;
+        if (!module_covers(m, a, stack, site, layer)) continue;
         if (m->fn == FN_SOFTMAX && m->comp == COMP_GATED) return true;
         bool reads = (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) && m->read == TAP_A_K;
         if (reads && m->write != TAP_A_K) return true;
@@ -205,12 +217,11 @@ static bool key_shift_matters(const struct plan *p, const struct arch *a, int st
 
 static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
                                     const struct plan_tensor *t) {
-    const struct module *m = &p->method.module[t->module];
-    int first, end;
-    if (t->layer >= 0) return key_shift_matters(p, a, m->stack, t->layer, t->module);
-    module_layers(m, a, &first, &end);
-    for (int i = first; i < end; i++)
-        if (key_shift_matters(p, a, m->stack, i, t->module)) return true;
+    if (t->layer >= 0) return key_shift_matters(p, a, t->stack, t->site, t->layer, t->module);
+    for (int i = 0; i < arch_layers(a, t->stack); i++)
+        if (module_covers(&p->method.module[t->module], a, t->stack, t->site, i) &&
+            key_shift_matters(p, a, t->stack, t->site, i, t->module))
+            return true;
     return false;
 }
 
@@ -220,7 +231,7 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
     const struct module *m = &p->method.module[t->module];
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
-               !key_shift_matters(p, a, list[t->tensor].stack, t->layer, -1);
+               !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
     if (t->role == SLOT_UP_B && m->write == TAP_A_K) return !shift_matters_somewhere(p, a, t);
     /* A softmax over one key of its own is 1 whatever the key. */
     if (t->role == SLOT_KEY && m->comp != COMP_GATED && m->size == 1) return true;
@@ -230,19 +241,35 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
 
 /* ---- the plan ---- */
 
+/* Where the tensor first takes part in the forward pass, counted as lowest_layer is. */
+static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list,
+                     const struct plan_tensor *t) {
+    struct span span[SPANS];
+    int layer = t->layer, base = t->stack == STACK_DECODER ? a->encoder_layers + 1 : 0;
+    if (t->kind == PLAN_OWN && layer < 0) {
+        int n = module_spans(&p->method.module[t->module], a, span);
+        for (int i = 0; i < n; i++)
+            if (span[i].stack == t->stack && span[i].site == t->site) layer = span[i].first;
+    }
+    if (t->kind == PLAN_MODEL && layer < 0)
+        switch (list[t->tensor].role) {
+        case ROLE_POOLER_W: case ROLE_POOLER_B: return a->encoder_layers;
+        case ROLE_FINAL_NORM_W: case ROLE_FINAL_NORM_B: case ROLE_LM_HEAD:
+            layer = arch_layers(a, t->stack) - (t->stack == STACK_ENCODER);
+            break;
+        default: break;
+        }
+    return base + layer;
+}
+
 static void sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
-    p->lowest_layer = a->encoder_layers;
+    p->lowest_layer = a->encoder_layers + (a->decoder_layers ? a->decoder_layers + 1 : 0);
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
         t->cannot_move = stands_still(p, a, list, t);
         if (t->kind == PLAN_HEAD) continue;
-        const struct module *m = &p->method.module[t->module];
-        int first, end, layer = t->layer;
-        module_layers(m, a, &first, &end);
-        if (layer < 0) layer = t->kind == PLAN_OWN ? first : -1;
-        bool top = t->kind == PLAN_MODEL && (list[t->tensor].role == ROLE_POOLER_W ||
-                                             list[t->tensor].role == ROLE_POOLER_B);
-        if (!top && layer < p->lowest_layer) p->lowest_layer = layer;
+        int layer = first_use(p, a, list, t);
+        if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
     }
@@ -255,7 +282,7 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
 
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {
     struct finding first;
-    BUG_IF(classes < 1);
+    BUG_IF(classes < 0);
     if (method_check(m, a, &first, 1) && first.level == LEVEL_ERROR) {
         if (first.module >= 0)
             err_set(e, ERR_USAGE, "%s: module %d: %s", first.rule, first.module + 1, first.text);
@@ -268,6 +295,8 @@ struct plan *plan_new(const struct method *m, const struct arch *a, int classes,
     int n = arch_tensors(a, &list);
     p->method = *m;
     p->classes = classes;
+    p->decoder = a->decoder_layers > 0;
+    p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
         module_normalise(&p->method.module[i]);
         add_module(&b, i, list, n);
@@ -275,7 +304,11 @@ struct plan *plan_new(const struct method *m, const struct arch *a, int classes,
     add_head(&b, list, n);
     sum_up(p, a, list, n);
     free(list);
-    return p;
+    if (p->trained) return p;
+    plan_free(p);
+    err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its "
+            "own, so add a module, as lora");
+    return NULL;
 }
 
 void plan_free(struct plan *p) {

@@ -18,6 +18,7 @@ struct plan_tensor {
     char name[96];      /* "enc.3.self/lora.0.q.W_d", "head.weight", or the model's name */
     enum plan_kind kind;
     int module;         /* index in the method, -1 for the head */
+    int stack, site;    /* enum stack, enum sublayer; the head: encoder, embed */
     int layer, tensor;  /* layer -1: all; index of the model's tensor for PLAN_MODEL */
     int rows, cols;
     size_t offset, count; /* in the flat block, in reals */
@@ -32,13 +33,13 @@ struct plan_tensor {
  * training in their place. */
 struct plan_made {
     char name[96];
-    int module, layer, rows, cols;
+    int module, stack, site, layer, rows, cols;
     size_t offset, count; /* in the block of made values, which follows the trained ones */
 };
 
 struct plan {
     struct method method;
-    int classes;          /* outputs of the head: 1 for regression */
+    int classes;          /* outputs of the head: 1 for regression, 0 without a head */
     int tensors, made;
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
@@ -47,7 +48,11 @@ struct plan {
     size_t trained_method, kept_method; /* without the head */
     size_t head;          /* the head's own */
     size_t model;         /* the backbone's, each tensor once */
-    int lowest_layer;     /* lowest adapted layer, 0-based; -1: the embedding */
+    bool decoder;         /* the model has one */
+    bool embed_norm;      /* and a norm behind its embeddings */
+    int lowest_layer;     /* first adapted layer of the forward pass, 0-based; -1: the
+                           * embedding; the decoder's count on: its embedding is the number
+                           * of the encoder's layers, its first layer the next */
 };
 
 enum level { LEVEL_INFO, LEVEL_WARNING, LEVEL_ERROR };
@@ -61,12 +66,15 @@ struct finding {
  * findings, errors first; returns how many there are. */
 int method_check(const struct method *m, const struct arch *a, struct finding *out, int room);
 
-/* NULL with *e when method_check has an error.  `classes` 1 for regression. */
+/* NULL with *e when method_check has an error.  `classes` 1 for regression, 0 for a model
+ * that writes text: there is no head, and a method of nothing else is refused. */
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e);
 void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…]}, without
  * the head in trained and kept; modules: index, text, trained, kept, where.  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
+/* Trained values of a module at one place; a site that it is not at has 0. */
+size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
 

@@ -1,5 +1,7 @@
 #include "core/method/slots.h"
 
+#include "core/base/mem.h"
+
 int tap_width(const struct arch *a, enum tap tap) {
     switch (tap) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_A_HEAD: case TAP_A_CTX:
@@ -9,21 +11,38 @@ int tap_width(const struct arch *a, enum tap tap) {
     }
 }
 
-void module_layers(const struct module *m, const struct arch *a, int *first, int *end) {
-    int layers = m->stack == STACK_DECODER ? a->decoder_layers : a->encoder_layers;
-    if (m->site == SUB_EMBED) {
-        *first = -1;
-        *end = 0;
-        return;
-    }
-    *first = m->first - 1;
-    *end = m->last ? m->last : layers;
+int arch_layers(const struct arch *a, int stack) {
+    return stack == STACK_DECODER ? a->decoder_layers : a->encoder_layers;
+}
+
+static bool is_here(const struct module *m, int stack, int site) {
+    bool attention = site == SUB_SELF || site == SUB_CROSS;
+    bool stacks = m->stack == STACK_ALL || m->stack == stack;
+    return stacks && (m->site == site || (m->site == SITE_ALL && attention));
+}
+
+int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]) {
+    int n = 0;
+    if (m->write == TAP_NONE) return 0;
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
+            int layers = arch_layers(a, stack), last = m->last ? m->last : layers;
+            if (!layers || !is_here(m, stack, site)) continue;
+            if (stack == STACK_ENCODER && site == SUB_CROSS) continue;
+            BUG_IF(n == SPANS);
+            out[n++] = site == SUB_EMBED ? (struct span){stack, site, -1, 0}
+                                         : (struct span){stack, site, m->first - 1, last};
+        }
+    return n;
 }
 
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer) {
-    int first, end;
-    module_layers(m, a, &first, &end);
-    return m->stack == stack && m->site == site && layer >= first && layer < end;
+    struct span span[SPANS];
+    int n = module_spans(m, a, span);
+    for (int i = 0; i < n; i++)
+        if (span[i].stack == stack && span[i].site == site)
+            return layer >= span[i].first && layer < span[i].end;
+    return false;
 }
 
 bool module_is_map(const struct module *m) {
@@ -84,27 +103,35 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
     bool whole = m->first == 1 && m->last == 0; /* no range was given: outside the blocks too */
     int end = m->last ? m->last : 1 << 30;
     if (m->fn != FN_BIAS && m->fn != FN_FULL) return false;
-    if (t->stack != m->stack || (m->fn == FN_BIAS && !t->bias)) return false;
+    if (m->stack != STACK_ALL && t->stack != m->stack) return false;
+    if (m->fn == FN_BIAS && !t->bias) return false;
     if (t->layer < 0 ? !whole : t->layer < m->first - 1 || t->layer >= end) return false;
     bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
     if (pooler && a->pooler_absent) return false; /* the head has it */
+    bool site = m->site == SITE_ALL || t->sublayer == m->site;
     switch (m->target) {
-    case TARGET_ALL: return true;
-    case TARGET_NORMS: return is_norm(t->role);
+    case TARGET_ALL: return site;
+    case TARGET_NORMS: return site && is_norm(t->role);
     case TARGET_EMBEDDINGS: return is_embedding(t->role);
     case TARGET_TAP:
-        if (t->sublayer != m->site) return false;
+        if (!site) return false;
         return t->role == tap_weight_role(m->write) || t->role == tap_bias_role(m->write) ||
                (m->write == TAP_F_PRE && t->role == ROLE_F1G_W);
     default: return false;
     }
 }
 
-const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int layer) {
+const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int stack,
+                                    int site, int layer) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->module == module && t->role == (int)slot && (t->layer < 0 || t->layer == layer))
+        if (t->module == module && t->role == (int)slot && t->stack == stack && t->site == site &&
+            (t->layer < 0 || t->layer == layer))
             return t;
     }
     return NULL;
+}
+
+const struct plan_tensor *plan_head(const struct plan *p, enum slot slot) {
+    return plan_slot(p, -1, slot, STACK_ENCODER, SUB_EMBED, -1);
 }

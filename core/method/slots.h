@@ -18,9 +18,17 @@ enum slot {
 };
 
 int tap_width(const struct arch *a, enum tap tap);
-/* The module's layers on this model, 0-based [*first, *end).  At the embedding: [-1, 0). */
-void module_layers(const struct module *m, const struct arch *a, int *first, int *end);
+/* The layers first … end-1 (0-based) of one sublayer of one stack; [-1, 0) is the
+ * embedding. */
+struct span {
+    int stack, site, first, end;
+};
+enum { SPANS = 3 }; /* a module's: encoder self, decoder self, decoder cross */
+/* Where the module is on this model, in the order of the forward pass; returns how many.
+ * For FN_BIAS and FN_FULL only where a tap is the target. */
+int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]);
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer);
+int arch_layers(const struct arch *a, int stack);
 /* Whether FN_BIAS or FN_FULL takes this tensor. */
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t);
 /* The roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
@@ -30,6 +38,9 @@ enum tensor_role tap_bias_role(enum tap tap);
 bool module_is_map(const struct module *m);
 
 /* The tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
-const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int layer);
+const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int stack,
+                                    int site, int layer);
+/* The same of the head. */
+const struct plan_tensor *plan_head(const struct plan *p, enum slot slot);
 
 #endif

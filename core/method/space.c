@@ -13,6 +13,8 @@ static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
+static const char *const stack_names[] = {"encoder", "decoder", "all"};
+static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
 static const char *const act_names[ACT_COUNT] = {
     [ACT_NONE] = "none",           [ACT_RELU] = "relu", [ACT_GELU] = "gelu",
     [ACT_GELU_TANH] = "gelu-tanh", [ACT_SILU] = "silu", [ACT_TANH] = "tanh",
@@ -26,6 +28,8 @@ const char *source_name(enum source s) { return NAME(source_names, s); }
 const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
 const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
+const char *stack_name(int stack) { return NAME(stack_names, stack); }
+const char *site_name(int site) { return NAME(site_names, site); }
 const char *method_act_name(enum act a) { return NAME(act_names, a); }
 
 enum tap tap_map_input(enum tap output) {
@@ -44,7 +48,7 @@ bool module_is_sequential(const struct module *m) {
 }
 
 struct module module_default(enum fn fn) {
-    struct module m = {.fn = fn, .scale = 1, .first = 1};
+    struct module m = {.fn = fn, .scale = 1, .first = 1, .stack = STACK_ALL, .site = SITE_ALL};
     switch (fn) {
     case FN_BOTTLENECK:
         m.act = ACT_RELU;
@@ -88,11 +92,21 @@ static enum init usual_init(const struct module *m) {
     }
 }
 
-static int site_of(enum tap write, int site) {
-    if (write >= TAP_A_RES && write <= TAP_A_END) return site == SUB_CROSS ? SUB_CROSS : SUB_SELF;
-    if (write >= TAP_F_RES && write <= TAP_F_END) return SUB_FFN;
-    if (write == TAP_EMBED) return SUB_EMBED;
-    return SUB_SELF;
+static bool is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
+
+bool module_takes_site(const struct module *m) {
+    if (is_attention(m->write)) return true;
+    return (m->fn == FN_BIAS || m->fn == FN_FULL) &&
+           (m->target == TARGET_ALL || m->target == TARGET_NORMS);
+}
+
+/* What the tap leaves open of `site`. */
+static int site_of(const struct module *m) {
+    if (m->write >= TAP_F_RES && m->write <= TAP_F_END) return SUB_FFN;
+    if (m->write == TAP_EMBED) return SUB_EMBED;
+    if (!module_takes_site(m)) return SITE_ALL;
+    bool attention = m->site == SUB_SELF || m->site == SUB_CROSS;
+    return is_attention(m->write) && !attention ? SITE_ALL : m->site;
 }
 
 /* a.head and a.ctx are one matrix: the first name for what works head by head. */
@@ -143,7 +157,7 @@ void module_normalise(struct module *m) {
     if (m->fn == FN_SOFTMAX) m->read = TAP_A_Q;
     if (m->first < 1) m->first = 1;
     if (m->last < 0) m->last = 0;
-    m->site = site_of(m->write, m->site);
+    m->site = site_of(m);
 }
 
 bool module_equal(const struct module *a, const struct module *b) {
@@ -161,15 +175,38 @@ static int place(const struct module *m) {
     bool folded = m->fn == FN_LINEAR && m->read == tap_map_input(m->write);
     int tap = m->write == TAP_A_HEAD ? TAP_A_CTX : (int)m->write;
     int where = m->write == TAP_NONE ? (int)m->target - TARGET_COUNT : tap;
-    return ((m->stack * 4 + m->site) * 64 + where) * 2 + !folded;
+    return where * 2 + !folded;
 }
 
+/* Whether some tap of some model sees both modules, so that their order matters. */
+static bool meet(const struct module *a, const struct module *b) {
+    bool stacks = a->stack == STACK_ALL || b->stack == STACK_ALL || a->stack == b->stack;
+    bool sites = a->site == SITE_ALL || b->site == SITE_ALL || a->site == b->site;
+    return place(a) == place(b) && stacks && sites;
+}
+
+/* Of two modules that do not meet, which is written first. */
+static bool before(const struct module *a, const struct module *b) {
+    if (place(a) != place(b)) return place(a) < place(b);
+    int stack_a = (a->stack + 1) % 3, stack_b = (b->stack + 1) % 3; /* all before the single */
+    if (stack_a != stack_b) return stack_a < stack_b;
+    return (a->site + 1) % 5 < (b->site + 1) % 5;
+}
+
+/* Each turn takes the first in order among those that meet nothing before them. */
 void method_normalise(struct method *m) {
-    for (int i = 0; i < m->count; i++) module_normalise(&m->module[i]);
-    for (int i = 1; i < m->count; i++) { /* stable */
-        struct module x = m->module[i];
-        int j = i;
-        for (; j > 0 && place(&m->module[j - 1]) > place(&x); j--) m->module[j] = m->module[j - 1];
-        m->module[j] = x;
+    struct method left = *m;
+    for (int i = 0; i < left.count; i++) module_normalise(&left.module[i]);
+    for (int n = 0; n < m->count; n++) {
+        int best = 0; /* meets none before it */
+        for (int i = 1; i < left.count; i++) {
+            bool free = true;
+            for (int j = 0; j < i; j++) free &= !meet(&left.module[j], &left.module[i]);
+            if (free && before(&left.module[i], &left.module[best])) best = i;
+        }
+        m->module[n] = left.module[best];
+        left.count--;
+        memmove(&left.module[best], &left.module[best + 1],
+                (size_t)(left.count - best) * sizeof *left.module);
     }
 }

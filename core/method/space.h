@@ -55,6 +55,9 @@ enum target {
 };
 
 enum { METHOD_MODULES = 24, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
+/* Beside enum stack and enum sublayer: no narrowing.  Such a module adapts to the model:
+ * on one with an encoder alone it is at the encoder's self-attention or FFN. */
+enum { STACK_ALL = STACK_DECODER + 1, SITE_ALL = SUB_EMBED + 1 };
 
 struct module {
     enum fn fn;
@@ -71,9 +74,10 @@ struct module {
     bool biases;          /* FN_BOTTLENECK: b_d and b_u exist */
     enum init init;
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
-    int first, last;      /* layers, 1-based inclusive; last 0: the stack's last */
-    int stack;            /* enum stack; encoder only for now */
-    int site;             /* SUB_SELF, SUB_CROSS, SUB_FFN, SUB_EMBED: follows from write */
+    int first, last;      /* layers of each stack, 1-based inclusive; last 0: the stack's last */
+    int stack;            /* enum stack, or STACK_ALL: every stack that the model has */
+    int site;             /* enum sublayer, or SITE_ALL: every one where the tap or target is.
+                           * Of a tap at the FFN or the embedding it follows from the tap. */
 };
 
 struct method {
@@ -89,6 +93,8 @@ const char *source_name(enum source s);
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 const char *target_name(enum target t);
+const char *stack_name(int stack); /* "encoder", "decoder", "all" */
+const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
 bool module_is_sequential(const struct module *m);
 
@@ -101,8 +107,11 @@ bool module_equal(const struct module *a, const struct module *b);
 /* The tap that the linear map with this output reads (a.q: a.in, f.out: f.act, …), or
  * TAP_NONE when the tap is no linear map's output. */
 enum tap tap_map_input(enum tap output);
+/* Whether there are places of more than one kind at which the module could be: then
+ * `site` can narrow it. */
+bool module_takes_site(const struct module *m);
 /* Normalised modules, those of different taps in the order of the forward pass; modules
- * of one tap keep their order.  Equal for equal points. */
+ * of one tap keep their order where they meet.  Equal for equal points. */
 void method_normalise(struct method *m);
 
 /* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
@@ -115,8 +124,9 @@ int method_parse(const char *text, struct method *out, struct err *e);
 char *method_text(const struct method *m);
 /* Always module by module, no preset names: the canonical text.  Caller frees. */
 char *method_canonical(const struct method *m);
-/* JSON form, schema in docs/method.schema.json.  Caller frees. */
-char *method_json(const struct method *m);
+/* JSON form, schema in docs/method.schema.json.  `decoder`: for a model that has one.
+ * Without, version 1 is written, which says "encoder" for all there is.  Caller frees. */
+char *method_json(const struct method *m, bool decoder);
 int method_from_json(const char *json, size_t n, struct method *out, struct err *e);
 
 /* A published method, from assets/presets.  Its sizes may be set by their letters. */

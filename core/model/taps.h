@@ -43,6 +43,8 @@ struct site {
     enum sublayer sublayer;
     int layer; /* 0-based within the stack; -1 for the embedding */
     node value[TAP_COUNT];
+    node source; /* what a.k and a.v are made from: a.in, at cross-attention the encoder's
+                  * output; rows as key_rows */
     const struct tape_rows *rows;     /* of the query side */
     const struct tape_rows *key_rows; /* of the key side */
 };

@@ -134,6 +134,7 @@ static node attend(const struct forward *f, struct site *s, node x, node keys) {
     tape_site(t, "layer %d attention", s->layer);
     node in = enter(f, s, TAP_A_RES, TAP_A_IN, x);
     if (keys == NODE_NONE) keys = in;
+    s->source = keys;
     node q = offer_both(f, s, TAP_A_Q, linear(f, s, in, ROLE_Q_W, ROLE_Q_B));
     node k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
     node v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));

@@ -162,7 +162,7 @@ static void the_schema_has_every_word(void **state) {
         assert_true(holds(m, "activation", method_act_name((enum act)i)));
     /* Whatever is written has only keys that the schema knows. */
     for (int i = 0; i < preset_count(); i++) {
-        char *text = method_json(&preset_at(i)->method);
+        char *text = method_json(&preset_at(i)->method, true);
         json_t *written = json_parse("written", text, strlen(text), &e);
         size_t k;
         json_t *module;

@@ -98,6 +98,60 @@ static void a_point_is_written_short(void **state) {
     free(s);
 }
 
+static void places_are_narrowed(void **state) {
+    (void)state;
+    assert_written("lora(stack=decoder)", "lora(stack=decoder)");
+    assert_written("lora(stack=all,site=all)", "lora");
+    assert_written("mam(site=cross)", "mam(site=cross)");
+    assert_written("adapter-houlsby(site=self,stack=decoder)",
+                   "adapter-houlsby(stack=decoder,site=self)");
+    assert_written("linear(r=8; write=a.q, s=2, site=cross) + lora(at=v,site=cross)",
+                   "lora(site=cross)");
+    assert_written("bitfit(site=ffn)", "bitfit(site=ffn)");
+    assert_written("bottleneck(r=3; site=ffn, write=f.out)", "parallel-adapter-ffn(r=3)");
+    assert_written("linear(r=3; site=cross)",
+                   "lora(at=q,r=3,comp=add,site=cross)");
+    struct method m = parsed("adapter-houlsby(site=cross)");
+    assert_int_equal(m.module[0].site, SITE_ALL); /* LayerNorms stay where they are */
+    assert_int_equal(m.module[1].site, SUB_CROSS);
+    assert_int_equal(m.module[2].site, SUB_FFN);
+    /* Modules that never meet have one order, those that do keep theirs. */
+    assert_same("bottleneck(r=2; stack=decoder) + bottleneck(r=3; stack=encoder)",
+                "bottleneck(r=3; stack=encoder) + bottleneck(r=2; stack=decoder)");
+    struct method x = parsed("bottleneck(r=2; stack=decoder) + bottleneck(r=3)");
+    struct method y = parsed("bottleneck(r=3) + bottleneck(r=2; stack=decoder)");
+    char *p = method_canonical(&x), *q = method_canonical(&y);
+    assert_string_not_equal(p, q);
+    free(p);
+    free(q);
+}
+
+/* The form from before decoders, as runs have it. */
+static void the_older_json_form_is_read_and_written(void **state) {
+    (void)state;
+    static const char old[] =
+        "{\"version\":1,\"head\":\"trained\",\"modules\":[{\"function\":\"scale\",\"read\":\"a.k\","
+        "\"write\":\"a.k\",\"insertion\":\"sequential\",\"composition\":\"multiply\","
+        "\"heads\":\"shared\",\"source\":\"free\",\"layers\":[1,null],\"stack\":\"encoder\"},"
+        "{\"function\":\"scale\",\"read\":\"a.v\",\"write\":\"a.v\",\"insertion\":"
+        "\"sequential\",\"composition\":\"multiply\",\"heads\":\"shared\",\"source\":\"free\","
+        "\"layers\":[1,null],\"stack\":\"encoder\"},{\"function\":\"scale\",\"read\":\"f.act\","
+        "\"write\":\"f.act\",\"insertion\":\"sequential\",\"composition\":\"multiply\","
+        "\"heads\":\"shared\",\"source\":\"free\",\"layers\":[1,null],\"stack\":\"encoder\"}]}";
+    assert_written(old, "ia3");
+    struct method m = parsed("ia3");
+    char *json = method_json(&m, false);
+    assert_string_equal(json, old);
+    free(json);
+    json = method_json(&m, true);
+    assert_non_null(strstr(json, "{\"version\":2,"));
+    assert_non_null(strstr(json, "\"stack\":\"all\""));
+    free(json);
+    /* The newer form means what it says. */
+    assert_written("{\"version\":2,\"modules\":[{\"function\":\"bias\",\"stack\":\"encoder\"}]}",
+                   "bitfit(stack=encoder)");
+}
+
 static void faults_are_refused_by_name(void **state) {
     (void)state;
     refused("", "missing");
@@ -157,8 +211,8 @@ static struct module random_module(struct dice *d) {
         .init = (enum init)roll(d, INIT_COUNT),
         .dropout = roll(d, 2) ? 0 : rng_uniform(d->key, d->count++),
         .first = 1 + roll(d, 3),
-        .stack = roll(d, 8) == 0,
-        .site = roll(d, 8) ? SUB_SELF : SUB_CROSS,
+        .stack = roll(d, 2) ? STACK_ALL : roll(d, STACK_ALL),
+        .site = roll(d, 2) ? SITE_ALL : roll(d, SITE_ALL),
     };
     m.scale = roll(d, 2) ? 4 : rng_normal(d->key, 1000000 + d->count++) * 1e-7;
     m.last = roll(d, 2) ? 0 : m.first + roll(d, 3);
@@ -193,7 +247,7 @@ static void ten_thousand_come_back(void **state) {
         struct dice d = {rng_key(7, RNG_TEST, i, 0), 0};
         struct method m = random_method(&d), back;
         struct err e = ERR_INIT;
-        char *canonical = method_canonical(&m), *text = method_text(&m), *json = method_json(&m);
+        char *canonical = method_canonical(&m), *text = method_text(&m), *json = method_json(&m, true);
         char *forms[] = {canonical, text, json};
         for (int k = 0; k < 3; k++) {
             if (method_parse(forms[k], &back, &e)) fail_msg("%s\n%s", forms[k], e.text);
@@ -225,7 +279,7 @@ static void mangled_texts_are_no_danger(void **state) {
         struct dice d = {rng_key(8, RNG_TEST, i, 0), 0};
         struct method m = random_method(&d), back;
         struct err e = ERR_INIT;
-        char *text = roll(&d, 2) ? method_text(&m) : method_json(&m);
+        char *text = roll(&d, 2) ? method_text(&m) : method_json(&m, true);
         size_t n = strlen(text);
         for (int k = roll(&d, 4); k >= 0 && n; k--) {
             size_t at = (size_t)roll(&d, (int)n);
@@ -330,7 +384,7 @@ static void broken_json_is_refused(void **state) {
     json_refused("", "method");
     json_refused("[]", "must be a JSON object");
     json_refused("{\"modules\":[]}", "\"version\" is 0");
-    json_refused("{\"version\":2,\"modules\":[]}", "reads version 1");
+    json_refused("{\"version\":3,\"modules\":[]}", "reads versions 1 and 2");
     json_refused("{\"version\":1}", "must be a list");
     json_refused("{\"version\":1,\"modules\":[],\"heads\":1}", "did you mean \"head\"?");
     json_refused("{\"version\":1,\"modules\":[{}]}", "\"function\" is missing");
@@ -356,6 +410,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_set_in_place),
         cmocka_unit_test(a_point_is_written_short),
+        cmocka_unit_test(places_are_narrowed),
+        cmocka_unit_test(the_older_json_form_is_read_and_written),
         cmocka_unit_test(faults_are_refused_by_name),
         cmocka_unit_test(ten_thousand_come_back),
         cmocka_unit_test(mangled_texts_are_no_danger),
