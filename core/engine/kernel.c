@@ -86,6 +86,9 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
     use->softmax_back(rows, cols, p, dp, ds);
 }
 
+real kernel_largest(size_t n, const real *x) { return use->largest(n, x); }
+real kernel_log_sum(size_t n, real top, const real *x) { return use->log_sum(n, top, x); }
+
 void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v) {
     use->adam(k, n, p, g, m, v);
 }

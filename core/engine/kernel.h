@@ -49,6 +49,11 @@ void kernel_softmax(int rows, int cols, int first, int more, real *s);
 /* ds = p·(dp - Σ_row p·dp); ds may be dp. */
 void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds);
 
+/* The greatest of n values (-∞ of none); NaNs are passed over. */
+real kernel_largest(size_t n, const real *x);
+/* log Σ exp(x - top), summed in double over parts; NaN when there is a NaN. */
+real kernel_log_sum(size_t n, real top, const real *x);
+
 /* m = keep1·m + take1·g, v = keep2·v + take2·g², p = decay·p - step·m/(root·√v + eps). */
 struct kernel_adam {
     real keep1, take1, keep2, take2, decay, step, root, eps;

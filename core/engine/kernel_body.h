@@ -366,6 +366,28 @@ static void body_softmax_back(int rows, int cols, const real *p, const real *dp,
     }
 }
 
+static real body_largest(size_t n, const real *x) {
+    vec tops = ALL(-INFINITY);
+    for (size_t i = 0; i < n; i += LANES) {
+        vec v = first_lanes(take(x + i, n - i), n - i, -INFINITY);
+        tops = choose(v > tops, v, tops);
+    }
+    return largest(tops);
+}
+
+static real body_log_sum(size_t n, real top, const real *x) {
+    enum { PART = 64 * LANES };
+    double all = 0;
+    for (size_t from = 0; from < n; from += PART) {
+        size_t to = from + PART < n ? from + PART : n;
+        vec sum = ALL(0);
+        for (size_t i = from; i < to; i += LANES)
+            sum += first_lanes(v_exp(take(x + i, to - i) - top), to - i, 0);
+        all += (double)total(sum);
+    }
+    return (real)log(all);
+}
+
 /* ---- optimiser, dropout ---- */
 
 static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m,
@@ -430,5 +452,6 @@ static void body_normal(size_t n, const real *x, real *y) {
 const struct kernels KERNELS = {
     body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
     body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
-    body_softmax_back, body_adam, body_dropout, body_exp,     body_tanh,         body_normal,
+    body_softmax_back, body_largest, body_log_sum, body_adam, body_dropout,      body_exp,
+    body_tanh, body_normal,
 };

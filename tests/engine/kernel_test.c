@@ -135,6 +135,30 @@ static void test_reductions(void **state) {
     }
 }
 
+/* The greatest and log Σ exp of any number of values, wherever the greatest stands. */
+static void test_log_sum(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    static real x[MOST];
+    for (int i = 0; i < MOST; i++)
+        x[i] = (real)(3 * rng_normal(rng_key(5, RNG_TEST, 0, 0), (uint64_t)i));
+    for (size_t t = tables(k); t-- > 0;)
+        for (size_t n = 1; n <= MOST; n += n < 70 ? 1 : 31) {
+            size_t at = n * 37 % 101 % n;
+            real was = x[at], last;
+            double sum = 0;
+            x[at] = 40;
+            for (size_t i = 0; i < n; i++) sum += exp((double)x[i] - 40);
+            assert_true(k[t]->largest(n, x) == 40);
+            assert_true(fabs((double)k[t]->log_sum(n, 40, x) - log(sum)) < 3e-7);
+            last = x[n - 1];
+            x[n - 1] = (real)NAN;
+            assert_true(isnan(k[t]->log_sum(n, 40, x)));
+            x[n - 1] = last;
+            x[at] = was;
+        }
+}
+
 /* The share of dropped elements, no pattern between neighbours, channels, tokens and keys,
  * and the same decisions from every table. */
 static void test_dropout(void **state) {
@@ -173,7 +197,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accuracy),   cmocka_unit_test(test_ends),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_log_sum),    cmocka_unit_test(test_dropout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,243 @@
+#include "core/model/generate_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/kernel.h"
+
+const char *const early_names[] = { "heuristic", "full", "never" };
+
+struct candidate {
+    real score;
+    int row;
+    int32_t id;
+    bool ends;
+};
+
+void search_init(struct search *s, const struct generate_options *o, int vocabulary) {
+    size_t beams = (size_t)o->beams, most = (size_t)o->max_new;
+    BUG_IF(o->beams < 1 || o->beams > BEAMS_MOST || o->max_new < 1 || o->ends > END_TOKENS);
+    *s = (struct search){ .o = o, .vocabulary = vocabulary, .rows = 1 };
+    s->ids = xcalloc(beams * most, sizeof *s->ids);
+    s->next_ids = xcalloc(beams * most, sizeof *s->next_ids);
+    s->score = xcalloc(beams, sizeof *s->score);
+    s->found = xcalloc(beams * most, sizeof *s->found);
+    s->found_length = xcalloc(beams, sizeof *s->found_length);
+    s->found_score = xcalloc(beams, sizeof *s->found_score);
+    s->banned = xcalloc(most + END_TOKENS, sizeof *s->banned);
+    s->candidate = xcalloc((END_TOKENS + 1) * beams, sizeof *s->candidate);
+}
+
+void search_release(struct search *s) {
+    free(s->ids);
+    free(s->next_ids);
+    free(s->score);
+    free(s->found);
+    free(s->found_length);
+    free(s->found_score);
+    free(s->banned);
+    free(s->candidate);
+    *s = (struct search){ 0 };
+}
+
+static int32_t *ids_of(const struct search *s, int row) {
+    return s->ids + (size_t)row * (size_t)s->o->max_new;
+}
+
+int32_t search_token(const struct search *s, int i) {
+    return s->length ? ids_of(s, i)[s->length - 1] : s->o->start;
+}
+
+static bool is_end(const struct generate_options *o, int32_t id) {
+    for (int i = 0; i < o->ends; i++)
+        if (o->end[i] == id) return true;
+    return false;
+}
+
+/* ---- which tokens may follow ---- */
+
+/* The token that must come next, or -1. */
+static int32_t forced(const struct search *s) {
+    const struct generate_options *o = s->o;
+    if (o->forced_last >= 0 && s->length == o->max_new - 1) return o->forced_last;
+    return s->length == 0 ? o->forced_first : -1;
+}
+
+/* Token i of a row, the start token counted as the first. */
+static int32_t with_start(const struct search *s, int row, int i) {
+    return i ? ids_of(s, row)[i - 1] : s->o->start;
+}
+
+/* Fills s->banned for a row and returns how many: end tokens while the text is too short,
+ * and tokens that would complete a run that was there before. */
+static int ban(const struct search *s, int row) {
+    const struct generate_options *o = s->o;
+    int n = 0, have = s->length + 1, run = o->no_repeat;
+    for (int i = 0; s->length < o->min_new && i < o->ends; i++) s->banned[n++] = o->end[i];
+    for (int from = 0; run > 0 && from + run <= have; from++) {
+        int same = 0;
+        while (same < run - 1 &&
+               with_start(s, row, from + same) == with_start(s, row, have - run + 1 + same))
+            same++;
+        if (same == run - 1) s->banned[n++] = with_start(s, row, from + run - 1);
+    }
+    return n;
+}
+
+static bool is_banned(const struct search *s, int n, int32_t id) {
+    for (int i = 0; i < n; i++)
+        if (s->banned[i] == id) return true;
+    return false;
+}
+
+/* ---- greedy ---- */
+
+/* The greatest that is not banned, the first of equals; -1 when it is not finite. */
+static int32_t greatest(const struct search *s, const real *logits, int banned) {
+    size_t n = (size_t)s->vocabulary, at = 0;
+    real top = kernel_largest(n, logits);
+    if (!isfinite(top)) return -1;
+    while (logits[at] != top) at++;
+    if (!is_banned(s, banned, (int32_t)at)) return (int32_t)at;
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (is_banned(s, banned, (int32_t)i) || (any && !(logits[i] > top))) continue;
+        any = true;
+        top = logits[i];
+        at = i;
+    }
+    return any && isfinite(top) ? (int32_t)at : -1;
+}
+
+static bool greedy(struct search *s, const real *logits, int *parent) {
+    int32_t id = forced(s);
+    if (id < 0) id = greatest(s, logits, ban(s, 0));
+    if (id < 0) return false;
+    ids_of(s, 0)[s->length++] = id;
+    parent[0] = 0;
+    if (!is_end(s->o, id) && s->length < s->o->max_new) return true;
+    s->rows = 0;
+    s->finished = 1;
+    s->found_length[0] = s->length;
+    memcpy(s->found, s->ids, (size_t)s->length * sizeof *s->found);
+    return true;
+}
+
+/* ---- beams ---- */
+
+/* Puts a candidate into the ranked list of at most `room`, behind its equals. */
+static int rank(struct candidate *list, int n, int room, struct candidate c) {
+    int at = n < room ? n++ : room - 1;
+    while (at > 0 && c.score > list[at - 1].score) {
+        list[at] = list[at - 1];
+        at--;
+    }
+    list[at] = c;
+    return n;
+}
+
+/* Ranks a row's continuations among those of the rows before it; -1 when its logits are
+ * not finite. */
+static int rank_row(const struct search *s, int row, const real *logits, int n, int room) {
+    real before = s->score[row];
+    int32_t only = forced(s);
+    if (only >= 0) {
+        struct candidate c = { before, row, only, false };
+        return n < room || before > s->candidate[room - 1].score
+                   ? rank(s->candidate, n, room, c)
+                   : n;
+    }
+    real top = kernel_largest((size_t)s->vocabulary, logits);
+    real sum = isfinite(top) ? kernel_log_sum((size_t)s->vocabulary, top, logits) : top;
+    if (!isfinite(sum)) return -1;
+    int banned = ban(s, row);
+    for (int32_t id = 0; id < s->vocabulary; id++) {
+        real score = (logits[id] - top - sum) + before;
+        if (n == room && !(score > s->candidate[room - 1].score)) continue;
+        if (is_banned(s, banned, id)) continue;
+        n = rank(s->candidate, n, room, (struct candidate){ score, row, id, false });
+    }
+    return n;
+}
+
+/* A candidate that ends joins the finished texts, when it is among the best. */
+static void finish(struct search *s, const struct candidate *c) {
+    const struct generate_options *o = s->o;
+    size_t most = (size_t)o->max_new;
+    real score = c->score / (real)pow(s->length + 1, o->length_penalty);
+    int at = s->finished;
+    if (at == o->beams && !(score > s->found_score[--at])) return;
+    if (s->finished < o->beams) s->finished++;
+    for (; at > 0 && score > s->found_score[at - 1]; at--) {
+        s->found_score[at] = s->found_score[at - 1];
+        s->found_length[at] = s->found_length[at - 1];
+        memcpy(s->found + (size_t)at * most, s->found + (size_t)(at - 1) * most,
+               most * sizeof *s->found);
+    }
+    int32_t *to = s->found + (size_t)at * most;
+    memcpy(to, ids_of(s, c->row), (size_t)s->length * sizeof *to);
+    to[s->length] = c->id;
+    s->found_score[at] = score;
+    s->found_length[at] = s->length + 1;
+}
+
+/* The best candidates that do not end become the live rows. */
+static void go_on(struct search *s, int n, int *parent) {
+    int32_t *spare = s->ids;
+    size_t most = (size_t)s->o->max_new;
+    s->rows = 0;
+    for (int i = 0; i < n && s->rows < s->o->beams; i++) {
+        const struct candidate *c = &s->candidate[i];
+        if (c->ends) continue;
+        int32_t *to = s->next_ids + (size_t)s->rows * most;
+        memcpy(to, ids_of(s, c->row), (size_t)s->length * sizeof *to);
+        to[s->length] = c->id;
+        s->score[s->rows] = c->score;
+        parent[s->rows++] = c->row;
+    }
+    s->ids = s->next_ids;
+    s->next_ids = spare;
+    s->length++;
+}
+
+/* Whether a running text could still come before a finished one, as the rules see it. */
+static bool may_improve(const struct search *s) {
+    const struct generate_options *o = s->o;
+    if (s->finished < o->beams) return true;
+    if (o->early == EARLY_FULL) return false;
+    bool longest = o->early == EARLY_NEVER && o->length_penalty > 0;
+    double length = longest ? o->max_new : s->length;
+    return s->score[0] / (real)pow(length, o->length_penalty) > s->found_score[o->beams - 1];
+}
+
+static bool beams(struct search *s, const real *logits, int *parent) {
+    const struct generate_options *o = s->o;
+    int n = 0, room = (o->ends > 1 ? 1 + o->ends : 2) * o->beams;
+    for (int i = 0; i < s->rows; i++) {
+        n = rank_row(s, i, logits + (size_t)i * (size_t)s->vocabulary, n, room);
+        if (n < 0) return false;
+    }
+    for (int i = 0; i < n; i++) {
+        struct candidate *c = &s->candidate[i];
+        c->ends = s->length + 1 == o->max_new || is_end(o, c->id);
+        if (c->ends && i < o->beams) finish(s, c);
+    }
+    go_on(s, n, parent);
+    if (s->rows && !may_improve(s)) s->rows = 0;
+    return true;
+}
+
+bool search_step(struct search *s, const real *logits, int *parent) {
+    BUG_IF(!s->rows);
+    if ((s->o->beams == 1 ? greedy : beams)(s, logits, parent)) return true;
+    s->rows = 0;
+    return false;
+}
+
+const int32_t *search_best(const struct search *s, int *n, double *score) {
+    *n = s->finished ? s->found_length[0] : 0;
+    *score = s->finished ? (double)s->found_score[0] : 0;
+    return s->found;
+}
