@@ -37,7 +37,8 @@ static int max_int(int a, int b) { return a > b ? a : b; }
 
 static struct place place_of(const struct attend *s, int d, int sequence, int head) {
     const struct tape_rows *qr = s->a.query_rows, *kr = s->a.key_rows;
-    int nk = kr->start[sequence + 1] - kr->start[sequence];
+    int nk = s->a.key_length ? s->a.key_length[sequence]
+                             : kr->start[sequence + 1] - kr->start[sequence];
     int column = head * (d / s->a.heads);
     return (struct place){
         .head = head,
@@ -54,13 +55,23 @@ static node set_operand(const struct record *r, int set, int which) {
     return r->in[IN_SETS + IN_PER_SET * set + which];
 }
 
+/* Each sequence of keys lies within the rows of k. */
+static void check_keys(const struct tape *t, node k, const struct attention *a) {
+    const int *start = a->key_rows->start, *length = a->key_length;
+    int rows = tape_rows_of(t, k), count = a->key_rows->count;
+    BUG_IF(!length && rows != start[count]);
+    for (int i = 0; length && i < count; i++)
+        BUG_IF(start[i] < 0 || length[i] < 0 || length[i] > rows - start[i]);
+}
+
 static void check(const struct tape *t, node q, node k, node v, const struct attention *a) {
     int d = tape_cols_of(t, q);
     BUG_IF(a->heads <= 0 || d % a->heads);
     BUG_IF(tape_cols_of(t, k) != d || tape_cols_of(t, v) != d);
     BUG_IF(a->query_rows->count != a->key_rows->count);
     BUG_IF(tape_rows_of(t, q) != a->query_rows->start[a->query_rows->count]);
-    BUG_IF(tape_rows_of(t, k) != a->key_rows->start[a->key_rows->count]);
+    check_keys(t, k, a);
+    BUG_IF(a->key_length && (tape_needs_grad(t, k) || tape_needs_grad(t, v)));
     BUG_IF(tape_rows_of(t, v) != tape_rows_of(t, k));
     BUG_IF(a->relative_bias != NODE_NONE && tape_cols_of(t, a->relative_bias) != a->heads);
     BUG_IF(a->dropout < 0 || a->dropout >= 1);

@@ -72,6 +72,9 @@ struct attention {
     double score_scale;                 /* 1/sqrt(d_h); 1 for T5 */
     const struct tape_rows *query_rows; /* sequences of q */
     const struct tape_rows *key_rows;   /* sequences of k and v; the same count */
+    const int *key_length;              /* NULL; or k and v are a cache, of which sequence i has
+                                         * key_length[i] rows from key_rows->start[i] on, in any
+                                         * order and with gaps; they need no gradient then */
     bool causal;                        /* key j is seen by query i when j <= i + (keys - queries) */
     node relative_bias;                 /* NODE_NONE, or table×H with bucket(i,j) below */
     const int32_t *bucket;              /* longest_q × longest_k bucket numbers, row-major */
