@@ -83,7 +83,7 @@ static int open_rows(struct inside *s, const struct user *run, const char *task,
     struct dataset *d = s->rows_of;
     if (s->n < 4) return err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", d->path, s->n);
     if (max_len > 128) max_len = 128; /* as long as a training row by default */
-    return dataset_encode(d, m->tokenizer, max_len, m->arch.vocabulary, e);
+    return dataset_encode(d, m->tokenizer, max_len, 0, m->arch.vocabulary, e);
 }
 
 /* Who is told, and asked whether to go on. */

@@ -79,7 +79,7 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct tas
     t->key = key;
     t->users = 1;
     int rc = task_open(&t->task, s, e);
-    if (!rc && (rc = task_encode(&t->task, m->tokenizer, (size_t)max_len, m->arch.vocabulary, e)))
+    if (!rc && (rc = task_encode(&t->task, m->tokenizer, (size_t)max_len, 0, m->arch.vocabulary, e)))
         task_release(&t->task);
     if (rc) {
         free(key);

@@ -79,7 +79,7 @@ int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t see
     draw(p->d, (int)most, seed);
     if (!p->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", p->d->path);
     int longest = p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&p->u.model->arch);
-    return dataset_encode(p->d, p->u.model->tokenizer, (size_t)longest, p->u.model->arch.vocabulary, e);
+    return dataset_encode(p->d, p->u.model->tokenizer, (size_t)longest, 0, p->u.model->arch.vocabulary, e);
 }
 
 int probe_embed(struct probe *p, int layer, bool mean, int workers, struct err *e) {

@@ -46,7 +46,7 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         reader = model_load(verb_model(a), e);
         if (!reader) return e->code;
         rc = task_open(&t, &(struct task_source){ .where = folder }, e);
-        if (!rc) rc = task_encode(&t, reader->tokenizer, 128, reader->arch.vocabulary, e);
+        if (!rc) rc = task_encode(&t, reader->tokenizer, 128, 0, reader->arch.vocabulary, e);
         if (!rc && t.train.rows > (size_t)(batch * steps)) t.train.rows = (size_t)(batch * steps);
         for (int i = 0; i < t.devs; i++) dataset_release(&t.dev[i]);
         t.devs = 0;

@@ -305,7 +305,7 @@ int verb_eval(const struct args *a, struct err *e) {
     if (rc) return rc;
     rc = user_max_len(&u, a, &max_len, e);
     if (!rc && !(rc = eval_task(&u, a, &t, e))) {
-        rc = task_encode(&t, u.model->tokenizer, (size_t)max_len, u.model->arch.vocabulary, e);
+        rc = task_encode(&t, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
         if (!rc) {
             struct buf report = BUF_INIT;
             task_report(&t, &report);
@@ -392,7 +392,7 @@ static int predict_rows(const struct user *u, const struct args *a, struct datas
                         struct err *e) {
     int64_t max_len;
     int rc = user_max_len(u, a, &max_len, e);
-    if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, u->model->arch.vocabulary, e);
+    if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, 0, u->model->arch.vocabulary, e);
     size_t k = (size_t)predictor_classes(u->predictor);
     double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
     if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
@@ -449,7 +449,7 @@ int export_hf_quiet(struct store *s, int64_t run, const char *folder, double *wo
         size_t rows = probe ? t.train.rows : 0;
         if (rows > PROBE) t.train.rows = PROBE;
         bool encoded = probe && !dataset_encode(&t.train, u.model->tokenizer,
-                                                (size_t)predictor_max_len(u.predictor),
+                                                (size_t)predictor_max_len(u.predictor), 0,
                                                 u.model->arch.vocabulary, &ignored);
         rc = predictor_export(u.predictor, folder, encoded ? &t.train : NULL, worst, e);
         if (!encoded) *worst = NAN;

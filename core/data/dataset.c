@@ -119,6 +119,7 @@ static void memory_free(struct dataset_memory *m) {
 
 void dataset_release(struct dataset *d) {
     for (int i = 0; i < d->columns; i++) free(d->column[i]);
+    for (int i = 0; i < DATASET_FIELDS; i++) free(d->field[i]);
     for (int i = 0; i < d->classes; i++) free(d->class_name[i]);
     free(d->path);
     free(d->column);
@@ -128,6 +129,8 @@ void dataset_release(struct dataset *d) {
     free(d->start);
     free(d->ids);
     free(d->types);
+    free(d->target_start);
+    free(d->target_ids);
     report_release(&d->report);
     memory_free(d->memory);
     memset(d, 0, sizeof *d);
@@ -162,43 +165,88 @@ static void forget_tokens(struct dataset *d) {
     r->cut_rows = r->cut_rows_a = r->cut_rows_b = r->cut_tokens_a = r->cut_tokens_b = 0;
     r->vanished = r->tokens = r->unknown = r->special_rows = 0;
     r->special_count = 0;
-    r->max_len = d->max_len = 0;
+    r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
+    r->target_longest = 0;
+    r->max_len = d->max_len = r->max_target = d->max_target = 0;
     free(d->start);
     free(d->ids);
     free(d->types);
-    d->start = NULL;
-    d->ids = NULL;
+    free(d->target_start);
+    free(d->target_ids);
+    d->start = d->target_start = NULL;
+    d->ids = d->target_ids = NULL;
     d->types = NULL;
 }
 
+/* Room of the arrays of ids while a split is encoded. */
+struct rooms {
+    size_t ids, types, target;
+};
+
+static int encode_row(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_len,
+                      int embedding_rows, struct rooms *room, struct err *e) {
+    const struct dataset_row *r = &d->row[i];
+    size_t n = d->start[i];
+    struct encoded x;
+    int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x, e);
+    if (!rc && embedding_rows && x.greatest >= embedding_rows)
+        rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
+    if (!rc) {
+        GROW(d->ids, room->ids, n + x.n);
+        GROW(d->types, room->types, n + x.n);
+        memcpy(d->ids + n, x.ids, x.n * sizeof *x.ids);
+        for (size_t k = 0; k < x.n; k++) d->types[n + k] = (uint8_t)x.types[k];
+        d->start[i + 1] = n + x.n;
+        count_tokens(&d->report, &x, r->line);
+    }
+    encoded_release(&x);
+    return rc;
+}
+
+static int encode_target(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_target,
+                         int embedding_rows, struct rooms *room, struct err *e) {
+    const struct dataset_row *r = &d->row[i];
+    struct import_report *report = &d->report;
+    size_t n = d->target_start[i];
+    d->target_start[i + 1] = n;
+    if (!r->target_text) return 0;
+    struct encoded x;
+    int rc = tokenizer_encode(t, r->target_text, r->target_size, NULL, 0, max_target, &x, e);
+    if (!rc && embedding_rows && x.greatest >= embedding_rows)
+        rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
+    if (!rc) {
+        GROW(d->target_ids, room->target, n + x.n);
+        memcpy(d->target_ids + n, x.ids, x.n * sizeof *x.ids);
+        d->target_start[i + 1] = n + x.n;
+        report->target_tokens += x.plain;
+        report->target_unknown += x.unknown;
+        report->cut_targets += x.cut_a > 0;
+        report->cut_tokens_target += x.cut_a;
+        if (x.n + x.cut_a > report->target_longest) report->target_longest = x.n + x.cut_a;
+    }
+    encoded_release(&x);
+    return rc;
+}
+
 int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
-                   int embedding_rows, struct err *e) {
-    size_t n = 0, ids_room = 0, types_room = 0;
+                   size_t max_target, int embedding_rows, struct err *e) {
+    struct err own = ERR_INIT;
+    struct rooms room = {0};
+    int rc = 0;
+    if (!e) e = &own;
     forget_tokens(d);
     d->start = xcalloc(d->rows + 1, sizeof *d->start);
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *r = &d->row[i];
-        struct encoded x;
-        int rc = tokenizer_encode(t, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, max_len, &x,
-                                  e);
-        if (!rc && embedding_rows && x.greatest >= embedding_rows)
-            rc = past_embedding(d, t, i, x.greatest, embedding_rows, e);
-        if (!rc) {
-            GROW(d->ids, ids_room, n + x.n);
-            GROW(d->types, types_room, n + x.n);
-            memcpy(d->ids + n, x.ids, x.n * sizeof *x.ids);
-            for (size_t k = 0; k < x.n; k++) d->types[n + k] = (uint8_t)x.types[k];
-            n += x.n;
-            d->start[i + 1] = n;
-            count_tokens(&d->report, &x, r->line);
-        }
-        encoded_release(&x);
-        if (rc) {
-            forget_tokens(d);
-            return rc;
-        }
+    if (max_target) d->target_start = xcalloc(d->rows + 1, sizeof *d->target_start);
+    for (size_t i = 0; !rc && i < d->rows; i++) {
+        rc = encode_row(d, i, t, max_len, embedding_rows, &room, e);
+        if (!rc && max_target) rc = encode_target(d, i, t, max_target, embedding_rows, &room, e);
+    }
+    if (rc) {
+        forget_tokens(d);
+        return rc;
     }
     d->max_len = d->report.max_len = max_len;
+    d->max_target = d->report.max_target = max_target;
     return 0;
 }
 

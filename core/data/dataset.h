@@ -19,11 +19,12 @@ enum {
     DATASET_CLASSES = 4096,          /* most classes of a task */
     DATASET_NAME = 1024,             /* longest class name, bytes */
     DATASET_LINE = 64 << 20,         /* longest record, bytes */
+    DATASET_FIELDS = 2,              /* texts of a row */
 };
 #define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
 
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL };
-enum data_kind { DATA_CLASSES, DATA_REGRESSION };
+enum data_kind { DATA_CLASSES, DATA_REGRESSION, DATA_TEXT };
 /* What the label column holds; DATA_KIND_AUTO decides and says why in the report. */
 enum data_choice { DATA_KIND_AUTO, DATA_KIND_CLASSES, DATA_KIND_REGRESSION };
 
@@ -33,6 +34,9 @@ struct dataset_row {
     int32_t label;           /* class; -1: no gold label, and always -1 in regression */
     bool gold;               /* false: the row has no gold label or score */
     double target;           /* regression: the score; 0 when there is none */
+    const char *target_text; /* DATA_TEXT: what is to be written, followed by a NUL; NULL when
+                              * there is none */
+    size_t target_size;      /* bytes */
     uint64_t id;             /* the row's number among the rows read from its file, from 0; it
                               * stays the same when only a part of the rows is drawn */
     size_t line;             /* physical line on which it begins, from 1 */
@@ -46,6 +50,7 @@ struct dataset {
     bool pair;
     int columns;
     char **column;           /* column names as in the file ("#1", … without a header) */
+    char *field[DATASET_FIELDS]; /* names of the columns that a and b were read from, or NULL */
     int classes;             /* 0 in regression */
     char **class_name;       /* bytes as in the file; show them through text_visible */
     size_t *class_rows;      /* rows of each class */
@@ -58,6 +63,10 @@ struct dataset {
     size_t *start;           /* rows+1 */
     int32_t *ids;
     uint8_t *types;
+    /* With a target side, of row i: target_ids[target_start[i]] … (none without a target). */
+    size_t max_target;       /* 0: no target side */
+    size_t *target_start;    /* rows+1 */
+    int32_t *target_ids;     /* as the tokenizer encodes a single text, end token included */
 
     struct dataset_memory *memory; /* private: what the texts live in */
 };
@@ -90,11 +99,12 @@ struct dataset_options {
 int dataset_read(struct dataset *d, const struct dataset_options *o, struct err *e);
 void dataset_release(struct dataset *d);
 
-/* Turns every row into ids of at most max_len and fills the token part of the report.
+/* Turns every row into ids of at most max_len, and its target text into at most max_target
+ * (0: no target side), and fills the token part of the report.
  * `embedding_rows` (0: not checked): a row with an id that the embedding has no row for is
  * ERR_INPUT, naming token, id, rows and line.  Encoding again replaces the ids. */
 int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
-                   int embedding_rows, struct err *e);
+                   size_t max_target, int embedding_rows, struct err *e);
 
 /* Keeps a fixed draw of n rows (seed 0, the same for every run), in file order; says so in
  * the report.  n = 0 or n >= rows keeps all.  Not after dataset_encode. */

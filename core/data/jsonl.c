@@ -121,6 +121,8 @@ int jsonl_read(struct import *m, struct err *e) {
     size_t n = file->size - (d->report.bom ? 3 : 0), line = 0;
     const char *text_a = m->o->text_a;
     if (!text_a) text_a = first_key(s, n, "sentence") ? "sentence" : "text";
+    d->field[0] = xstrdup(text_a);
+    if (m->o->text_b) d->field[1] = xstrdup(m->o->text_b);
     while (n) {
         /* only LF ends a line: U+2028 and U+0085 may stand inside a string */
         const char *end = memchr(s, '\n', n);

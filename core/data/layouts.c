@@ -9,21 +9,23 @@
 #define ENTAILMENT 2, {"entailment", "not_entailment"}, "entailment"
 
 static const struct layout known[] = {
-    {"CoLA", "cola", true, "#4", NULL, "#2", DATA_KIND_CLASSES, ZERO_ONE, METRIC_MATTHEWS},
+    {"CoLA", "cola", true, "#4", NULL, "#2", DATA_KIND_CLASSES, ZERO_ONE, METRIC_MATTHEWS,
+     "cola", {"sentence"}},
     {"SST-2", "sst2", false, "sentence", NULL, "label", DATA_KIND_CLASSES, ZERO_ONE,
-     METRIC_ACCURACY},
+     METRIC_ACCURACY, "sst2", {"sentence"}},
     {"MRPC", "mrpc", false, "#1 String", "#2 String", "Quality", DATA_KIND_CLASSES, ZERO_ONE,
-     METRIC_F1},
+     METRIC_F1, "mrpc", {"sentence1", "sentence2"}},
     {"STS-B", "stsb", false, "sentence1", "sentence2", "score", DATA_KIND_REGRESSION, 0,
-     {NULL}, NULL, METRIC_PEARSON},
+     {NULL}, NULL, METRIC_PEARSON, "stsb", {"sentence1", "sentence2"}},
     {"QQP", "qqp", false, "question1", "question2", "is_duplicate", DATA_KIND_CLASSES, ZERO_ONE,
-     METRIC_F1},
+     METRIC_F1, "qqp", {"question1", "question2"}},
     {"MNLI", "mnli", false, "sentence1", "sentence2", "gold_label", DATA_KIND_CLASSES, 3,
-     {"entailment", "neutral", "contradiction"}, NULL, METRIC_ACCURACY},
+     {"entailment", "neutral", "contradiction"}, NULL, METRIC_ACCURACY, "mnli",
+     {"premise", "hypothesis"}},
     {"QNLI", "qnli", false, "question", "sentence", "label", DATA_KIND_CLASSES, ENTAILMENT,
-     METRIC_ACCURACY},
+     METRIC_ACCURACY, "qnli", {"question", "sentence"}},
     {"RTE", "rte", false, "sentence1", "sentence2", "label", DATA_KIND_CLASSES, ENTAILMENT,
-     METRIC_ACCURACY},
+     METRIC_ACCURACY, "rte", {"sentence1", "sentence2"}},
 };
 
 const struct layout *layout_find(const char *folder_name) {

@@ -17,6 +17,8 @@ struct layout {
     const char *class_name[3]; /* in the order in which GLUE numbers them */
     const char *positive;
     enum metric_id metric;
+    const char *prefix;      /* the task's and the texts' names in text form (core/data/text_form.h) */
+    const char *field[DATASET_FIELDS];
 };
 
 /* The layout that a folder's name means ("SST-2", "sst2", "sst_2"), or NULL. */

@@ -67,6 +67,17 @@ static void repeats_text(const struct import_report *r, struct buf *out) {
                    r->across_same, plural(r->across_same), r->across, r->across_near);
 }
 
+static void targets_text(const struct import_report *r, struct buf *out) {
+    if (!r->max_target) return;
+    buf_printf(out, "%zu target tokens, %.2f %% unknown; the longest target has %zu\n",
+               r->target_tokens,
+               r->target_tokens ? 100.0 * (double)r->target_unknown / (double)r->target_tokens : 0,
+               r->target_longest);
+    if (r->cut_targets)
+        buf_printf(out, "warning: %zu target%s cut to %zu tokens: %zu tokens\n", r->cut_targets,
+                   plural(r->cut_targets), r->max_target, r->cut_tokens_target);
+}
+
 static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
     if (!r->max_len) return;
     buf_printf(out, "%zu tokens, %.2f %% unknown\n", r->tokens,
@@ -106,6 +117,7 @@ void report_text(const struct dataset *d, struct buf *out) {
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
     repeats_text(r, out);
     tokens_text(r, d->pair, out);
+    targets_text(r, out);
 }
 
 static void json_count(struct buf *out, const char *key, size_t n) {
@@ -116,8 +128,8 @@ void report_json(const struct dataset *d, struct buf *out) {
     const struct import_report *r = &d->report;
     buf_puts(out, "{\"file\":");
     json_add_string(out, d->path);
-    buf_printf(out, ",\"sha256\":\"%s\",\"kind\":\"%s\"", d->sha256,
-               d->kind == DATA_CLASSES ? "classes" : "regression");
+    static const char *const kind[] = {"classes", "regression", "text"};
+    buf_printf(out, ",\"sha256\":\"%s\",\"kind\":\"%s\"", d->sha256, kind[d->kind]);
     json_count(out, "rows", r->rows);
     json_count(out, "lines", r->lines);
     json_count(out, "header", r->header);
@@ -154,6 +166,14 @@ void report_json(const struct dataset *d, struct buf *out) {
         json_count(out, "cut_tokens_b", r->cut_tokens_b);
         json_count(out, "vanished", r->vanished);
         json_count(out, "special_rows", r->special_rows);
+    }
+    if (r->max_target) {
+        json_count(out, "max_target", r->max_target);
+        json_count(out, "target_tokens", r->target_tokens);
+        json_count(out, "target_unknown", r->target_unknown);
+        json_count(out, "target_longest", r->target_longest);
+        json_count(out, "cut_targets", r->cut_targets);
+        json_count(out, "cut_tokens_target", r->cut_tokens_target);
     }
     buf_puts(out, ",\"notes\":");
     json_add_string(out, buf_text(&r->notes));

@@ -50,6 +50,10 @@ struct import_report {
     size_t special_rows;      /* rows that spell a special token */
     int special_count;
     size_t special_first[REPORT_FIRST]; /* lines of the first of them */
+    size_t max_target;        /* 0: no target side */
+    size_t target_tokens, target_unknown; /* of the targets before cutting, without special ones */
+    size_t target_longest;    /* ids of the longest target before cutting, end token included */
+    size_t cut_targets, cut_tokens_target; /* rows and tokens */
 
     struct buf notes;  /* one line each: decisions and warnings ("warning: …"); text_line */
 };

@@ -80,6 +80,8 @@ static int choose(const struct import *m, struct chosen *c, struct err *e) {
     if (o->label && (c->label = column(m->d, o->label, e)) < 0) return ERR_USAGE;
     if (c->a == c->label || c->a == c->b || (c->b >= 0 && c->b == c->label))
         return err_set(e, ERR_USAGE, "%s: one column is named for two things", m->d->path);
+    m->d->field[0] = xstrdup(m->d->column[c->a]);
+    if (c->b >= 0) m->d->field[1] = xstrdup(m->d->column[c->b]);
     return 0;
 }
 

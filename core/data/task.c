@@ -201,7 +201,8 @@ static int find_metric(struct task *t, const struct plan *p, const struct task_s
 static int settle(struct task *t, const struct plan *p, const struct task_source *s,
                   struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
-    t->kind = first->kind;
+    t->kind = t->gold = first->kind;
+    t->layout = p->layout;
     t->pair = first->pair;
     t->classes = first->classes;
     t->class_name = xcalloc((size_t)t->classes + 1, sizeof *t->class_name);
@@ -242,12 +243,13 @@ void task_release(struct task *t) {
     memset(t, 0, sizeof *t);
 }
 
-int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, int embedding_rows,
-                struct err *e) {
-    if (t->has_train && dataset_encode(&t->train, k, max_len, embedding_rows, e)) return e->code;
-    for (int i = 0; i < t->devs; i++)
-        if (dataset_encode(&t->dev[i], k, max_len, embedding_rows, e)) return e->code;
-    return 0;
+int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_t max_target,
+                int embedding_rows, struct err *e) {
+    int rc = 0;
+    if (t->has_train) rc = dataset_encode(&t->train, k, max_len, max_target, embedding_rows, e);
+    for (int i = 0; !rc && i < t->devs; i++)
+        rc = dataset_encode(&t->dev[i], k, max_len, max_target, embedding_rows, e);
+    return rc;
 }
 
 static int by_text(const void *a, const void *b) {

@@ -16,6 +16,8 @@
 
 enum { TASK_DEVS = 2 };
 
+struct layout;
+
 /* Zeroed, then the members that matter set. */
 struct task_source {
     const char *where;        /* a folder, or a name below assets/tasks; or NULL and… */
@@ -41,7 +43,10 @@ struct task_source {
 
 struct task {
     char *name;               /* "SST-2", "reviews", or the train file's base name */
-    enum data_kind kind;
+    const struct layout *layout; /* its known layout, or NULL (core/data/layouts.h) */
+    enum data_kind kind;      /* what is learned: the splits' kind */
+    enum data_kind gold;      /* what the rows are labelled with: kind, but in a labelled task
+                               * that task_as_text has turned into texts */
     bool pair;
     int classes;              /* 0 in regression */
     char **class_name;        /* order of the head's outputs; show through text_visible */
@@ -59,8 +64,8 @@ struct task {
 int task_open(struct task *t, const struct task_source *s, struct err *e);
 void task_release(struct task *t);
 /* Encodes every split (dataset_encode). */
-int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, int embedding_rows,
-                struct err *e);
+int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_t max_target,
+                int embedding_rows, struct err *e);
 
 /* Names that task_open understands without a path: the folders below assets/tasks that have a
  * train split, sorted.  *names and its strings are the caller's. */

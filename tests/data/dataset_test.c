@@ -369,7 +369,7 @@ static void encoding(void **state) {
     struct dataset d;
     test_ok(READ(&d, "t.tsv", "text\tlabel\nthe cat\tx\ncat [SEP] mat\tx\nunaffx\tx\n\tx\n"
                  "the cat sat on the mat\tx\nsat\tx\n\u00c9a\tx\n"), &e);
-    test_ok(dataset_encode(&d, t, 5, 0, &e), &e);
+    test_ok(dataset_encode(&d, t, 5, 0, 0, &e), &e);
     const struct import_report *r = &d.report;
     assert_int_equal(r->cut_rows, 1);
     assert_int_equal(r->cut_tokens_a, 3);
@@ -381,12 +381,12 @@ static void encoding(void **state) {
     assert_int_equal(d.ids[d.start[5] - 1], 3);
     assert_int_equal(d.start[5] - d.start[4], 5);
     says(&d, "1 row contains the text of a special token: line 3");
-    int rc = dataset_encode(&d, t, 16, 32, &e);
+    int rc = dataset_encode(&d, t, 16, 0, 32, &e);
     test_refused(rc, ERR_INPUT, &e,
                  "row 7 (line 8): token \"\u00c9a\" has id 35, and the embedding has 32 rows");
     assert_null(d.ids);
-    test_ok(dataset_encode(&d, t, 16, 36, &e), &e);
-    test_refused(dataset_encode(&d, t, 1, 0, &e), ERR_USAGE, &e, "special tokens");
+    test_ok(dataset_encode(&d, t, 16, 0, 36, &e), &e);
+    test_refused(dataset_encode(&d, t, 1, 0, 0, &e), ERR_USAGE, &e, "special tokens");
     dataset_release(&d);
     tokenizer_free(t);
 }

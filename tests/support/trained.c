@@ -89,7 +89,7 @@ void ground_open(struct ground *g, const char *model, const char *train_file, co
         .train = train_file, .dev = dev, .text = "text", .label = "label"
     };
     test_ok(task_open(&g->task, &s, &e), &e);
-    test_ok(task_encode(&g->task, g->model->tokenizer, (size_t)g->max_len,
+    test_ok(task_encode(&g->task, g->model->tokenizer, (size_t)g->max_len, 0,
                         g->model->arch.vocabulary, &e),
             &e);
 }

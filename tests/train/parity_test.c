@@ -44,7 +44,7 @@ static bool open_model_and_data(void) {
         ground.model = model_load(model, &e);
         if (!ground.model) fail_msg("%s", e.text);
         test_ok(task_open(&ground.task, &s, &e), &e);
-        test_ok(task_encode(&ground.task, ground.model->tokenizer, MAX_LEN,
+        test_ok(task_encode(&ground.task, ground.model->tokenizer, MAX_LEN, 0,
                             ground.model->arch.vocabulary, &e),
                 &e);
     }

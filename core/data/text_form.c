@@ -1,0 +1,126 @@
+#include "core/data/text_form.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/import.h"
+#include "core/data/layouts.h"
+
+/* The names that a task's texts go by. */
+struct names {
+    const char *task; /* NULL: no prefix */
+    const char *field[DATASET_FIELDS];
+};
+
+/* The known task's own names, else those of the columns; a position ("#2") is no name. */
+static struct names names_of(const struct task *t, const struct dataset *d,
+                             const struct text_form *f) {
+    static const char *const plain[2][DATASET_FIELDS] = {{"sentence"}, {"sentence1", "sentence2"}};
+    struct names n = {.task = NULL};
+    if (f->prefix) n.task = t->layout ? t->layout->prefix : t->name;
+    for (int i = 0; i < DATASET_FIELDS; i++) {
+        n.field[i] = t->layout ? t->layout->field[i] : d->field[i];
+        if (!n.field[i] || *n.field[i] == '#') n.field[i] = plain[d->pair][i];
+    }
+    return n;
+}
+
+static void add_field(struct buf *b, const char *name, const char *s, size_t n) {
+    if (b->size) buf_putc(b, ' ');
+    buf_puts(b, name);
+    buf_puts(b, ": ");
+    buf_add(b, s, n);
+}
+
+static void add_source(struct buf *b, const struct names *names, const struct dataset_row *r) {
+    buf_clear(b);
+    if (names->task) buf_puts(b, names->task);
+    add_field(b, names->field[0], r->a, r->a_size);
+    if (r->b) add_field(b, names->field[1], r->b, r->b_size);
+}
+
+/* Python's round() and T5's agree with printf on ties: to even, of the exact binary value. */
+static void add_target(struct buf *b, const struct dataset *d, const struct text_form *f,
+                       const struct dataset_row *r) {
+    buf_clear(b);
+    if (d->kind == DATA_CLASSES) buf_printf(b, "%d", r->label);
+    else buf_printf(b, "%.1f", f->fifths ? rint(r->target * 5) / 5 : r->target);
+}
+
+static void dataset_as_text(struct dataset *d, const struct names *names,
+                            const struct text_form *f) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < d->rows; i++) {
+        struct dataset_row *r = &d->row[i];
+        add_source(&b, names, r);
+        r->a_size = b.size;
+        r->a = memory_copy(d->memory, buf_text(&b), b.size);
+        r->b = NULL;
+        r->b_size = 0;
+        if (!r->gold) continue;
+        add_target(&b, d, f, r);
+        r->target_size = b.size;
+        r->target_text = memory_copy(d->memory, buf_text(&b), b.size);
+    }
+    buf_release(&b);
+    d->kind = DATA_TEXT;
+    d->pair = false;
+}
+
+static void say(struct task *t, const struct names *names, const struct text_form *f) {
+    struct buf b = BUF_INIT;
+    if (names->task) buf_puts(&b, names->task);
+    for (int i = 0; i < 1 + t->pair; i++) add_field(&b, names->field[i], "…", strlen("…"));
+    text_line(&t->report, "as text: \"%s\", %s the task's name before it", buf_text(&b),
+              names->task ? "with" : "without");
+    for (int i = 0; i < t->classes; i++)
+        text_line(&t->report, "  the target \"%d\" is %s", i, t->class_name[i]);
+    if (t->kind == DATA_REGRESSION)
+        text_line(&t->report, "  the target is the score, rounded to %s and written with one decimal",
+                  f->fifths ? "the nearest fifth" : "a tenth");
+    buf_release(&b);
+}
+
+int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
+    if (t->kind == DATA_TEXT)
+        return err_set(e, ERR_USAGE, "%s: the rows are source and target texts already", t->name);
+    const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
+    struct names names = names_of(t, first, f);
+    say(t, &names, f);
+    if (t->has_train) dataset_as_text(&t->train, &names, f);
+    for (int i = 0; i < t->devs; i++) dataset_as_text(&t->dev[i], &names, f);
+    t->kind = DATA_TEXT;
+    t->pair = false;
+    return 0;
+}
+
+static bool digits(const char *s) { return *s && !s[strspn(s, "0123456789")]; }
+
+struct parsed text_parse(const struct task *t, const char *text, size_t n) {
+    BUG_IF(t->gold == DATA_TEXT);
+    bool scores = t->gold == DATA_REGRESSION;
+    struct parsed p = {.label = -1, .score = scores ? -1 : 0};
+    char word[48];
+    while (n && isspace((unsigned char)text[n - 1])) n--;
+    while (n && isspace((unsigned char)*text)) {
+        text++;
+        n--;
+    }
+    if (!n || n >= sizeof word || memchr(text, '\0', n)) return p;
+    memcpy(word, text, n);
+    word[n] = '\0';
+    int64_t number;
+    if (scores) {
+        double v;
+        p.valid = text_to_double(word, &v);
+        if (p.valid) p.score = v;
+    } else if (digits(word) && text_to_int(word, &number) && number < t->classes) {
+        p.label = (int32_t)number;
+        p.valid = true;
+    }
+    return p;
+}
