@@ -49,36 +49,6 @@ void table_print(struct table *t) {
     t->rows = t->room = 0;
 }
 
-void out_key(struct buf *b, const char *key) {
-    char last = b->size ? b->data[b->size - 1] : '{';
-    if (last != '{' && last != '[' && last != ',') buf_putc(b, ',');
-    if (key) {
-        json_add_string(b, key);
-        buf_putc(b, ':');
-    }
-}
-
-void out_string(struct buf *b, const char *key, const char *value) {
-    out_key(b, key);
-    if (value) json_add_string(b, value);
-    else buf_puts(b, "null");
-}
-
-void out_int(struct buf *b, const char *key, long long value) {
-    out_key(b, key);
-    buf_printf(b, "%lld", value);
-}
-
-void out_double(struct buf *b, const char *key, double value) {
-    out_key(b, key);
-    json_add_double(b, value);
-}
-
-void out_bool(struct buf *b, const char *key, int value) {
-    out_key(b, key);
-    buf_puts(b, value ? "true" : "false");
-}
-
 void out_line(struct buf *b) {
     fwrite(buf_text(b), 1, b->size, stdout);
     putchar('\n');
@@ -100,18 +70,18 @@ static void add_text(struct buf *b, const char *key, const char *s, size_t n) {
         while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
     }
     char *part = xstrndup(s, n);
-    out_string(b, key, part);
+    json_member_string(b, key, part);
     free(part);
 }
 
 void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction) {
     const struct dataset_row *row = &d->row[i];
     buf_putc(b, '{');
-    out_int(b, "row", (long long)row->id + 1);
-    out_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
+    json_member_int(b, "row", (long long)row->id + 1);
+    json_member_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
     add_text(b, "text", row->a, row->a_size);
     if (d->pair) add_text(b, "text_b", row->b, row->b_size);
-    out_string(b, "prediction", prediction);
+    json_member_string(b, "prediction", prediction);
     buf_putc(b, '}');
 }
 

@@ -20,12 +20,6 @@ void table_add(struct table *t, const char *const *cells);
 /* Writes to standard output and frees the cells. */
 void table_print(struct table *t);
 
-/* Members of a JSON object under construction: adds the comma where one is due. */
-void out_key(struct buf *b, const char *key);
-void out_string(struct buf *b, const char *key, const char *value); /* NULL becomes null */
-void out_int(struct buf *b, const char *key, long long value);
-void out_double(struct buf *b, const char *key, double value);
-void out_bool(struct buf *b, const char *key, int value);
 /* One row of a set of vectors: number in its file, label, texts cut at 400 bytes, prediction (NULL: none). */
 void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction);
 /* Prints the buffer and a newline, and empties it. */

@@ -7,12 +7,13 @@
 #include "app/bench.h"
 #include "app/output.h"
 #include "app/verbs.h"
+#include "core/base/json.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
 static void say(const struct args *a, const char *key, double value, const char *unit, const char *what,
                 struct buf *b) {
-    if (args_flag(a, "json")) out_double(b, key, value);
+    if (args_flag(a, "json")) json_member_double(b, key, value);
     else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
 }
 
@@ -60,9 +61,9 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         if (args_flag(a, "json")) {
-            out_string(&b, "work", name);
-            out_int(&b, "threads", threads);
-            out_int(&b, "steps", times.steps);
+            json_member_string(&b, "work", name);
+            json_member_int(&b, "threads", threads);
+            json_member_int(&b, "steps", times.steps);
         }
         say(a, "seconds", sum, "s", "all counted steps", &b);
         say(a, "median", times.median, "s", "a step", &b);
@@ -99,10 +100,10 @@ int verb_bench(const struct args *a, struct err *e) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         if (args_flag(a, "json")) {
-            out_string(&b, "processor", facts->processor);
-            out_string(&b, "kernel", facts->kernel);
-            out_int(&b, "cores", sysconf(_SC_NPROCESSORS_ONLN));
-            out_string(&b, "work", "lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards");
+            json_member_string(&b, "processor", facts->processor);
+            json_member_string(&b, "kernel", facts->kernel);
+            json_member_int(&b, "cores", sysconf(_SC_NPROCESSORS_ONLN));
+            json_member_string(&b, "work", "lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards");
         } else {
             printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
                    facts->processor, facts->kernel);

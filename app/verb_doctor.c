@@ -8,6 +8,7 @@
 #include "app/output.h"
 #include "app/paths.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
@@ -23,7 +24,7 @@ static void part(struct page *p, const char *name) {
         printf("%s\n", name);
         return;
     }
-    out_key(&p->b, name);
+    json_add_key(&p->b, name);
     buf_putc(&p->b, '{');
 }
 
@@ -33,7 +34,7 @@ static void part_end(struct page *p) {
 
 static void text(struct page *p, const char *key, const char *value) {
     if (p->json) {
-        out_string(&p->b, key, value);
+        json_member_string(&p->b, key, value);
     } else {
         printf("  %-14s ", key);
         out_text(value ? value : "-");
@@ -42,12 +43,12 @@ static void text(struct page *p, const char *key, const char *value) {
 }
 
 static void number(struct page *p, const char *key, double value, const char *unit) {
-    if (p->json) out_double(&p->b, key, value);
+    if (p->json) json_member_double(&p->b, key, value);
     else printf("  %-14s %.4g %s\n", key, value, unit);
 }
 
 static void truth(struct page *p, const char *key, bool value) {
-    if (p->json) out_bool(&p->b, key, value);
+    if (p->json) json_member_bool(&p->b, key, value);
     else text(p, key, value ? "yes" : "no");
 }
 
@@ -136,7 +137,7 @@ int verb_doctor(const struct args *a, struct err *e) {
     int rc = database(&p, a, e);
     bool self_test = blas_facts()->self_test_passed;
     if (p.json) {
-        out_bool(&p.b, "ok", !rc && self_test);
+        json_member_bool(&p.b, "ok", !rc && self_test);
         buf_putc(&p.b, '}');
         out_line(&p.b);
     }

@@ -142,38 +142,38 @@ static int layout(struct result *r, struct err *e) {
 }
 
 static void add_score(struct buf *b, const char *key, const struct score *s, const char *why) {
-    if (why) out_string(b, key, NULL);
-    else out_double(b, key, s->value);
+    if (why) json_member_string(b, key, NULL);
+    else json_member_double(b, key, s->value);
 }
 
 static void print_json(const struct result *r) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    out_int(&b, "n", r->v.n);
-    out_int(&b, "columns", r->v.d);
-    out_string(&b, "method", r->pca ? "pca" : "t-sne");
-    if (r->pca) out_string(&b, "kl", NULL);
-    else out_double(&b, "kl", r->kl);
-    out_double(&b, "seconds", r->seconds);
+    json_member_int(&b, "n", r->v.n);
+    json_member_int(&b, "columns", r->v.d);
+    json_member_string(&b, "method", r->pca ? "pca" : "t-sne");
+    if (r->pca) json_member_string(&b, "kl", NULL);
+    else json_member_double(&b, "kl", r->kl);
+    json_member_double(&b, "seconds", r->seconds);
     if (!r->pca) {
-        out_double(&b, "perplexity", r->options.perplexity);
-        out_int(&b, "iterations", r->options.iterations);
-        out_int(&b, "seed", (long long)r->options.seed);
+        json_member_double(&b, "perplexity", r->options.perplexity);
+        json_member_int(&b, "iterations", r->options.iterations);
+        json_member_int(&b, "seed", (long long)r->options.seed);
     }
     add_score(&b, "silhouette", &r->silhouette, r->why[0]);
     add_score(&b, "purity", &r->purity, r->why[1]);
-    if (r->why[1]) out_string(&b, "purity_k", NULL);
-    else out_int(&b, "purity_k", r->purity_k);
-    out_key(&b, "undefined");
+    if (r->why[1]) json_member_string(&b, "purity_k", NULL);
+    else json_member_int(&b, "purity_k", r->purity_k);
+    json_add_key(&b, "undefined");
     buf_putc(&b, '{');
-    if (r->pca) out_string(&b, "kl", "pca has none");
-    if (r->why[0]) out_string(&b, "silhouette", r->why[0]);
-    if (r->why[1]) out_string(&b, "purity", r->why[1]);
+    if (r->pca) json_member_string(&b, "kl", "pca has none");
+    if (r->why[0]) json_member_string(&b, "silhouette", r->why[0]);
+    if (r->why[1]) json_member_string(&b, "purity", r->why[1]);
     buf_putc(&b, '}');
-    out_string(&b, "note", r->note.size ? buf_text(&r->note) : NULL);
-    out_string(&b, "caution", CAUTION);
+    json_member_string(&b, "note", r->note.size ? buf_text(&r->note) : NULL);
+    json_member_string(&b, "caution", CAUTION);
     if (r->v.classes) {
-        out_key(&b, "labels");
+        json_add_key(&b, "labels");
         buf_putc(&b, '[');
         for (int i = 0; i < r->v.n; i++) {
             if (i) buf_putc(&b, ',');
@@ -182,7 +182,7 @@ static void print_json(const struct result *r) {
         }
         buf_putc(&b, ']');
     }
-    out_key(&b, "points");
+    json_add_key(&b, "points");
     buf_putc(&b, '[');
     for (int i = 0; i < r->v.n; i++) {
         buf_puts(&b, i ? ",[" : "[");
@@ -354,17 +354,17 @@ static void print_set(const struct args *a, const struct probe *p, int64_t id, i
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        out_int(&b, "set", id);
-        if (p->u.run) out_int(&b, "run", p->u.run);
-        else out_string(&b, "run", NULL);
-        out_string(&b, "model", p->u.model->name);
-        out_string(&b, "task", p->t.name);
-        out_string(&b, "split", p->split);
-        out_int(&b, "rows", (long long)p->d->rows);
-        out_int(&b, "columns", p->width);
-        out_int(&b, "layer", layer);
-        out_string(&b, "pool", mean ? "mean" : "cls");
-        out_int(&b, "seed", (long long)seed);
+        json_member_int(&b, "set", id);
+        if (p->u.run) json_member_int(&b, "run", p->u.run);
+        else json_member_string(&b, "run", NULL);
+        json_member_string(&b, "model", p->u.model->name);
+        json_member_string(&b, "task", p->t.name);
+        json_member_string(&b, "split", p->split);
+        json_member_int(&b, "rows", (long long)p->d->rows);
+        json_member_int(&b, "columns", p->width);
+        json_member_int(&b, "layer", layer);
+        json_member_string(&b, "pool", mean ? "mean" : "cls");
+        json_member_int(&b, "seed", (long long)seed);
         buf_putc(&b, '}');
         out_line(&b);
         buf_release(&b);

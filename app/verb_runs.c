@@ -191,7 +191,7 @@ static int move_runs(const struct args *a, struct err *e,
     if (!rc && args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_printf(&b, "{\"%s\":[", said);
-        for (int i = 0; i < a->count; i++) out_int(&b, NULL, id[i]);
+        for (int i = 0; i < a->count; i++) json_member_int(&b, NULL, id[i]);
         buf_puts(&b, "]}");
         out_line(&b);
         buf_release(&b);

@@ -153,23 +153,23 @@ static void add_names(struct buf *b, char *const *name, int n) {
 /* Members that say what the matrix is; also kept with it. */
 static void add_about(struct buf *b, const struct matrix *m, const struct probe *p, int sides, const struct args *a,
                       int64_t layer, int64_t seed) {
-    out_string(b, "of", OF[m->of]);
-    out_string(b, "measure", m->measure);
-    out_string(b, "order", m->clustered ? "cluster" : "name");
+    json_member_string(b, "of", OF[m->of]);
+    json_member_string(b, "measure", m->measure);
+    json_member_string(b, "order", m->clustered ? "cluster" : "name");
     for (int i = 0; i < 2; i++) {
         const struct user *u = &p[sides == 2 ? i : 0].u;
-        out_key(b, i ? "column_run" : "row_run");
+        json_add_key(b, i ? "column_run" : "row_run");
         if (u->run) buf_printf(b, "%lld", (long long)u->run);
         else buf_puts(b, "null");
     }
-    out_string(b, "model", p[0].u.model->name);
+    json_member_string(b, "model", p[0].u.model->name);
     if (m->of == OF_TENSORS) return;
-    out_string(b, "task", p[0].t.name);
-    out_string(b, "split", p[0].split);
-    out_int(b, "drawn", (long long)p[0].d->rows);
-    if (m->of != OF_LAYERS) out_int(b, "layer", layer);
-    out_string(b, "pool", args_get(a, "pool") ? args_get(a, "pool") : "mean");
-    out_int(b, "seed", seed);
+    json_member_string(b, "task", p[0].t.name);
+    json_member_string(b, "split", p[0].split);
+    json_member_int(b, "drawn", (long long)p[0].d->rows);
+    if (m->of != OF_LAYERS) json_member_int(b, "layer", layer);
+    json_member_string(b, "pool", args_get(a, "pool") ? args_get(a, "pool") : "mean");
+    json_member_int(b, "seed", seed);
 }
 
 static int keep(const struct args *a, const struct matrix *m, int64_t run, const char *about, int64_t *id,
@@ -206,12 +206,12 @@ static void print_json(const struct matrix *m, const char *about, int64_t id) {
     int undefined = 0;
     buf_puts(&b, about);
     b.data[--b.size] = '\0'; /* its closing brace: more members follow */
-    out_int(&b, "matrix", id);
-    out_key(&b, "rows");
+    json_member_int(&b, "matrix", id);
+    json_add_key(&b, "rows");
     add_names(&b, m->row_name, m->rows);
-    out_key(&b, "columns");
+    json_add_key(&b, "columns");
     add_names(&b, m->column_name, m->columns);
-    out_key(&b, "values");
+    json_add_key(&b, "values");
     buf_putc(&b, '[');
     for (int i = 0; i < m->rows; i++) {
         buf_puts(&b, i ? ",[" : "[");
@@ -227,13 +227,13 @@ static void print_json(const struct matrix *m, const char *about, int64_t id) {
         buf_putc(&b, ']');
     }
     buf_putc(&b, ']');
-    out_int(&b, "undefined", undefined);
+    json_member_int(&b, "undefined", undefined);
     if (least <= most) {
-        out_double(&b, "min", least);
-        out_double(&b, "max", most);
+        json_member_double(&b, "min", least);
+        json_member_double(&b, "max", most);
     } else {
-        out_string(&b, "min", NULL);
-        out_string(&b, "max", NULL);
+        json_member_string(&b, "min", NULL);
+        json_member_string(&b, "max", NULL);
     }
     buf_putc(&b, '}');
     out_line(&b);

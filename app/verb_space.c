@@ -86,9 +86,9 @@ int verb_count(const struct args *a, struct err *e) {
 /* One axis of a method: the values of its modules. */
 static void add_axis(struct buf *b, const char *key, const struct method *m,
                      const char *(*value)(const struct module *)) {
-    out_key(b, key);
+    json_add_key(b, key);
     buf_putc(b, '[');
-    for (int i = 0; i < m->count; i++) out_string(b, NULL, value(&m->module[i]));
+    for (int i = 0; i < m->count; i++) json_member_string(b, NULL, value(&m->module[i]));
     buf_putc(b, ']');
 }
 
@@ -122,11 +122,11 @@ int verb_methods(const struct args *a, struct err *e) {
     buf_putc(&b, '[');
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
-        out_key(&b, NULL);
+        json_add_key(&b, NULL);
         buf_putc(&b, '{');
-        out_string(&b, "name", p->name);
-        out_string(&b, "title", p->title);
-        out_key(&b, "axes");
+        json_member_string(&b, "name", p->name);
+        json_member_string(&b, "title", p->title);
+        json_add_key(&b, "axes");
         buf_putc(&b, '{');
         add_axis(&b, "function", &p->method, axis_fn);
         add_axis(&b, "position", &p->method, axis_position);
@@ -134,13 +134,13 @@ int verb_methods(const struct args *a, struct err *e) {
         add_axis(&b, "composition", &p->method, axis_comp);
         add_axis(&b, "source", &p->method, axis_source);
         buf_putc(&b, '}');
-        out_string(&b, "paper", p->paper);
-        out_string(&b, "sizes", p->sizes);
-        out_double(&b, "lr", p->lr);
+        json_member_string(&b, "paper", p->paper);
+        json_member_string(&b, "sizes", p->sizes);
+        json_member_double(&b, "lr", p->lr);
         char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
-        out_string(&b, "text", text);
-        out_string(&b, "modules", spelled);
-        out_string(&b, "note", p->note);
+        json_member_string(&b, "text", text);
+        json_member_string(&b, "modules", spelled);
+        json_member_string(&b, "note", p->note);
         free(text);
         free(spelled);
         buf_putc(&b, '}');
@@ -161,11 +161,11 @@ int verb_tasks(const struct args *a, struct err *e) {
         char *folder = xprintf("%s/tasks/%s", paths_assets(), names[i]);
         int here = file_is_folder(folder);
         if (args_flag(a, "json")) {
-            out_key(&b, NULL);
+            json_add_key(&b, NULL);
             buf_putc(&b, '{');
-            out_string(&b, "name", names[i]);
-            out_string(&b, "kind", here ? "folder below assets" : "GLUE layout");
-            out_string(&b, "folder", here ? folder : NULL);
+            json_member_string(&b, "name", names[i]);
+            json_member_string(&b, "kind", here ? "folder below assets" : "GLUE layout");
+            json_member_string(&b, "folder", here ? folder : NULL);
             buf_putc(&b, '}');
         } else {
             printf("%-12s %s\n", names[i], here ? folder : "GLUE's own layout: --task FOLDER of that name");
@@ -189,23 +189,23 @@ static void show_model(const char *folder, const char *name, int json, struct bu
     if (file_exists(config)) {
         int rc = arch_read(folder, &arch, NULL, &e);
         if (json) {
-            out_key(b, NULL);
+            json_add_key(b, NULL);
             buf_putc(b, '{');
-            out_string(b, "name", name);
-            out_string(b, "folder", folder);
-            out_string(b, "family", rc ? NULL : family_name(arch.family));
+            json_member_string(b, "name", name);
+            json_member_string(b, "folder", folder);
+            json_member_string(b, "family", rc ? NULL : family_name(arch.family));
             if (!rc) {
                 struct tensor_info *list;
                 long long count = 0;
                 int n = arch_tensors(&arch, &list);
                 for (int i = 0; i < n; i++) count += (long long)list[i].rows * list[i].cols;
                 free(list);
-                out_int(b, "layers", arch.encoder_layers);
-                out_int(b, "width", arch.width);
-                out_int(b, "heads", arch.heads);
-                out_int(b, "parameters", count);
+                json_member_int(b, "layers", arch.encoder_layers);
+                json_member_int(b, "width", arch.width);
+                json_member_int(b, "heads", arch.heads);
+                json_member_int(b, "parameters", count);
             }
-            out_string(b, "refused", rc ? e.text : NULL);
+            json_member_string(b, "refused", rc ? e.text : NULL);
             buf_putc(b, '}');
         } else if (rc) {
             printf("%-24s refused: %s\n", name, e.text);
@@ -245,10 +245,10 @@ int verb_models(const struct args *a, struct err *e) {
 }
 
 static void add_vector(struct buf *b, const char *key, const real *v, int n) {
-    out_key(b, key);
+    json_add_key(b, key);
     buf_putc(b, '[');
     for (int i = 0; i < n; i++) {
-        out_key(b, NULL);
+        json_add_key(b, NULL);
         json_add_float(b, (float)v[i]);
     }
     buf_putc(b, ']');
@@ -267,13 +267,13 @@ int verb_encode(const struct args *a, struct err *e) {
     if (!rc) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        out_key(&b, "ids");
+        json_add_key(&b, "ids");
         buf_putc(&b, '[');
-        for (size_t i = 0; i < x.n; i++) out_int(&b, NULL, x.ids[i]);
+        for (size_t i = 0; i < x.n; i++) json_member_int(&b, NULL, x.ids[i]);
         buf_putc(&b, ']');
-        out_key(&b, "types");
+        json_add_key(&b, "types");
         buf_putc(&b, '[');
-        for (size_t i = 0; i < x.n; i++) out_int(&b, NULL, x.types[i]);
+        for (size_t i = 0; i < x.n; i++) json_member_int(&b, NULL, x.types[i]);
         buf_putc(&b, ']');
         if (args_flag(a, "json")) {
             add_vector(&b, "cls", cls, m->arch.width);

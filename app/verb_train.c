@@ -102,33 +102,33 @@ static double now(void) {
 }
 
 static void metrics_json(struct buf *b, const struct event *e) {
-    out_key(b, "metrics");
+    json_add_key(b, "metrics");
     buf_putc(b, '{');
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
-        if (m->undefined) out_string(b, m->name, NULL);
-        else out_double(b, m->name, m->value);
+        if (m->undefined) json_member_string(b, m->name, NULL);
+        else json_member_double(b, m->name, m->value);
     }
     buf_putc(b, '}');
-    out_key(b, "undefined");
+    json_add_key(b, "undefined");
     buf_putc(b, '{');
     for (int i = 0; i < e->metrics; i++)
-        if (e->metric[i].undefined) out_string(b, e->metric[i].name, e->metric[i].undefined);
+        if (e->metric[i].undefined) json_member_string(b, e->metric[i].name, e->metric[i].undefined);
     buf_putc(b, '}');
 }
 
 static void samples_json(struct buf *b, const struct event_samples *v) {
-    out_key(b, "samples");
+    json_add_key(b, "samples");
     buf_putc(b, '[');
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
         if (i) buf_putc(b, ',');
         buf_putc(b, '{');
-        out_int(b, "row", (long long)x->row);
-        out_string(b, "source", x->source);
-        out_string(b, "target", x->target);
-        out_string(b, "generated", x->generated);
-        if (x->valid >= 0) out_bool(b, "valid", x->valid);
+        json_member_int(b, "row", (long long)x->row);
+        json_member_string(b, "source", x->source);
+        json_member_string(b, "target", x->target);
+        json_member_string(b, "generated", x->generated);
+        if (x->valid >= 0) json_member_bool(b, "valid", x->valid);
         buf_putc(b, '}');
     }
     buf_putc(b, ']');
@@ -139,33 +139,33 @@ static void event_json(const struct event *e) {
                                         "embedding", "samples" };
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    out_string(&b, "event", kind[e->kind]);
-    out_int(&b, "run", e->run);
-    out_int(&b, "step", e->step);
+    json_member_string(&b, "event", kind[e->kind]);
+    json_member_int(&b, "run", e->run);
+    json_member_int(&b, "step", e->step);
     if (e->kind == EVENT_POINT) {
-        out_double(&b, "loss", e->loss);
-        out_double(&b, "lr", e->lr);
-        out_double(&b, "grad_norm", e->grad_norm);
-        out_double(&b, "tokens", e->tokens);
+        json_member_double(&b, "loss", e->loss);
+        json_member_double(&b, "lr", e->lr);
+        json_member_double(&b, "grad_norm", e->grad_norm);
+        json_member_double(&b, "tokens", e->tokens);
     } else if (e->kind == EVENT_EVALUATION) {
-        out_string(&b, "rows", e->rows);
+        json_member_string(&b, "rows", e->rows);
         metrics_json(&b, e);
-        out_bool(&b, "constant", e->constant);
-        out_bool(&b, "best", e->best);
+        json_member_bool(&b, "constant", e->constant);
+        json_member_bool(&b, "best", e->best);
     } else if (e->kind == EVENT_CHECKPOINT) {
-        out_string(&b, "path", e->path);
-        out_bool(&b, "best", e->best);
+        json_member_string(&b, "path", e->path);
+        json_member_bool(&b, "best", e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
-        out_int(&b, "rows", (long long)e->embedding->rows->rows);
-        out_int(&b, "columns", e->embedding->columns);
-        out_int(&b, "layer", e->embedding->layer);
+        json_member_int(&b, "rows", (long long)e->embedding->rows->rows);
+        json_member_int(&b, "columns", e->embedding->columns);
+        json_member_int(&b, "layer", e->embedding->layer);
     } else if (e->kind == EVENT_SAMPLE) {
         samples_json(&b, e->samples);
     } else if (e->kind == EVENT_STATE) {
-        out_string(&b, "state", run_state_name(e->state));
+        json_member_string(&b, "state", run_state_name(e->state));
     }
-    if (e->text) out_string(&b, "text", e->text);
-    out_double(&b, "seconds", e->seconds);
+    if (e->text) json_member_string(&b, "text", e->text);
+    json_member_double(&b, "seconds", e->seconds);
     buf_putc(&b, '}');
     out_line(&b);
     buf_release(&b);

@@ -124,51 +124,51 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
 }
 
 static void add_value(struct buf *b, const char *key, struct metric_value v) {
-    if (v.defined) out_double(b, key, v.value);
-    else out_string(b, key, NULL);
+    if (v.defined) json_member_double(b, key, v.value);
+    else json_member_string(b, key, NULL);
 }
 
 static void eval_json(const struct user *u, const struct task *t, const struct dataset *d,
                       const struct metrics *m, const char *split, size_t wrong) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (u->run) out_int(&b, "run", u->run);
-    out_string(&b, "model", u->model->name);
-    out_string(&b, "file", d->path);
-    out_string(&b, "split", split);
-    out_int(&b, "rows", (long long)m->rows);
-    out_int(&b, "gold", (long long)m->gold);
-    out_key(&b, "metrics");
+    if (u->run) json_member_int(&b, "run", u->run);
+    json_member_string(&b, "model", u->model->name);
+    json_member_string(&b, "file", d->path);
+    json_member_string(&b, "split", split);
+    json_member_int(&b, "rows", (long long)m->rows);
+    json_member_int(&b, "gold", (long long)m->gold);
+    json_add_key(&b, "metrics");
     buf_putc(&b, '{');
     for (int i = 0; i < METRIC_COUNT; i++) add_value(&b, metric_name((enum metric_id)i), m->value[i]);
     add_value(&b, "majority", m->majority);
     buf_putc(&b, '}');
-    out_key(&b, "undefined");
+    json_add_key(&b, "undefined");
     buf_putc(&b, '{');
     for (int i = 0; i < METRIC_COUNT; i++)
-        if (!m->value[i].defined) out_string(&b, metric_name((enum metric_id)i), m->value[i].why);
+        if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
     buf_putc(&b, '}');
-    out_string(&b, "metric", metric_name(t->metric));
-    out_bool(&b, "constant", m->constant);
-    out_bool(&b, "as_majority", m->as_majority);
-    out_int(&b, "wrong", (long long)wrong);
+    json_member_string(&b, "metric", metric_name(t->metric));
+    json_member_bool(&b, "constant", m->constant);
+    json_member_bool(&b, "as_majority", m->as_majority);
+    json_member_int(&b, "wrong", (long long)wrong);
     if (m->classes) {
-        out_key(&b, "classes");
+        json_add_key(&b, "classes");
         buf_putc(&b, '[');
-        for (int i = 0; i < m->classes; i++) out_string(&b, NULL, t->class_name[i]);
+        for (int i = 0; i < m->classes; i++) json_member_string(&b, NULL, t->class_name[i]);
         buf_putc(&b, ']');
-        out_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
-        out_key(&b, "f1");
+        json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
+        json_add_key(&b, "f1");
         buf_putc(&b, '{');
         for (int i = 0; i < m->classes; i++) add_value(&b, t->class_name[i], m->f1[i]);
         buf_putc(&b, '}');
-        out_key(&b, "confusion");
+        json_add_key(&b, "confusion");
         buf_putc(&b, '[');
         for (int g = 0; g < m->classes; g++) {
-            out_key(&b, NULL);
+            json_add_key(&b, NULL);
             buf_putc(&b, '[');
             for (int p = 0; p < m->classes; p++)
-                out_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+                json_member_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
             buf_putc(&b, ']');
         }
         buf_putc(&b, ']');
@@ -360,15 +360,15 @@ static void print_prediction(const struct user *u, const struct args *a, const s
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        if (!u->names) out_double(&b, "score", p[0]);
+        if (!u->names) json_member_double(&b, "score", p[0]);
         if (u->names) {
-            out_string(&b, "label", u->name[best]);
-            out_key(&b, "probabilities");
+            json_member_string(&b, "label", u->name[best]);
+            json_add_key(&b, "probabilities");
             buf_putc(&b, '{');
-            for (size_t i = 0; i < k; i++) out_double(&b, u->name[i], p[i]);
+            for (size_t i = 0; i < k; i++) json_member_double(&b, u->name[i], p[i]);
             buf_putc(&b, '}');
         }
-        out_string(&b, "text", row->a);
+        json_member_string(&b, "text", row->a);
         buf_putc(&b, '}');
         out_line(&b);
         buf_release(&b);
@@ -469,9 +469,9 @@ int export_hf(struct store *s, int64_t run, const char *folder, bool json, struc
     if (json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        out_int(&b, "run", run);
-        out_string(&b, "folder", folder);
-        if (!isnan(worst)) out_double(&b, "largest_logit_difference", worst);
+        json_member_int(&b, "run", run);
+        json_member_string(&b, "folder", folder);
+        if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
         buf_putc(&b, '}');
         out_line(&b);
         buf_release(&b);

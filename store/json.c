@@ -19,25 +19,12 @@ void store_time_text(int64_t ms, char out[32]) {
     snprintf(out + n, 32 - n, ".%03dZ", (int)(ms % 1000));
 }
 
-static void name(struct buf *b, const char *key) {
-    if (b->data && b->size && b->data[b->size - 1] != '{') buf_putc(b, ',');
-    json_add_string(b, key);
-    buf_putc(b, ':');
-}
-
 static void add_text(struct buf *b, const char *key, const char *s) {
-    name(b, key);
-    if (s && *s) json_add_string(b, s);
-    else buf_puts(b, "null");
-}
-
-static void add_int(struct buf *b, const char *key, int64_t v) {
-    name(b, key);
-    buf_printf(b, "%" PRId64, v);
+    json_member_string(b, key, s && *s ? s : NULL);
 }
 
 static void add_id(struct buf *b, const char *key, int64_t v) {
-    name(b, key);
+    json_add_key(b, key);
     if (v) buf_printf(b, "%" PRId64, v);
     else buf_puts(b, "null");
 }
@@ -49,35 +36,30 @@ static void add_time(struct buf *b, const char *key, int64_t ms) {
 }
 
 static void add_value(struct buf *b, const char *key, const struct store_value *v) {
-    name(b, key);
+    json_add_key(b, key);
     if (v->measured) json_add_double(b, v->v);
     else buf_puts(b, "null");
 }
 
-static void add_bool(struct buf *b, const char *key, bool v) {
-    name(b, key);
-    buf_puts(b, v ? "true" : "false");
-}
-
 /* JSON kept in the database goes in as it is. */
 static void add_raw(struct buf *b, const char *key, const char *json) {
-    name(b, key);
+    json_add_key(b, key);
     buf_puts(b, json && *json ? json : "null");
 }
 
 static void add_best(struct buf *b, const struct store_run *r) {
-    name(b, "best");
+    json_add_key(b, "best");
     buf_putc(b, '{');
     add_text(b, "metric", r->metric);
     add_value(b, "value", &r->best);
-    name(b, "step");
+    json_add_key(b, "step");
     if (r->best.measured) buf_printf(b, "%" PRId64, r->best.step);
     else buf_puts(b, "null");
     buf_putc(b, '}');
 }
 
 static void add_tags(struct buf *b, const char *tags) {
-    name(b, "tags");
+    json_add_key(b, "tags");
     buf_putc(b, '[');
     for (const char *at = tags; *at;) {
         const char *end = strstr(at, ", ");
@@ -100,7 +82,7 @@ static void add_module(struct buf *b, const struct store_module *m) {
     add_text(b, "target", m->target);
     add_text(b, "insertion", m->insertion);
     add_text(b, "composition", m->composition);
-    name(b, "scale");
+    json_add_key(b, "scale");
     if (m->has_scale) json_add_double(b, m->scale);
     else buf_puts(b, "null");
     add_text(b, "source", m->source);
@@ -109,26 +91,26 @@ static void add_module(struct buf *b, const struct store_module *m) {
     add_text(b, "layers", m->layers);
     add_id(b, "size", m->size);
     add_id(b, "mid", m->mid);
-    name(b, "dropout");
+    json_add_key(b, "dropout");
     json_add_double(b, m->dropout);
-    add_int(b, "trained", m->trained);
-    add_int(b, "kept", m->kept);
+    json_member_int(b, "trained", m->trained);
+    json_member_int(b, "kept", m->kept);
     buf_putc(b, '}');
 }
 
 static void add_values(struct buf *b, const struct store_run *r) {
-    name(b, "values");
+    json_add_key(b, "values");
     buf_putc(b, '{');
     for (size_t i = 0; i < r->value_count; i++) {
         const struct store_named_value *v = &r->value[i];
-        name(b, v->name);
+        json_add_key(b, v->name);
         buf_putc(b, '{');
         add_value(b, "last", &v->last);
-        add_int(b, "step", v->last.step);
+        json_member_int(b, "step", v->last.step);
         if (v->last.undefined) add_text(b, "undefined", v->last.undefined);
         if (v->best.measured) {
             add_value(b, "best", &v->best);
-            add_int(b, "best_step", v->best.step);
+            json_member_int(b, "best_step", v->best.step);
         }
         buf_putc(b, '}');
     }
@@ -146,7 +128,7 @@ static void add_whole(struct buf *b, const struct store_run *r) {
     add_text(b, "dev_sha256", r->dev_sha256);
     add_text(b, "kernel", r->kernel);
     add_text(b, "folder", r->folder);
-    name(b, "modules");
+    json_add_key(b, "modules");
     buf_putc(b, '[');
     for (int i = 0; i < r->module_count; i++) {
         if (i) buf_putc(b, ',');
@@ -160,7 +142,7 @@ static void add_whole(struct buf *b, const struct store_run *r) {
 
 void store_run_json(const struct store_run *r, struct buf *b) {
     buf_putc(b, '{');
-    name(b, "id");
+    json_add_key(b, "id");
     buf_printf(b, "%" PRId64, r->id);
     add_text(b, "state", store_state_name(r->state));
     add_text(b, "reason", r->reason);
@@ -168,19 +150,19 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     add_text(b, "preset", r->preset);
     add_text(b, "task", r->task);
     add_text(b, "model", r->model);
-    add_int(b, "trained", r->trained);
-    add_int(b, "kept", r->kept);
-    add_int(b, "head", r->head);
-    add_int(b, "model_values", r->model_values);
-    name(b, "seed");
+    json_member_int(b, "trained", r->trained);
+    json_member_int(b, "kept", r->kept);
+    json_member_int(b, "head", r->head);
+    json_member_int(b, "model_values", r->model_values);
+    json_add_key(b, "seed");
     buf_printf(b, "%" PRIu64, r->seed);
     add_best(b, r);
     add_value(b, "final_loss", &r->loss);
-    add_bool(b, "constant", r->constant);
+    json_member_bool(b, "constant", r->constant);
     add_text(b, "weights_sha256", r->weights_sha256);
-    add_int(b, "step", r->step);
-    add_int(b, "steps", r->steps);
-    name(b, "seconds");
+    json_member_int(b, "step", r->step);
+    json_member_int(b, "steps", r->steps);
+    json_add_key(b, "seconds");
     json_add_double(b, r->seconds);
     add_time(b, "created", r->created);
     add_time(b, "started", r->started);

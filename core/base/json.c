@@ -124,3 +124,32 @@ void json_add_float(struct buf *b, float v) {
     text_from_float(v, text);
     add_number(b, text, isfinite(v));
 }
+
+void json_add_key(struct buf *b, const char *key) {
+    char last = b->size ? b->data[b->size - 1] : '{';
+    if (last != '{' && last != '[' && last != ',') buf_putc(b, ',');
+    if (!key) return;
+    json_add_string(b, key);
+    buf_putc(b, ':');
+}
+
+void json_member_string(struct buf *b, const char *key, const char *value) {
+    json_add_key(b, key);
+    if (value) json_add_string(b, value);
+    else buf_puts(b, "null");
+}
+
+void json_member_int(struct buf *b, const char *key, long long value) {
+    json_add_key(b, key);
+    buf_printf(b, "%lld", value);
+}
+
+void json_member_double(struct buf *b, const char *key, double value) {
+    json_add_key(b, key);
+    json_add_double(b, value);
+}
+
+void json_member_bool(struct buf *b, const char *key, bool value) {
+    json_add_key(b, key);
+    buf_puts(b, value ? "true" : "false");
+}

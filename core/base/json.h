@@ -30,4 +30,12 @@ void json_add_string(struct buf *b, const char *s);
 void json_add_double(struct buf *b, double v);
 void json_add_float(struct buf *b, float v);
 
+/* Members of an object (key NULL: elements of an array) under construction: the comma is added
+ * where one is due.  A string that is NULL becomes null. */
+void json_add_key(struct buf *b, const char *key);
+void json_member_string(struct buf *b, const char *key, const char *value);
+void json_member_int(struct buf *b, const char *key, long long value);
+void json_member_double(struct buf *b, const char *key, double value);
+void json_member_bool(struct buf *b, const char *key, bool value);
+
 #endif

@@ -120,30 +120,26 @@ void report_text(const struct dataset *d, struct buf *out) {
     targets_text(r, out);
 }
 
-static void json_count(struct buf *out, const char *key, size_t n) {
-    buf_printf(out, ",\"%s\":%zu", key, n);
-}
-
 void report_json(const struct dataset *d, struct buf *out) {
     const struct import_report *r = &d->report;
     buf_puts(out, "{\"file\":");
     json_add_string(out, d->path);
     static const char *const kind[] = {"classes", "regression", "text"};
     buf_printf(out, ",\"sha256\":\"%s\",\"kind\":\"%s\"", d->sha256, kind[d->kind]);
-    json_count(out, "rows", r->rows);
-    json_count(out, "lines", r->lines);
-    json_count(out, "header", r->header);
-    json_count(out, "blank", r->blank);
-    json_count(out, "continued", r->continued);
-    json_count(out, "skipped", r->skipped);
-    json_count(out, "unlabelled", r->unlabelled);
-    json_count(out, "empty", r->empty_a + r->empty_b);
-    json_count(out, "not_utf8", r->not_utf8);
-    json_count(out, "repeats", r->same);
-    json_count(out, "near_repeats", r->near);
-    json_count(out, "repeats_other_label", r->same_other_label);
-    json_count(out, "repeats_across", r->across_same);
-    json_count(out, "near_repeats_across", r->across_near);
+    json_member_int(out, "rows", (long long)r->rows);
+    json_member_int(out, "lines", (long long)r->lines);
+    json_member_int(out, "header", (long long)r->header);
+    json_member_int(out, "blank", (long long)r->blank);
+    json_member_int(out, "continued", (long long)r->continued);
+    json_member_int(out, "skipped", (long long)r->skipped);
+    json_member_int(out, "unlabelled", (long long)r->unlabelled);
+    json_member_int(out, "empty", (long long)(r->empty_a + r->empty_b));
+    json_member_int(out, "not_utf8", (long long)r->not_utf8);
+    json_member_int(out, "repeats", (long long)r->same);
+    json_member_int(out, "near_repeats", (long long)r->near);
+    json_member_int(out, "repeats_other_label", (long long)r->same_other_label);
+    json_member_int(out, "repeats_across", (long long)r->across_same);
+    json_member_int(out, "near_repeats_across", (long long)r->across_near);
     buf_puts(out, ",\"first_skipped\":[");
     for (int i = 0; i < r->first_count; i++) {
         buf_printf(out, "%s{\"line\":%zu,\"why\":", i ? "," : "", r->first[i].line);
@@ -158,22 +154,22 @@ void report_json(const struct dataset *d, struct buf *out) {
     }
     buf_puts(out, "]");
     if (r->max_len) {
-        json_count(out, "max_len", r->max_len);
-        json_count(out, "tokens", r->tokens);
-        json_count(out, "unknown", r->unknown);
-        json_count(out, "cut_rows", r->cut_rows);
-        json_count(out, "cut_tokens_a", r->cut_tokens_a);
-        json_count(out, "cut_tokens_b", r->cut_tokens_b);
-        json_count(out, "vanished", r->vanished);
-        json_count(out, "special_rows", r->special_rows);
+        json_member_int(out, "max_len", (long long)r->max_len);
+        json_member_int(out, "tokens", (long long)r->tokens);
+        json_member_int(out, "unknown", (long long)r->unknown);
+        json_member_int(out, "cut_rows", (long long)r->cut_rows);
+        json_member_int(out, "cut_tokens_a", (long long)r->cut_tokens_a);
+        json_member_int(out, "cut_tokens_b", (long long)r->cut_tokens_b);
+        json_member_int(out, "vanished", (long long)r->vanished);
+        json_member_int(out, "special_rows", (long long)r->special_rows);
     }
     if (r->max_target) {
-        json_count(out, "max_target", r->max_target);
-        json_count(out, "target_tokens", r->target_tokens);
-        json_count(out, "target_unknown", r->target_unknown);
-        json_count(out, "target_longest", r->target_longest);
-        json_count(out, "cut_targets", r->cut_targets);
-        json_count(out, "cut_tokens_target", r->cut_tokens_target);
+        json_member_int(out, "max_target", (long long)r->max_target);
+        json_member_int(out, "target_tokens", (long long)r->target_tokens);
+        json_member_int(out, "target_unknown", (long long)r->target_unknown);
+        json_member_int(out, "target_longest", (long long)r->target_longest);
+        json_member_int(out, "cut_targets", (long long)r->cut_targets);
+        json_member_int(out, "cut_tokens_target", (long long)r->cut_tokens_target);
     }
     buf_puts(out, ",\"notes\":");
     json_add_string(out, buf_text(&r->notes));
