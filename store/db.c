@@ -246,6 +246,19 @@ int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) 
     return rc;
 }
 
+int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
+            const char *sql, const char *types, ...) {
+    va_list list;
+    va_start(list, types);
+    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    va_end(list);
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) take(self, st);
+    sqlite3_finalize(st);
+    return rc;
+}
+
 int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *sql,
            const char *types, ...) {
     va_list list;

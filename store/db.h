@@ -42,6 +42,9 @@ int db_exec(sqlite3 *db, const char *sql, struct err *e);
 sqlite3_stmt *db_prepare(sqlite3 *db, struct err *e, const char *sql, const char *types, ...);
 /* Prepares, binds, runs to the end, finalises. */
 int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...);
+/* Prepares, binds, gives each row to `take`, finalises. */
+int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
+            const char *sql, const char *types, ...);
 /* The first column of the first row, `none` without a row.  -1 in e->code on failure. */
 int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *sql,
            const char *types, ...);

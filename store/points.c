@@ -8,30 +8,28 @@
 #include "store/db.h"
 #include "store/internal.h"
 
+static void take_point(void *self, sqlite3_stmt *st) {
+    struct store_points *p = self;
+    struct store_value v;
+    store_value_of(st, 0, &v);
+    free(v.undefined);
+    if (!v.measured) return;
+    GROW(p->step, p->step_room, p->count + 1);
+    GROW(p->value, p->value_room, p->count + 1);
+    p->step[p->count] = v.step;
+    p->value[p->count++] = v.v;
+}
+
 int store_points(struct store *s, int64_t run, const char *name, int64_t from,
                  struct store_points *out, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT value, kind, reason, step FROM metric WHERE run=?1 AND"
-        " key=(SELECT id FROM key WHERE name=?2) AND step>=?3 ORDER BY step",
-        "iti", run, name, from);
-    int rc = st ? 1 : e->code;
-    size_t room = 0, value_room = 0;
-    while (rc > 0 && (rc = db_step(st, e)) > 0) {
-        struct store_value v;
-        store_value_of(st, 0, &v);
-        free(v.undefined);
-        if (!v.measured) continue;
-        GROW(out->step, room, out->count + 1);
-        GROW(out->value, value_room, out->count + 1);
-        out->step[out->count] = v.step;
-        out->value[out->count++] = v.v;
-    }
-    sqlite3_finalize(st);
+    int rc = db_each(s->reader, e, take_point, out,
+                     "SELECT value, kind, reason, step FROM metric WHERE run=?1 AND"
+                     " key=(SELECT id FROM key WHERE name=?2) AND step>=?3 ORDER BY step",
+                     "iti", run, name, from);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_points_release(out);
     return rc;
@@ -43,31 +41,29 @@ void store_points_release(struct store_points *p) {
     memset(p, 0, sizeof *p);
 }
 
+static void take_evaluation(void *self, sqlite3_stmt *st) {
+    struct store_evals *v = self;
+    GROW(v->row, v->room, v->count + 1);
+    struct store_eval_row *r = &v->row[v->count++];
+    r->name = db_text(st, 0, true);
+    r->rows = db_text(st, 1, true);
+    r->constant = sqlite3_column_int(st, 2) != 0;
+    r->best = sqlite3_column_int(st, 3) != 0;
+    store_value_of(st, 4, &r->value);
+    r->step = r->value.step;
+}
+
 int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT k.name, v.rows, v.constant, v.best, m.value, m.kind, m.reason,"
-        " m.step FROM evaluation v JOIN key k ON k.split=v.split"
-        " JOIN metric m ON m.run=v.run AND m.key=k.id AND m.step=v.step"
-        " WHERE v.run=? ORDER BY v.step, v.split, k.id",
-        "i", run);
-    int rc = st ? 1 : e->code;
-    size_t room = 0;
-    while (rc > 0 && (rc = db_step(st, e)) > 0) {
-        GROW(out->row, room, out->count + 1);
-        struct store_eval_row *r = &out->row[out->count++];
-        r->name = db_text(st, 0, true);
-        r->rows = db_text(st, 1, true);
-        r->constant = sqlite3_column_int(st, 2) != 0;
-        r->best = sqlite3_column_int(st, 3) != 0;
-        store_value_of(st, 4, &r->value);
-        r->step = r->value.step;
-    }
-    sqlite3_finalize(st);
+    int rc = db_each(s->reader, e, take_evaluation, out,
+                     "SELECT k.name, v.rows, v.constant, v.best, m.value, m.kind, m.reason,"
+                     " m.step FROM evaluation v JOIN key k ON k.split=v.split"
+                     " JOIN metric m ON m.run=v.run AND m.key=k.id AND m.step=v.step"
+                     " WHERE v.run=? ORDER BY v.step, v.split, k.id",
+                     "i", run);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_evals_release(out);
     return rc;
@@ -83,30 +79,35 @@ void store_evals_release(struct store_evals *v) {
     memset(v, 0, sizeof *v);
 }
 
+/* Files, and the folder that their paths are below. */
+struct filing {
+    struct store_files *out;
+    const char *folder;
+};
+
+static void take_file(void *self, sqlite3_stmt *st) {
+    const struct filing *w = self;
+    GROW(w->out->file, w->out->room, w->out->count + 1);
+    struct store_file *f = &w->out->file[w->out->count++];
+    f->step = sqlite3_column_int64(st, 0);
+    f->bytes = sqlite3_column_int64(st, 1);
+    f->created = sqlite3_column_int64(st, 2);
+    f->kind = db_text(st, 3, true);
+    const char *path = (const char *)sqlite3_column_text(st, 4);
+    f->path = !path ? xstrdup("") : *path == '/' ? xstrdup(path) : file_join(w->folder, path);
+    f->sha256 = db_text(st, 5, false);
+}
+
 int store_artifacts(struct store *s, int64_t run, struct store_files *out, struct err *e) {
     struct err unused = ERR_INIT;
+    struct filing w = { out, s->folder };
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT step, coalesce(bytes,0), created, kind, path, sha256"
-        " FROM artifact WHERE run=? ORDER BY created DESC, step DESC, id DESC",
-        "i", run);
-    int rc = st ? 1 : e->code;
-    size_t room = 0;
-    while (rc > 0 && (rc = db_step(st, e)) > 0) {
-        GROW(out->file, room, out->count + 1);
-        struct store_file *f = &out->file[out->count++];
-        f->step = sqlite3_column_int64(st, 0);
-        f->bytes = sqlite3_column_int64(st, 1);
-        f->created = sqlite3_column_int64(st, 2);
-        f->kind = db_text(st, 3, true);
-        const char *path = (const char *)sqlite3_column_text(st, 4);
-        f->path = !path ? xstrdup("") : *path == '/' ? xstrdup(path) : file_join(s->folder, path);
-        f->sha256 = db_text(st, 5, false);
-    }
-    sqlite3_finalize(st);
+    int rc = db_each(s->reader, e, take_file, &w,
+                     "SELECT step, coalesce(bytes,0), created, kind, path, sha256"
+                     " FROM artifact WHERE run=? ORDER BY created DESC, step DESC, id DESC",
+                     "i", run);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_files_release(out);
     return rc;

@@ -271,7 +271,7 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e);
 int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e);
 
 struct store_points {
-    size_t count;
+    size_t count, step_room, value_room;
     int64_t *step;
     double *value; /* NaN and infinities as they came; an undefined evaluation is left out */
 };
@@ -290,7 +290,7 @@ struct store_eval_row {
 };
 struct store_evals {
     struct store_eval_row *row;
-    size_t count;
+    size_t count, room;
 };
 int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e);
 void store_evals_release(struct store_evals *v);
@@ -301,7 +301,7 @@ struct store_file {
 };
 struct store_files {
     struct store_file *file;
-    size_t count;
+    size_t count, room;
 };
 /* Newest first.  The latest of a kind is the first with it. */
 int store_artifacts(struct store *s, int64_t run, struct store_files *out, struct err *e);
