@@ -28,7 +28,7 @@ struct attend {
 
 /* One (sequence, head): where it stands in the operands. */
 struct place {
-    int head, nq, nk, width; /* width: prefix + nk */
+    int sequence, head, nq, nk, width; /* width: prefix + nk */
     uint64_t id;
     size_t q, k; /* offsets of the first element in q and the result, and in k and v */
 };
@@ -41,6 +41,7 @@ static struct place place_of(const struct attend *s, int d, int sequence, int he
                              : kr->start[sequence + 1] - kr->start[sequence];
     int column = head * (d / s->a.heads);
     return (struct place){
+        .sequence = sequence,
         .head = head,
         .nq = qr->start[sequence + 1] - qr->start[sequence],
         .nk = nk,
@@ -193,6 +194,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct pla
     int d = tape_cols_of(t, r->out), a = d / s->a.heads;
     real *out = record_result(t, (struct record *)r) + at->q;
     joint(t, r, at, p);
+    if (s->a.seen) s->a.seen(s->a.seen_self, at->sequence, at->head, at->nq, at->width, p);
     if (s->a.dropout > 0) drop(t, s, at, p, dropped);
     weigh_joint(t, r, at, s->a.dropout > 0 ? dropped : p, out);
     p += (size_t)at->nq * (size_t)at->width;

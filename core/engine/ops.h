@@ -83,6 +83,11 @@ struct attention {
     uint64_t site;
     int sets;
     const struct kv_set *set;           /* copied */
+    /* A read-only tap, for pictures (NULL: nobody looks): shown the probabilities of every
+     * (sequence, head) of the forward pass before dropout, queries×columns, KV_CONCAT's columns
+     * first.  Valid during the call. */
+    void (*seen)(void *self, int sequence, int head, int queries, int columns, const real *p);
+    void *seen_self;
 };
 /* Multi-head attention over packed sequences: q n×d_q, k and v m×d_q; the result
  * n×d_q is the concatenation of the heads' outputs (taps a.head and a.ctx). */

@@ -64,6 +64,10 @@ struct forward {
      * when nothing needs gradients. */
     void (*layer_done)(void *self, int layer, node output);
     void *layer_self;
+    /* Shown the probabilities of every attention when set, as struct attention's `seen`. */
+    void (*attention_seen)(void *self, const struct site *site, int sequence, int head, int queries,
+                           int columns, const real *p);
+    void *seen_self;
 };
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
                   const struct hooks *hooks);

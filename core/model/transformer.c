@@ -126,6 +126,17 @@ node site_norm(const struct forward *f, struct site *s) {
 
 /* ---- sublayers ---- */
 
+/* An attention that is looked at. */
+struct watched {
+    const struct forward *f;
+    const struct site *site;
+};
+
+static void show_attention(void *self, int sequence, int head, int queries, int columns, const real *p) {
+    const struct watched *w = self;
+    w->f->attention_seen(w->f->seen_self, w->site, sequence, head, queries, columns, p);
+}
+
 /* Attention of the stream x over `keys` (the sublayer's own input when NODE_NONE). */
 static node attend(const struct forward *f, struct site *s, node x, node keys) {
     const struct arch *a = &f->model->arch;
@@ -139,6 +150,7 @@ static node attend(const struct forward *f, struct site *s, node x, node keys) {
     node k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
     node v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
     struct kv_set set[HOOK_SETS];
+    struct watched watched = {f, s};
     struct attention how = {
         .heads = a->heads,
         .score_scale = a->scale_scores ? 1 / sqrt(a->head_width) : 1,
@@ -149,6 +161,8 @@ static node attend(const struct forward *f, struct site *s, node x, node keys) {
         .site = dropout_site(s, "a.prob"),
         .sets = h && h->keys ? h->keys(h->self, t, f, s, set, HOOK_SETS) : 0,
         .set = set,
+        .seen = f->attention_seen ? show_attention : NULL,
+        .seen_self = &watched,
     };
     node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
     node context = offer_both(f, s, TAP_A_CTX, head);

@@ -100,6 +100,7 @@ void predictor_free(struct predictor *p) {
 
 const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
 const real *predictor_params(const struct predictor *p) { return p->params; }
+const real *predictor_made(const struct predictor *p) { return p->made; }
 int predictor_classes(const struct predictor *p) { return p->plan->classes; }
 bool predictor_is_regression(const struct predictor *p) { return p->regression; }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }

@@ -22,6 +22,8 @@ void predictor_free(struct predictor *p);
 const struct plan *predictor_plan(const struct predictor *p);
 /* The trained values by the plan's offsets. */
 const real *predictor_params(const struct predictor *p);
+/* The made values that go with them (attach.h). */
+const real *predictor_made(const struct predictor *p);
 /* Outputs of the head: classes, or 1 for scores. */
 int predictor_classes(const struct predictor *p);
 bool predictor_is_regression(const struct predictor *p);
