@@ -5,7 +5,7 @@
 #include "app/insight_private.h"
 #include "core/analysis/similarity.h"
 #include "core/base/mem.h"
-#include "core/data/vectors.h"
+#include "core/data/sample.h"
 
 enum { MATRICES = 5, SHOWN_ROWS = 64 };
 

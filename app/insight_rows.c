@@ -10,7 +10,7 @@
 #include "core/analysis/scores.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/data/vectors.h"
+#include "core/data/sample.h"
 
 enum { PURITY_K = 10, SLICE = 32 };
 
@@ -27,32 +27,17 @@ static int comparable(const struct user *a, const struct user *b, struct err *e)
     return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
 }
 
-/* Takes the first dev split, or the training rows, down to rows drawn evenly over the
- * classes; rows without a label only where none has one. */
+/* Takes the first dev split, or the training rows, down to rows drawn evenly over the classes. */
 static void draw_rows(struct inside *s) {
     struct dataset *d = s->rows_of = s->task.devs ? &s->task.dev[0] : &s->task.train;
-    int n = (int)d->rows, labelled = 0;
-    int32_t *label = xmalloc((d->rows + 1) * sizeof *label);
     int *pick = xmalloc((d->rows + 1) * sizeof *pick);
     char all[32];
-    text_thousands(n, all);
-    for (int i = 0; i < n; i++) {
-        if (d->row[i].label < 0) continue;
-        d->row[labelled] = d->row[i];
-        label[labelled++] = d->row[i].label;
-    }
-    if (labelled) n = labelled;
-    else
-        for (int i = 0; i < n; i++) label[i] = -1;
-    s->n = sample_evenly(label, n, s->classes, INSIGHT_ROWS, INSIGHT_SEED, pick);
+    text_thousands((int64_t)d->rows, all);
+    s->n = dataset_pick(d, INSIGHT_ROWS, INSIGHT_SEED, pick);
+    dataset_keep(d, pick, s->n);
     s->gold = xmalloc(((size_t)s->n + 1) * sizeof *s->gold);
-    for (int i = 0; i < s->n; i++) {
-        d->row[i] = d->row[pick[i]];
-        s->gold[i] = label[pick[i]];
-    }
-    d->rows = (size_t)s->n;
+    for (int i = 0; i < s->n; i++) s->gold[i] = d->row[i].label;
     s->rows = xprintf("%d of %s %s rows", s->n, all, s->task.devs ? s->task.dev_name[0] : "train");
-    free(label);
     free(pick);
 }
 
@@ -126,7 +111,7 @@ static int embed(struct inside *s, struct inside_panel *p, const struct user *ru
         part.start += at;
         for (int i = 0; i < p->layers; i++) to[i] = p->vector[i] + (size_t)at * (size_t)p->width;
         if (!rc && !run) rc = model_embed(m, &part, true, 1, to, e);
-        if (!rc && run) rc = predictor_embed(run->predictor, &part, true, 1, to, e);
+        if (!rc && run) rc = predictor_embed(run->predictor, &part, true, 1, to, NULL, e);
         if (!rc && run) rc = predict(s, p, run, &part, at, e);
     }
     free(to);

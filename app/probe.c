@@ -7,7 +7,7 @@
 #include "app/paths.h"
 #include "app/verbs.h"
 #include "core/base/mem.h"
-#include "core/data/vectors.h"
+#include "core/data/sample.h"
 
 int probe_open(struct probe *p, const struct args *a, const char *run, const char *model, struct err *e) {
     int rc = 0;
@@ -50,18 +50,6 @@ static int take_split(struct probe *p, const struct args *a, struct err *e) {
     return p->d ? 0 : err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
 }
 
-/* Evenly over the classes; rows keep their order and number. */
-static void draw(struct dataset *d, int most, uint64_t seed) {
-    int32_t *label = xmalloc((d->rows + 1) * sizeof *label);
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick);
-    for (size_t i = 0; i < d->rows; i++) label[i] = d->row[i].gold ? d->row[i].label : -1;
-    int kept = sample_evenly(label, (int)d->rows, d->classes, most, seed, pick);
-    for (int i = 0; i < kept; i++) d->row[i] = d->row[pick[i]];
-    d->rows = (size_t)kept;
-    free(label);
-    free(pick);
-}
-
 int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t seed, struct err *e) {
     struct task_source s;
     const char *split = args_get(a, "split");
@@ -76,7 +64,9 @@ int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t see
     rc = task_open(&p->t, &s, e);
     if (!rc) rc = take_split(p, a, e);
     if (rc) return rc;
-    draw(p->d, (int)most, seed);
+    int *pick = xmalloc((p->d->rows + 1) * sizeof *pick);
+    dataset_keep(p->d, pick, dataset_pick(p->d, (int)most, seed, pick));
+    free(pick);
     if (!p->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", p->d->path);
     int longest = p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&p->u.model->arch);
     return dataset_encode(p->d, p->u.model->tokenizer, (size_t)longest, 0, p->u.model->arch.vocabulary, e);
@@ -88,7 +78,7 @@ int probe_embed(struct probe *p, int layer, bool mean, int workers, struct err *
         p->layer[l] = mem_try(p->d->rows * (size_t)p->width, sizeof **p->layer);
         if (!p->layer[l]) return err_set(e, ERR_SYSTEM, "no memory for %zu vectors", p->d->rows);
     }
-    if (p->u.predictor) return predictor_embed(p->u.predictor, p->d, mean, workers, p->layer, e);
+    if (p->u.predictor) return predictor_embed(p->u.predictor, p->d, mean, workers, p->layer, NULL, e);
     return model_embed(p->u.model, p->d, mean, workers, p->layer, e);
 }
 

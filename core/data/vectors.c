@@ -8,9 +8,9 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/base/rng.h"
 #include "core/base/text.h"
 #include "core/data/import.h"
+#include "core/data/sample.h"
 
 /* A file on its way in. */
 struct reading {
@@ -170,48 +170,6 @@ void vectors_release(struct vectors *v) {
     free(v->label);
     free(v->row);
     *v = (struct vectors){ 0 };
-}
-
-/* ---- samples ---- */
-
-/* The most that one class may give so that all together give at most `most`. */
-static int share_of(const int *count, int groups, int most) {
-    int lo = 0, hi = most;
-    while (lo < hi) {
-        int mid = lo + (hi - lo + 1) / 2;
-        int64_t sum = 0;
-        for (int c = 0; c < groups; c++) sum += count[c] < mid ? count[c] : mid;
-        if (sum <= most) lo = mid;
-        else hi = mid - 1;
-    }
-    return lo;
-}
-
-int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick) {
-    int *count = xcalloc((size_t)classes + 1, sizeof *count), kept = 0;
-    uint32_t *order = xmalloc(((size_t)n + 1) * sizeof *order);
-    bool *in = xcalloc((size_t)n + 1, sizeof *in);
-    for (int i = 0; i < n; i++) count[label[i] < 0 ? classes : label[i]]++;
-    int share = share_of(count, classes + 1, most), left = most;
-    for (int c = 0; c <= classes; c++) left -= count[c] < share ? count[c] : share;
-    memset(count, 0, ((size_t)classes + 1) * sizeof *count);
-    for (int i = 0; i < n; i++) order[i] = (uint32_t)i;
-    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("evenly")), order, (size_t)n);
-    for (int i = 0; i < n; i++) {
-        int at = (int)order[i], c = label[at] < 0 ? classes : label[at];
-        if (count[c] < share) in[at] = true;
-        else if (count[c] == share && left > 0) {
-            in[at] = true; /* what does not divide goes to whoever comes first */
-            left--;
-        }
-        count[c]++;
-    }
-    for (int i = 0; i < n; i++)
-        if (in[i]) pick[kept++] = i;
-    free(count);
-    free(order);
-    free(in);
-    return kept;
 }
 
 void vectors_sample(struct vectors *v, int most, uint64_t seed) {

@@ -25,8 +25,4 @@ void vectors_release(struct vectors *v);
  * their order. */
 void vectors_sample(struct vectors *v, int most, uint64_t seed);
 
-/* Picks at most `most` of n items (label < 0 counts as a class of its own), evenly over the
- * classes, by seed; pick (room for n) gets their numbers in rising order.  Returns how many. */
-int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick);
-
 #endif

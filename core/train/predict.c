@@ -113,7 +113,8 @@ const char *predictor_label(const struct predictor *p, int i) {
 /* ---- scoring on several threads ---- */
 
 struct job {
-    struct predictor *p;
+    const struct model *m;
+    const struct predictor *p; /* NULL: the model as it is, for its vectors */
     struct scoring *s;
     atomic_int next;
     atomic_int bad_chunk; /* the first whose logits are not finite; chunks when none is */
@@ -124,24 +125,26 @@ static void *score(void *argument) {
     struct job *j = argument;
     struct worker w;
     worker_init(&w, 0);
-    struct attach *a = attach_new(j->p->plan, j->p->m);
+    const struct predictor *p = j->p;
+    struct attach *a = p ? attach_new(p->plan, j->m) : NULL;
     for (int chunk; (chunk = atomic_fetch_add(&j->next, 1)) < j->s->chunks;) {
-        if (scoring_chunk(j->s, chunk, w.tape, w.arena, a, j->p->m, j->p->params, j->p->made,
+        if (scoring_chunk(j->s, chunk, w.tape, w.arena, a, j->m, p ? p->params : NULL, p ? p->made : NULL,
                           &j->bad_row[chunk]))
             continue;
         int first = atomic_load(&j->bad_chunk);
         while (chunk < first && !atomic_compare_exchange_weak(&j->bad_chunk, &first, chunk))
             continue;
     }
-    attach_free(a);
+    if (a) attach_free(a);
     worker_release(&w);
     return NULL;
 }
 
-static int score_all(struct predictor *p, struct scoring *s, int workers, struct err *e) {
+static int score_all(const struct model *m, const struct predictor *p, struct scoring *s, int workers,
+                     struct err *e) {
     pthread_t thread[THREADS];
     int started = 0;
-    struct job j = { .p = p, .s = s };
+    struct job j = { .m = m, .p = p, .s = s };
     j.bad_row = xcalloc((size_t)s->chunks, sizeof *j.bad_row);
     atomic_init(&j.next, 0);
     atomic_init(&j.bad_chunk, s->chunks);
@@ -172,7 +175,7 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
 static int run_scoring(struct predictor *p, const struct dataset *d, int workers,
                        double *probabilities, double *logits, struct scoring *s, struct err *e) {
     scoring_init(s, d, p->plan->classes);
-    int rc = score_all(p, s, workers, e);
+    int rc = score_all(p->m, p, s, workers, e);
     if (!rc) copy_out(p, s, probabilities, logits);
     return rc;
 }
@@ -195,4 +198,46 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);
     return rc;
+}
+
+/* ---- vectors ---- */
+
+static int check_vectors(const struct scoring *s, const struct model *m, struct err *e) {
+    size_t width = (size_t)m->arch.width;
+    for (size_t i = 0; i < s->data->rows * width; i++)
+        for (int l = 0; l <= m->arch.encoder_layers; l++)
+            if (s->layer[l] && !isfinite(s->layer[l][i]))
+                return err_set(e, ERR_FAILED, "%s: row %llu: its vector at layer %d is not finite",
+                               s->data->path ? s->data->path : "text",
+                               (unsigned long long)s->data->row[i / width].id + 1, l);
+    return 0;
+}
+
+static int embed(const struct model *m, const struct predictor *p, const struct dataset *d, bool mean, int workers,
+                 real *const *layer, double *probabilities, struct err *e) {
+    struct scoring s;
+    struct err logits = ERR_INIT;
+    BUG_IF(!d->max_len);
+    scoring_init(&s, d, p ? p->plan->classes : 1);
+    s.layer = layer;
+    s.mean = mean;
+    int scored = score_all(m, p, &s, workers, &logits);
+    int rc = check_vectors(&s, m, e); /* names the row where it began */
+    if (!rc && scored && probabilities) {
+        rc = scored;
+        *e = logits;
+    }
+    if (!rc && probabilities) copy_out(p, &s, probabilities, NULL);
+    scoring_release(&s);
+    return rc;
+}
+
+int predictor_embed(struct predictor *p, const struct dataset *d, bool mean, int workers, real *const *layer,
+                    double *probabilities, struct err *e) {
+    return embed(p->m, p, d, mean, workers, layer, probabilities, e);
+}
+
+int model_embed(const struct model *m, const struct dataset *d, bool mean, int workers, real *const *layer,
+                struct err *e) {
+    return embed(m, NULL, d, mean, workers, layer, NULL, e);
 }

@@ -45,9 +45,10 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers
 /* Vectors of d's rows (encoded) inside the model: layer[i], for i from 0 (embeddings) to the
  * model's layers, gets rows×width numbers (the first token's, or the mean over all of a row's
  * tokens with `mean`); NULL: that layer is not wanted.  predictor_embed is the model with the
- * trained method, model_embed as it is.  ERR_FAILED names the first row that is not finite. */
+ * trained method, model_embed as it is.  `probabilities` (NULL: not wanted) as predictor_run gives
+ * them, of the same pass.  ERR_FAILED names the first row that is not finite. */
 int predictor_embed(struct predictor *p, const struct dataset *d, bool mean, int workers, real *const *layer,
-                    struct err *e);
+                    double *probabilities, struct err *e);
 int model_embed(const struct model *m, const struct dataset *d, bool mean, int workers, real *const *layer,
                 struct err *e);
 

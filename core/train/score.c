@@ -67,7 +67,8 @@ static double row_loss(const struct scoring *s, const struct dataset_row *row,
     return (logits[0] - row->target) * (logits[0] - row->target);
 }
 
-void pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
+/* The vectors of a batch's rows in a layer's output: out[row[i]·width …] gets sequence i's. */
+static void pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
     const struct tape_rows *rows = &f->rows;
     size_t d = (size_t)f->model->arch.width;
     const real *v = tape_value(f->tape, output);
@@ -82,16 +83,16 @@ void pool_rows(const struct forward *f, node output, const uint32_t *row, bool m
     }
 }
 
-/* A chunk whose last layer is kept. */
+/* A chunk whose layers are kept. */
 struct kept {
     const struct forward *f;
+    const struct scoring *s;
     const uint32_t *row;
-    real *vector;
 };
 
-static void keep_last(void *self, int layer, node output) {
+static void keep_layer(void *self, int layer, node output) {
     const struct kept *k = self;
-    if (layer == k->f->model->arch.encoder_layers) pool_rows(k->f, output, k->row, true, k->vector);
+    if (k->s->layer[layer]) pool_rows(k->f, output, k->row, k->s->mean, k->s->layer[layer]);
 }
 
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
@@ -103,13 +104,15 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     struct forward f;
     tape_reset(tape, false, 0, 0);
     batch_pack(&b, arena, s->data, rows, n, 0);
-    forward_init(&f, tape, m, &b, attach_begin(attach, tape, params, made, NULL));
-    struct kept kept = { &f, rows, s->vector };
-    if (s->vector) {
-        f.layer_done = keep_last;
+    forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, made, NULL) : NULL);
+    struct kept kept = { &f, s, rows };
+    if (s->layer) {
+        f.layer_done = keep_layer;
         f.layer_self = &kept;
     }
-    node out = attach_head(attach, &f, forward_encode(&f), 0);
+    node encoded = forward_encode(&f);
+    if (!attach) return true;
+    node out = attach_head(attach, &f, encoded, 0);
     const real *v = tape_value(tape, out);
     bool finite = true;
     for (int i = 0; i < n; i++) {

@@ -18,20 +18,19 @@ struct scoring {
     uint32_t *first;      /* chunks+1: chunk c is order[first[c]] … order[first[c+1]-1] */
     double *logits;       /* rows × outputs, in the split's order; owned */
     double *loss;         /* rows: of those with a gold label; owned */
-    real *vector;         /* rows × width of the model: where scoring leaves the last layer's
-                           * vectors, the mean over a row's tokens; NULL: nowhere.  Not owned */
+    /* Where vectors are left on the way, NULL: nowhere.  layer[i] (0: embeddings … the last; NULL:
+     * not wanted) is rows × width of the model: a row's first token, or with `mean` the mean over
+     * its tokens.  Not owned. */
+    real *const *layer;
+    bool mean;
 };
 
 void scoring_init(struct scoring *s, const struct dataset *d, int outputs);
 void scoring_release(struct scoring *s);
 
-/* The vectors of a batch's rows in a layer's output: out[row[i]·width …] gets the first token's of
- * sequence i, or with `mean` the mean over its tokens. */
-void pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out);
-
-/* Scores one chunk on `tape` (reset first; its arena is `arena`).  params and made as
- * attach_begin takes them.  False when a logit is not finite; *bad is then the first such
- * row's number in its file. */
+/* Scores one chunk on `tape` (reset first; its arena is `arena`).  params and made as attach_begin
+ * takes them; attach NULL: the model as it is, for its vectors alone.  False when a logit is not
+ * finite; *bad is then the first such row's number in its file. */
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
                    const real *made, uint64_t *bad);

@@ -49,6 +49,7 @@ struct watch {
     struct dataset rows;      /* a view of the first dev split: its row, start, ids and types are
                                * the watch's own */
     struct scoring scoring;
+    real *vector, **layer;    /* rows × width, of the last layer; where scoring leaves it */
     int32_t *prediction;
     bool now;                 /* part of the evaluation in hand */
     int64_t step;             /* of the last set, -1 before */

@@ -6,54 +6,32 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/data/vectors.h"
+#include "core/data/sample.h"
 #include "core/train/state.h"
-
-/* Rows `pick` of `from`, with their ids. */
-static void view_of(struct dataset *view, const struct dataset *from, const int *pick, int n) {
-    size_t tokens = 0;
-    *view = *from;
-    for (int i = 0; i < n; i++) tokens += from->start[pick[i] + 1] - from->start[pick[i]];
-    view->rows = (size_t)n;
-    view->row = xmalloc((size_t)n * sizeof *view->row);
-    view->start = xmalloc(((size_t)n + 1) * sizeof *view->start);
-    view->ids = xmalloc(tokens * sizeof *view->ids);
-    view->types = xmalloc(tokens * sizeof *view->types);
-    view->start[0] = 0;
-    for (int i = 0; i < n; i++) {
-        size_t at = view->start[i], first = from->start[pick[i]];
-        size_t count = from->start[pick[i] + 1] - first;
-        view->row[i] = from->row[pick[i]];
-        memcpy(view->ids + at, from->ids + first, count * sizeof *view->ids);
-        memcpy(view->types + at, from->types + first, count * sizeof *view->types);
-        view->start[i + 1] = at + count;
-    }
-}
 
 void watch_init(struct run *r) {
     struct watch *w = &r->watch;
     w->step = -1;
     if (!r->c.embed_every) return;
     const struct dataset *d = &r->task->dev[0];
-    int32_t *label = xmalloc((d->rows + 1) * sizeof *label);
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick);
-    for (size_t i = 0; i < d->rows; i++) label[i] = d->row[i].gold ? d->row[i].label : -1;
-    int n = sample_evenly(label, (int)d->rows, d->classes, r->c.embed_rows, r->c.seed, pick);
-    view_of(&w->rows, d, pick, n);
-    free(label);
+    int *pick = xmalloc((d->rows + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
+    int n = dataset_pick(d, r->c.embed_rows, r->c.seed, pick);
+    dataset_view(&w->rows, d, pick, n);
     free(pick);
     scoring_init(&w->scoring, &w->rows, r->plan->classes);
-    w->scoring.vector = xcalloc((size_t)n * (size_t)r->m->arch.width, sizeof *w->scoring.vector);
+    w->vector = xcalloc((size_t)n * (size_t)r->m->arch.width, sizeof *w->vector);
+    w->layer = xcalloc((size_t)last + 1, sizeof *w->layer);
+    w->layer[last] = w->vector;
+    w->scoring.layer = w->layer;
+    w->scoring.mean = true;
     w->prediction = xcalloc((size_t)n, sizeof *w->prediction);
 }
 
 void watch_release(struct run *r) {
     struct watch *w = &r->watch;
-    free(w->rows.row);
-    free(w->rows.start);
-    free(w->rows.ids);
-    free(w->rows.types);
-    free(w->scoring.vector);
+    dataset_view_release(&w->rows);
+    free(w->vector);
+    free(w->layer);
     free(w->prediction);
     scoring_release(&w->scoring);
     *w = (struct watch){ .step = -1 };
@@ -75,7 +53,7 @@ bool watch_finish(struct run *r) {
     size_t n = w->rows.rows, width = (size_t)r->m->arch.width;
     int outputs = w->scoring.outputs;
     for (size_t i = 0; i < n * width; i++) {
-        if (isfinite(w->scoring.vector[i])) continue;
+        if (isfinite(w->vector[i])) continue;
         snprintf(r->failure, sizeof r->failure,
                  "step %lld: the vector of dev row %llu is not finite", (long long)r->step,
                  (unsigned long long)w->rows.row[i / width].id + 1);
@@ -84,7 +62,7 @@ bool watch_finish(struct run *r) {
     for (size_t i = 0; i < n; i++)
         w->prediction[i] = argmax(w->scoring.logits + i * (size_t)outputs, outputs);
     const struct event_embedding set = {
-        .rows = &w->rows, .vector = w->scoring.vector, .columns = (int)width,
+        .rows = &w->rows, .vector = w->vector, .columns = (int)width,
         .layer = r->m->arch.encoder_layers, .seed = r->c.seed,
         .prediction = r->task->kind == DATA_REGRESSION ? NULL : w->prediction,
     };

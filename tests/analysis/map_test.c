@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/sample.h"
 #include "core/data/vectors.h"
 #include "tests/support/command.h"
 #include "tests/support/test.h"

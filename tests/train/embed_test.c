@@ -114,7 +114,7 @@ static void test_run(void **state) {
     if (!p) fail_msg("%s", e.text);
     struct vectors base = room(), run = room();
     test_ok(model_embed(g.model, &g.task.dev[0], false, 2, base.layer, &e), &e);
-    test_ok(predictor_embed(p, &g.task.dev[0], false, 2, run.layer, &e), &e);
+    test_ok(predictor_embed(p, &g.task.dev[0], false, 2, run.layer, NULL, &e), &e);
     for (int l = 0; l < LAYERS; l++) assert_memory_equal(base.layer[l], run.layer[l], ROWS * WIDTH * sizeof(real));
     assert_true(memcmp(base.layer[LAYERS], run.layer[LAYERS], ROWS * WIDTH * sizeof(real)) != 0);
     release(&base);

@@ -1,0 +1,101 @@
+#include "core/data/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+
+/* The most that one class may give so that all together give at most `most`. */
+static int share_of(const int *count, int groups, int most) {
+    int lo = 0, hi = most;
+    while (lo < hi) {
+        int mid = lo + (hi - lo + 1) / 2;
+        int64_t sum = 0;
+        for (int c = 0; c < groups; c++) sum += count[c] < mid ? count[c] : mid;
+        if (sum <= most) lo = mid;
+        else hi = mid - 1;
+    }
+    return lo;
+}
+
+int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick) {
+    int *count = xcalloc((size_t)classes + 1, sizeof *count), kept = 0;
+    uint32_t *order = xmalloc(((size_t)n + 1) * sizeof *order);
+    bool *in = xcalloc((size_t)n + 1, sizeof *in);
+    for (int i = 0; i < n; i++) count[label[i] < 0 ? classes : label[i]]++;
+    int share = share_of(count, classes + 1, most), left = most;
+    for (int c = 0; c <= classes; c++) left -= count[c] < share ? count[c] : share;
+    memset(count, 0, ((size_t)classes + 1) * sizeof *count);
+    for (int i = 0; i < n; i++) order[i] = (uint32_t)i;
+    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("evenly")), order, (size_t)n);
+    for (int i = 0; i < n; i++) {
+        int at = (int)order[i], c = label[at] < 0 ? classes : label[at];
+        if (count[c] < share) in[at] = true;
+        else if (count[c] == share && left > 0) {
+            in[at] = true; /* what does not divide goes to whoever comes first */
+            left--;
+        }
+        count[c]++;
+    }
+    for (int i = 0; i < n; i++)
+        if (in[i]) pick[kept++] = i;
+    free(count);
+    free(order);
+    free(in);
+    return kept;
+}
+
+int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
+    int n = (int)d->rows, labelled = 0;
+    int32_t *label = xmalloc(((size_t)n + 1) * sizeof *label);
+    int *from = xmalloc(((size_t)n + 1) * sizeof *from);
+    for (int i = 0; i < n; i++) {
+        if (!d->row[i].gold || d->row[i].label < 0) continue;
+        from[labelled] = i;
+        label[labelled++] = d->row[i].label;
+    }
+    for (int i = 0; !labelled && i < n; i++) {
+        from[i] = i;
+        label[i] = -1;
+    }
+    int kept = sample_evenly(label, labelled ? labelled : n, d->classes, most, seed, pick);
+    for (int i = 0; i < kept; i++) pick[i] = from[pick[i]];
+    free(label);
+    free(from);
+    return kept;
+}
+
+void dataset_keep(struct dataset *d, const int *pick, int n) {
+    BUG_IF(d->max_len);
+    for (int i = 0; i < n; i++) d->row[i] = d->row[pick[i]];
+    d->rows = (size_t)n;
+}
+
+void dataset_view(struct dataset *view, const struct dataset *from, const int *pick, int n) {
+    size_t tokens = 0;
+    *view = *from;
+    for (int i = 0; i < n; i++) tokens += from->start[pick[i] + 1] - from->start[pick[i]];
+    view->rows = (size_t)n;
+    view->row = xmalloc((size_t)n * sizeof *view->row);
+    view->start = xmalloc(((size_t)n + 1) * sizeof *view->start);
+    view->ids = xmalloc(tokens * sizeof *view->ids);
+    view->types = xmalloc(tokens * sizeof *view->types);
+    view->start[0] = 0;
+    for (int i = 0; i < n; i++) {
+        size_t at = view->start[i], first = from->start[pick[i]];
+        size_t count = from->start[pick[i] + 1] - first;
+        view->row[i] = from->row[pick[i]];
+        memcpy(view->ids + at, from->ids + first, count * sizeof *view->ids);
+        memcpy(view->types + at, from->types + first, count * sizeof *view->types);
+        view->start[i + 1] = at + count;
+    }
+}
+
+void dataset_view_release(struct dataset *view) {
+    free(view->row);
+    free(view->start);
+    free(view->ids);
+    free(view->types);
+    memset(view, 0, sizeof *view);
+}

@@ -1,0 +1,22 @@
+/* Drawing rows evenly over classes, by seed: the one rule for vectors, maps and what is looked at
+ * while a run trains, so that the same seed draws the same rows everywhere. */
+#ifndef CORE_DATA_SAMPLE_H
+#define CORE_DATA_SAMPLE_H
+
+#include "core/data/dataset.h"
+
+/* Picks at most `most` of n items (label < 0 counts as a class of its own), evenly over the
+ * classes, by seed; pick (room for n) gets their numbers in rising order.  Returns how many. */
+int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick);
+
+/* The same of a split's rows; rows without a label are drawn only where none has one. */
+int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
+/* Keeps only these rows (before dataset_encode). */
+void dataset_keep(struct dataset *d, const int *pick, int n);
+
+/* Rows of an encoded split as one of their own: texts and names stay `from`'s, ids are copied.
+ * dataset_view_release frees. */
+void dataset_view(struct dataset *view, const struct dataset *from, const int *pick, int n);
+void dataset_view_release(struct dataset *view);
+
+#endif
