@@ -13,6 +13,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/text/decoder.h"
 #include "core/text/vocab.h"
 
 /* ---- a list of ids that grows ---- */
@@ -89,6 +90,7 @@ struct tokenizer {
     struct wordpiece model;
     struct added_set raw, normalized; /* looked for before and after normalising */
     struct template single, pair;
+    struct decoder decoder;
 };
 
 /* Readers (read_json.c, read_vocab.c).  `settings` is tokenizer_config.json or NULL. */

@@ -28,6 +28,7 @@ int tokenizer_add(struct tokenizer *t, const char *file, const struct added_toke
         t->vocab.token[known].added = true;
         text_line(report, "added token %s has id %d", token->text, known);
     }
+    if (token->special) t->vocab.token[known].special = true;
     struct added_token own = *token;
     own.id = known;
     struct buf text = BUF_INIT;
@@ -285,7 +286,8 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
     if (strcmp(type_of(cut), "BertPreTokenizer"))
         return err_set(e, ERR_INPUT, "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer",
                        path, type_of(cut));
-    if (read_added(t, path, root, report, e) || read_templates(t, path, root, report, e))
+    if (read_added(t, path, root, report, e) || read_templates(t, path, root, report, e) ||
+        decoder_read(&t->decoder, path, json_object_get(root, "decoder"), e))
         return e->code;
     static const char *const baked[] = {"truncation", "padding"};
     for (size_t i = 0; i < COUNT_OF(baked); i++) {

@@ -117,5 +117,6 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const char *sett
     if (t->model.unknown < 0)
         return err_set(e, ERR_INPUT, "%s: the unknown token \"%s\" is not in the vocabulary", path,
                        text[0]);
+    decoder_wordpiece(&t->decoder, "##");
     return tokenizer_bert_templates(t, path, text[3], text[1], e);
 }

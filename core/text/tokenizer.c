@@ -24,6 +24,7 @@ void tokenizer_free(struct tokenizer *t) {
     free(t->model.prefix);
     added_release(&t->raw);
     added_release(&t->normalized);
+    decoder_release(&t->decoder);
     free(t);
 }
 
@@ -173,6 +174,19 @@ void encoded_release(struct encoded *x) {
     free(x->ids);
     free(x->types);
     memset(x, 0, sizeof *x);
+}
+
+void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
+                      struct buf *out) {
+    struct pieces p = {0};
+    for (size_t i = 0; i < n; i++) {
+        const char *s = vocab_text(&t->vocab, ids[i]);
+        if (!s || (skip_special && t->vocab.token[ids[i]].special)) continue;
+        buf_add(&p.text, s, t->vocab.token[ids[i]].size);
+        pieces_end(&p);
+    }
+    decoder_run(&t->decoder, &p, out);
+    pieces_release(&p);
 }
 
 int32_t tokenizer_size(const struct tokenizer *t) { return (int32_t)t->vocab.ids; }

@@ -1,4 +1,4 @@
-/* Text to token ids, as the model's own folder says.
+/* Text to token ids and back, as the model's own folder says.
  *
  * A tokenizer is read once and then only read: any number of threads may use it. */
 #ifndef CORE_TEXT_TOKENIZER_H
@@ -44,6 +44,12 @@ struct encoded {
 int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, const char *b,
                      size_t b_size, size_t max_len, struct encoded *out, struct err *e);
 void encoded_release(struct encoded *x);
+
+/* Appends the text of n ids to out, as the folder's decoder makes it; ids that no token has
+ * give nothing, nor do special tokens when `skip_special`.  The text is UTF-8 where the
+ * tokens are: bytes that are none become U+FFFD.  It may hold control characters. */
+void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
+                      struct buf *out);
 
 /* One more than the greatest id; name of an id ("?" when there is none) and back
  * (-1 when there is none). */

@@ -23,6 +23,7 @@ struct vocab {
         uint32_t size;       /* bytes */
         bool used;           /* false: no token has this id */
         bool added;          /* not the model's: only written in a text, never a piece */
+        bool special;        /* left out of decoded text on request */
     } *token;                /* by id */
     size_t ids, room;        /* greatest id + 1 */
     size_t count;

@@ -1,0 +1,26 @@
+/* Byte-level tokens: every byte has a printable sign (Radford et al. 2019).
+ *
+ * Printable bytes of Latin-1 stand for themselves, the others for U+0100 and on.  Pure
+ * functions. */
+#ifndef CORE_TEXT_BYTES_H
+#define CORE_TEXT_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+
+enum { BYTES_SIGNS = 0x144 }; /* every sign is a code point below this */
+
+uint32_t bytes_sign(unsigned char byte);
+/* Appends the signs of n bytes, as UTF-8. */
+void bytes_to_signs(const char *s, size_t n, struct buf *out);
+/* Appends the bytes of n bytes of signs; false (and *out in between) when s holds anything
+ * else. */
+bool bytes_from_signs(const char *s, size_t n, struct buf *out);
+/* Appends bytes as UTF-8: every longest beginning of a character that is cut short, and
+ * every byte that begins none, becomes one U+FFFD. */
+void bytes_to_utf8(const char *s, size_t n, struct buf *out);
+
+#endif

@@ -1,0 +1,336 @@
+#include "core/text/decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/text/bytes.h"
+
+void pieces_end(struct pieces *p) {
+    GROW(p->end, p->room, p->n + 1);
+    p->end[p->n++] = p->text.size;
+}
+
+void pieces_release(struct pieces *p) {
+    buf_release(&p->text);
+    free(p->end);
+    memset(p, 0, sizeof *p);
+}
+
+static void pieces_clear(struct pieces *p) {
+    buf_clear(&p->text);
+    p->n = 0;
+}
+
+/* ---- one piece each ---- */
+
+static void replace_all(const char *s, size_t n, const char *what, const char *with,
+                        struct buf *out) {
+    size_t size = strlen(what);
+    const char *end = s + n, *hit;
+    while ((hit = memmem(s, (size_t)(end - s), what, size))) {
+        buf_add(out, s, (size_t)(hit - s));
+        buf_puts(out, with);
+        s = hit + size;
+    }
+    buf_add(out, s, (size_t)(end - s));
+}
+
+/* Blanks before signs and contractions go, as the reference cleans up English. */
+static void clean_up(struct buf *text, size_t from) {
+    static const char *const pair[][2] = {
+        {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+    };
+    if (!memchr(text->data + from, ' ', text->size - from)) return;
+    struct buf next = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(pair); i++) {
+        buf_clear(&next);
+        replace_all(text->data + from, text->size - from, pair[i][0], pair[i][1], &next);
+        text->size = from;
+        buf_add(text, buf_text(&next), next.size);
+    }
+    buf_release(&next);
+}
+
+static void wordpiece(const struct decoder_step *d, size_t i, const char *s, size_t n,
+                      struct buf *out) {
+    size_t from = out->size;
+    if (i) {
+        bool inside = n >= d->size && !memcmp(s, d->text, d->size);
+        if (!inside) buf_putc(out, ' ');
+        else s += d->size, n -= d->size;
+    }
+    buf_add(out, s, n);
+    if (d->on) clean_up(out, from);
+}
+
+static void metaspace(const struct decoder_step *d, size_t i, const char *s, size_t n,
+                      struct buf *out) {
+    const char *end = s + n, *hit;
+    while ((hit = memmem(s, (size_t)(end - s), d->text, d->size))) {
+        buf_add(out, s, (size_t)(hit - s));
+        if (i || !d->on) buf_putc(out, ' ');
+        s = hit + d->size;
+    }
+    buf_add(out, s, (size_t)(end - s));
+}
+
+static void replace(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
+    size_t at = 0, from, to;
+    while (pattern_next(&d->pattern, s, n, at, &from, &to)) {
+        buf_add(out, s + at, from - at);
+        buf_add(out, d->text, d->size);
+        at = to;
+    }
+    buf_add(out, s + at, n - at);
+}
+
+static void strip(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
+    for (size_t i = 0; i < d->start && n >= d->size && !memcmp(s, d->text, d->size); i++) {
+        s += d->size;
+        n -= d->size;
+    }
+    for (size_t i = 0; i < d->stop && n >= d->size && !memcmp(s + n - d->size, d->text, d->size);
+         i++)
+        n -= d->size;
+    buf_add(out, s, n);
+}
+
+/* ---- over pieces ---- */
+
+/* Signs back to bytes; a piece with any other character stays as it is.  All becomes one
+ * piece, in which what is not UTF-8 is shown as U+FFFD. */
+static void byte_level(const struct pieces *in, struct pieces *out) {
+    struct buf raw = BUF_INIT;
+    size_t from = 0;
+    for (size_t i = 0; i < in->n; from = in->end[i++]) {
+        const char *s = in->text.data + from;
+        size_t n = in->end[i] - from, before = raw.size;
+        if (n && !bytes_from_signs(s, n, &raw)) {
+            raw.size = before;
+            buf_add(&raw, s, n);
+        }
+    }
+    bytes_to_utf8(buf_text(&raw), raw.size, &out->text);
+    pieces_end(out);
+    buf_release(&raw);
+}
+
+static int hex(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static int byte_of(const char *s, size_t n) {
+    if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex(s[3]) < 0 || hex(s[4]) < 0) return -1;
+    return 16 * hex(s[3]) + hex(s[4]);
+}
+
+/* A run of bytes is one piece when it is UTF-8, else one U+FFFD a byte. */
+static void flush_bytes(struct buf *run, struct pieces *out) {
+    if (!run->size) return;
+    if (utf8_valid(run->data, run->size)) {
+        buf_add(&out->text, run->data, run->size);
+        pieces_end(out);
+    } else {
+        for (size_t i = 0; i < run->size; i++) {
+            buf_puts(&out->text, "\uFFFD");
+            pieces_end(out);
+        }
+    }
+    buf_clear(run);
+}
+
+static void byte_fallback(const struct pieces *in, struct pieces *out) {
+    struct buf run = BUF_INIT;
+    size_t from = 0;
+    for (size_t i = 0; i < in->n; from = in->end[i++]) {
+        const char *s = buf_text(&in->text) + from;
+        int byte = byte_of(s, in->end[i] - from);
+        if (byte >= 0) {
+            buf_putc(&run, (char)byte);
+            continue;
+        }
+        flush_bytes(&run, out);
+        buf_add(&out->text, s, in->end[i] - from);
+        pieces_end(out);
+    }
+    flush_bytes(&run, out);
+    buf_release(&run);
+}
+
+static void step(const struct decoder_step *d, const struct pieces *in, struct pieces *out) {
+    if (d->kind == DECODER_BYTE_LEVEL) {
+        byte_level(in, out);
+        return;
+    }
+    if (d->kind == DECODER_BYTE_FALLBACK) {
+        byte_fallback(in, out);
+        return;
+    }
+    size_t from = 0;
+    for (size_t i = 0; i < in->n; from = in->end[i++]) {
+        const char *s = buf_text(&in->text) + from;
+        size_t n = in->end[i] - from;
+        switch (d->kind) {
+        case DECODER_WORDPIECE: wordpiece(d, i, s, n, &out->text); break;
+        case DECODER_METASPACE: metaspace(d, i, s, n, &out->text); break;
+        case DECODER_REPLACE: replace(d, s, n, &out->text); break;
+        case DECODER_STRIP: strip(d, s, n, &out->text); break;
+        case DECODER_SUFFIX:
+            replace_all(s, n, d->text, i + 1 == in->n ? "" : " ", &out->text);
+            break;
+        default: buf_add(&out->text, s, n); break;
+        }
+        if (d->kind != DECODER_FUSE) pieces_end(out);
+    }
+    if (d->kind == DECODER_FUSE) pieces_end(out);
+}
+
+void decoder_run(const struct decoder *d, struct pieces *in, struct buf *out) {
+    if (!d->given) {
+        for (size_t i = 0, from = 0; i < in->n; from = in->end[i++]) {
+            if (i) buf_putc(out, ' ');
+            buf_add(out, buf_text(&in->text) + from, in->end[i] - from);
+        }
+        return;
+    }
+    struct pieces other = {0}, *now = in, *next = &other;
+    for (size_t i = 0; i < d->count; i++) {
+        pieces_clear(next);
+        step(&d->step[i], now, next);
+        struct pieces *swap = now;
+        now = next;
+        next = swap;
+    }
+    buf_add(out, buf_text(&now->text), now->text.size);
+    pieces_release(&other);
+}
+
+/* ---- reading ---- */
+
+static struct decoder_step *add(struct decoder *d, enum decoder_kind kind, const char *text) {
+    struct decoder_step *s = &d->step[d->count++];
+    *s = (struct decoder_step){.kind = kind, .text = xstrdup(text), .size = strlen(text)};
+    d->given = true;
+    return s;
+}
+
+void decoder_wordpiece(struct decoder *d, const char *prefix) {
+    add(d, DECODER_WORDPIECE, prefix)->on = true;
+}
+
+void decoder_byte_level(struct decoder *d) { add(d, DECODER_BYTE_LEVEL, ""); }
+
+void decoder_release(struct decoder *d) {
+    for (size_t i = 0; i < d->count; i++) {
+        free(d->step[i].text);
+        pattern_release(&d->step[i].pattern);
+    }
+    memset(d, 0, sizeof *d);
+}
+
+static int text_of(const char *path, const char *what, const json_t *part, const char *key,
+                   const char **text, struct err *e) {
+    e->code = 0;
+    json_get_string(part, path, key, text, e);
+    if (e->code) return err_prefix(e, "decoder %s", what);
+    if (!*text || strlen(*text) > 512)
+        return err_set(e, ERR_INPUT, "%s: the decoder %s needs a \"%s\" of at most 512 bytes", path,
+                       what, key);
+    return 0;
+}
+
+static int read_metaspace(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+    const char *sign = "\u2581", *scheme = "always";
+    bool prefix = true;
+    e->code = 0;
+    json_get_string(part, path, "replacement", &sign, e);
+    json_get_bool(part, path, "add_prefix_space", &prefix, e);
+    json_get_string(part, path, "prepend_scheme", &scheme, e);
+    if (e->code) return err_prefix(e, "decoder Metaspace");
+    uint32_t cp;
+    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign))
+        return err_set(e, ERR_INPUT,
+                       "%s: the \"replacement\" of the decoder Metaspace must be one character",
+                       path);
+    add(d, DECODER_METASPACE, sign)->on = prefix && strcmp(scheme, "never") != 0;
+    return 0;
+}
+
+static int read_strip(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+    const char *sign = NULL;
+    json_int_t start = 0, stop = 0;
+    uint32_t cp;
+    if (text_of(path, "Strip", part, "content", &sign, e)) return e->code;
+    json_get_int(part, path, "start", &start, e);
+    json_get_int(part, path, "stop", &stop, e);
+    if (e->code) return err_prefix(e, "decoder Strip");
+    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign) || start < 0 || stop < 0 ||
+        start > 1000 || stop > 1000)
+        return err_set(e, ERR_INPUT,
+                       "%s: the decoder Strip needs one character as \"content\", and \"start\" "
+                       "and \"stop\" from 0 to 1000", path);
+    struct decoder_step *s = add(d, DECODER_STRIP, sign);
+    s->start = (size_t)start;
+    s->stop = (size_t)stop;
+    return 0;
+}
+
+static int read_step(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+    const char *type = json_string_value(json_object_get(part, "type")), *text = NULL;
+    bool clean = true;
+    if (!type) type = "nameless";
+    if (d->count == DECODER_STEPS)
+        return err_set(e, ERR_INPUT, "%s: the decoder has more than %d steps", path, DECODER_STEPS);
+    if (!strcmp(type, "WordPiece")) {
+        text = "##";
+        if (text_of(path, type, part, "prefix", &text, e)) return e->code;
+        json_get_bool(part, path, "cleanup", &clean, e);
+        if (e->code) return err_prefix(e, "decoder WordPiece");
+        add(d, DECODER_WORDPIECE, text)->on = clean;
+    } else if (!strcmp(type, "ByteLevel")) {
+        decoder_byte_level(d);
+    } else if (!strcmp(type, "Metaspace")) {
+        return read_metaspace(d, path, part, e);
+    } else if (!strcmp(type, "Strip")) {
+        return read_strip(d, path, part, e);
+    } else if (!strcmp(type, "Fuse")) {
+        add(d, DECODER_FUSE, "");
+    } else if (!strcmp(type, "ByteFallback")) {
+        add(d, DECODER_BYTE_FALLBACK, "");
+    } else if (!strcmp(type, "BPEDecoder")) {
+        text = "</w>";
+        if (text_of(path, type, part, "suffix", &text, e)) return e->code;
+        if (!*text) return err_set(e, ERR_INPUT, "%s: the \"suffix\" of BPEDecoder is empty", path);
+        add(d, DECODER_SUFFIX, text);
+    } else if (!strcmp(type, "Replace")) {
+        struct pattern p;
+        if (text_of(path, type, part, "content", &text, e) ||
+            pattern_read(&p, path, "the decoder Replace", json_object_get(part, "pattern"), e))
+            return e->code;
+        add(d, DECODER_REPLACE, text)->pattern = p;
+    } else {
+        return err_set(e, ERR_INPUT,
+                       "%s: the decoder is %s; petri reads WordPiece, ByteLevel, Metaspace, "
+                       "BPEDecoder, Replace, Strip, Fuse, ByteFallback and Sequences of them",
+                       path, type);
+    }
+    return 0;
+}
+
+int decoder_read(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+    if (!part || json_is_null(part)) return 0;
+    const char *type = json_string_value(json_object_get(part, "type"));
+    if (!type || strcmp(type, "Sequence")) return read_step(d, path, part, e);
+    const json_t *list = json_object_get(part, "decoders");
+    if (!json_is_array(list))
+        return err_set(e, ERR_INPUT, "%s: the decoder Sequence needs \"decoders\"", path);
+    d->given = true;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (decoder_read(d, path, json_array_get(list, i), e)) return e->code;
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* What a normaliser or decoder replaces: a text, or a run of one character.
+ *
+ * Of regular expressions only those that real tokenizer.json files of the known families
+ * hold are understood: one without operators, and a character (or \s) with + or {n,}. */
+#ifndef CORE_TEXT_PATTERN_H
+#define CORE_TEXT_PATTERN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/err.h"
+
+struct pattern {
+    char *text;     /* owned; "" for blanks */
+    size_t size;
+    size_t least;   /* 0: the text itself; else a run of at least so many of it */
+    bool blanks;    /* runs of White_Space, not of `text` */
+};
+/* {"String": …} or {"Regex": …}; `what` names the part for messages. */
+int pattern_read(struct pattern *p, const char *path, const char *what, const json_t *value,
+                 struct err *e);
+void pattern_release(struct pattern *p);
+/* The next match in s at or after `at`: true with its span. */
+bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, size_t *from,
+                  size_t *to);
+
+#endif
