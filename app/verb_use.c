@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/export_hf.h"
+#include "app/input.h"
 #include "app/jobs.h"
 #include "app/output.h"
 #include "app/paths.h"
@@ -321,37 +322,6 @@ int verb_eval(const struct args *a, struct err *e) {
 
 /* ---- predict ---- */
 
-/* Rows made from texts in memory: --text, or a file with one text a line. */
-static void rows_of_texts(struct dataset *d, char *const *a, char *const *b, size_t n) {
-    *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL, .rows = n };
-    d->row = xcalloc(n, sizeof *d->row);
-    for (size_t i = 0; i < n; i++)
-        d->row[i] = (struct dataset_row){ .a = a[i], .a_size = strlen(a[i]), .b = b ? b[i] : NULL,
-                                          .b_size = b ? strlen(b[i]) : 0, .label = -1, .id = i,
-                                          .line = i + 1 };
-}
-
-static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, char ***line,
-                         struct err *e) {
-    int rc = file_read(path, DATASET_FILE, text, e);
-    if (rc) return rc;
-    size_t n = 0, room = 0;
-    *line = NULL;
-    char *at = text->data, *end = text->size ? text->data + text->size : NULL;
-    if (text->size >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3)) at += 3;
-    while (at && at < end) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (!stop) stop = end;
-        *stop = '\0';
-        if (stop > at && stop[-1] == '\r') stop[-1] = '\0';
-        GROW(*line, room, n + 1);
-        (*line)[n++] = at;
-        at = stop + 1;
-    }
-    rows_of_texts(d, *line, NULL, n);
-    return 0;
-}
-
 static void print_prediction(const struct user *u, const struct args *a, const struct dataset_row *row,
                              const double *p) {
     size_t k = (size_t)predictor_classes(u->predictor), best = 0;
@@ -403,32 +373,19 @@ static int predict_rows(const struct user *u, const struct args *a, struct datas
 }
 
 int verb_predict(const struct args *a, struct err *e) {
-    const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
-    if (!text == !file) return err_set(e, ERR_USAGE, "petri predict needs --text or --file");
     struct user u;
-    struct dataset d = { 0 };
+    struct input in;
     int workers;
+    if (!args_get(a, "text") == !args_get(a, "file"))
+        return err_set(e, ERR_USAGE, "petri predict needs --text or --file");
     int rc = verb_workers(a, &workers, e);
     if (!rc) rc = user_open(&u, a, e);
     if (rc) return rc;
-    struct buf whole = BUF_INIT;
-    char **line = NULL;
-    if (text) {
-        rows_of_texts(&d, (char *const[]){ (char *)text }, second ? (char *const[]){ (char *)second } : NULL, 1);
-    } else if (args_get(a, "column") || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
-               text_ends(file, ".jsonl")) {
-        const char *column = args_get(a, "column");
-        if (!column && u.run) column = u.config.text_column;
-        rc = dataset_read(&d, &(struct dataset_options){ .path = file, .text_a = column,
-                                                         .text_b = second },
-                          e);
-    } else {
-        rc = rows_of_lines(&d, file, &whole, &line, e);
+    rc = input_open(&in, a, u.run ? u.config.text_column : NULL, e);
+    if (!rc) {
+        rc = predict_rows(&u, a, &in.data, workers, e);
+        input_release(&in);
     }
-    if (!rc) rc = predict_rows(&u, a, &d, workers, e);
-    dataset_release(&d);
-    buf_release(&whole);
-    free(line);
     user_release(&u);
     return rc;
 }

@@ -1,0 +1,19 @@
+/* Texts given to a verb: --text and --text-b, or --file with one text a line or a table. */
+#ifndef APP_INPUT_H
+#define APP_INPUT_H
+
+#include "app/args.h"
+#include "core/data/dataset.h"
+
+struct input {
+    struct dataset data; /* rows without labels, not encoded; in the file's order */
+    struct buf whole;    /* what the rows of plain lines point into */
+    char **line;
+};
+
+/* column: of a table's text where --column does not say (NULL: the first that is one).
+ * ERR_USAGE unless exactly one of --text and --file is given.  On failure nothing is left. */
+int input_open(struct input *in, const struct args *a, const char *column, struct err *e);
+void input_release(struct input *in);
+
+#endif
