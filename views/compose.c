@@ -56,14 +56,16 @@ void compose_release(struct compose_view *v) {
  * for one that trains what is there: too many to list. */
 static char *tensors_of(const struct plan *p, int module) {
     struct buf b = BUF_INIT;
-    int first = -2, last = -2, layers = 0;
+    int layers = 0;
+    const struct plan_tensor *last = NULL, *start = NULL;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->module != module || t->kind != PLAN_OWN) continue;
-        if (t->layer != last) layers++;
-        last = t->layer;
-        if (first == -2) first = t->layer;
-        if (t->layer != first) continue;
+        if (!last || t->layer != last->layer || t->site != last->site || t->stack != last->stack)
+            layers++;
+        last = t;
+        if (!start) start = t;
+        if (layers > 1) continue;
         const char *dot = strrchr(t->name, '.');
         const char *name = dot ? dot + 1 : t->name;
         buf_printf(&b, "%s%s ", b.size ? " \u00B7 " : "", name);
@@ -72,22 +74,33 @@ static char *tensors_of(const struct plan *p, int module) {
         else buf_printf(&b, "%d", t->cols);
     }
     if (!b.size) return NULL;
-    if (layers > 1) buf_printf(&b, ", in each of %d layers", layers);
+    if (layers > 1)
+        buf_printf(&b, ", in each of %d %s", layers,
+                   start->stack == last->stack && start->site == last->site ? "layers" : "places");
     return buf_take(&b);
+}
+
+int compose_outputs(const struct compose_view *v) {
+    if (v->arch && v->arch->decoder_layers) return 0;
+    return v->classes > 0 ? v->classes : 2;
 }
 
 static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
-    struct plan *p = plan_new(&v->method, v->arch, v->classes > 0 ? v->classes : 2, &e);
+    struct plan *p = plan_new(&v->method, v->arch, compose_outputs(v), &e);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
     f->kept = p->kept_method;
     f->head = p->head;
     f->model = p->model;
-    for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].module >= 0) f->module_trained[p->tensor[i].module] += p->tensor[i].count;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->module < 0) continue;
+        f->module_trained[t->module] += t->count;
+        f->places.trained[t->stack][t->site] += t->count;
+    }
     for (int i = 0; i < v->method.count; i++) {
         f->arithmetic[i] = plan_arithmetic(p, v->arch, i);
         f->tensors[i] = tensors_of(p, i);
@@ -112,7 +125,7 @@ static void find_facts(struct compose_view *v) {
 void compose_changed(struct compose_view *v) {
     if (v->part > v->method.count) v->part = v->method.count;
     if (v->part < 0) v->part = 0;
-    if (v->part < v->method.count && !axis_applies(&v->method.module[v->part], v->axis))
+    if (v->part < v->method.count && !axis_applies(&v->method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;
     find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;

@@ -13,6 +13,7 @@
 #include "core/base/buf.h"
 #include "core/method/plan.h"
 #include "core/train/config.h"
+#include "views/block.h"
 #include "views/canvas.h"
 
 struct compose_options {
@@ -29,9 +30,9 @@ void compose_options_init(struct compose_options *o); /* run_config's defaults *
 
 /* The axes of a module, in the order in which h and l walk them. */
 enum axis {
-    AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION, AXIS_SIZE, AXIS_LAYERS,
-    AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS, AXIS_INIT, AXIS_DROPOUT,
-    AXIS_BIASES, AXIS_COUNT
+    AXIS_FUNCTION, AXIS_POSITION, AXIS_SITE, AXIS_STACK, AXIS_INSERTION, AXIS_COMPOSITION,
+    AXIS_SIZE, AXIS_LAYERS, AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS,
+    AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_COUNT
 };
 /* The options of the run, walked the same way in their own part. */
 enum run_option { OPTION_LR, OPTION_BATCH, OPTION_EPOCHS, OPTION_STEPS, OPTION_SEED, OPTION_LENGTH,
@@ -63,6 +64,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     bool counted;
     size_t trained, kept, head, model;
     size_t module_trained[METHOD_MODULES];
+    struct block_counts places;
     char *arithmetic[METHOD_MODULES];
     char *tensors[METHOD_MODULES]; /* "W_d 384→8 · W_u 8→384, in each of 6 layers" */
 };
@@ -74,7 +76,8 @@ struct compose_view {
     const struct arch *arch;     /* NULL: no model yet, counts are not shown */
     const char *model, *task;    /* as shown */
     const char *model_arg, *task_arg; /* as --model and --task take them */
-    int classes;                 /* of the task; 0 not known: 2 */
+    int classes;                 /* of the task; 0 not known: 2.  A model that writes text has
+                                  * no head for them */
     size_t train_rows, dev_rows; /* 0 not known */
     double step_seconds, memory_mb; /* measured or estimated; 0 not known */
     /* the cursor */

@@ -8,8 +8,8 @@
 
 const char *axis_name(enum axis a) {
     static const char *const names[AXIS_COUNT] = {
-        "function", "position", "insertion",  "composition", "size",    "layers", "source",
-        "scale",    "inner width", "activation", "heads",    "start",   "dropout", "biases"};
+        "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
+        "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases"};
     return names[a];
 }
 
@@ -30,8 +30,11 @@ static bool sized(const struct module *m) {
     return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
 }
 
-bool axis_applies(const struct module *m, enum axis a) {
+bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) {
+    bool decoder = arch && arch->decoder_layers;
     switch (a) {
+    case AXIS_SITE: return decoder && module_takes_site(m);
+    case AXIS_STACK: return decoder;
     case AXIS_INSERTION: return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR;
     case AXIS_COMPOSITION: return !in_weight(m);
     case AXIS_SIZE:
@@ -53,8 +56,26 @@ void site_words(const struct module *m, char out[32]) {
     static const char *const maps[TAP_COUNT] = {
         [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
         [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2"};
-    if (m->target == TARGET_TAP) snprintf(out, 32, "of %s", maps[m->write] ? maps[m->write] : "?");
-    else snprintf(out, 32, "%s", in_weight(m) ? targets[m->target] : tap_words(m->write));
+    const char *word = in_weight(m) ? targets[m->target] : tap_words(m->write);
+    bool narrow = module_takes_site(m) && m->site != SITE_ALL;
+    const char *site = narrow ? site_name(m->site) : "", *gap = narrow ? " " : "";
+    if (m->target == TARGET_TAP)
+        snprintf(out, 32, "of %s%s%s", maps[m->write] ? maps[m->write] : "?", gap, site);
+    else if (narrow && !in_weight(m)) /* in place of "attn" */
+        snprintf(out, 32, "%s%s", site, word + strcspn(word, " "));
+    else snprintf(out, 32, "%s%s%s", word, gap, site);
+}
+
+/* "all", "3\u201312", "dec", "dec 3\u2013". */
+static void layers_value(const struct module *m, char out[64]) {
+    static const char *const stacks[] = {"enc", "dec", ""};
+    char range[32] = "";
+    bool whole = m->last == 0 && m->first <= 1, one = m->stack != STACK_ALL;
+    if (whole && !one) snprintf(range, sizeof range, "all");
+    else if (!whole && m->last == 0) snprintf(range, sizeof range, "%d\u2013", m->first);
+    else if (!whole && m->first == m->last) snprintf(range, sizeof range, "%d", m->first);
+    else if (!whole) snprintf(range, sizeof range, "%d\u2013%d", m->first, m->last);
+    snprintf(out, 64, "%s%s%s", stacks[m->stack], one && *range ? " " : "", range);
 }
 
 static const char *const fn_words[FN_COUNT] = {"bottleneck", "linear", "softmax keys",
@@ -66,7 +87,8 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     const char *text = "";
     char site[32];
     *out = 0;
-    if (!axis_applies(m, a)) {
+    bool has = a == AXIS_SITE ? module_takes_site(m) : axis_applies(m, NULL, a) || a == AXIS_STACK;
+    if (!has) {
         snprintf(out, 64, "%s", a == AXIS_INSERTION && !in_weight(m) && m->fn != FN_SCALE ? "parallel"
                                 : a == AXIS_COMPOSITION                                   ? "in place"
                                                                                           : "\u2013");
@@ -81,11 +103,9 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_INSERTION: text = module_is_sequential(m) ? "sequential" : "parallel"; break;
     case AXIS_COMPOSITION: text = comps[m->comp]; break;
     case AXIS_SIZE: snprintf(out, 64, "%s %d", m->fn == FN_SOFTMAX ? "l" : "r", m->size); return;
-    case AXIS_LAYERS:
-        if (m->last == 0 && m->first <= 1) text = "all";
-        else if (m->last == 0) snprintf(out, 64, "%d\u2013", m->first);
-        else snprintf(out, 64, m->first == m->last ? "%d" : "%d\u2013%d", m->first, m->last);
-        break;
+    case AXIS_SITE: text = site_name(m->site); break;
+    case AXIS_STACK: text = stack_name(m->stack); break;
+    case AXIS_LAYERS: layers_value(m, out); return;
     case AXIS_SOURCE: text = source_name(m->source); break;
     case AXIS_SCALE: snprintf(out, 64, "%g", m->scale); return;
     case AXIS_MID: snprintf(out, 64, "%d", m->mid); return;
@@ -124,6 +144,7 @@ static struct module with_function(const struct module *m, enum fn fn) {
     n.first = m->first;
     n.last = m->last;
     n.stack = m->stack;
+    n.site = m->site;
     if (fn == m->fn) return *m;
     bool placed = m->write != TAP_NONE && m->write != TAP_A_HEAD;
     if (placed && (fn == FN_BOTTLENECK || fn == FN_LINEAR)) {
@@ -324,6 +345,34 @@ static void list_details(struct compose_view *v, const struct module *m) {
     }
 }
 
+static void list_stacks(struct compose_view *v, const struct module *m) {
+    static const int order[] = {STACK_ALL, STACK_ENCODER, STACK_DECODER};
+    static const char *const says[] = {"In the encoder, which reads the source.",
+                                       "In the decoder, which writes the target.",
+                                       "In encoder and decoder."};
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        struct module n = *m;
+        n.stack = order[i];
+        add(v, stack_name(n.stack), says[n.stack], &n)->current = m->stack == n.stack;
+    }
+}
+
+static void list_sites(struct compose_view *v, const struct module *m) {
+    static const char *const says[] = {
+        "Self-attention: a stack's tokens attend to one another.",
+        "Cross-attention: the decoder's tokens attend to the encoder's output.",
+        "The feed-forward parts.", "What lies outside the blocks: embeddings, last norms.",
+        "Everywhere that there is one."};
+    for (int i = 0; i <= SITE_ALL; i++) {
+        int site = (i + SITE_ALL) % (SITE_ALL + 1); /* all first */
+        struct module n = *m;
+        n.site = site;
+        module_normalise(&n);
+        if (n.site != site) continue;
+        add(v, site_name(site), says[site], &n)->current = m->site == site;
+    }
+}
+
 /* A choice is not allowed when it brings an error that the method did not have, be it at
  * another module. */
 static void judge(const struct compose_view *v, struct choice *c) {
@@ -360,6 +409,8 @@ void compose_list(struct compose_view *v) {
         if (in_weight(m)) list_targets(v, m);
         else list_positions(v, m);
         break;
+    case AXIS_SITE: list_sites(v, m); break;
+    case AXIS_STACK: list_stacks(v, m); break;
     case AXIS_INSERTION: list_insertions(v, m); break;
     case AXIS_COMPOSITION: list_compositions(v, m); break;
     case AXIS_SOURCE: list_sources(v, m); break;

@@ -15,16 +15,18 @@ static const struct {
     const char *title;
     int w;
 } table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
-                          {"composition", 13}, {"sizes", 14}, {"layers", 7}};
+                          {"composition", 13}, {"sizes", 14}, {"layers", 8}};
 
 static int column_of(enum axis a) {
     switch (a) {
     case AXIS_FUNCTION: return 0;
     case AXIS_POSITION:
+    case AXIS_SITE:
     case AXIS_HEADS: return 1;
     case AXIS_INSERTION: return 2;
     case AXIS_COMPOSITION:
     case AXIS_SCALE: return 3;
+    case AXIS_STACK:
     case AXIS_LAYERS: return 5;
     default: return 4;
     }
@@ -32,7 +34,7 @@ static int column_of(enum axis a) {
 
 static void sizes_text(const struct module *m, char out[96]) {
     char size[64] = "\u2013", more[64] = "";
-    if (axis_applies(m, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
+    if (axis_applies(m, NULL, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
     if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
     else if (m->fn == FN_BOTTLENECK) snprintf(more, sizeof more, " %s", method_act_name(m->act));
     if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
@@ -42,7 +44,7 @@ static void sizes_text(const struct module *m, char out[96]) {
 static void composition_text(const struct module *m, char out[96]) {
     char comp[64];
     axis_value(m, AXIS_COMPOSITION, comp);
-    if (axis_applies(m, AXIS_SCALE)) snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
+    if (axis_applies(m, NULL, AXIS_SCALE)) snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
     else snprintf(out, 96, "%s", comp);
 }
 
@@ -104,7 +106,9 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     if (y < r.y + r.h) {
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
-                    v->method.count ? "add a module" : "add a module; without any, the head alone is trained");
+                    v->method.count        ? "add a module"
+                    : compose_outputs(v) ? "add a module; without any, the head alone is trained"
+                                         : "add a module; without any, nothing is trained");
     }
 }
 
@@ -163,7 +167,7 @@ static void describe(const struct compose_view *v, struct canvas *c, struct rect
     canvas_fit(c, r.x + used + 4, r.y, r.w - used - 4, INK_TEXT, compose);
     if (r.h < 2 || !v->arch || !k->allowed) return;
     m.module[v->part] = k->module;
-    struct plan *p = plan_new(&m, v->arch, v->classes > 0 ? v->classes : 2, &e);
+    struct plan *p = plan_new(&m, v->arch, compose_outputs(v), &e);
     if (!p) return;
     char *sum = plan_arithmetic(p, v->arch, v->part);
     text_thousands((int64_t)p->trained_method, trained);
@@ -194,7 +198,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         /* where h and l lead */
         size_t n = 0;
         for (int a = 0; a < AXIS_COUNT; a++) {
-            if (!axis_applies(&v->method.module[v->part], (enum axis)a) || a <= (int)v->axis) continue;
+            if (!axis_applies(&v->method.module[v->part], v->arch, (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
             n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
@@ -276,9 +280,15 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
 
 static void draw_block(const struct compose_view *v, struct canvas *c, struct rect r) {
     char right[120] = "";
-    if (v->arch)
-        snprintf(right, sizeof right, "one of %d layers \u00B7 d %d \u00B7 %d heads of %d \u00B7 ffn %d",
-                 v->arch->encoder_layers, v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
+    if (v->arch) {
+        char layers[48];
+        if (v->arch->decoder_layers)
+            snprintf(layers, sizeof layers, "one of %d + %d layers", v->arch->encoder_layers,
+                     v->arch->decoder_layers);
+        else snprintf(layers, sizeof layers, "one of %d layers", v->arch->encoder_layers);
+        snprintf(right, sizeof right, "%s \u00B7 d %d \u00B7 %d heads of %d \u00B7 ffn %d", layers,
+                 v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
+    }
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     struct formula f[METHOD_MODULES];
@@ -286,7 +296,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
     if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
     struct rect top = {in.x, in.y, in.w, block};
-    int used = block_draw(c, top, &v->method, v->arch, v->part);
+    int used = block_draw(c, top, &v->method, v->arch, v->part, &v->facts.places);
     if (in.h - used > formulas && in.h >= 12) used++;
     struct rect rest = {in.x, in.y + used, in.w, in.h - used};
     draw_formulas(v, c, rest);
@@ -308,11 +318,11 @@ static void draw_counts(const struct compose_view *v, struct canvas *c, struct r
     x += canvas_text(c, x, y, INK_DIM, "trained ");
     x += canvas_text(c, x, y, INK_ACCENT, trained);
     if (f->kept != f->trained) x += canvas_printf(c, x, y, INK_TEXT, " (kept %s)", kept);
-    x += canvas_printf(c, x, y, INK_DIM, "   head ");
-    x += canvas_text(c, x, y, INK_TEXT, head);
+    x += canvas_printf(c, x, y, INK_DIM, f->head ? "   head " : "   no head");
+    if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
-    snprintf(text, sizeof text, "   %.*f %% of %s without the head", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
-             model);
+    snprintf(text, sizeof text, "   %.*f %% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
+             model, f->head ? " without the head" : "");
     x += canvas_text(c, x, y, INK_TEXT, text);
     int n = 0;
     *text = 0;

@@ -197,6 +197,13 @@ static double next_double(double value, bool up) {
     return power;
 }
 
+/* Of the stacks that the module is in. */
+static int fewest_layers(const struct module *m, const struct arch *a) {
+    bool encoder = m->stack != STACK_DECODER, decoder = m->stack != STACK_ENCODER && a->decoder_layers;
+    if (!encoder || (decoder && a->decoder_layers < a->encoder_layers)) return a->decoder_layers;
+    return a->encoder_layers;
+}
+
 /* The value that j or k goes to from a number. */
 static void step_text(const struct compose_view *v, bool up, char out[64]) {
     char label[32], text[64], number[32];
@@ -210,7 +217,7 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
     if (v->part < v->method.count && v->axis == AXIS_LAYERS) {
         const struct module *m = &v->method.module[v->part];
         int first = up ? m->first + 1 : m->first - 1;
-        if (first < 1 || (v->arch && first > v->arch->encoder_layers)) first = m->first;
+        if (first < 1 || (v->arch && first > fewest_layers(m, v->arch))) first = m->first;
         if (m->last) snprintf(out, 64, "%d-%d", first, m->last < first ? first : m->last);
         else snprintf(out, 64, first > 1 ? "%d-" : "all", first);
         return;
@@ -286,7 +293,7 @@ static void walk_axis(struct compose_view *v, int by) {
     }
     int a = (int)v->axis;
     do a += by;
-    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->method.module[v->part], (enum axis)a));
+    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->method.module[v->part], v->arch, (enum axis)a));
     if (a >= 0 && a < AXIS_COUNT) v->axis = (enum axis)a;
     compose_list(v);
 }

@@ -7,8 +7,11 @@
 
 const char *axis_name(enum axis a);
 const char *option_name(enum run_option o);
-/* An axis that the module has (no activation without a bottleneck). */
-bool axis_applies(const struct module *m, enum axis a);
+/* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
+ * stack and site are axes of models with a decoder. */
+bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
+/* Outputs of the head that a plan is made for. */
+int compose_outputs(const struct compose_view *v);
 /* Is the field under the cursor a number, to be typed? */
 bool compose_on_number(const struct compose_view *v);
 /* The field's name and value as text. */
@@ -22,7 +25,7 @@ void compose_list(struct compose_view *v);
 /* The value of an axis of a module, as the table shows it. */
 void option_value(const struct compose_view *v, enum run_option o, char out[64]);
 void axis_value(const struct module *m, enum axis a, char out[64]);
-/* The site of a module in words: "attn q", "ffn out", "all biases". */
+/* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
 void site_words(const struct module *m, char out[32]);
 const char *tap_words(enum tap t);
 

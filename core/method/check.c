@@ -267,7 +267,7 @@ static void check_selection(struct check *c, const struct module *m) {
         ERROR(c, "V11",
               "this model has 0 biases: there is nothing to train%s",
               c->a->buckets ? " (relative_attention_bias is a table of positions, not an additive "
-                              "vector); full(target=norms) is as small"
+                              "vector); full(target=norms) trains as little"
                             : "");
     else if (n == 0)
         ERROR(c, "V11",

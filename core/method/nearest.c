@@ -21,9 +21,7 @@ enum {
 static int distance(const struct module *a, const struct module *b) {
     int d = 0;
     if (a->fn != b->fn) d += FAR_FUNCTION;
-    if (a->write != b->write || a->target != b->target || a->site != b->site ||
-        a->stack != b->stack)
-        d += FAR_PLACE;
+    if (a->write != b->write || a->target != b->target) d += FAR_PLACE;
     if (a->read != b->read) d += FAR_READ;
     if (a->comp != b->comp) d += FAR_AXIS;
     if (a->heads != b->heads) d += FAR_AXIS;
@@ -31,6 +29,8 @@ static int distance(const struct module *a, const struct module *b) {
     if (a->act != b->act || a->biases != b->biases) d += FAR_DETAIL;
     if (a->init != b->init) d += FAR_DETAIL;
     if (a->first != b->first || a->last != b->last) d += FAR_DETAIL;
+    if (a->stack != b->stack) d += FAR_DETAIL;
+    if (a->site != b->site && a->write == b->write) d += FAR_DETAIL;
     return d;
 }
 
@@ -69,6 +69,16 @@ static void phrase(struct buf *b, const char *between, const char *a, const char
     buf_puts(b, c);
 }
 
+/* Where `x` is alone; the presets are everywhere. */
+static void narrowed(struct buf *b, const struct module *x, const struct module *y) {
+    static const char *const sites[] = {"self-attention", "cross-attention", "the ffn",
+                                        "the outside of the blocks"};
+    if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
+        phrase(b, " only at ", where(x), sites[x->site]);
+    if (x->stack != y->stack && x->stack != STACK_ALL)
+        phrase(b, " only in the ", where(x), stack_name(x->stack));
+}
+
 /* What `x` does otherwise than the preset's module `y`. */
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
     char comp[64];
@@ -96,6 +106,7 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         else snprintf(layers, sizeof layers, "from %d", x->first);
         phrase(b, " in layers ", where(x), layers);
     }
+    narrowed(b, x, y);
 }
 
 char *method_nearest(const struct method *given) {

@@ -15,19 +15,13 @@ int arch_layers(const struct arch *a, int stack) {
     return stack == STACK_DECODER ? a->decoder_layers : a->encoder_layers;
 }
 
-static bool is_here(const struct module *m, int stack, int site) {
-    bool attention = site == SUB_SELF || site == SUB_CROSS;
-    bool stacks = m->stack == STACK_ALL || m->stack == stack;
-    return stacks && (m->site == site || (m->site == SITE_ALL && attention));
-}
-
 int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]) {
     int n = 0;
     if (m->write == TAP_NONE) return 0;
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
         for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
             int layers = arch_layers(a, stack), last = m->last ? m->last : layers;
-            if (!layers || !is_here(m, stack, site)) continue;
+            if (!layers || !module_is_at(m, stack, site)) continue;
             if (stack == STACK_ENCODER && site == SUB_CROSS) continue;
             BUG_IF(n == SPANS);
             out[n++] = site == SUB_EMBED ? (struct span){stack, site, -1, 0}

@@ -100,6 +100,12 @@ bool module_takes_site(const struct module *m) {
            (m->target == TARGET_ALL || m->target == TARGET_NORMS);
 }
 
+bool module_is_at(const struct module *m, int stack, int site) {
+    if (m->stack != STACK_ALL && m->stack != stack) return false;
+    if (m->site == site || m->write == TAP_NONE) return m->site == site || m->site == SITE_ALL;
+    return m->site == SITE_ALL && (site == SUB_SELF || site == SUB_CROSS);
+}
+
 /* What the tap leaves open of `site`. */
 static int site_of(const struct module *m) {
     if (m->write >= TAP_F_RES && m->write <= TAP_F_END) return SUB_FFN;

@@ -110,6 +110,8 @@ enum tap tap_map_input(enum tap output);
 /* Whether there are places of more than one kind at which the module could be: then
  * `site` can narrow it. */
 bool module_takes_site(const struct module *m);
+/* Whether the module is at a sublayer of a stack, on a model that has them. */
+bool module_is_at(const struct module *m, int stack, int site);
 /* Normalised modules, those of different taps in the order of the forward pass; modules
  * of one tap keep their order where they meet.  Equal for equal points. */
 void method_normalise(struct method *m);

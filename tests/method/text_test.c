@@ -371,6 +371,8 @@ static void the_nearest_says_what_differs(void **state) {
     nearest("mam + scale(write=a.k)", "mam, but with a further scale at a.k");
     nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
     nearest("lora + head(frozen)", "lora, but the head frozen");
+    nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only at self-attention");
+    nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only at the ffn, all only in the decoder");
 }
 
 static void json_refused(const char *json, const char *part) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/text.h"
+#include "tests/method/published.h"
 #include "tests/views/scene.h"
 
 static void open(struct ui *ui, const char *method) {
@@ -77,16 +78,18 @@ static void a_wrong_choice_says_why(void **state) {
     ui_release(&ui);
 }
 
-static void every_walk_leaves_a_valid_point(void **state) {
-    (void)state;
+static void walk_all(const struct arch *arch) {
     for (int p = 0; p < preset_count(); p++) {
         struct ui ui;
         open(&ui, preset_at(p)->name);
-        for (int part = 0; part < ui.compose.method.count; part++)
+        if (arch) ui.compose.arch = arch;
+        scene_method(&ui, preset_at(p)->name);
+        bool refused = ui.compose.facts.errors > 0; /* BitFit where there are no biases */
+        for (int part = 0; !refused && part < ui.compose.method.count; part++)
             for (int a = 0; a < AXIS_COUNT; a++) {
                 scene_method(&ui, preset_at(p)->name);
                 ui.compose.part = part;
-                if (!axis_applies(&ui.compose.method.module[part], (enum axis)a)) continue;
+                if (!axis_applies(&ui.compose.method.module[part], ui.compose.arch, (enum axis)a)) continue;
                 ui.compose.axis = (enum axis)a;
                 compose_changed(&ui.compose);
                 scene_press(&ui, 'g');
@@ -99,6 +102,94 @@ static void every_walk_leaves_a_valid_point(void **state) {
             }
         ui_release(&ui);
     }
+}
+
+static void every_walk_leaves_a_valid_point(void **state) {
+    (void)state;
+    static const char *const configs[] = {BART_BASE, T5_SMALL, FLAN_T5_SMALL};
+    walk_all(NULL);
+    for (size_t i = 0; i < COUNT_OF(configs); i++) {
+        struct arch a;
+        struct err e = ERR_INIT;
+        test_ok(arch_parse("config.json", configs[i], strlen(configs[i]), &a, NULL, &e), &e);
+        walk_all(&a);
+        arch_release(&a);
+    }
+}
+
+/* ---- models with two stacks ---- */
+
+static void open_shape(struct ui *ui, struct arch *a, const char *config, const char *method) {
+    struct err e = ERR_INIT;
+    test_ok(arch_parse("config.json", config, strlen(config), a, NULL, &e), &e);
+    open(ui, "head");
+    ui->compose.arch = a;
+    scene_method(ui, method);
+}
+
+static void stack_and_site_are_chosen(void **state) {
+    (void)state;
+    struct ui ui;
+    struct arch a;
+    open_shape(&ui, &a, BART_BASE, "prefix(l=30)");
+    struct compose_view *v = &ui.compose;
+    assert_int_equal(v->facts.trained, 829440);
+    assert_int_equal(v->facts.places.trained[STACK_DECODER][SUB_CROSS], 276480);
+    assert_true(shows(&ui, "one of 6 + 6 layers"));
+    assert_true(shows(&ui, " enc "));
+    assert_true(shows(&ui, "276,480"));
+    assert_true(shows(&ui, "no head"));
+    scene_press(&ui, 'l');
+    scene_press(&ui, 'l');
+    assert_int_equal(v->axis, AXIS_SITE);
+    scene_press(&ui, 'j'); /* all, then self */
+    assert_int_equal(v->method.module[0].site, SUB_SELF);
+    scene_press(&ui, 'j');
+    assert_int_equal(v->method.module[0].site, SUB_CROSS);
+    assert_int_equal(v->facts.trained, 276480);
+    assert_true(shows(&ui, "cross heads"));
+    scene_press(&ui, 'l');
+    assert_int_equal(v->axis, AXIS_STACK);
+    scene_press(&ui, 'j'); /* the encoder has none: not taken, and says why */
+    assert_int_equal(v->method.module[0].stack, STACK_ALL);
+    assert_false(v->choices[v->choice].allowed);
+    assert_true(shows(&ui, "cross-attention is the decoder's"));
+    scene_press(&ui, 'j');
+    assert_int_equal(v->method.module[0].stack, STACK_DECODER);
+    assert_string_equal(v->facts.text, "prefix(stack=decoder,site=cross)");
+    assert_true(shows(&ui, " dec"));
+    scene_press(&ui, 'u');
+    scene_press(&ui, 'u');
+    assert_int_equal(v->facts.trained, 829440);
+    ui_release(&ui);
+    arch_release(&a);
+}
+
+/* An encoder alone has nothing to choose there. */
+static void one_stack_has_no_such_axes(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora");
+    for (int i = 0; i < AXIS_COUNT; i++) {
+        assert_int_not_equal(ui.compose.axis, AXIS_SITE);
+        assert_int_not_equal(ui.compose.axis, AXIS_STACK);
+        scene_press(&ui, 'l');
+    }
+    ui_release(&ui);
+}
+
+static void a_range_counts_in_each_stack(void **state) {
+    (void)state;
+    struct ui ui;
+    struct arch a;
+    open_shape(&ui, &a, BART_BASE, "lora");
+    ui.compose.axis = AXIS_LAYERS;
+    compose_changed(&ui.compose);
+    for (int i = 0; i < 12; i++) scene_press(&ui, 'k');
+    assert_int_equal(ui.compose.method.module[0].first, 6);
+    assert_int_equal(ui.compose.facts.errors, 0);
+    ui_release(&ui);
+    arch_release(&a);
 }
 
 static void sizes_are_typed(void **state) {
@@ -198,6 +289,9 @@ int main(void) {
         cmocka_unit_test(a_choice_is_taken_and_undone),
         cmocka_unit_test(a_wrong_choice_says_why),
         cmocka_unit_test(every_walk_leaves_a_valid_point),
+        cmocka_unit_test(stack_and_site_are_chosen),
+        cmocka_unit_test(one_stack_has_no_such_axes),
+        cmocka_unit_test(a_range_counts_in_each_stack),
         cmocka_unit_test(sizes_are_typed),
         cmocka_unit_test(options_are_typed_and_in_the_command),
         cmocka_unit_test(modules_come_and_go),

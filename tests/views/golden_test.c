@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include "core/base/file.h"
+#include "tests/method/published.h"
 #include "tests/views/scene.h"
 
 /* PETRI_GOLDEN=update writes the files anew; otherwise they must be equal. */
@@ -57,6 +58,41 @@ static void draw_all(int w, int h, enum glyphs g, enum colours k, const char *su
     }
 }
 
+/* Models with two stacks, and methods narrowed to places of them. */
+static void two_stacks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    static const struct {
+        const char *name, *config, *method;
+    } rows[] = {
+        {"bart-lora", BART_BASE, "lora"},
+        {"bart-mam", BART_BASE, "mam(l=30,r=512,s=4)"},
+        {"bart-houlsby", BART_BASE, "adapter-houlsby(site=self)"},
+        {"t5-decoder", FLAN_T5_SMALL, "prefix(l=30,site=cross) + lora(stack=decoder,layers=3-)"},
+        {"t5-ia3", T5_SMALL, "ia3"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct ui ui;
+        char name[100];
+        struct arch a;
+        struct err e = ERR_INIT;
+        test_ok(arch_parse("config.json", rows[i].config, strlen(rows[i].config), &a, NULL, &e), &e);
+        scene_init(&ui, w, h, g, k);
+        ui.compose.arch = &a;
+        scene_method(&ui, rows[i].method);
+        ui_show(&ui, SCREEN_COMPOSE);
+        snprintf(name, sizeof name, "compose-%s-%s", rows[i].name, suffix);
+        golden(&ui, name);
+        ui_release(&ui);
+        arch_release(&a);
+    }
+}
+
+static void two_stacks_at_all_sizes(void **state) {
+    (void)state;
+    two_stacks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    two_stacks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    two_stacks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 /* Train with the texts of a text-to-text run: at 80x24 in place of the metric. */
 static void texts(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     for (int sentences = 0; sentences < 2; sentences++) {
@@ -99,6 +135,7 @@ int main(void) {
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
         cmocka_unit_test(texts_at_all_sizes),
+        cmocka_unit_test(two_stacks_at_all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
