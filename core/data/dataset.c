@@ -1,5 +1,6 @@
 #include "core/data/dataset.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,26 +26,39 @@ char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
     return to;
 }
 
-void import_row(struct import *m, size_t line, struct field a, struct field b, struct field label) {
+static bool blank(const struct field *f) {
+    size_t i = 0;
+    while (i < f->n && isspace((unsigned char)f->s[i])) i++;
+    return i == f->n;
+}
+
+static bool valid(const struct field *f) { return !f->s || utf8_valid(f->s, f->n); }
+
+void import_row(struct import *m, size_t line, const struct fields *f) {
     struct dataset *d = m->d;
     struct import_report *r = &d->report;
-    if (label.s && strlen(label.s) != label.n) {
+    if (f->label.s && strlen(f->label.s) != f->label.n) {
         report_skip(r, line, "the label holds a NUL byte");
         return;
     }
-    if (label.n > DATASET_NAME) {
+    if (f->target.s && blank(&f->target)) {
+        report_skip(r, line, "the target text is empty");
+        return;
+    }
+    if (f->label.n > DATASET_NAME) {
         report_skip(r, line, "the label is longer than %d bytes; is it the right column?",
                     DATASET_NAME);
         return;
     }
-    r->empty_a += !a.n;
-    r->empty_b += d->pair && !b.n;
-    r->not_utf8 += !utf8_valid(a.s, a.n) || (b.s && !utf8_valid(b.s, b.n));
+    r->empty_a += !f->a.n;
+    r->empty_b += d->pair && !f->b.n;
+    r->not_utf8 += !valid(&f->a) || !valid(&f->b) || !valid(&f->target);
     GROW(d->row, m->room, d->rows + 1);
     GROW(m->label, m->label_room, d->rows + 1);
-    m->label[d->rows] = label;
-    d->row[d->rows++] = (struct dataset_row){.a = a.s, .b = b.s, .a_size = a.n, .b_size = b.n,
-                                             .label = -1, .line = line};
+    m->label[d->rows] = f->label;
+    d->row[d->rows++] = (struct dataset_row){
+        .a = f->a.s, .b = f->b.s, .a_size = f->a.n, .b_size = f->b.n, .target_text = f->target.s,
+        .target_size = f->target.n, .label = -1, .line = line};
 }
 
 static int format_of(const char *path, struct err *e) {
@@ -120,6 +134,7 @@ static void memory_free(struct dataset_memory *m) {
 void dataset_release(struct dataset *d) {
     for (int i = 0; i < d->columns; i++) free(d->column[i]);
     for (int i = 0; i < DATASET_FIELDS; i++) free(d->field[i]);
+    free(d->target_field);
     for (int i = 0; i < d->classes; i++) free(d->class_name[i]);
     free(d->path);
     free(d->column);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/data/kind.h"
 #include "core/data/report.h"
 #include "core/text/tokenizer.h"
 
@@ -24,9 +25,6 @@ enum {
 #define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
 
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL };
-enum data_kind { DATA_CLASSES, DATA_REGRESSION, DATA_TEXT };
-/* What the label column holds; DATA_KIND_AUTO decides and says why in the report. */
-enum data_choice { DATA_KIND_AUTO, DATA_KIND_CLASSES, DATA_KIND_REGRESSION };
 
 struct dataset_row {
     const char *a, *b;       /* texts, each followed by a NUL; b is NULL in a single-text split */
@@ -51,6 +49,7 @@ struct dataset {
     int columns;
     char **column;           /* column names as in the file ("#1", … without a header) */
     char *field[DATASET_FIELDS]; /* names of the columns that a and b were read from, or NULL */
+    char *target_field;      /* and target_text */
     int classes;             /* 0 in regression */
     char **class_name;       /* bytes as in the file; show them through text_visible */
     size_t *class_rows;      /* rows of each class */
@@ -78,6 +77,12 @@ struct dataset_options {
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
      * single text; label NULL: no row has a gold label. */
     const char *text_a, *text_b, *label;
+    /* Column of the target text: text_a is then the source, and no label is read. */
+    const char *target;
+    /* The columns are only petri's own defaults: a split without such columns that has a usual
+     * pair of names ("source" and "target", "document" and "summary", …) is read as source and
+     * target texts, and the report says so. */
+    bool guess_texts;
     /* Classes known beforehand (from the train split, the task, or a model's id2label), in
      * the order of their ids; labels are matched by name.  NULL: the file's own labels,
      * whole numbers in numeric order, else in byte order. */

@@ -54,8 +54,23 @@ struct import {
     struct dataset *d;
     struct field *label;   /* of each row; s NULL when the split has no label column */
     size_t room, label_room;
+    size_t lists, more_targets; /* JSON Lines: sources that are lists, rows of several targets */
 };
-void import_row(struct import *m, size_t line, struct field a, struct field b, struct field label);
+/* The texts of a row, each absent (s NULL) where the split has none. */
+struct fields {
+    struct field a, b, label, target;
+};
+void import_row(struct import *m, size_t line, const struct fields *f);
+
+/* ---- names of the columns that are read ---- */
+struct columns {
+    const char *a, *b, *label, *target; /* the options', or constants; NULL: none */
+};
+/* Chooses among d->column; ERR_USAGE when two pairs of columns could be meant. */
+int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
+                   struct err *e);
+/* Keeps the chosen names in the split. */
+void columns_keep(struct dataset *d, const char *a, const char *b, const char *target);
 
 int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);

@@ -27,7 +27,7 @@ static const char *reason(const struct err *e) {
 }
 
 static const char *kind_of(const json_t *v) {
-    switch (json_typeof(v)) {
+    switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT: return "an object";
     case JSON_ARRAY: return "a list";
     case JSON_NULL: return "null";
@@ -78,40 +78,95 @@ static bool label_of(struct import *m, size_t line, const json_t *o, const char 
     return true;
 }
 
-static void name_columns(struct dataset *d, json_t *o) {
+/* A source may come as a list of texts, which are joined by blanks; of a list of targets the
+ * first is taken.  Both are counted, and said in the end. */
+static bool joined(struct import *m, size_t line, const json_t *o, const char *key, bool target,
+                   struct field *out) {
+    const json_t *v = json_object_get(o, key);
+    struct buf b = BUF_INIT;
+    if (!json_is_array(v) || !json_array_size(v)) return text_of(m, line, o, key, out);
+    size_t n = json_array_size(v), used = target ? 1 : n;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *part = json_array_get(v, i);
+        if (!json_is_string(part)) {
+            report_skip(&m->d->report, line, "in \"%s\", item %zu is %s", key, i + 1, kind_of(part));
+            buf_release(&b);
+            return false;
+        }
+        if (i >= used) continue;
+        if (i) buf_putc(&b, ' ');
+        buf_add(&b, json_string_value(part), json_string_length(part));
+    }
+    if (target) m->more_targets += n > 1;
+    else m->lists++;
+    *out = (struct field){memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
+    buf_release(&b);
+    return true;
+}
+
+static bool texts_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
+                     struct fields *f) {
+    const json_t *target = json_object_get(o, c->target);
+    if (!joined(m, line, o, c->a, false, &f->a)) return false;
+    if (!m->o->need_gold && (!target || json_is_null(target))) return true;
+    return joined(m, line, o, c->target, true, &f->target);
+}
+
+static bool fields_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
+                      struct fields *f) {
+    if (c->target) return texts_of(m, line, o, c, f);
+    return text_of(m, line, o, c->a, &f->a) && (!c->b || text_of(m, line, o, c->b, &f->b)) &&
+           (!c->label || label_of(m, line, o, c->label, &f->label));
+}
+
+static void one_line(struct import *m, const struct columns *c, size_t line, const char *s,
+                     size_t n) {
+    struct dataset *d = m->d;
+    struct err e = ERR_INIT;
+    json_t *o = json_parse(d->path, s, n, &e);
+    struct fields f = {0};
+    if (!utf8_valid(s, n)) report_skip(&d->report, line, "not UTF-8");
+    else if (!o) report_skip(&d->report, line, "%s", reason(&e));
+    else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", kind_of(o));
+    else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
+    json_decref(o);
+}
+
+static void add_columns(struct dataset *d, json_t *o) {
     const char *key;
     json_t *v;
-    d->column = xcalloc(json_object_size(o), sizeof *d->column);
+    size_t room = (size_t)d->columns;
     json_object_foreach(o, key, v) {
+        int i = 0;
         (void)v;
+        while (i < d->columns && strcmp(d->column[i], key)) i++;
+        if (i < d->columns) continue;
+        GROW(d->column, room, (size_t)i + 1);
         d->column[d->columns++] = xstrdup(key);
     }
 }
 
-static void one_line(struct import *m, const char *text_a, size_t line, const char *s, size_t n) {
-    struct dataset *d = m->d;
-    struct err e = ERR_INIT;
-    json_t *o = json_parse(d->path, s, n, &e);
-    struct field a = {NULL, 0}, b = {NULL, 0}, label = {NULL, 0};
-    if (!utf8_valid(s, n)) report_skip(&d->report, line, "not UTF-8");
-    else if (!o) report_skip(&d->report, line, "%s", reason(&e));
-    else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", kind_of(o));
-    else {
-        if (!d->columns && json_object_size(o)) name_columns(d, o);
-        if (text_of(m, line, o, text_a, &a) &&
-            (!m->o->text_b || text_of(m, line, o, m->o->text_b, &b)) &&
-            (!m->o->label || label_of(m, line, o, m->o->label, &label)))
-            import_row(m, line, a, b, label);
+/* The keys of the first lines are the columns' names. */
+static void name_columns(struct dataset *d, const char *s, size_t n) {
+    enum { LINES = 16, KEYS = 256 };
+    for (int i = 0; i < LINES && n && d->columns < KEYS; i++) {
+        const char *end = memchr(s, '\n', n);
+        size_t size = end ? (size_t)(end - s) : n;
+        json_t *o = json_parse("", s, size, NULL);
+        if (json_is_object(o)) add_columns(d, o);
+        json_decref(o);
+        s += size + (end != NULL);
+        n -= size + (end != NULL);
     }
-    json_decref(o);
 }
 
-static bool first_key(const char *s, size_t n, const char *key) {
-    const char *end = memchr(s, '\n', n);
-    json_t *o = json_parse("", s, end ? (size_t)(end - s) : n, NULL);
-    bool has = o && json_object_get(o, key);
-    json_decref(o);
-    return has;
+static void say_lists(const struct import *m) {
+    struct buf *notes = &m->d->report.notes;
+    if (m->lists)
+        text_line(notes, "%zu sources are lists of texts, joined by blanks", m->lists);
+    if (m->more_targets)
+        text_line(notes, "warning: %zu rows have several target texts; the first of each is read",
+                  m->more_targets);
 }
 
 int jsonl_read(struct import *m, struct err *e) {
@@ -119,10 +174,10 @@ int jsonl_read(struct import *m, struct err *e) {
     struct buf *file = &d->memory->file;
     const char *s = buf_text(file) + (d->report.bom ? 3 : 0);
     size_t n = file->size - (d->report.bom ? 3 : 0), line = 0;
-    const char *text_a = m->o->text_a;
-    if (!text_a) text_a = first_key(s, n, "sentence") ? "sentence" : "text";
-    d->field[0] = xstrdup(text_a);
-    if (m->o->text_b) d->field[1] = xstrdup(m->o->text_b);
+    struct columns c;
+    name_columns(d, s, n);
+    if (columns_choose(m->o, d, &c, e)) return ERR_USAGE;
+    columns_keep(d, c.a, c.b, c.target);
     while (n) {
         /* only LF ends a line: U+2028 and U+0085 may stand inside a string */
         const char *end = memchr(s, '\n', n);
@@ -133,10 +188,11 @@ int jsonl_read(struct import *m, struct err *e) {
             return err_set(e, ERR_INPUT, "%s: line %zu is longer than %d bytes", d->path, line,
                            DATASET_LINE);
         if (strspn(s, " \t\r") >= text) d->report.blank++;
-        else one_line(m, text_a, line, s, text);
+        else one_line(m, &c, line, s, text);
         s += size + (end != NULL);
         n -= size + (end != NULL);
     }
     d->report.lines = line;
+    say_lists(m);
     return 0;
 }

@@ -302,7 +302,9 @@ static void drop_unlabelled(struct dataset *d) {
     size_t kept = 0;
     for (size_t i = 0; i < d->rows; i++) {
         if (d->row[i].gold) d->row[kept++] = d->row[i];
-        else report_skip(&d->report, d->row[i].line, "no gold label (-1)");
+        else
+            report_skip(&d->report, d->row[i].line,
+                        d->kind == DATA_TEXT ? "no target text" : "no gold label (-1)");
     }
     d->rows = kept;
 }
@@ -311,7 +313,9 @@ int labels_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     struct distinct x = {0};
     int rc = 0;
-    if (m->o->label) {
+    if (d->kind == DATA_TEXT) {
+        for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->row[i].target_text != NULL;
+    } else if (m->o->label) {
         rc = collect(m, &x, e);
         if (!rc) {
             d->kind = decide(m, &x);

@@ -9,14 +9,15 @@
 static const struct {
     const char *name, *other;
     int direction;
+    enum data_kind of;
 } known[METRIC_COUNT] = {
-    [METRIC_LOSS] = {"loss", "dev_loss", -1},
-    [METRIC_ACCURACY] = {"accuracy", "acc", 1},
-    [METRIC_F1] = {"f1", "f1_positive", 1},
-    [METRIC_F1_MACRO] = {"f1_macro", "macro_f1", 1},
-    [METRIC_MATTHEWS] = {"matthews", "mcc", 1},
-    [METRIC_PEARSON] = {"pearson", "pearsonr", 1},
-    [METRIC_SPEARMAN] = {"spearman", "spearmanr", 1},
+    [METRIC_LOSS] = {"loss", "dev_loss", -1, DATA_CLASSES},
+    [METRIC_ACCURACY] = {"accuracy", "acc", 1, DATA_CLASSES},
+    [METRIC_F1] = {"f1", "f1_positive", 1, DATA_CLASSES},
+    [METRIC_F1_MACRO] = {"f1_macro", "macro_f1", 1, DATA_CLASSES},
+    [METRIC_MATTHEWS] = {"matthews", "mcc", 1, DATA_CLASSES},
+    [METRIC_PEARSON] = {"pearson", "pearsonr", 1, DATA_REGRESSION},
+    [METRIC_SPEARMAN] = {"spearman", "spearmanr", 1, DATA_REGRESSION},
 };
 
 const char *metric_name(enum metric_id id) {
@@ -28,6 +29,11 @@ int metric_find(const char *name) {
     for (int i = 0; i < METRIC_COUNT; i++)
         if (!strcmp(name, known[i].name) || !strcmp(name, known[i].other)) return i;
     return -1;
+}
+
+bool metric_fits(enum metric_id id, enum data_kind gold) {
+    BUG_IF((int)id < 0 || id >= METRIC_COUNT);
+    return id == METRIC_LOSS || known[id].of == gold;
 }
 
 int metric_direction(enum metric_id id) {

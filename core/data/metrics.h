@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/data/kind.h"
+
 enum metric_id {
     METRIC_LOSS,     /* mean of the rows' losses */
     METRIC_ACCURACY,
@@ -31,6 +33,8 @@ struct metric_value {
 const char *metric_name(enum metric_id id);
 /* The id of a name (also "mcc", "acc", "macro_f1"), or -1. */
 int metric_find(const char *name);
+/* Is it a metric of rows that are labelled so?  The loss always is. */
+bool metric_fits(enum metric_id id, enum data_kind gold);
 /* +1: greater is better; -1: smaller is better. */
 int metric_direction(enum metric_id id);
 /* Is `a` strictly better than `b`?  An undefined value or one that is not finite is never

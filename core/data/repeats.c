@@ -95,6 +95,11 @@ static uint32_t *seen_find(const struct seen *t, const struct digest *x) {
     }
 }
 
+static bool same_gold(const struct dataset_row *a, const struct dataset_row *b) {
+    return a->label == b->label && a->target == b->target && a->target_size == b->target_size &&
+           (!a->target_size || !memcmp(a->target_text, b->target_text, a->target_size));
+}
+
 void repeats_count(struct dataset *d) {
     struct dataset_memory *m = d->memory;
     struct buf scratch = BUF_INIT;
@@ -109,8 +114,7 @@ void repeats_count(struct dataset *d) {
         if (*first) {
             const struct dataset_row *was = &d->row[*first - 1], *is = &d->row[i];
             d->report.same++;
-            if (was->gold && is->gold && (was->label != is->label || was->target != is->target))
-                d->report.same_other_label++;
+            d->report.same_other_label += was->gold && is->gold && !same_gold(was, is);
         } else if (*like) {
             d->report.near++;
         }

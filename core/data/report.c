@@ -55,13 +55,13 @@ static void lines_text(const struct import_report *r, struct buf *out) {
                    plural(r->not_utf8));
 }
 
-static void repeats_text(const struct import_report *r, struct buf *out) {
+static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
     if (r->same || r->near)
         buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks\n",
                    r->same, plural(r->same), r->near);
     if (r->same_other_label)
-        buf_printf(out, "warning: %zu of the repeats have another label than the first\n",
-                   r->same_other_label);
+        buf_printf(out, "warning: %zu of the repeats have another %s than the first\n",
+                   r->same_other_label, texts ? "target" : "label");
     if (r->across && (r->across_same || r->across_near))
         buf_printf(out, "warning: %zu row%s also in %s, %zu more but for case and blanks\n",
                    r->across_same, plural(r->across_same), r->across, r->across_near);
@@ -115,7 +115,7 @@ void report_text(const struct dataset *d, struct buf *out) {
         free(name);
     }
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
-    repeats_text(r, out);
+    repeats_text(r, d->target_field != NULL, out);
     tokens_text(r, d->pair, out);
     targets_text(r, out);
 }

@@ -5,18 +5,6 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-char *names_text(char *const *name, int count, int most) {
-    struct buf b = BUF_INIT;
-    for (int i = 0; i < count && i < most; i++) {
-        char *shown = text_visible(name[i], strlen(name[i]));
-        buf_printf(&b, "%s\"%.60s\"", i ? ", " : "", shown);
-        free(shown);
-    }
-    if (count > most) buf_printf(&b, " and %d more", count - most);
-    if (!b.data) buf_puts(&b, "none");
-    return buf_take(&b);
-}
-
 /* "#3" → 2; -1 when s is no position. */
 static int position(const char *s, int columns) {
     int64_t n;
@@ -63,25 +51,25 @@ static int name_columns(struct dataset *d, const struct records *r, bool header,
 }
 
 struct chosen {
-    int a, b, label; /* columns; -1: none */
+    int a, b, label, target; /* columns; -1: none */
 };
 
 static int choose(const struct import *m, struct chosen *c, struct err *e) {
-    const struct dataset_options *o = m->o;
-    const char *a = o->text_a;
-    if (!a) {
-        a = "text";
-        for (int i = 0; i < m->d->columns; i++)
-            if (!strcmp(m->d->column[i], "sentence")) a = "sentence";
+    struct dataset *d = m->d;
+    struct columns name;
+    if (columns_choose(m->o, d, &name, e)) return ERR_USAGE;
+    const char *const want[] = {name.a, name.b, name.label, name.target};
+    int *const to[] = {&c->a, &c->b, &c->label, &c->target};
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        *to[i] = -1;
+        if (!want[i]) continue;
+        if ((*to[i] = column(d, want[i], e)) < 0) return ERR_USAGE;
+        for (size_t k = 0; k < i; k++)
+            if (*to[k] == *to[i])
+                return err_set(e, ERR_USAGE, "%s: one column is named for two things", d->path);
     }
-    c->b = c->label = -1;
-    if ((c->a = column(m->d, a, e)) < 0) return ERR_USAGE;
-    if (o->text_b && (c->b = column(m->d, o->text_b, e)) < 0) return ERR_USAGE;
-    if (o->label && (c->label = column(m->d, o->label, e)) < 0) return ERR_USAGE;
-    if (c->a == c->label || c->a == c->b || (c->b >= 0 && c->b == c->label))
-        return err_set(e, ERR_USAGE, "%s: one column is named for two things", m->d->path);
-    m->d->field[0] = xstrdup(m->d->column[c->a]);
-    if (c->b >= 0) m->d->field[1] = xstrdup(m->d->column[c->b]);
+    columns_keep(d, d->column[c->a], c->b < 0 ? NULL : d->column[c->b],
+                 c->target < 0 ? NULL : d->column[c->target]);
     return 0;
 }
 
@@ -91,10 +79,12 @@ static void take(struct import *m, const struct records *r, const struct chosen 
         report_skip(rep, r->first, "%zu fields, not %d", r->fields, m->d->columns);
         return;
     }
-    struct field none = {NULL, 0};
-    struct field label = c->label >= 0 ? r->field[c->label] : none;
-    if (c->label >= 0 && !label.n) report_skip(rep, r->first, "no label");
-    else import_row(m, r->first, r->field[c->a], c->b >= 0 ? r->field[c->b] : none, label);
+    struct fields f = {.a = r->field[c->a]};
+    if (c->b >= 0) f.b = r->field[c->b];
+    if (c->label >= 0) f.label = r->field[c->label];
+    if (c->target >= 0) f.target = r->field[c->target];
+    if (f.label.s && !f.label.n) report_skip(rep, r->first, "no label");
+    else import_row(m, r->first, &f);
 }
 
 int table_read(struct import *m, struct err *e) {
@@ -104,7 +94,7 @@ int table_read(struct import *m, struct err *e) {
     struct records r = {.path = d->path, .quotes = d->format == DATA_CSV,
                         .separator = d->format == DATA_CSV ? ',' : '\t',
                         .at = file->data + skip, .end = file->data + file->size};
-    struct chosen c = {-1, -1, -1};
+    struct chosen c = {-1, -1, -1, -1};
     enum record_kind kind;
     int rc;
     while (!(rc = records_next(&r, &kind, e)) && kind != RECORD_END) {

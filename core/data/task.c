@@ -62,7 +62,7 @@ static int plan_folder(struct plan *p, struct task *t, const struct task_source 
     if (!folder) return e->code;
     t->name = file_base_name(folder);
     /* who names columns does not mean GLUE's layout */
-    if (!s->text && !s->label) p->layout = layout_find(t->name);
+    if (!s->text && !s->label && !s->source) p->layout = layout_find(t->name);
     if (p->layout) {
         free(t->name);
         t->name = xstrdup(p->layout->name);
@@ -104,6 +104,12 @@ static struct dataset_options options(const struct plan *p, const struct task_so
                                 .names_from = s->names_from ? s->names_from : "the known classes",
                                 .names_or_numbers = s->names != NULL};
     const struct layout *l = p->layout;
+    o.guess_texts = !l && !s->text && !s->text_b && !s->label && !s->names &&
+                    s->kind == DATA_KIND_AUTO;
+    if (s->source) {
+        o.text_a = s->source;
+        o.target = s->target;
+    }
     if (!l) return o;
     o.no_header = l->no_header;
     o.text_a = l->text_a;
@@ -123,6 +129,12 @@ static struct dataset_options options(const struct plan *p, const struct task_so
 
 /* What the train split decided holds for the dev splits. */
 static void follow(struct dataset_options *o, const struct dataset *train) {
+    o->guess_texts = false;
+    if (train->kind == DATA_TEXT) {
+        o->text_a = train->field[0];
+        o->target = train->target_field;
+        return;
+    }
     o->kind = train->kind == DATA_CLASSES ? DATA_KIND_CLASSES : DATA_KIND_REGRESSION;
     if (train->kind != DATA_CLASSES || o->names) return;
     o->names = (const char *const *)train->class_name;
@@ -174,10 +186,12 @@ static int find_positive(struct task *t, const struct plan *p, const struct task
                    s->positive);
 }
 
+static const char *const kind_name[] = {"classes", "scores", "target texts"};
+
 static int find_metric(struct task *t, const struct plan *p, const struct task_source *s,
                        struct err *e) {
-    t->metric = p->layout ? p->layout->metric
-                          : t->kind == DATA_CLASSES ? METRIC_ACCURACY : METRIC_PEARSON;
+    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_LOSS};
+    t->metric = p->layout ? p->layout->metric : usual[t->kind];
     if (!s->metric) return 0;
     int id = metric_find(s->metric);
     if (id < 0)
@@ -185,10 +199,9 @@ static int find_metric(struct task *t, const struct plan *p, const struct task_s
                        "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
                        "matthews, pearson, spearman",
                        s->metric);
-    bool of_scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
-    if (id != METRIC_LOSS && of_scores != (t->kind == DATA_REGRESSION))
+    if (!metric_fits((enum metric_id)id, t->kind))
         return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),
-                       of_scores ? "classes" : "scores");
+                       kind_name[t->kind]);
     if (id == METRIC_F1 && t->positive < 0)
         return err_set(e, ERR_USAGE,
                        "f1 needs a positive class; name one of the %d classes, or take "
@@ -209,8 +222,8 @@ static int settle(struct task *t, const struct plan *p, const struct task_source
     for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
     if (find_positive(t, p, s, e) || find_metric(t, p, s, e)) return e->code;
     text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
-              t->pair ? "pairs of texts" : "single texts",
-              t->kind == DATA_CLASSES ? "classes" : "scores", metric_name(t->metric));
+              t->pair ? "pairs of texts" : "single texts", kind_name[t->kind],
+              metric_name(t->metric));
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
         text_line(&t->report, "warning: the train split has one class only");
@@ -222,6 +235,11 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     if (!e) e = &own;
     memset(t, 0, sizeof *t);
     struct plan p = {0};
+    if (!s->source != !s->target)
+        return err_set(e, ERR_USAGE, "give both --source and --target, the columns of the two texts");
+    if (s->source && (s->text || s->text_b || s->label))
+        return err_set(e, ERR_USAGE,
+                       "--source and --target stand in place of --text, --text-b and --label");
     int rc = s->where ? plan_folder(&p, t, s, e) : plan_files(&p, t, s, e);
     if (!rc) rc = read_splits(t, &p, s, e);
     if (!rc) rc = settle(t, &p, s, e);

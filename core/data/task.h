@@ -26,6 +26,10 @@ struct task_source {
     /* Columns for files and for folders that are not GLUE's; NULL: "sentence" (or "text"),
      * none, "label". */
     const char *text, *text_b, *label;
+    /* Columns of source and target texts, in place of those: the task is DATA_TEXT.  Both or
+     * neither; with no column named at all, a usual pair of names is found by itself (struct
+     * dataset_options.guess_texts). */
+    const char *source, *target;
     enum data_format format;
     enum data_choice kind;
     bool official_dev;        /* dev_official.tsv in place of dev.tsv */
@@ -46,7 +50,7 @@ struct task {
     const struct layout *layout; /* its known layout, or NULL (core/data/layouts.h) */
     enum data_kind kind;      /* what is learned: the splits' kind */
     enum data_kind gold;      /* what the rows are labelled with: kind, but in a labelled task
-                               * that task_as_text has turned into texts */
+                               * that task_as_text (core/data/text_form.h) made texts of */
     bool pair;
     int classes;              /* 0 in regression */
     char **class_name;        /* order of the head's outputs; show through text_visible */

@@ -17,7 +17,7 @@
 
 struct text_form {
     bool prefix; /* the task's name stands before the fields (it tells a model the task) */
-    bool fifths; /* scores are first rounded to the nearest fifth, as T5's own STS-B is */
+    bool fifths; /* scores are first rounded to the nearest fifth, as T5 itself does */
 };
 
 /* Turns a task of classes or scores into DATA_TEXT: every row's a becomes the source and b goes

@@ -1,0 +1,88 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/import.h"
+
+/* Names under which source and target texts are found in the wild. */
+static const char *const pair[][2] = {
+    {"source", "target"}, {"document", "summary"}, {"article", "highlights"},
+    {"input", "output"},  {"text", "summary"},
+};
+
+char *names_text(char *const *name, int count, int most) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < count && i < most; i++) {
+        char *shown = text_visible(name[i], strlen(name[i]));
+        buf_printf(&b, "%s\"%.60s\"", i ? ", " : "", shown);
+        free(shown);
+    }
+    if (count > most) buf_printf(&b, " and %d more", count - most);
+    if (!b.data) buf_puts(&b, "none");
+    return buf_take(&b);
+}
+
+static bool has(const struct dataset *d, const char *name) {
+    for (int i = 0; i < d->columns; i++)
+        if (!strcmp(d->column[i], name)) return true;
+    return false;
+}
+
+static int ambiguous(const struct dataset *d, const char *const *x, const char *const *y,
+                     struct err *e) {
+    return err_set(e, ERR_USAGE,
+                   "%s: \"%s\" and \"%s\" could be the source and target texts, and so could "
+                   "\"%s\" and \"%s\"; say which with --source and --target",
+                   d->path, x[0], x[1], y[0], y[1]);
+}
+
+/* Sets *found to the one pair of names that the split has, or NULL. */
+static int find_pair(const struct dataset *d, const char *const **found, struct err *e) {
+    *found = NULL;
+    for (size_t i = 0; i < COUNT_OF(pair); i++) {
+        if (!has(d, pair[i][0]) || !has(d, pair[i][1])) continue;
+        if (*found) return ambiguous(d, *found, pair[i], e);
+        *found = pair[i];
+    }
+    return 0;
+}
+
+static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
+    *c = (struct columns){.a = o->text_a, .b = o->text_b, .label = o->label};
+    if (!c->a) c->a = has(d, "sentence") ? "sentence" : "text";
+    return 0;
+}
+
+int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
+                   struct err *e) {
+    const char *const *texts;
+    if (o->target) {
+        *c = (struct columns){.a = o->text_a, .target = o->target};
+        return 0;
+    }
+    if (!o->guess_texts) return labelled(d, c, o);
+    bool labels = o->label && has(d, o->label) && (has(d, "sentence") || has(d, "text"));
+    if (find_pair(d, &texts, labels ? NULL : e) && !labels) return ERR_USAGE;
+    if (!texts) return labelled(d, c, o);
+    if (labels) {
+        text_line(&d->report.notes,
+                  "the column \"%s\" is read as labels; \"%s\" and \"%s\" would be read as source "
+                  "and target texts with --source and --target",
+                  o->label, texts[0], texts[1]);
+        return labelled(d, c, o);
+    }
+    text_line(&d->report.notes, "\"%s\" and \"%s\" are read as source and target texts", texts[0],
+              texts[1]);
+    *c = (struct columns){.a = texts[0], .target = texts[1]};
+    return 0;
+}
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+void columns_keep(struct dataset *d, const char *a, const char *b, const char *target) {
+    d->field[0] = copy(a);
+    d->field[1] = copy(b);
+    d->target_field = copy(target);
+    if (target) d->kind = DATA_TEXT;
+}

@@ -1,0 +1,203 @@
+/* Reading of source and target texts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/data/task.h"
+#include "tests/support/test.h"
+
+/* Opens a task of one file, for training and as its own dev split. */
+static int open_file(struct task *t, const char *name, const char *bytes, struct task_source s,
+                     struct err *e) {
+    char *folder = test_folder(), *path = test_file(folder, name, bytes, strlen(bytes));
+    s.train = s.dev = path;
+    int rc = task_open(t, &s, e);
+    free(path);
+    free(folder);
+    return rc;
+}
+
+static void says(const struct task *t, const char *part) {
+    struct buf b = BUF_INIT;
+    task_report(t, &b);
+    if (!strstr(buf_text(&b), part)) fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&b));
+    buf_release(&b);
+}
+
+static void adds_up(const struct dataset *d) {
+    const struct import_report *r = &d->report;
+    assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines);
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        assert_int_equal(row->gold, row->target_text != NULL);
+        if (row->gold) assert_int_equal(row->target_text[row->target_size], 0);
+    }
+}
+
+static void skipped(const struct dataset *d, int at, size_t line, const char *why) {
+    assert_true(at < d->report.first_count);
+    assert_int_equal(d->report.first[at].line, line);
+    assert_string_equal(d->report.first[at].why, why);
+}
+
+/* The three formats, the usual names and names that are given. */
+static void formats(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *bytes, *source, *target;
+    } want[] = {
+        {"a.tsv", "id\tsource\ttarget\n1\ta b\tc\n", NULL, NULL},
+        {"a.csv", "document,summary\n\"a b\",c\n", NULL, NULL},
+        {"a.jsonl", "{\"highlights\":\"c\",\"article\":\"a b\"}\n", NULL, NULL},
+        {"a.jsonl", "{\"id\":1}\n{\"input\":\"a b\",\"output\":\"c\"}\n", NULL, NULL},
+        {"a.tsv", "summary\ttext\nc\ta b\n", NULL, NULL},
+        {"a.tsv", "en\tde\na b\tc\n", "en", "de"},
+        {"a.csv", "mr,ref\na b,c\n", "#1", "#2"},
+        {"a.jsonl", "{\"en\":\"a b\",\"de\":\"c\"}\n", "en", "de"},
+        {"a.csv", "source,target,text,label\na b,c,d,e\n", "source", "target"},
+    };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct task t;
+        struct err e = ERR_INIT;
+        struct task_source s = {.source = want[i].source, .target = want[i].target};
+        test_ok(open_file(&t, want[i].name, want[i].bytes, s, &e), &e);
+        assert_int_equal(t.kind, DATA_TEXT);
+        assert_int_equal(t.gold, DATA_TEXT);
+        assert_int_equal(t.classes, 0);
+        assert_false(t.pair);
+        for (int k = 0; k < 2; k++) {
+            const struct dataset *d = k ? &t.dev[0] : &t.train;
+            assert_int_equal(d->rows, 1);
+            assert_int_equal(d->kind, DATA_TEXT);
+            assert_string_equal(d->row[0].a, "a b");
+            assert_string_equal(d->row[0].target_text, "c");
+            assert_int_equal(d->row[0].label, -1);
+            adds_up(d);
+        }
+        says(&t, "single texts, target texts");
+        task_release(&t);
+    }
+}
+
+static void broken_rows(void **state) {
+    (void)state;
+    struct task t;
+    struct err e = ERR_INIT;
+    test_ok(open_file(&t, "a.jsonl",
+                      "{\"source\":\"a\",\"target\":\"b\"}\n"
+                      "{\"source\":\"a\",\"target\":\" \\n\"}\n"
+                      "{\"source\":\"a\"}\n"
+                      "{\"source\":\"a\",\"target\":null}\n"
+                      "{\"target\":\"b\"}\n"
+                      "{\"source\":[\"one.\",\"two.\"],\"target\":[\"x y\",\"z\"]}\n"
+                      "{\"source\":[\"one\",2],\"target\":\"b\"}\n"
+                      "{\"source\":[],\"target\":\"b\"}\n"
+                      "{\"source\":\"\",\"target\":\"b\"}\n"
+                      "{\"source\":\"a\",\"target\":7}\n",
+                      (struct task_source){0}, &e),
+            &e);
+    const struct dataset *d = &t.train;
+    assert_int_equal(d->rows, 3);
+    assert_string_equal(d->row[1].a, "one. two.");
+    assert_string_equal(d->row[1].target_text, "x y");
+    assert_int_equal(d->row[1].line, 6);
+    assert_int_equal(d->report.empty_a, 1);
+    skipped(d, 0, 2, "the target text is empty");
+    skipped(d, 1, 3, "no \"target\"");
+    skipped(d, 2, 4, "\"target\" is null");
+    skipped(d, 3, 5, "no \"source\"");
+    skipped(d, 4, 7, "in \"source\", item 2 is a number");
+    skipped(d, 5, 8, "\"source\" is a list");
+    skipped(d, 6, 10, "\"target\" is a number");
+    adds_up(d);
+    /* rows without a target can be written, not trained on or scored */
+    adds_up(&t.dev[0]);
+    assert_int_equal(t.dev[0].rows, 5);
+    assert_int_equal(t.dev[0].report.unlabelled, 2);
+    assert_null(t.dev[0].row[1].target_text);
+    says(&t, "1 sources are lists of texts, joined by blanks");
+    says(&t, "warning: 1 rows have several target texts; the first of each is read");
+    task_release(&t);
+    test_ok(open_file(&t, "a.tsv", "source\ttarget\na\t\nb\nc\td\n", (struct task_source){0}, &e),
+            &e);
+    skipped(&t.train, 0, 2, "the target text is empty");
+    skipped(&t.train, 1, 3, "1 fields, not 2");
+    assert_int_equal(t.dev[0].rows, 1);
+    task_release(&t);
+}
+
+/* What could be meant is asked for, never guessed. */
+static void choices(void **state) {
+    (void)state;
+    static const char two[] = "document\ttext\tsummary\na\tb\tc\n",
+                      both[] = "source\ttarget\ttext\tlabel\na\tb\tc\td\n";
+    struct task t;
+    struct err e = ERR_INIT;
+    test_refused(open_file(&t, "a.tsv", two, (struct task_source){0}, &e), ERR_USAGE, &e,
+                 "\"document\" and \"summary\" could be the source and target texts, and so could "
+                 "\"text\" and \"summary\"");
+    test_ok(open_file(&t, "a.tsv", both, (struct task_source){0}, &e), &e);
+    assert_int_equal(t.kind, DATA_CLASSES);
+    assert_string_equal(t.train.row[0].a, "c");
+    says(&t, "\"source\" and \"target\" would be read as source and target texts with --source");
+    task_release(&t);
+    const struct {
+        struct task_source s;
+        const char *bytes, *why;
+    } wrong[] = {
+        {{.source = "document"}, two, "give both --source and --target"},
+        {{.target = "document"}, two, "give both --source and --target"},
+        {{.source = "document", .target = "text", .label = "summary"}, two, "stand in place of"},
+        {{.source = "document", .target = "sumary"}, two, "no column \"sumary\""},
+        {{.source = "text", .target = "text"}, two, "one column is named for two things"},
+        {{.source = "a", .target = "b"}, "a\tb\tb\n1\t2\t3\n", "two columns are named \"b\""},
+        {{.source = "document", .target = "text", .metric = "accuracy"}, two,
+         "accuracy is no metric for target texts"},
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        test_refused(open_file(&t, "a.tsv", wrong[i].bytes, wrong[i].s, &e), ERR_USAGE, &e,
+                     wrong[i].why);
+}
+
+static void real_files(void **state) {
+    (void)state;
+    static const struct {
+        const char *train, *dev, *source, *target;
+        size_t rows, dev_rows;
+    } want[] = {
+        {"debian-derived/summary-train.tsv", "debian-derived/summary-test.tsv", "description",
+         "synopsis", 2000, 400},
+        {"debian-derived/en-de-train.tsv", "debian-derived/en-de-test.tsv", "en", "de", 2500, 400},
+        {"e2e-nlg/devset.csv", NULL, "mr", "ref", 4672, 0},
+        {"scitldr/train.jsonl", "scitldr/dev.jsonl", NULL, NULL, 1992, 619},
+    };
+    const char *shared = test_shared_data();
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct task t;
+        struct err e = ERR_INIT;
+        char *train = file_join(shared, want[i].train);
+        char *dev = want[i].dev ? file_join(shared, want[i].dev) : NULL;
+        struct task_source s = {.train = train, .dev = dev, .source = want[i].source,
+                                .target = want[i].target};
+        test_ok(task_open(&t, &s, &e), &e);
+        assert_int_equal(t.kind, DATA_TEXT);
+        assert_int_equal(t.train.rows, want[i].rows);
+        assert_int_equal(t.dev[0].rows, want[i].dev_rows);
+        adds_up(&t.train);
+        task_release(&t);
+        free(train);
+        free(dev);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats),
+        cmocka_unit_test(broken_rows),
+        cmocka_unit_test(choices),
+        cmocka_unit_test(real_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
