@@ -193,7 +193,7 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
             putchar('\n');
         } else if (v.defined) {
             printf("  %-10s %.6f\n", metric_name((enum metric_id)i), v.value);
-        } else if (i != METRIC_PEARSON && i != METRIC_SPEARMAN) {
+        } else if (metric_fits((enum metric_id)i, t->gold)) {
             printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
         }
     }

@@ -186,7 +186,10 @@ static int find_positive(struct task *t, const struct plan *p, const struct task
                    s->positive);
 }
 
-static const char *const kind_name[] = {"classes", "scores", "target texts"};
+const char *task_kind_name(enum data_kind kind) {
+    static const char *const name[] = {"classes", "scores", "target texts"};
+    return name[kind];
+}
 
 static int find_metric(struct task *t, const struct plan *p, const struct task_source *s,
                        struct err *e) {
@@ -201,7 +204,7 @@ static int find_metric(struct task *t, const struct plan *p, const struct task_s
                        s->metric);
     if (!metric_fits((enum metric_id)id, t->kind))
         return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),
-                       kind_name[t->kind]);
+                       task_kind_name(t->kind));
     if (id == METRIC_F1 && t->positive < 0)
         return err_set(e, ERR_USAGE,
                        "f1 needs a positive class; name one of the %d classes, or take "
@@ -222,7 +225,7 @@ static int settle(struct task *t, const struct plan *p, const struct task_source
     for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
     if (find_positive(t, p, s, e) || find_metric(t, p, s, e)) return e->code;
     text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
-              t->pair ? "pairs of texts" : "single texts", kind_name[t->kind],
+              t->pair ? "pairs of texts" : "single texts", task_kind_name(t->kind),
               metric_name(t->metric));
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)

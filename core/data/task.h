@@ -75,6 +75,9 @@ int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_
  * train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
 
+/* "classes", "scores", "target texts". */
+const char *task_kind_name(enum data_kind kind);
+
 /* Adds the whole report: the task's lines, then each split's. */
 void task_report(const struct task *t, struct buf *out);
 

@@ -57,15 +57,14 @@ static void add_metric(struct event *e, const char *name, struct metric_value v)
 
 /* The metrics that a task of this kind has, "best"'s own first. */
 static void add_metrics(struct event *e, const struct run *r, const struct metrics *m) {
-    bool scores = r->task->kind == DATA_REGRESSION;
+    enum data_kind gold = r->task->gold;
     add_metric(e, metric_name(r->metric), m->value[r->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
-        bool of_scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
-        if (id == (int)r->metric || (id != METRIC_LOSS && of_scores != scores)) continue;
+        if (id == (int)r->metric || !metric_fits((enum metric_id)id, gold)) continue;
         if (id == METRIC_F1 && m->positive < 0) continue;
         add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (!scores) add_metric(e, "majority", m->majority);
+    if (gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
 }
 
 static void tell_split(struct run *r, int split, const struct metrics *m, bool best) {

@@ -33,11 +33,10 @@ static double default_lr(const struct method *m) {
 static int resolve_metric(struct run_config *c, const struct task *t, enum metric_id *out,
                           struct err *e) {
     int id = c->metric ? metric_find(c->metric) : (int)t->metric;
-    bool scores = id == METRIC_PEARSON || id == METRIC_SPEARMAN;
     if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
-    if (id != METRIC_LOSS && scores != (t->kind == DATA_REGRESSION))
+    if (!metric_fits((enum metric_id)id, t->gold))
         return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
-                       t->name, scores ? "classes" : "scores, not classes");
+                       t->name, task_kind_name(t->gold));
     *out = (enum metric_id)id;
     set_text(&c->metric, metric_name(*out));
     return 0;
