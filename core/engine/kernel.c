@@ -89,6 +89,12 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
 real kernel_largest(size_t n, const real *x) { return use->largest(n, x); }
 real kernel_log_sum(size_t n, real top, const real *x) { return use->log_sum(n, top, x); }
 
+double kernel_exp_sum(size_t n, real top, real *x, double *above) {
+    return use->exp_sum(n, top, x, above);
+}
+
+void kernel_scale_shift(size_t n, real s, real shift, real *x) { use->scale_shift(n, s, shift, x); }
+
 void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v) {
     use->adam(k, n, p, g, m, v);
 }

@@ -53,6 +53,11 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
 real kernel_largest(size_t n, const real *x);
 /* log Σ exp(x - top), summed in double over parts; NaN when there is a NaN. */
 real kernel_log_sum(size_t n, real top, const real *x);
+/* x becomes exp(x - top); returns its sum, and Σ(x - top) through *above, both gathered in
+ * double over parts. */
+double kernel_exp_sum(size_t n, real top, real *x, double *above);
+/* x = s·x + shift. */
+void kernel_scale_shift(size_t n, real s, real shift, real *x);
 
 /* m = keep1·m + take1·g, v = keep2·v + take2·g², p = decay·p - step·m/(root·√v + eps). */
 struct kernel_adam {

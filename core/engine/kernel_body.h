@@ -388,6 +388,29 @@ static real body_log_sum(size_t n, real top, const real *x) {
     return (real)log(all);
 }
 
+static double body_exp_sum(size_t n, real top, real *x, double *above) {
+    enum { PART = 64 * LANES };
+    double all = 0, plain = 0;
+    for (size_t from = 0; from < n; from += PART) {
+        size_t to = from + PART < n ? from + PART : n;
+        vec sum = ALL(0), over = ALL(0);
+        for (size_t i = from; i < to; i += LANES) {
+            vec v = take(x + i, to - i) - top, e = v_exp(v);
+            put(x + i, to - i, e);
+            sum += first_lanes(e, to - i, 0);
+            over += first_lanes(v, to - i, 0);
+        }
+        all += (double)total(sum);
+        plain += (double)total(over);
+    }
+    *above = plain;
+    return all;
+}
+
+static void body_scale_shift(size_t n, real s, real shift, real *x) {
+    for (size_t i = 0; i < n; i += LANES) put(x + i, n - i, s * take(x + i, n - i) + shift);
+}
+
 /* ---- optimiser, dropout ---- */
 
 static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m,
@@ -452,6 +475,6 @@ static void body_normal(size_t n, const real *x, real *y) {
 const struct kernels KERNELS = {
     body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
     body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
-    body_softmax_back, body_largest, body_log_sum, body_adam, body_dropout,      body_exp,
-    body_tanh, body_normal,
+    body_softmax_back, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_adam,
+    body_dropout, body_exp, body_tanh, body_normal,
 };

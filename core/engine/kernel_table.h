@@ -25,6 +25,8 @@ struct kernels {
     void (*softmax_back)(int rows, int cols, const real *p, const real *dp, real *ds);
     real (*largest)(size_t n, const real *x);
     real (*log_sum)(size_t n, real top, const real *x);
+    double (*exp_sum)(size_t n, real top, real *x, double *above);
+    void (*scale_shift)(size_t n, real s, real shift, real *x);
     void (*adam)(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v);
     void (*dropout)(uint64_t key, uint32_t drop, real keep, size_t n, const real *x, real *y);
     /* One function on an array, for tests of its accuracy. */

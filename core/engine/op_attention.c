@@ -23,6 +23,9 @@ struct attend {
     int prefix;         /* columns of all KV_CONCAT sets */
     int added;          /* columns of all KV_ADD sets */
     size_t longest;     /* numbers of the largest (sequence, head) */
+    int furthest_key, line; /* longest key side; distances 1 - furthest_key … longest query
+                             * side - 1, so many are in a line */
+    real *bias;         /* one line a head: the relative bias of each distance; or NULL */
     real *kept;         /* probabilities of all (sequence, head), or NULL */
 };
 
@@ -105,12 +108,40 @@ node op_attention(struct tape *t, node q, node k, node v, const struct attention
 
 /* ---- probabilities of one (sequence, head) ---- */
 
-static void add_relative_bias(const struct attend *s, const real *table, const struct place *at,
-                              real *scores) {
+static int bucket_of(const struct attend *s, int distance) {
+    int reach = s->a.reach;
+    return s->a.bucket[reach + (distance < -reach ? -reach : distance > reach ? reach : distance)];
+}
+
+/* Lays the table's biases out by distance, so that a row of scores adds a piece of a line. */
+static void lay_out_bias(struct tape *t, const struct record *r) {
+    struct attend *s = r->saved;
+    int heads = s->a.heads, queries = 0;
+    if (r->in[IN_BIAS] == NODE_NONE) return;
+    for (int i = 0; i < s->a.query_rows->count; i++) {
+        struct place at = place_of(s, tape_cols_of(t, r->out), i, 0);
+        queries = max_int(queries, at.nq);
+        s->furthest_key = max_int(s->furthest_key, at.nk);
+    }
+    s->line = max_int(0, s->furthest_key + queries - 1);
+    s->bias = arena_keep(record_arena(t), (size_t)s->line * (size_t)heads * sizeof(real));
+    const real *table = tape_value(t, r->in[IN_BIAS]);
+    for (int j = 0; j < s->line; j++) {
+        const real *row = table + (size_t)bucket_of(s, j + 1 - s->furthest_key) * (size_t)heads;
+        for (int h = 0; h < heads; h++) s->bias[(size_t)h * (size_t)s->line + (size_t)j] = row[h];
+    }
+}
+
+/* Where the first key's distance from query i lies in a head's line. */
+static int first_distance(const struct attend *s, const struct place *at, int i) {
+    return s->furthest_key - 1 - (i + at->nk - at->nq);
+}
+
+static void add_relative_bias(const struct attend *s, const struct place *at, real *scores) {
+    const real *line = s->bias + (size_t)at->head * (size_t)s->line;
     for (int i = 0; i < at->nq; i++) {
-        const int32_t *bucket = s->a.bucket + (size_t)i * (size_t)s->a.bucket_stride;
         real *row = scores + (size_t)i * (size_t)at->width + s->prefix;
-        for (int j = 0; j < at->nk; j++) row[j] += table[bucket[j] * s->a.heads + at->head];
+        kernel_add((size_t)at->nk, row, line + first_distance(s, at, i), row);
     }
 }
 
@@ -130,8 +161,7 @@ static void joint(const struct tape *t, const struct record *r, const struct pla
     }
     blas_gemm(false, true, at->nq, at->nk, a, c, q, d, tape_value(t, r->in[IN_K]) + at->k, d, 0,
               p + column, at->width);
-    if (r->in[IN_BIAS] != NODE_NONE)
-        add_relative_bias(s, tape_value(t, r->in[IN_BIAS]), at, p);
+    if (s->bias) add_relative_bias(s, at, p);
     if (s->a.causal)
         kernel_softmax(at->nq, at->width, s->prefix + at->nk - at->nq + 1, 1, p);
     else
@@ -220,6 +250,7 @@ void attention_forward(struct tape *t, struct record *r) {
     for (int i = 0; i < r->operands; i++) record_reads(t, r, r->in[i], true);
     int d = tape_cols_of(t, r->out), keys = 0;
     size_t all = 0, most = 0;
+    lay_out_bias(t, r);
     for (int i = 0; i < s->a.query_rows->count; i++) {
         struct place at = place_of(s, d, i, 0);
         size_t size = head_size(s, &at);
@@ -249,7 +280,7 @@ struct slots {
     real *q, *k, *v;
     real beta_q, beta_k, beta_v;
     real **set_key, **set_value; /* one a set, cleared, always added to */
-    double *bias;                /* table×heads sums */
+    double *bias;                /* sums of each head's line */
     double *scale;               /* one a set */
 };
 
@@ -276,7 +307,7 @@ static struct slots take_slots(struct tape *t, const struct record *r) {
         g.scale[i] = 0;
     }
     if (tape_needs_grad(t, r->in[IN_BIAS])) {
-        size_t size = (size_t)tape_rows_of(t, r->in[IN_BIAS]) * (size_t)s->a.heads;
+        size_t size = (size_t)s->line * (size_t)s->a.heads;
         g.bias = arena_scratch(arena, size * sizeof *g.bias);
         for (size_t i = 0; i < size; i++) g.bias[i] = 0;
     }
@@ -292,16 +323,23 @@ static void store_sums(struct tape *t, const struct record *r, const struct slot
         if (to) to[0] = (real)g->scale[i] + (beta == 0 ? 0 : to[0]);
     }
     if (!g->bias) return;
+    size_t heads = (size_t)s->a.heads, size = (size_t)tape_rows_of(t, r->in[IN_BIAS]) * heads;
+    double *sum = arena_scratch(record_arena(t), size * sizeof *sum);
+    for (size_t i = 0; i < size; i++) sum[i] = 0;
+    for (int j = 0; j < s->line; j++)
+        for (size_t h = 0; h < heads; h++)
+            sum[(size_t)bucket_of(s, j + 1 - s->furthest_key) * heads + h] +=
+                g->bias[h * (size_t)s->line + (size_t)j];
     real *to = grad_slot(t, r->in[IN_BIAS], &beta);
-    size_t size = (size_t)tape_rows_of(t, r->in[IN_BIAS]) * (size_t)s->a.heads;
-    for (size_t i = 0; i < size; i++) to[i] = (real)g->bias[i] + (beta == 0 ? 0 : to[i]);
+    for (size_t i = 0; i < size; i++) to[i] = (real)sum[i] + (beta == 0 ? 0 : to[i]);
 }
 
 static void bias_sums(const struct attend *s, const struct place *at, const real *ds, double *sums) {
+    double *line = sums + (size_t)at->head * (size_t)s->line;
     for (int i = 0; i < at->nq; i++) {
-        const int32_t *bucket = s->a.bucket + (size_t)i * (size_t)s->a.bucket_stride;
         const real *row = ds + (size_t)i * (size_t)at->width + s->prefix;
-        for (int j = 0; j < at->nk; j++) sums[bucket[j] * s->a.heads + at->head] += (double)row[j];
+        double *to = line + first_distance(s, at, i);
+        for (int j = 0; j < at->nk; j++) to[j] += (double)row[j];
     }
 }
 

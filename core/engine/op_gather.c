@@ -7,36 +7,31 @@
 
 /* ---- embeddings: rows of one to three tables, added ---- */
 
-enum { TABLES = 3 };
-
 struct embed {
     int tables;
-    int32_t *ids[TABLES]; /* one a result row, in the arena */
+    int32_t *ids[EMBED_TABLES]; /* table rows, one a result row, in the arena */
 };
 
-static node run_embed(struct tape *t, int n, int tables, const node *table,
-                      const int32_t *const *ids) {
-    int d = tape_cols_of(t, table[0]);
+node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int tables) {
+    BUG_IF(tables < 1 || tables > EMBED_TABLES);
     struct embed s = { .tables = tables };
+    node in[EMBED_TABLES];
     for (int k = 0; k < tables; k++) {
-        BUG_IF(tape_cols_of(t, table[k]) != d);
+        BUG_IF(tape_cols_of(t, table[k].table) != tape_cols_of(t, table[0].table));
+        in[k] = table[k].table;
         s.ids[k] = arena_keep(record_arena(t), (size_t)n * sizeof(int32_t));
-        if (n) memcpy(s.ids[k], ids[k], (size_t)n * sizeof(int32_t));
-        for (int i = 0; i < n; i++)
-            if (ids[k][i] < 0 || ids[k][i] >= tape_rows_of(t, table[k]))
-                BUG("row %d of a table of %d", (int)ids[k][i], tape_rows_of(t, table[k]));
+        for (int i = 0; i < n; i++) {
+            int id = table[k].first + table[k].ids[i];
+            if (id < 0 || id >= tape_rows_of(t, in[k]))
+                BUG("row %d of a table of %d", id, tape_rows_of(t, in[k]));
+            s.ids[k][i] = id;
+        }
     }
-    return record_run(t, OP_embed, n, d, tables, table, &s, sizeof s);
+    return record_run(t, OP_embed, n, tape_cols_of(t, in[0]), tables, in, &s, sizeof s);
 }
 
 node op_embed(struct tape *t, int n, node table, const int32_t *ids) {
-    return run_embed(t, n, 1, &table, &ids);
-}
-
-node op_embed3(struct tape *t, int n, node word, const int32_t *word_ids, node position,
-               const int32_t *position_ids, node type, const int32_t *type_ids) {
-    return run_embed(t, n, 3, (node[]){ word, position, type },
-                     (const int32_t *[]){ word_ids, position_ids, type_ids });
+    return op_embed_sum(t, n, &(struct embed_table){ table, ids, 0 }, 1);
 }
 
 void embed_forward(struct tape *t, struct record *r) {

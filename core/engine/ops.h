@@ -40,11 +40,16 @@ node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps);
  * row, channel).  The identity when the tape is not training or p is 0. */
 node op_dropout(struct tape *t, node x, const struct tape_rows *rows, double p, uint64_t site);
 
-/* Gathers rows of one table: y[i] = table[ids[i]] (+ rows of two further tables).  ids
- * are copied.  A trained table's gradient is scattered. */
+/* Gathers rows of tables and adds them up: y[i] = Σ table[first + ids[i]].  ids are
+ * copied.  A trained table's gradient is scattered. */
+struct embed_table {
+    node table;
+    const int32_t *ids; /* n */
+    int first;
+};
+enum { EMBED_TABLES = 3 };
 node op_embed(struct tape *t, int n, node table, const int32_t *ids);
-node op_embed3(struct tape *t, int n, node word, const int32_t *word_ids, node position,
-               const int32_t *position_ids, node type, const int32_t *type_ids);
+node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int tables);
 
 /* y = first row of each sequence (count×d), or the mean over its rows. */
 node op_pool_first(struct tape *t, node x, const struct tape_rows *rows);
@@ -76,9 +81,11 @@ struct attention {
                                          * key_length[i] rows from key_rows->start[i] on, in any
                                          * order and with gaps; they need no gradient then */
     bool causal;                        /* key j is seen by query i when j <= i + (keys - queries) */
-    node relative_bias;                 /* NODE_NONE, or table×H with bucket(i,j) below */
-    const int32_t *bucket;              /* longest_q × longest_k bucket numbers, row-major */
-    int bucket_stride;
+    node relative_bias;                 /* NODE_NONE, or table×H: row bucket[reach + distance] of
+                                         * the distance of key j from query i, j - (i + keys -
+                                         * queries), held to -reach…reach; not on sets */
+    const int32_t *bucket;              /* 2·reach + 1, alive for the step */
+    int reach;
     double dropout;                     /* on the probabilities, KV_CONCAT's too; not on KV_ADD's */
     uint64_t site;
     int sets;
@@ -96,6 +103,12 @@ node op_attention(struct tape *t, node q, node k, node v, const struct attention
 /* Sums, so that shards add up: Σ_i w_i·loss_i as a 1×1 value.
  * Cross-entropy of logits count×classes with integer labels (natural logarithm). */
 node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const real *weights);
+/* Cross-entropy of the logits x Wᵀ + b over a vocabulary, with label smoothing ε: of row i
+ * (1-ε)·(-log p[label]) + (ε/V)·Σ_v -log p[v].  x n×d, w V×d, b 1×V or none; a label of -1
+ * or a weight of 0 leaves a row out.  n×V logits never exist at once: rows are taken in
+ * parts, and where only x needs a gradient it is made at once and kept in their place. */
+node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
+                        const real *weights, double smoothing);
 /* Squared error of predictions count×1. */
 node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights);
 

@@ -32,6 +32,7 @@ struct record;
     PLAIN(concat_rows)                                                                             \
     PRODUCT(attention)                                                                             \
     PLAIN(cross_entropy)                                                                           \
+    PRODUCT(vocabulary_loss)                                                                       \
     PLAIN(squared_error)
 
 #define OP_ID(name) OP_##name,

@@ -60,8 +60,15 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
 static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
                  int classes, real *out) {
     bool folders = m->head_w && m->head_b && m->head_rows == classes;
-    if (t->role == SLOT_HEAD_W && folders) memcpy(out, m->head_w, t->count * sizeof *out);
-    else if (t->role == SLOT_HEAD_B && folders) memcpy(out, m->head_b, t->count * sizeof *out);
+    const real *own = NULL; /* the folder's */
+    switch (folders ? t->role : SLOT_COUNT) {
+    case SLOT_HEAD_W: own = m->head_w; break;
+    case SLOT_HEAD_B: own = m->head_b; break;
+    case SLOT_POOLER_W: own = m->dense_w; break;
+    case SLOT_POOLER_B: own = m->dense_b; break;
+    default: break;
+    }
+    if (own) memcpy(out, own, t->count * sizeof *out);
     else if (t->role == SLOT_HEAD_W || t->role == SLOT_POOLER_W) normal(key, out, t->count, 0.02);
     else fill(out, t->count, 0);
 }

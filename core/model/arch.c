@@ -111,6 +111,23 @@ static const char *get_string(struct reading *r, const char *key) {
     return v;
 }
 
+/* A token's id, the first of a list of them; `fallback` when there is none. */
+static int get_id(struct reading *r, const char *key, int fallback) {
+    const json_t *v = json_object_get(r->config, key);
+    if (r->failed || !v || json_is_null(v)) return fallback;
+    if (json_is_array(v)) {
+        v = json_array_get(v, 0);
+        if (r->report && json_is_integer(v))
+            buf_printf(r->report, "%s: of the list \"%s\" the first is taken, %lld\n", r->file, key,
+                       (long long)json_integer_value(v));
+    }
+    if (json_is_integer(v) && json_integer_value(v) >= -1 &&
+        json_integer_value(v) < VOCABULARY_MAX)
+        return (int)json_integer_value(v);
+    r->failed = true;
+    return err_set(r->e, ERR_INPUT, "%s: \"%s\" is not the id of a token", r->file, key), fallback;
+}
+
 static void refuse(struct reading *r, const char *key, const char *found, const char *right) {
     if (r->failed) return;
     r->failed = true;
@@ -215,7 +232,14 @@ static void read_bart(struct reading *r, struct arch *a) {
     a->dropout = get_rate(r, "dropout", 0.1, true);
     a->attention_dropout = get_rate(r, "attention_dropout", 0, true);
     a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
+    a->activation_dropout = get_rate(r, "activation_dropout", 0, false);
     a->embed_scale = get_bool(r, "scale_embedding", false);
+    a->decoder_start = mbart ? -1 : 2;
+    a->bos_id = 0;
+    a->eos_id = 2;
+    a->forced_eos = 2;
+    a->decoded_scale = 1;
+    a->logits_bias = true;
     a->biases = a->scale_scores = a->embed_norm = true;
     a->pre_norm = mbart;
     a->tied = get_bool(r, "tie_word_embeddings", true);
@@ -233,10 +257,17 @@ static void read_t5(struct reading *r, struct arch *a) {
     a->bucket_distance = get_int(r, "relative_attention_max_distance", 128, 2, POSITIONS_MAX);
     a->norm_eps = get_double(r, "layer_norm_epsilon", 1e-6, 0, 1, true);
     a->pad_id = get_int(r, "pad_token_id", 0, 0, VOCABULARY_MAX);
-    a->dropout = a->attention_dropout = get_rate(r, "dropout_rate", 0.1, true);
+    a->dropout = get_rate(r, "dropout_rate", 0.1, true);
+    a->attention_dropout = a->activation_dropout = a->dropout;
     a->classifier_dropout = get_rate(r, "classifier_dropout", 0, false);
-    a->pre_norm = a->rms_norm = true;
+    a->pre_norm = a->rms_norm = a->final_dropout = true;
+    a->decoder_start = a->pad_id;
+    a->eos_id = 1;
     a->tied = get_bool(r, "tie_word_embeddings", true);
+    /* Newer files say the scale apart from the tie, which they always call true. */
+    a->decoded_scale = get_bool(r, "scale_decoder_outputs", a->tied) && !r->failed
+                           ? 1 / sqrt(a->width)
+                           : 1;
     const char *kind = get_string(r, "feed_forward_proj");
     if (!kind || !strcmp(kind, "relu")) {
         if (!kind && !r->failed) taken(r, "feed_forward_proj", "relu");
@@ -251,6 +282,9 @@ static void read_t5(struct reading *r, struct arch *a) {
     }
     if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
         refuse(r, "d_kv", "too large", "num_heads × d_kv may be 65536 at most");
+    if (!r->failed && a->bucket_distance <= a->buckets / 2)
+        refuse(r, "relative_attention_max_distance", "too small",
+               "it must be more than half of relative_attention_num_buckets");
 }
 
 static const struct {
@@ -288,6 +322,32 @@ static const char *type_of_architecture(struct reading *r) {
             return families[i].name;
         }
     return NULL;
+}
+
+/* The ids that both config.json and generation_config.json may hold. */
+static void read_ids(struct reading *r, struct arch *a) {
+    a->bos_id = get_id(r, "bos_token_id", a->bos_id);
+    a->eos_id = get_id(r, "eos_token_id", a->eos_id);
+    if (!arch_generates(a)) return;
+    a->decoder_start = get_id(r, "decoder_start_token_id", a->decoder_start);
+    a->forced_bos = get_id(r, "forced_bos_token_id", a->forced_bos);
+    a->forced_eos = get_id(r, "forced_eos_token_id", a->forced_eos);
+    const struct {
+        const char *key;
+        int id;
+    } ids[] = {{"bos_token_id", a->bos_id},
+               {"eos_token_id", a->eos_id},
+               {"decoder_start_token_id", a->decoder_start},
+               {"forced_bos_token_id", a->forced_bos},
+               {"forced_eos_token_id", a->forced_eos}};
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        if (r->failed || ids[i].id < a->vocabulary) continue;
+        char *found = xprintf("%d", ids[i].id);
+        char *right = xprintf("the vocabulary has %d tokens", a->vocabulary);
+        refuse(r, ids[i].key, found, right);
+        free(found);
+        free(right);
+    }
 }
 
 static void read_family(struct reading *r, struct arch *a) {
@@ -342,7 +402,8 @@ static void read_labels(struct reading *r, struct arch *a) {
 /* Takes `config` over; NULL when it could not be read, *first says why. */
 static int read_config(const char *file, json_t *config, struct err *first, struct arch *out,
                        struct buf *report, struct err *e) {
-    *out = (struct arch){0};
+    *out = (struct arch){
+        .bos_id = -1, .eos_id = -1, .decoder_start = -1, .forced_bos = -1, .forced_eos = -1};
     struct reading r = {file, config, report, first, !config};
     if (config && !json_is_object(config)) {
         r.failed = true;
@@ -350,6 +411,7 @@ static int read_config(const char *file, json_t *config, struct err *first, stru
     }
     read_family(&r, out);
     if (!r.failed) families[out->family].read(&r, out);
+    read_ids(&r, out);
     read_labels(&r, out);
     const char *class = first_architecture(&r), *type = get_string(&r, "torch_dtype");
     if (!type) type = get_string(&r, "dtype");
@@ -370,12 +432,33 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
     return read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
 }
 
+/* The ids of generation_config.json, which go before those of config.json. */
+static int read_generation(const char *folder, struct arch *out, struct buf *report,
+                           struct err *e) {
+    struct err first = ERR_INIT;
+    char *file = file_join(folder, "generation_config.json");
+    json_t *config = json_read(file, CONFIG_LIMIT, &first);
+    struct reading r = {file, config, report, &first, !config};
+    if (config && !json_is_object(config)) {
+        r.failed = true;
+        err_set(&first, ERR_INPUT, "%s: is not a JSON object", file);
+    }
+    read_ids(&r, out);
+    json_decref(config);
+    free(file);
+    if (!r.failed || first.code == ERR_NOT_FOUND) return 0;
+    arch_release(out);
+    if (e) *e = first;
+    return first.code;
+}
+
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
     struct err first = ERR_INIT;
     char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
     int rc = read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
     free(file);
-    return rc;
+    if (rc || !arch_generates(out) || !file_is_folder(path)) return rc;
+    return read_generation(path, out, report, e);
 }
 
 void arch_release(struct arch *a) {
@@ -386,4 +469,29 @@ void arch_release(struct arch *a) {
 
 int arch_longest(const struct arch *a) {
     return a->positions ? a->positions - a->position_offset : INT_MAX;
+}
+
+bool arch_generates(const struct arch *a) { return a->decoder_layers > 0; }
+
+void arch_positions(const struct arch *a, const int32_t *ids, size_t n, int32_t *out) {
+    bool padding = a->family == FAMILY_ROBERTA;
+    int32_t next = 0;
+    for (size_t i = 0; i < n; i++) out[i] = padding && ids[i] == a->pad_id ? -1 : next++;
+}
+
+int arch_bucket(const struct arch *a, int distance, bool decoder) {
+    int n = a->buckets, first = 0;
+    if (decoder) {
+        distance = distance < 0 ? -distance : 0;
+    } else {
+        n /= 2;
+        first = distance > 0 ? n : 0;
+        distance = distance < 0 ? -distance : distance;
+    }
+    int exact = n / 2;
+    if (distance < exact) return first + distance;
+    float along = logf((float)distance / (float)exact) /
+                  (float)log((double)a->bucket_distance / exact) * (float)(n - exact);
+    int bucket = exact + (int)along;
+    return first + (bucket < n ? bucket : n - 1);
 }

@@ -25,12 +25,21 @@ struct arch {
     int vocabulary, positions, types;
     int position_offset;  /* first position's row: 0 BERT, 2 RoBERTa and BART */
     int pad_id;
+    int bos_id, eos_id;            /* -1: the config names none */
+    int decoder_start;             /* the decoder's first token; -1: the target's own last one
+                                    * goes first (mBART's language code) */
+    int forced_bos, forced_eos;    /* generated first and last whatever the model says; -1: none */
     int buckets, bucket_distance;  /* T5's relative bias; 0 without */
     double norm_eps;
     enum act act;
     bool gated;           /* FFN of two branches (T5 v1.1) */
     bool pre_norm, rms_norm, biases, scale_scores, embed_norm, embed_scale, tied;
-    double dropout, attention_dropout, classifier_dropout; /* as published in the config */
+    bool final_dropout;   /* a dropout after the stacks' last norm (T5) */
+    bool logits_bias;     /* a constant is added to the logits (BART, mBART) */
+    double decoded_scale; /* of the decoder's output before the vocabulary: 1/sqrt(d) for a tied
+                           * T5, else 1; 0 without a decoder */
+    double dropout, attention_dropout, activation_dropout, classifier_dropout; /* as published in
+                                                                               * the config */
     bool pooler;          /* BERT: a pooler stands between first token and classifier */
     bool pooler_absent;   /* but the weights hold none: a trained one goes with the head; set
                            * on loading, false from a config alone */
@@ -39,8 +48,9 @@ struct arch {
     char torch_dtype[16]; /* "" when absent */
 };
 
-/* Reads DIR/config.json (or the file itself).  Defaults taken are said in `report` (may
- * be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
+/* Reads DIR/config.json (or the file itself), and the ids of start, end and forced tokens
+ * from a generation_config.json beside it.  Defaults taken are said in `report` (may be
+ * NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
  * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
  * is refused with the list of those it does; families known but not built yet likewise. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
@@ -51,6 +61,14 @@ void arch_release(struct arch *a);
 const char *family_name(enum family f);
 /* The longest input in tokens: positions less what the family reserves. */
 int arch_longest(const struct arch *a);
+/* Whether there is a decoder, so that texts can be generated. */
+bool arch_generates(const struct arch *a);
+/* The positions of a row's n tokens, from 0; RoBERTa counts no padding token that stands
+ * in a text and gives it -1, the position before the first. */
+void arch_positions(const struct arch *a, const int32_t *ids, size_t n, int32_t *out);
+/* T5: the bucket of the relative position key - query (Raffel et al. 2020, 2.1), in the
+ * 32-bit arithmetic that weights were trained with.  The decoder looks back only. */
+int arch_bucket(const struct arch *a, int distance, bool decoder);
 
 /* The tensors that a model of this shape has, by their canonical names (Hugging Face's,
  * without the "bert." prefix), each once (tied ones are aliases), in a fixed order: the

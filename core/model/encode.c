@@ -12,7 +12,7 @@ static int check_ids(const struct model *m, const struct encoded *x, struct err 
                        "%s: the text holds the token \"%s\" (id %d), the embedding has %d rows",
                        m->name, tokenizer_token(m->tokenizer, x->greatest), (int)x->greatest,
                        m->arch.vocabulary);
-    for (size_t i = 0; i < x->n; i++)
+    for (size_t i = 0; m->arch.types && i < x->n; i++)
         if (x->types[i] >= m->arch.types)
             return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, the model has %d",
                            m->name, (int)x->types[i] + 1, m->arch.types);
@@ -29,7 +29,7 @@ static void run(const struct model *m, const struct encoded *x, real **cls, real
     int start[2] = {0, (int)x->n};
     uint64_t id = 0;
     int32_t *positions = xcalloc(x->n, sizeof *positions);
-    for (size_t i = 0; i < x->n; i++) positions[i] = (int32_t)i;
+    arch_positions(&m->arch, x->ids, x->n, positions);
     const struct batch batch = {
         .rows = 1,
         .tokens = (int)x->n,

@@ -9,62 +9,19 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/model/weights.h"
+#include "core/model/entries.h"
 
 enum { UNUSED_LISTED = 40 };
-
-/* A tensor of the files under the name that petri gives it. */
-struct entry {
-    char *name; /* canonical: no "bert.", LayerNorm's gamma and beta as weight and bias */
-    const struct weights_file *file;
-    const struct st_tensor *tensor;
-    bool used;
-};
 
 struct loading {
     struct model *m;
     struct weights weights;
-    struct entry *entry; /* sorted by canonical name */
-    size_t entries;
+    struct entries found;
     struct err *e;
 };
 
-/* ---- names ---- */
-
-static char *canonical(const struct arch *a, const char *name) {
-    char prefix[40];
-    snprintf(prefix, sizeof prefix, "%s.", family_name(a->family));
-    if (text_starts(name, prefix)) name += strlen(prefix);
-    size_t n = strlen(name);
-    if (text_ends(name, "LayerNorm.gamma")) return xprintf("%.*sweight", (int)(n - 5), name);
-    if (text_ends(name, "LayerNorm.beta")) return xprintf("%.*sbias", (int)(n - 4), name);
-    return xstrdup(name);
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
-}
-
-static int list_entries(struct loading *l) {
-    l->entry = xcalloc(l->weights.tensors, sizeof *l->entry);
-    for (size_t i = 0; i < l->weights.files; i++)
-        for (size_t k = 0; k < st_count(l->weights.file[i].st); k++) {
-            const struct st_tensor *t = st_at(l->weights.file[i].st, k);
-            l->entry[l->entries++] =
-                (struct entry){canonical(&l->m->arch, t->name), &l->weights.file[i], t, false};
-        }
-    if (l->entries) qsort(l->entry, l->entries, sizeof *l->entry, by_name);
-    for (size_t i = 1; i < l->entries; i++)
-        if (!strcmp(l->entry[i].name, l->entry[i - 1].name))
-            return err_set(l->e, ERR_INPUT,
-                           "%s: \"%s\" and \"%s\" are the same tensor, stored twice", l->m->folder,
-                           l->entry[i - 1].tensor->name, l->entry[i].tensor->name);
-    return 0;
-}
-
 static struct entry *find_entry(struct loading *l, const char *name) {
-    struct entry key = {.name = (char *)name};
-    return l->entries ? bsearch(&key, l->entry, l->entries, sizeof key, by_name) : NULL;
+    return entries_find(&l->found, name);
 }
 
 /* ---- shapes ---- */
@@ -134,31 +91,89 @@ static bool other_classifier(const struct arch *a) {
            strstr(a->architecture, "MultipleChoice");
 }
 
+/* A weight and its bias into new memory. */
+static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
+                     real **to_b) {
+    struct model *m = l->m;
+    size_t d = (size_t)m->arch.width;
+    int rc = check_shape(l, w, rows, m->arch.width, false);
+    if (!rc) rc = check_shape(l, b, 1, rows, true);
+    if (rc) return rc;
+    *to_w = mem_try((size_t)rows * d, sizeof(real));
+    *to_b = mem_try((size_t)rows, sizeof(real));
+    if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
+    w->used = b->used = true;
+    rc = st_read(w->file->st, w->tensor, *to_w, l->e);
+    return rc ? rc : st_read(b->file->st, b->tensor, *to_b, l->e);
+}
+
+static int half_a_head(struct loading *l, const char *name, const char *missing) {
+    return err_set(l->e, ERR_INPUT, "%s: has half a head: %s.%s is missing", l->m->folder, name,
+                   missing);
+}
+
+/* Both tensors of a part of the head, or neither. */
+static int find_pair(struct loading *l, const char *name, struct entry **w, struct entry **b) {
+    char *of_w = xprintf("%s.weight", name), *of_b = xprintf("%s.bias", name);
+    *w = find_entry(l, of_w);
+    *b = find_entry(l, of_b);
+    free(of_w);
+    free(of_b);
+    if (!*w == !*b) return 0;
+    return half_a_head(l, name, *w ? "bias" : "weight");
+}
+
 static int read_head(struct loading *l) {
     struct model *m = l->m;
-    if (other_classifier(&m->arch)) return 0;
-    struct entry *w = find_entry(l, "classifier.weight"), *b = find_entry(l, "classifier.bias");
-    if (!w && !b) return 0;
-    if (!w || !b)
-        return err_set(l->e, ERR_INPUT, "%s: has half a head: classifier.%s is missing", m->folder,
-                       w ? "bias" : "weight");
+    const bool two = m->arch.family == FAMILY_ROBERTA;
+    const char *name = two ? "classifier.out_proj" : "classifier";
+    struct entry *w, *b, *dense_w = NULL, *dense_b = NULL;
+    if (other_classifier(&m->arch) || arch_generates(&m->arch)) return 0;
+    int rc = find_pair(l, name, &w, &b);
+    if (!rc && two) rc = find_pair(l, "classifier.dense", &dense_w, &dense_b);
+    if (!rc && two && !w != !dense_w)
+        rc = half_a_head(l, w ? "classifier.dense" : name, "weight");
+    if (rc || !w) return rc;
     size_t rows = w->tensor->rank == 2 ? w->tensor->shape[0] : 0;
     if (!rows || rows > 65536) rows = m->arch.labels ? (size_t)m->arch.labels : 2;
-    int rc = check_shape(l, w, (int)rows, m->arch.width, false);
-    if (!rc) rc = check_shape(l, b, 1, (int)rows, true);
+    rc = check_shape(l, w, (int)rows, m->arch.width, false);
     if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
         rc = err_set(l->e, ERR_INPUT,
-                     "%s: classifier.weight has %zu rows, \"id2label\" of config.json names %d",
-                     m->folder, rows, m->arch.labels);
+                     "%s: %s.weight has %zu rows, \"id2label\" of config.json names %d", m->folder,
+                     name, rows, m->arch.labels);
+    if (!rc) rc = read_pair(l, w, b, (int)rows, &m->head_w, &m->head_b);
+    if (!rc && two) rc = read_pair(l, dense_w, dense_b, m->arch.width, &m->dense_w, &m->dense_b);
+    if (!rc) m->head_rows = (int)rows;
+    return rc;
+}
+
+/* The constant on the logits of BART and mBART: almost always zeros, and then none. */
+static int read_logits_bias(struct loading *l) {
+    struct model *m = l->m;
+    struct entry *x = m->arch.logits_bias ? find_entry(l, "final_logits_bias") : NULL;
+    if (!x) return 0;
+    int rc = check_shape(l, x, 1, m->arch.vocabulary, false);
     if (rc) return rc;
-    m->head_rows = (int)rows;
-    m->head_w = mem_try(rows * (size_t)m->arch.width, sizeof(real));
-    m->head_b = mem_try(rows, sizeof(real));
-    if (!m->head_w || !m->head_b)
-        return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
-    w->used = b->used = true;
-    rc = st_read(w->file->st, w->tensor, m->head_w, l->e);
-    return rc ? rc : st_read(b->file->st, b->tensor, m->head_b, l->e);
+    x->used = true;
+    m->logits_bias = mem_try((size_t)m->arch.vocabulary, sizeof(real));
+    if (!m->logits_bias)
+        return err_set(l->e, ERR_SYSTEM, "%s: no memory for the logits' bias", m->folder);
+    rc = st_read(x->file->st, x->tensor, m->logits_bias, l->e);
+    for (int i = 0; !rc && i < m->arch.vocabulary; i++)
+        if (m->logits_bias[i] != 0) return 0;
+    free(m->logits_bias);
+    m->logits_bias = NULL;
+    return rc;
+}
+
+/* T5: the buckets of near distances, looked up by every step. */
+static void fill_buckets(struct model *m) {
+    int reach = m->arch.bucket_distance;
+    for (int stack = 0; m->arch.buckets && stack < 2; stack++) {
+        m->bucket[stack] = xcalloc(2 * (size_t)reach + 1, sizeof **m->bucket);
+        for (int i = -reach; i <= reach; i++)
+            m->bucket[stack][reach + i] = arch_bucket(&m->arch, i, stack == STACK_DECODER);
+    }
 }
 
 /* ---- values ---- */
@@ -216,7 +231,11 @@ static void fingerprint(struct model *m) {
 
 static const char *why_unused(const struct arch *a, const char *name) {
     if (text_ends(name, "position_ids")) return "positions are counted, not read";
-    if (text_starts(name, "cls.")) return "head of pretraining";
+    if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "head of pretraining";
+    if (text_starts(name, "pooler.")) return "the head has a map of its own";
+    if (text_ends(name, "EncDecAttention.relative_attention_bias.weight"))
+        return "transformers ignores it too";
+    if (text_starts(name, "classification_head.")) return "texts are generated, not classified";
     if (text_starts(name, "qa_outputs.")) return "head for question answering";
     if (text_starts(name, "classifier.") && other_classifier(a))
         return "head for another kind of task";
@@ -227,16 +246,16 @@ static void report_tensors(struct loading *l, size_t values) {
     struct model *m = l->m;
     struct buf *out = &m->report;
     size_t used = 0;
-    for (size_t i = 0; i < l->entries; i++) used += l->entry[i].used;
+    for (size_t i = 0; i < l->found.n; i++) used += l->found.entry[i].used;
     char count[32];
     text_thousands((int64_t)values, count);
     buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s values\n", used,
-               l->entries - used, count);
+               l->found.n - used, count);
     size_t listed = 0;
-    for (size_t i = 0; i < l->entries; i++) {
-        if (l->entry[i].used || listed++ >= UNUSED_LISTED) continue;
-        char *name = text_visible(l->entry[i].tensor->name, strlen(l->entry[i].tensor->name));
-        buf_printf(out, "unused: %s (%s)\n", name, why_unused(&m->arch, l->entry[i].name));
+    for (size_t i = 0; i < l->found.n; i++) {
+        if (l->found.entry[i].used || listed++ >= UNUSED_LISTED) continue;
+        char *name = text_visible(l->found.entry[i].tensor->name, strlen(l->found.entry[i].tensor->name));
+        buf_printf(out, "unused: %s (%s)\n", name, why_unused(&m->arch, l->found.entry[i].name));
         free(name);
     }
     if (listed > UNUSED_LISTED) buf_printf(out, "unused: and %zu more\n", listed - UNUSED_LISTED);
@@ -281,21 +300,19 @@ static int load(struct loading *l) {
     struct model *m = l->m;
     int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
     if (rc) return rc;
-    if (m->arch.family != FAMILY_BERT)
-        return err_set(l->e, ERR_INPUT,
-                       "%s: is of the family %s, whose parameters petri can count but which it "
-                       "cannot run; it "
-                       "runs: bert",
-                       m->folder, family_name(m->arch.family));
+    rc = weights_open(m->folder, &l->weights, &m->report, l->e);
+    if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, l->e);
+    if (!rc) rc = entries_tie(&l->found, &m->arch, &m->report, l->e);
+    if (rc) return rc;
     m->tensors = arch_tensors(&m->arch, &m->tensor);
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
-    rc = weights_open(m->folder, &l->weights, &m->report, l->e);
     size_t values = 0;
-    if (!rc) rc = list_entries(l);
-    if (!rc) rc = check_tensors(l, &values);
+    rc = check_tensors(l, &values);
     if (!rc) rc = read_values(l, values);
     if (!rc) rc = read_head(l);
+    if (!rc) rc = read_logits_bias(l);
     if (rc) return rc;
+    fill_buckets(m);
     report_tensors(l, values);
     fingerprint(m);
     return read_tokenizer(m, l->e);
@@ -304,8 +321,7 @@ static int load(struct loading *l) {
 int model_fill(struct model *m, struct err *e) {
     struct loading l = {.m = m, .e = e};
     int rc = load(&l);
-    for (size_t i = 0; i < l.entries; i++) free(l.entry[i].name);
-    free(l.entry);
+    entries_release(&l.found);
     weights_close(&l.weights);
     return rc;
 }

@@ -18,6 +18,11 @@ static void free_model(struct model *m) {
     free(m->values);
     free(m->head_w);
     free(m->head_b);
+    free(m->dense_w);
+    free(m->dense_b);
+    free(m->logits_bias);
+    free(m->bucket[0]);
+    free(m->bucket[1]);
     free(m->folder);
     free(m->name);
     buf_release(&m->report);
@@ -79,7 +84,8 @@ static void add_file(struct buf *key, const char *folder, const char *name) {
 static char *key_of(const char *folder) {
     static const char *const files[] = {
         "config.json",    "model.safetensors", "model.safetensors.index.json",
-        "tokenizer.json", "vocab.txt",         "tokenizer_config.json"};
+        "tokenizer.json", "vocab.txt",         "tokenizer_config.json",
+        "vocab.json",     "merges.txt",        "generation_config.json"};
     struct buf key = BUF_INIT;
     char *path = realpath(folder, NULL);
     buf_puts(&key, path ? path : folder);

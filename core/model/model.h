@@ -20,6 +20,10 @@ struct model {
     /* The folder's own head, when it has one (classifier.weight labels×d, bias 1×labels). */
     real *head_w, *head_b;
     int head_rows;
+    real *dense_w, *dense_b;     /* RoBERTa's head: the d×d map before it, 1×d; NULL: none */
+    real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
+    int32_t *bucket[2];          /* by enum stack: the relative bias' buckets of the distances
+                                  * -bucket_distance…bucket_distance; NULL without */
     char *folder;                /* as given */
     char *name;                  /* last part of the folder */
     char sha256[65];             /* over names, shapes and bytes of the tensors used: the
@@ -43,12 +47,19 @@ char *model_find(const char *where, struct err *e);
 struct batch {
     int rows;            /* sequences */
     int tokens;
-    int32_t *ids, *types, *positions; /* tokens each; positions count from 0 in each row */
+    int32_t *ids, *types, *positions; /* tokens each; positions as arch_positions gives them */
     int *start;          /* rows+1 */
     uint64_t *row_id;    /* rows: the row's number in its split */
     int32_t *label;      /* rows: class, or -1 */
     real *target;        /* rows: regression target */
     real *weight;        /* rows: weight in the loss */
+    /* What the decoder reads and predicts, packed likewise; NULL and 0 without. */
+    int target_tokens;
+    int32_t *target_in;        /* target_tokens: the start token, then the target shifted */
+    int32_t *target_positions; /* from 0 in each row */
+    int32_t *target_out;       /* target_tokens: the id to predict, or -1 (not in the loss) */
+    int *target_start;         /* rows+1 */
+    real *target_weight;       /* target_tokens: weight of each token in the loss */
 };
 
 /* One forward pass.  Plain data; lives on the stack. */
@@ -56,12 +67,14 @@ struct forward {
     struct tape *tape;
     const struct model *model;
     const struct batch *batch;
-    struct tape_rows rows;       /* filled by forward_init */
+    struct tape_rows rows, target_rows; /* filled by forward_init */
     const struct hooks *hooks;   /* NULL: the model as it is */
-    double dropout, attention_dropout; /* hidden and attention probabilities */
-    /* Called with every layer's output (0: embeddings) when set, for maps and parity
-     * tests.  The value is there during the call; after it, the memory may be used again
-     * when nothing needs gradients. */
+    /* Of hidden values, attention probabilities and the FFN's inner values. */
+    double dropout, attention_dropout, activation_dropout;
+    /* Called with every layer's output when set, for maps and parity tests: 0 the
+     * embeddings, then the encoder's layers 1…Le, Le+1 the decoder's embeddings, then its
+     * layers.  A last layer is told before the stack's final norm.  The value is there during
+     * the call; after it, the memory may be used again when nothing needs gradients. */
     void (*layer_done)(void *self, int layer, node output);
     void *layer_self;
     /* Shown the probabilities of every attention when set, as struct attention's `seen`. */
@@ -72,10 +85,17 @@ struct forward {
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
                   const struct hooks *hooks);
 
-/* The encoder's last layer: tokens × d. */
+/* The encoder's last layer, after the final norm where the family has one: tokens × d. */
 node forward_encode(struct forward *f);
-/* What the classifier reads: BERT tanh(pooler(first token)); rows × d. */
+/* What the classifier reads: BERT tanh(pooler(first token)), else the first token; rows × d. */
 node forward_pool(struct forward *f, node encoded);
+/* The decoder over the batch's target side, each token seeing those before it and all of
+ * its row's `encoded`: target_tokens × d, after final norm and scale. */
+node forward_decode(struct forward *f, node encoded);
+/* The logits of some decoded rows: n × vocabulary.  For few rows: generation, tests. */
+node forward_logits(struct forward *f, node decoded);
+/* Σ target_weight·loss of all target tokens, 1×1, as op_vocabulary_loss gives it. */
+node forward_lm_loss(struct forward *f, node decoded, double smoothing);
 /* A model tensor's value on the tape: the method's in its place, or the frozen one;
  * NODE_NONE for an absent pooler that no method brings. */
 node forward_weight(const struct forward *f, int tensor);

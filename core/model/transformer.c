@@ -2,10 +2,9 @@
  * (flags) and in which tensors exist; methods come in through the taps alone. */
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "core/base/mem.h"
-#include "core/model/model.h"
+#include "core/model/sublayer.h"
 
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
                   const struct hooks *hooks) {
@@ -14,211 +13,71 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
         .model = m,
         .batch = b,
         .rows = {b->rows, b->start, b->row_id},
+        .target_rows = {b->rows, b->target_start, b->row_id},
         .hooks = hooks,
         .dropout = m->arch.dropout,
         .attention_dropout = m->arch.attention_dropout,
+        .activation_dropout = m->arch.activation_dropout,
     };
 }
 
-/* ---- weights ---- */
+/* ---- embeddings ---- */
 
-node forward_weight(const struct forward *f, int tensor) {
-    const struct model *m = f->model;
-    BUG_IF(tensor < 0 || tensor >= m->tensors);
-    if (f->hooks && f->hooks->weight) {
-        node own = f->hooks->weight(f->hooks->self, f->tape, tensor);
-        if (own != NODE_NONE) return own;
-    }
-    if (!m->weight[tensor]) return NODE_NONE;
-    return tape_frozen(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, m->weight[tensor]);
+static struct site site_of(const struct forward *f, enum stack stack, enum sublayer sublayer,
+                           int layer) {
+    const struct tape_rows *own = stack == STACK_DECODER ? &f->target_rows : &f->rows;
+    return (struct site){.stack = stack,
+                         .sublayer = sublayer,
+                         .layer = layer,
+                         .rows = own,
+                         .key_rows = sublayer == SUB_CROSS ? &f->rows : own};
 }
 
-/* The tensor with a role at a place; NODE_NONE where the family has none (T5's biases). */
-static node weight_at(const struct forward *f, enum tensor_role role, const struct site *s) {
-    const struct model *m = f->model;
-    int i = arch_find(m->tensor, m->tensors, role, s->stack, s->sublayer, s->layer);
-    return i < 0 ? NODE_NONE : forward_weight(f, i);
-}
-
-static node linear(const struct forward *f, const struct site *s, node x, enum tensor_role w,
-                   enum tensor_role b) {
-    return op_linear(f->tape, x, weight_at(f, w, s), weight_at(f, b, s));
-}
-
-/* The norm of a sublayer over x (+ residual). */
-static node norm(const struct forward *f, const struct site *s, node x, node residual,
-                 enum tensor_role w, enum tensor_role b) {
+/* The sum of word, position and type: what the stack's family has of them.  The word
+ * table is one for both stacks. */
+static node sum_embeddings(const struct forward *f, const struct site *s) {
     const struct arch *a = &f->model->arch;
-    if (a->rms_norm) return op_rmsnorm(f->tape, x, residual, weight_at(f, w, s), a->norm_eps);
-    return op_layernorm(f->tape, x, residual, weight_at(f, w, s), weight_at(f, b, s), a->norm_eps);
+    const struct batch *b = f->batch;
+    const bool decoder = s->stack == STACK_DECODER;
+    const struct site shared = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    int n = decoder ? b->target_tokens : b->tokens, tables = 1;
+    struct embed_table table[EMBED_TABLES] = {
+        {weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? b->target_in : b->ids, 0}};
+    if (a->positions)
+        table[tables++] =
+            (struct embed_table){weight_at(f, ROLE_EMBED_POSITION, s),
+                                 decoder ? b->target_positions : b->positions, a->position_offset};
+    if (a->types)
+        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_TYPE, s), b->types, 0};
+    if (!a->embed_scale) return op_embed_sum(f->tape, n, table, tables);
+    node word = op_scale(f->tape, op_embed_sum(f->tape, n, table, 1), sqrt(a->width));
+    if (tables == 1) return word;
+    return op_add(f->tape, word, op_embed_sum(f->tape, n, table + 1, tables - 1));
 }
 
-/* ---- taps ---- */
-
-static bool wanted(const struct forward *f, const struct site *s, enum tap tap) {
-    const struct hooks *h = f->hooks;
-    return h && h->write && (!h->wants || h->wants(h->self, s, tap));
-}
-
-static node offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
-                  node value) {
-    s->value[tap] = value;
-    if (!wanted(f, s, tap)) return value;
-    return s->value[tap] = f->hooks->write(f->hooks->self, f->tape, f, s, tap, stage, value);
-}
-
-/* A tap that no dropout follows. */
-static node offer_both(const struct forward *f, struct site *s, enum tap tap, node value) {
-    value = offer(f, s, tap, TAP_RAW, value);
-    return offer(f, s, tap, TAP_DONE, value);
-}
-
-/* Random numbers follow the site's name: stack, layer and tap. */
-static uint64_t dropout_site(const struct site *s, const char *what) {
-    char name[64];
-    const char *stack = s->stack == STACK_DECODER ? "decoder." : "";
-    if (s->layer < 0) snprintf(name, sizeof name, "%s%s", stack, what);
-    else if (s->sublayer == SUB_CROSS)
-        snprintf(name, sizeof name, "%slayer.%d.cross.%s", stack, s->layer, what);
-    else snprintf(name, sizeof name, "%slayer.%d.%s", stack, s->layer, what);
-    return rng_site(name);
-}
-
-static node drop(const struct forward *f, const struct site *s, const char *what, node x) {
-    return op_dropout(f->tape, x, s->rows, f->dropout, dropout_site(s, what));
-}
-
-/* The end of a linear map that writes into the residual stream: offered before and
- * after its dropout. */
-static node offer_out(const struct forward *f, struct site *s, enum tap tap, node x) {
-    x = offer(f, s, tap, TAP_RAW, x);
-    x = drop(f, s, tap_name(tap), x);
-    return offer(f, s, tap, TAP_DONE, x);
-}
-
-static node norm_of(const struct forward *f, const struct site *s, node x, node residual) {
-    bool ffn = s->sublayer == SUB_FFN;
-    return norm(f, s, x, residual, ffn ? ROLE_F_NORM_W : ROLE_A_NORM_W,
-                ffn ? ROLE_F_NORM_B : ROLE_A_NORM_B);
-}
-
-/* Input of a sublayer: the residual stream, normed first in pre-norm families. */
-static node enter(const struct forward *f, struct site *s, enum tap res, enum tap in, node x) {
-    s->value[res] = x;
-    return s->value[in] = f->model->arch.pre_norm ? norm_of(f, s, x, NODE_NONE) : x;
-}
-
-/* End of a sublayer: back into the residual stream. */
-static node leave(const struct forward *f, struct site *s, enum tap res, enum tap end, node out) {
-    node residual = s->value[res];
-    if (f->model->arch.pre_norm) return s->value[end] = op_add(f->tape, residual, out);
-    return s->value[end] = norm_of(f, s, out, residual);
-}
-
-node site_norm(const struct forward *f, struct site *s) {
-    BUG_IF(s->sublayer != SUB_FFN || s->value[TAP_F_OUT] == NODE_NONE);
-    if (s->value[TAP_F_NORM] != NODE_NONE) return s->value[TAP_F_NORM];
-    node out = s->value[TAP_F_OUT], residual = s->value[TAP_F_RES];
-    node made =
-        f->model->arch.pre_norm ? op_add(f->tape, out, residual) : norm_of(f, s, out, residual);
-    return s->value[TAP_F_NORM] = made;
-}
-
-/* ---- sublayers ---- */
-
-/* An attention that is looked at. */
-struct watched {
-    const struct forward *f;
-    const struct site *site;
-};
-
-static void show_attention(void *self, int sequence, int head, int queries, int columns, const real *p) {
-    const struct watched *w = self;
-    w->f->attention_seen(w->f->seen_self, w->site, sequence, head, queries, columns, p);
-}
-
-/* Attention of the stream x over `keys` (the sublayer's own input when NODE_NONE). */
-static node attend(const struct forward *f, struct site *s, node x, node keys) {
-    const struct arch *a = &f->model->arch;
-    const struct hooks *h = f->hooks;
-    struct tape *t = f->tape;
-    tape_site(t, "layer %d attention", s->layer);
-    node in = enter(f, s, TAP_A_RES, TAP_A_IN, x);
-    if (keys == NODE_NONE) keys = in;
-    s->source = keys;
-    node q = offer_both(f, s, TAP_A_Q, linear(f, s, in, ROLE_Q_W, ROLE_Q_B));
-    node k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
-    node v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
-    struct kv_set set[HOOK_SETS];
-    struct watched watched = {f, s};
-    struct attention how = {
-        .heads = a->heads,
-        .score_scale = a->scale_scores ? 1 / sqrt(a->head_width) : 1,
-        .query_rows = s->rows,
-        .key_rows = s->key_rows,
-        .causal = s->stack == STACK_DECODER && s->sublayer == SUB_SELF,
-        .dropout = f->attention_dropout,
-        .site = dropout_site(s, "a.prob"),
-        .sets = h && h->keys ? h->keys(h->self, t, f, s, set, HOOK_SETS) : 0,
-        .set = set,
-        .seen = f->attention_seen ? show_attention : NULL,
-        .seen_self = &watched,
-    };
-    node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
-    node context = offer_both(f, s, TAP_A_CTX, head);
-    node out = offer_out(f, s, TAP_A_OUT, linear(f, s, context, ROLE_O_W, ROLE_O_B));
-    return leave(f, s, TAP_A_RES, TAP_A_END, out);
-}
-
-/* φ(x W_1 + b_1), in one op where nobody looks between; gated: φ(x W_0) ⊙ x W_1. */
-static node activate(const struct forward *f, struct site *s, node in) {
-    const struct arch *a = &f->model->arch;
-    struct tape *t = f->tape;
-    node act;
-    if (wanted(f, s, TAP_F_PRE)) {
-        act =
-            op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
-    } else {
-        act = op_linear_act(t, in, weight_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
-    }
-    if (a->gated) act = op_mul(t, act, op_linear(t, in, weight_at(f, ROLE_F1G_W, s), NODE_NONE));
-    return offer_both(f, s, TAP_F_ACT, act);
-}
-
-static node feed_forward(const struct forward *f, struct site *s, node x) {
-    tape_site(f->tape, "layer %d feed-forward", s->layer);
-    node in = enter(f, s, TAP_F_RES, TAP_F_IN, x);
-    node act = activate(f, s, in);
-    node out = offer_out(f, s, TAP_F_OUT, linear(f, s, act, ROLE_F2_W, ROLE_F2_B));
-    return leave(f, s, TAP_F_RES, TAP_F_END, out);
+static node embed(const struct forward *f, struct site *s) {
+    tape_site(f->tape, "%sembedding", s->stack == STACK_DECODER ? "decoder " : "");
+    node x = sum_embeddings(f, s);
+    if (f->model->arch.embed_norm)
+        x = sublayer_norm(f, s, x, NODE_NONE, ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B);
+    x = sublayer_offer(f, s, TAP_EMBED, TAP_RAW, x);
+    x = sublayer_drop(f, s, "embed", f->dropout, x);
+    return sublayer_offer(f, s, TAP_EMBED, TAP_DONE, x);
 }
 
 /* ---- stacks ---- */
 
-static node embed(const struct forward *f, struct site *s) {
-    const struct arch *a = &f->model->arch;
-    const struct batch *b = f->batch;
-    BUG_IF(a->position_offset || a->embed_scale);
-    tape_site(f->tape, "embedding");
-    node x = op_embed3(f->tape, b->tokens, weight_at(f, ROLE_EMBED_WORD, s), b->ids,
-                       weight_at(f, ROLE_EMBED_POSITION, s), b->positions,
-                       weight_at(f, ROLE_EMBED_TYPE, s), b->types);
-    if (a->embed_norm) x = norm(f, s, x, NODE_NONE, ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B);
-    x = offer(f, s, TAP_EMBED, TAP_RAW, x);
-    x = drop(f, s, "embed", x);
-    return offer(f, s, TAP_EMBED, TAP_DONE, x);
-}
-
-static struct site site_of(const struct forward *f, enum sublayer sublayer, int layer) {
-    return (struct site){.stack = STACK_ENCODER,
-                         .sublayer = sublayer,
-                         .layer = layer,
-                         .rows = &f->rows,
-                         .key_rows = &f->rows};
-}
-
 static void layer_done(const struct forward *f, int layer, node output) {
     if (f->layer_done) f->layer_done(f->layer_self, layer, output);
+}
+
+/* The norm that closes a stack of pre-norm blocks. */
+static node finish(const struct forward *f, const struct site *s, node x) {
+    const struct arch *a = &f->model->arch;
+    if (!a->pre_norm) return x;
+    tape_site(f->tape, "%sfinal norm", s->stack == STACK_DECODER ? "decoder " : "");
+    x = sublayer_norm(f, s, x, NODE_NONE, ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B);
+    return a->final_dropout ? sublayer_drop(f, s, "final", f->dropout, x) : x;
 }
 
 node forward_encode(struct forward *f) {
@@ -226,28 +85,79 @@ node forward_encode(struct forward *f) {
     /* One mark for all layers: of those below the lowest adapted site only the latest
      * output stays. */
     const struct tape_mark mark = tape_mark(t);
-    struct site start = site_of(f, SUB_EMBED, -1);
+    struct site start = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     node x = embed(f, &start);
     layer_done(f, 0, x);
     tape_recycle(t, mark, &x);
     for (int layer = 0; layer < f->model->arch.encoder_layers; layer++) {
-        struct site s = site_of(f, SUB_SELF, layer);
-        x = attend(f, &s, x, NODE_NONE);
+        struct site s = site_of(f, STACK_ENCODER, SUB_SELF, layer);
+        x = sublayer_attend(f, &s, x, NODE_NONE);
         s.sublayer = SUB_FFN;
-        x = feed_forward(f, &s, x);
+        x = sublayer_feed_forward(f, &s, x);
         layer_done(f, layer + 1, x);
         tape_recycle(t, mark, &x);
     }
-    return x;
+    return finish(f, &start, x);
 }
+
+node forward_decode(struct forward *f, node encoded) {
+    const struct arch *a = &f->model->arch;
+    struct tape *t = f->tape;
+    BUG_IF(!arch_generates(a) || !f->batch->target_start);
+    /* `encoded` lies below the mark. */
+    const struct tape_mark mark = tape_mark(t);
+    const int before = a->encoder_layers + 1;
+    struct site start = site_of(f, STACK_DECODER, SUB_EMBED, -1);
+    node x = embed(f, &start);
+    layer_done(f, before, x);
+    tape_recycle(t, mark, &x);
+    for (int layer = 0; layer < a->decoder_layers; layer++) {
+        struct site self = site_of(f, STACK_DECODER, SUB_SELF, layer);
+        struct site cross = site_of(f, STACK_DECODER, SUB_CROSS, layer);
+        x = sublayer_attend(f, &self, x, NODE_NONE);
+        x = sublayer_attend(f, &cross, x, encoded);
+        self.sublayer = SUB_FFN;
+        x = sublayer_feed_forward(f, &self, x);
+        layer_done(f, before + 1 + layer, x);
+        tape_recycle(t, mark, &x);
+    }
+    x = finish(f, &start, x);
+    return a->decoded_scale == 1 ? x : op_scale(t, x, a->decoded_scale);
+}
+
+/* ---- what is read off ---- */
 
 node forward_pool(struct forward *f, node encoded) {
     struct tape *t = f->tape;
-    struct site s = site_of(f, SUB_EMBED, -1);
+    struct site s = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     tape_site(t, "pooler");
     node first = op_pool_first(t, encoded, &f->rows);
     if (!f->model->arch.pooler) return first;
     node w = weight_at(f, ROLE_POOLER_W, &s), b = weight_at(f, ROLE_POOLER_B, &s);
     BUG_IF(w == NODE_NONE || b == NODE_NONE);
     return op_linear_act(t, first, w, b, ACT_TANH);
+}
+
+/* The map to the vocabulary: its own, or the word table where they are tied. */
+static node vocabulary_map(const struct forward *f) {
+    bool tied = f->model->arch.tied;
+    struct site s = site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
+    tape_site(f->tape, "vocabulary");
+    return weight_at(f, tied ? ROLE_EMBED_WORD : ROLE_LM_HEAD, &s);
+}
+
+static node logits_bias(const struct forward *f) {
+    const struct model *m = f->model;
+    return m->logits_bias ? tape_frozen(f->tape, 1, m->arch.vocabulary, m->logits_bias) : NODE_NONE;
+}
+
+node forward_logits(struct forward *f, node decoded) {
+    node map = vocabulary_map(f);
+    return op_linear(f->tape, decoded, map, logits_bias(f));
+}
+
+node forward_lm_loss(struct forward *f, node decoded, double smoothing) {
+    node map = vocabulary_map(f);
+    return op_vocabulary_loss(f->tape, decoded, map, logits_bias(f), f->batch->target_out,
+                              f->batch->target_weight, smoothing);
 }

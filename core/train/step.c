@@ -71,6 +71,7 @@ void step_part(struct run *r, int index, struct worker *w) {
     forward_init(&f, w->tape, r->m, &b, attach_begin(a, w->tape, r->params, r->made, grads));
     f.dropout = dropout_of(r, r->m->arch.dropout);
     f.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
+    if (f.activation_dropout > 0) f.activation_dropout = dropout_of(r, f.activation_dropout);
     node out = attach_head(a, &f, forward_encode(&f), dropout_of(r, r->m->arch.classifier_dropout));
     tape_site(w->tape, "loss");
     node loss = r->task->kind == DATA_REGRESSION

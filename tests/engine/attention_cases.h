@@ -5,7 +5,7 @@
 
 #include "tests/engine/op_cases.h"
 
-enum { BUCKETS = 4, BUCKET_STRIDE = 20 };
+enum { BUCKETS = 4, REACH = 5 };
 
 struct attention_case {
     int q[SEQUENCES + 1], k[SEQUENCES + 1];
@@ -39,11 +39,10 @@ static bool attention_make(int i, struct setup *s) {
     result(s, s->rows[0], d);
     s->attention = (struct attention){
         .heads = c->heads, .score_scale = 0.7, .query_rows = &s->q, .key_rows = &s->k,
-        .causal = c->causal, .bucket = s->bucket, .bucket_stride = BUCKET_STRIDE,
+        .causal = c->causal, .bucket = s->bucket, .reach = REACH,
         .dropout = c->dropout, .site = CASE_SITE, .set = s->set,
     };
-    for (int j = 0; j < (int)COUNT_OF(s->bucket); j++)
-        s->bucket[j] = (j / BUCKET_STRIDE * 3 + j % BUCKET_STRIDE) % BUCKETS;
+    for (int j = 0; j <= 2 * REACH; j++) s->bucket[j] = j * 3 % BUCKETS;
     int rows[3] = { c->concat[0], c->add, c->concat[1] }; /* an added set stands between */
     for (int k = 0; k < 3; k++) {
         if (!rows[k]) continue;
@@ -108,7 +107,9 @@ static void attention_expect_one(const struct setup *s, const double *const *in,
         if (x->causal && j > i + nk - nq) continue;
         int row = (s->k_start[seq] + j) * d + o;
         score[n] = x->score_scale * dot(q, in[1] + row, a);
-        if (in[3]) score[n] += in[3][s->bucket[i * BUCKET_STRIDE + j] * x->heads + h];
+        int far = j - (i + nk - nq);
+        far = far < -REACH ? -REACH : far > REACH ? REACH : far;
+        if (in[3]) score[n] += in[3][s->bucket[REACH + far] * x->heads + h];
         value[n++] = in[2] + row;
     }
     for (int j = 0; j < n; j++)
@@ -153,6 +154,7 @@ static const struct op_case op_cases[] = {
     CASE(concat_rows, concat_rows_make),
     CASE(attention, attention_make),
     CASE(cross_entropy, loss_make),
+    CASE(vocabulary_loss, vocabulary_loss_make),
     CASE(squared_error, error_make),
 };
 

@@ -29,7 +29,7 @@ struct setup {
     real target[IDS], weight[IDS];
     struct attention attention;
     struct kv_set set[3];
-    int32_t bucket[IDS * 8];
+    int32_t bucket[IDS];
 };
 
 struct op_case {
@@ -353,7 +353,11 @@ static bool embed_make(int i, struct setup *s) {
 }
 static node embed_run(struct tape *t, struct setup *s, const node *in) {
     if (s->inputs == 1) return op_embed(t, s->out_rows, in[0], s->ids[0]);
-    return op_embed3(t, s->out_rows, in[0], s->ids[0], in[1], s->ids[1], in[2], s->ids[2]);
+    int32_t before[IDS]; /* ids from 2 before the first row */
+    for (int i = 0; i < s->out_rows; i++) before[i] = s->ids[1][i] - 2;
+    const struct embed_table table[] = {
+        { in[0], s->ids[0], 0 }, { in[1], before, 2 }, { in[2], s->ids[2], 0 } };
+    return op_embed_sum(t, s->out_rows, table, 3);
 }
 static void embed_expect(const struct setup *s, const double *const *in, double *out) {
     int d = s->out_cols;
@@ -447,6 +451,38 @@ static bool loss_make(int i, struct setup *s) {
     }
     return true;
 }
+static bool vocabulary_loss_make(int i, struct setup *s) {
+    int n, d, v;
+    if (!sized(i, &n, &d, &v)) return false;
+    input(s, 0, n, d), input(s, 1, v, d), input(s, 2, i % 2 ? 1 : -1, v);
+    result(s, 1, 1);
+    s->s = i % 3 ? 0.1 : 0;
+    for (int j = 0; j < n; j++) {
+        s->ids[0][j] = j % 4 == 2 ? -1 : j * 5 % v;
+        s->weight[j] = (real)(j % 5 == 3 ? 0 : 0.25 + 0.5 * (j % 3));
+    }
+    return true;
+}
+static node vocabulary_loss_run(struct tape *t, struct setup *s, const node *in) {
+    return op_vocabulary_loss(t, in[0], in[1], in[2], s->ids[0], s->weight, s->s);
+}
+static void vocabulary_loss_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->cols[0], v = s->rows[1];
+    out[0] = 0;
+    for (int i = 0; i < s->rows[0]; i++) {
+        double z[IDS], sum = 0, loss = 0;
+        if (s->ids[0][i] < 0) continue;
+        for (int j = 0; j < v; j++) {
+            z[j] = in[2] ? in[2][j] : 0;
+            for (int k = 0; k < d; k++) z[j] += in[0][i * d + k] * in[1][j * d + k];
+            sum += exp(z[j]);
+        }
+        for (int j = 0; j < v; j++)
+            loss += (log(sum) - z[j]) * ((j == s->ids[0][i]) * (1 - s->s) + s->s / v);
+        out[0] += (double)s->weight[i] * loss;
+    }
+}
+
 static bool error_make(int i, struct setup *s) {
     if (!loss_make(i, s)) return false;
     s->cols[0] = 1;

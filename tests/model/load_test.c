@@ -229,7 +229,7 @@ static void test_config(void **state) {
          "lack 16 tensors, the first of them \"encoder.layer.2.attention.self.query.weight\""},
         {"_embeddings\":16", "_embeddings\":17",
          "\"embeddings.position_embeddings.weight\" is 16×8"},
-        {"\"bert\"", "\"roberta\"", "family roberta"},
+        {"\"bert\"", "\"t5\"", "\"d_model\" is missing"},
         {"\"bert\"", "\"gpt2\"", "\"gpt2\""},
         {"_heads\":2", "_heads\":3", "\"num_attention_heads\""},
         {"\"gelu\"", "\"swishish\"", "\"hidden_act\""},

@@ -119,7 +119,7 @@ static void run_backward(struct fixture *x, const struct hooks *hooks, const str
     tape_reset(t, true, 1, 0);
     struct forward f;
     forward_init(&f, t, x->model, &x->batch, hooks);
-    f.dropout = f.attention_dropout = 0;
+    f.dropout = f.attention_dropout = f.activation_dropout = 0;
     node logits, loss = classify(&f, h, &logits);
     char *of_logits = xprintf("%slogits", prefix), *of_loss = xprintf("%sloss", prefix);
     fixture_compare(x, of_logits, tape_value(t, logits), (size_t)x->batch.rows * (size_t)h->classes,

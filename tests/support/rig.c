@@ -62,6 +62,7 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     forward_init(&f, r->tape, m, &r->fixture.batch, attach_begin(a, r->tape, params, made, grads));
     f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
+    f.activation_dropout = 0;
     *out = attach_head(a, &f, forward_encode(&f), 0);
     node loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
     if (grads) {

@@ -1,0 +1,166 @@
+/* Cross-entropy over a vocabulary, fused with the product that makes the logits.
+ *
+ * Rows go in parts whose logits fit the caches' order of size.  With ds = softmax - target
+ * of a part, dx = ds W and dW = dsᵀ x: dx is made while the logits are there, for dW they
+ * are made again in backward, so that a frozen vocabulary costs two products. */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/engine/kernel.h"
+#include "core/engine/ops.h"
+#include "core/engine/record.h"
+
+enum { IN_X, IN_W, IN_B };
+/* Numbers in a part's logits, and its fewest rows: each part reads all of W. */
+enum { PART_SIZE = 1 << 22, PART_ROWS = 16 };
+
+struct vocabulary {
+    double smoothing;
+    int32_t *label;
+    real *weight; /* NULL: all ones */
+    real *dx;     /* n×d, the loss' own gradient of x where that is needed */
+};
+
+node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
+                        const real *weights, double smoothing) {
+    int n = tape_rows_of(t, x), v = tape_rows_of(t, w);
+    BUG_IF(tape_cols_of(t, x) != tape_cols_of(t, w) || v < 1);
+    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != v));
+    BUG_IF(!(smoothing >= 0 && smoothing < 1));
+    for (int i = 0; i < n; i++)
+        if (labels[i] < -1 || labels[i] >= v) BUG("label %d of %d tokens", (int)labels[i], v);
+    struct arena *a = record_arena(t);
+    struct vocabulary s = { .smoothing = smoothing };
+    s.label = arena_keep(a, (size_t)n * sizeof *s.label);
+    if (n) memcpy(s.label, labels, (size_t)n * sizeof *s.label);
+    if (weights) {
+        s.weight = arena_keep(a, (size_t)n * sizeof *s.weight);
+        if (n) memcpy(s.weight, weights, (size_t)n * sizeof *s.weight);
+    }
+    return record_run(t, OP_vocabulary_loss, 1, 1, 3, (node[]){ x, w, b }, &s, sizeof s);
+}
+
+/* ---- one part ---- */
+
+static int part_rows(int n, int v) {
+    int rows = PART_SIZE / v;
+    if (rows < PART_ROWS) rows = PART_ROWS;
+    int parts = n > rows ? (n + rows - 1) / rows : 1;
+    return n ? (n + parts - 1) / parts : 1; /* parts of one size, but for the last */
+}
+
+/* z = x Wᵀ + b of `rows` rows. */
+static void make_logits(const struct tape *t, const struct record *r, const real *x, int rows,
+                        real *z) {
+    node w = r->in[IN_W], b = r->in[IN_B];
+    int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
+    if (b != NODE_NONE) kernel_fill_rows(rows, v, 1, tape_value(t, b), z);
+    blas_gemm(false, true, rows, v, d, 1, x, d, tape_value(t, w), d, b != NODE_NONE, z, v);
+}
+
+/* The weight of row i; 0 for one left out. */
+static double weight_of(const struct vocabulary *s, int i) {
+    if (s->label[i] < 0) return 0;
+    return s->weight ? (double)s->weight[i] : 1;
+}
+
+/* A row's logits become its gradient when `back`; returns its weighted loss. */
+static double row_loss(const struct vocabulary *s, int i, int v, real *z, bool back) {
+    double w = weight_of(s, i), each = s->smoothing / v;
+    size_t size = (size_t)v;
+    if (w == 0) {
+        if (back) memset(z, 0, size * sizeof *z);
+        return 0;
+    }
+    real top = kernel_largest(size, z);
+    double right = (double)z[s->label[i]] - (double)top;
+    double above, sum = kernel_exp_sum(size, top, z, &above);
+    if (back) {
+        kernel_scale_shift(size, (real)(w / sum), (real)(-w * each), z);
+        z[s->label[i]] -= (real)(w * (1 - s->smoothing));
+    }
+    return w * (log(sum) - (1 - s->smoothing) * right - each * above);
+}
+
+/* What is done with a part's gradient of the logits. */
+struct use {
+    real *dx, *dw, *db; /* NULL where not wanted; dx of all rows, of the loss itself */
+    real s, beta_w, beta_b;
+};
+
+static void use_part(struct tape *t, const struct record *r, int from, int rows, const real *ds,
+                     struct use *u) {
+    node w = r->in[IN_W];
+    int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
+    size_t o = (size_t)from * (size_t)d;
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    if (u->dx)
+        blas_gemm(false, false, rows, d, v, 1, ds, v, tape_value(t, w), d, 0, u->dx + o, d);
+    if (u->dw)
+        blas_gemm(true, false, v, d, rows, u->s, ds, v, tape_value(t, r->in[IN_X]) + o, d, u->beta_w,
+                  u->dw, d);
+    if (u->db)
+        kernel_col_sum(rows, v, u->s, ds, NULL, u->beta_b, u->db,
+                       arena_scratch(a, (size_t)v * sizeof(double)));
+    u->beta_w = u->beta_b = 1; /* dx has rows of its own in every part */
+    arena_scratch_release(a, m);
+}
+
+/* All parts: the loss, and with `u` what their gradients give. */
+static double run_parts(struct tape *t, const struct record *r, struct use *u) {
+    const struct vocabulary *s = r->saved;
+    int n = tape_rows_of(t, r->in[IN_X]), d = tape_cols_of(t, r->in[IN_X]);
+    int v = tape_rows_of(t, r->in[IN_W]), part = part_rows(n, v);
+    const real *x = tape_value(t, r->in[IN_X]);
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    real *z = arena_scratch(a, (size_t)part * (size_t)v * sizeof *z);
+    double loss = 0;
+    /* Without rows one empty part still clears what it should write. */
+    for (int from = 0; from == 0 || from < n; from += part) {
+        int rows = n - from < part ? n - from : part;
+        make_logits(t, r, x + (size_t)from * (size_t)d, rows, z);
+        for (int i = 0; i < rows; i++)
+            loss += row_loss(s, from + i, v, z + (size_t)i * (size_t)v, u != NULL);
+        if (u) use_part(t, r, from, rows, z, u);
+    }
+    arena_scratch_release(a, m);
+    return loss;
+}
+
+/* ---- the op ---- */
+
+void vocabulary_loss_forward(struct tape *t, struct record *r) {
+    struct vocabulary *s = r->saved;
+    node x = r->in[IN_X], w = r->in[IN_W], b = r->in[IN_B];
+    bool again = tape_needs_grad(t, w) || tape_needs_grad(t, b);
+    for (int i = 0; i <= IN_B; i++) record_reads(t, r, r->in[i], again);
+    if (tape_needs_grad(t, x))
+        s->dx = arena_keep(record_arena(t), (size_t)tape_rows_of(t, x) * (size_t)tape_cols_of(t, x) *
+                                                sizeof *s->dx);
+    struct use u = { .dx = s->dx };
+    record_result(t, r)[0] = (real)run_parts(t, r, s->dx ? &u : NULL);
+}
+
+void vocabulary_loss_backward(struct tape *t, const struct record *r) {
+    const struct vocabulary *s = r->saved;
+    node x = r->in[IN_X];
+    real beta, *dx = grad_slot(t, x, &beta), by = grad_out(t, r)[0];
+    size_t size = (size_t)tape_rows_of(t, x) * (size_t)tape_cols_of(t, x);
+    if (dx && beta == 0) kernel_scale(size, by, s->dx, dx);
+    else if (dx) kernel_add_to(size, by, s->dx, dx);
+    struct use u = { .s = by };
+    u.dw = grad_slot(t, r->in[IN_W], &u.beta_w);
+    u.db = grad_slot(t, r->in[IN_B], &u.beta_b);
+    if (u.dw || u.db) run_parts(t, r, &u);
+}
+
+double vocabulary_loss_flops(const struct tape *t, const struct record *r) {
+    node x = r->in[IN_X], w = r->in[IN_W];
+    double one = 2.0 * tape_rows_of(t, x) * tape_cols_of(t, x) * tape_rows_of(t, w);
+    bool again = tape_needs_grad(t, w) || tape_needs_grad(t, r->in[IN_B]);
+    return (1 + tape_needs_grad(t, x) + tape_needs_grad(t, w) + again) * one;
+}

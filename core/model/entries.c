@@ -1,0 +1,143 @@
+#include "core/model/entries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- names ---- */
+
+/* What transformers' classes with a head put before the names of the model below it. */
+static const char *const prefixes[FAMILY_COUNT] = {
+    [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
+    [FAMILY_MBART] = "model.", [FAMILY_T5] = "transformer.",
+};
+
+static char *canonical(const struct arch *a, const char *name) {
+    const char *prefix = prefixes[a->family];
+    if (text_starts(name, prefix)) name += strlen(prefix);
+    size_t n = strlen(name);
+    if (text_ends(name, "LayerNorm.gamma")) return xprintf("%.*sweight", (int)(n - 5), name);
+    if (text_ends(name, "LayerNorm.beta")) return xprintf("%.*sbias", (int)(n - 4), name);
+    return xstrdup(name);
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static void sort(struct entries *x) {
+    if (x->n) qsort(x->entry, x->n, sizeof *x->entry, by_name);
+}
+
+int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
+                 const char *folder, struct err *e) {
+    *x = (struct entries){folder, xcalloc(w->tensors, sizeof *x->entry), 0};
+    for (size_t i = 0; i < w->files; i++)
+        for (size_t k = 0; k < st_count(w->file[i].st); k++) {
+            const struct st_tensor *t = st_at(w->file[i].st, k);
+            x->entry[x->n++] = (struct entry){canonical(a, t->name), &w->file[i], t, false};
+        }
+    sort(x);
+    for (size_t i = 1; i < x->n; i++)
+        if (!strcmp(x->entry[i].name, x->entry[i - 1].name))
+            return err_set(e, ERR_INPUT, "%s: \"%s\" and \"%s\" are the same tensor, stored twice",
+                           folder, x->entry[i - 1].tensor->name, x->entry[i].tensor->name);
+    return 0;
+}
+
+void entries_release(struct entries *x) {
+    for (size_t i = 0; i < x->n; i++) free(x->entry[i].name);
+    free(x->entry);
+    *x = (struct entries){0};
+}
+
+struct entry *entries_find(struct entries *x, const char *name) {
+    struct entry key = {.name = (char *)name};
+    return x->n ? bsearch(&key, x->entry, x->n, sizeof key, by_name) : NULL;
+}
+
+/* ---- one table under several names ---- */
+
+#define SHARED "shared.weight"
+#define HEAD "lm_head.weight"
+
+static int read_values(const struct entry *x, real **out, struct err *e) {
+    *out = mem_try(x->tensor->count, sizeof **out);
+    if (!*out)
+        return err_set(e, ERR_SYSTEM, "%s: no memory for \"%s\"", x->file->name, x->tensor->name);
+    return st_read(x->file->st, x->tensor, *out, e);
+}
+
+static int compare(const struct entry *a, const struct entry *b, bool *equal, struct err *e) {
+    real *va = NULL, *vb = NULL;
+    *equal = false;
+    if (a->tensor->count != b->tensor->count) return 0;
+    int rc = read_values(a, &va, e);
+    if (!rc) rc = read_values(b, &vb, e);
+    *equal = !rc && !memcmp(va, vb, a->tensor->count * sizeof *va);
+    free(va);
+    free(vb);
+    return rc;
+}
+
+/* Gives an entry the name of the table. */
+static struct entry *become_shared(struct entries *x, struct entry *from) {
+    free(from->name);
+    from->name = xstrdup(SHARED);
+    sort(x);
+    return entries_find(x, SHARED);
+}
+
+/* The tables of the two stacks must be the shared one. */
+static int tie_stack(struct entries *x, const char *name, struct err *e) {
+    struct entry *shared = entries_find(x, SHARED), *own = entries_find(x, name);
+    bool equal;
+    if (!own) return 0;
+    if (!shared) {
+        become_shared(x, own);
+        return 0;
+    }
+    int rc = compare(shared, own, &equal, e);
+    if (rc) return rc;
+    if (!equal)
+        return err_set(e, ERR_INPUT,
+                       "%s: \"%s\" and \"%s\" differ; petri reads models whose stacks share one "
+                       "word table",
+                       x->folder, shared->tensor->name, own->tensor->name);
+    own->used = true;
+    return 0;
+}
+
+static int tie_head(struct entries *x, struct arch *a, struct buf *report, struct err *e) {
+    struct entry *shared = entries_find(x, SHARED), *head = entries_find(x, HEAD);
+    bool equal;
+    if (!head) {
+        if (a->tied || a->family != FAMILY_T5) return 0;
+        a->tied = true;
+        if (report) buf_puts(report, "no " HEAD ": the word table takes its place\n");
+        return 0;
+    }
+    if (!a->tied && a->family != FAMILY_T5) return 0;
+    if (!shared) {
+        become_shared(x, head);
+        return 0;
+    }
+    int rc = compare(shared, head, &equal, e);
+    if (rc) return rc;
+    if (a->tied && !equal && report)
+        buf_printf(report, "%s differs from %s, so they are not tied, whatever config.json says\n",
+                   HEAD, SHARED);
+    a->tied = equal;
+    head->used = equal;
+    return 0;
+}
+
+int entries_tie(struct entries *x, struct arch *a, struct buf *report, struct err *e) {
+    if (!arch_generates(a)) return 0;
+    int rc = tie_stack(x, "encoder.embed_tokens.weight", e);
+    if (!rc) rc = tie_stack(x, "decoder.embed_tokens.weight", e);
+    return rc ? rc : tie_head(x, a, report, e);
+}

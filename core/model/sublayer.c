@@ -1,0 +1,198 @@
+#include "core/model/sublayer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/base/mem.h"
+
+/* ---- weights ---- */
+
+node forward_weight(const struct forward *f, int tensor) {
+    const struct model *m = f->model;
+    BUG_IF(tensor < 0 || tensor >= m->tensors);
+    if (f->hooks && f->hooks->weight) {
+        node own = f->hooks->weight(f->hooks->self, f->tape, tensor);
+        if (own != NODE_NONE) return own;
+    }
+    if (!m->weight[tensor]) return NODE_NONE;
+    return tape_frozen(f->tape, m->tensor[tensor].rows, m->tensor[tensor].cols, m->weight[tensor]);
+}
+
+node weight_at(const struct forward *f, enum tensor_role role, const struct site *s) {
+    const struct model *m = f->model;
+    int i = arch_find(m->tensor, m->tensors, role, s->stack, s->sublayer, s->layer);
+    return i < 0 ? NODE_NONE : forward_weight(f, i);
+}
+
+static node linear(const struct forward *f, const struct site *s, node x, enum tensor_role w,
+                   enum tensor_role b) {
+    return op_linear(f->tape, x, weight_at(f, w, s), weight_at(f, b, s));
+}
+
+node sublayer_norm(const struct forward *f, const struct site *s, node x, node residual,
+                   enum tensor_role w, enum tensor_role b) {
+    const struct arch *a = &f->model->arch;
+    if (a->rms_norm) return op_rmsnorm(f->tape, x, residual, weight_at(f, w, s), a->norm_eps);
+    return op_layernorm(f->tape, x, residual, weight_at(f, w, s), weight_at(f, b, s), a->norm_eps);
+}
+
+/* ---- taps ---- */
+
+static bool wanted(const struct forward *f, const struct site *s, enum tap tap) {
+    const struct hooks *h = f->hooks;
+    return h && h->write && (!h->wants || h->wants(h->self, s, tap));
+}
+
+node sublayer_offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
+                  node value) {
+    s->value[tap] = value;
+    if (!wanted(f, s, tap)) return value;
+    return s->value[tap] = f->hooks->write(f->hooks->self, f->tape, f, s, tap, stage, value);
+}
+
+/* A tap that no dropout follows. */
+static node offer_both(const struct forward *f, struct site *s, enum tap tap, node value) {
+    value = sublayer_offer(f, s, tap, TAP_RAW, value);
+    return sublayer_offer(f, s, tap, TAP_DONE, value);
+}
+
+/* Random numbers follow the site's name: stack, layer and tap. */
+static uint64_t dropout_site(const struct site *s, const char *what) {
+    char name[64];
+    const char *stack = s->stack == STACK_DECODER ? "decoder." : "";
+    if (s->layer < 0) snprintf(name, sizeof name, "%s%s", stack, what);
+    else if (s->sublayer == SUB_CROSS)
+        snprintf(name, sizeof name, "%slayer.%d.cross.%s", stack, s->layer, what);
+    else snprintf(name, sizeof name, "%slayer.%d.%s", stack, s->layer, what);
+    return rng_site(name);
+}
+
+node sublayer_drop(const struct forward *f, const struct site *s, const char *what, double p,
+                   node x) {
+    return op_dropout(f->tape, x, s->rows, p, dropout_site(s, what));
+}
+
+/* The end of a linear map that writes into the residual stream: offered before and
+ * after its dropout. */
+static node offer_out(const struct forward *f, struct site *s, enum tap tap, node x) {
+    x = sublayer_offer(f, s, tap, TAP_RAW, x);
+    x = sublayer_drop(f, s, tap_name(tap), f->dropout, x);
+    return sublayer_offer(f, s, tap, TAP_DONE, x);
+}
+
+static node norm_of(const struct forward *f, const struct site *s, node x, node residual) {
+    bool ffn = s->sublayer == SUB_FFN;
+    return sublayer_norm(f, s, x, residual, ffn ? ROLE_F_NORM_W : ROLE_A_NORM_W,
+                ffn ? ROLE_F_NORM_B : ROLE_A_NORM_B);
+}
+
+/* Input of a sublayer: the residual stream, normed first in pre-norm families. */
+static node enter(const struct forward *f, struct site *s, enum tap res, enum tap in, node x) {
+    s->value[res] = x;
+    return s->value[in] = f->model->arch.pre_norm ? norm_of(f, s, x, NODE_NONE) : x;
+}
+
+/* End of a sublayer: back into the residual stream. */
+static node leave(const struct forward *f, struct site *s, enum tap res, enum tap end, node out) {
+    node residual = s->value[res];
+    if (f->model->arch.pre_norm) return s->value[end] = op_add(f->tape, residual, out);
+    return s->value[end] = norm_of(f, s, out, residual);
+}
+
+node site_norm(const struct forward *f, struct site *s) {
+    BUG_IF(s->sublayer != SUB_FFN || s->value[TAP_F_OUT] == NODE_NONE);
+    if (s->value[TAP_F_NORM] != NODE_NONE) return s->value[TAP_F_NORM];
+    node out = s->value[TAP_F_OUT], residual = s->value[TAP_F_RES];
+    node made =
+        f->model->arch.pre_norm ? op_add(f->tape, out, residual) : norm_of(f, s, out, residual);
+    return s->value[TAP_F_NORM] = made;
+}
+
+/* ---- sublayers ---- */
+
+/* T5's bias of relative positions: one table a stack, with its first layer's self-attention. */
+static node relative_bias(const struct forward *f, const struct site *s) {
+    if (!f->model->arch.buckets || s->sublayer != SUB_SELF) return NODE_NONE;
+    struct site first = *s;
+    first.layer = 0;
+    return weight_at(f, ROLE_RELATIVE_BIAS, &first);
+}
+
+static void name_attention(const struct forward *f, const struct site *s) {
+    const char *stack = s->stack == STACK_DECODER ? "decoder " : "";
+    tape_site(f->tape, "%slayer %d %sattention", stack, s->layer,
+              s->sublayer == SUB_CROSS ? "cross-" : "");
+}
+
+/* An attention that is looked at. */
+struct watched {
+    const struct forward *f;
+    const struct site *site;
+};
+
+static void show_attention(void *self, int sequence, int head, int queries, int columns,
+                           const real *p) {
+    const struct watched *w = self;
+    w->f->attention_seen(w->f->seen_self, w->site, sequence, head, queries, columns, p);
+}
+
+node sublayer_attend(const struct forward *f, struct site *s, node x, node keys) {
+    const struct arch *a = &f->model->arch;
+    const struct hooks *h = f->hooks;
+    struct tape *t = f->tape;
+    name_attention(f, s);
+    node in = enter(f, s, TAP_A_RES, TAP_A_IN, x);
+    if (keys == NODE_NONE) keys = in;
+    s->source = keys;
+    node q = offer_both(f, s, TAP_A_Q, linear(f, s, in, ROLE_Q_W, ROLE_Q_B));
+    node k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
+    node v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
+    struct kv_set set[HOOK_SETS];
+    struct watched watched = {f, s};
+    struct attention how = {
+        .heads = a->heads,
+        .score_scale = a->scale_scores ? 1 / sqrt(a->head_width) : 1,
+        .query_rows = s->rows,
+        .key_rows = s->key_rows,
+        .causal = s->stack == STACK_DECODER && s->sublayer == SUB_SELF,
+        .relative_bias = relative_bias(f, s),
+        .bucket = f->model->bucket[s->stack],
+        .reach = a->bucket_distance,
+        .dropout = f->attention_dropout,
+        .site = dropout_site(s, "a.prob"),
+        .sets = h && h->keys ? h->keys(h->self, t, f, s, set, HOOK_SETS) : 0,
+        .set = set,
+        .seen = f->attention_seen ? show_attention : NULL,
+        .seen_self = &watched,
+    };
+    node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
+    node context = offer_both(f, s, TAP_A_CTX, head);
+    node out = offer_out(f, s, TAP_A_OUT, linear(f, s, context, ROLE_O_W, ROLE_O_B));
+    return leave(f, s, TAP_A_RES, TAP_A_END, out);
+}
+
+/* φ(x W_1 + b_1), in one op where nobody looks between; gated: φ(x W_0) ⊙ x W_1. */
+static node activate(const struct forward *f, struct site *s, node in) {
+    const struct arch *a = &f->model->arch;
+    struct tape *t = f->tape;
+    node act;
+    if (wanted(f, s, TAP_F_PRE)) {
+        act =
+            op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
+    } else {
+        act = op_linear_act(t, in, weight_at(f, ROLE_F1_W, s), weight_at(f, ROLE_F1_B, s), a->act);
+    }
+    if (a->gated) act = op_mul(t, act, op_linear(t, in, weight_at(f, ROLE_F1G_W, s), NODE_NONE));
+    act = sublayer_offer(f, s, TAP_F_ACT, TAP_RAW, act);
+    act = sublayer_drop(f, s, "f.act", f->activation_dropout, act);
+    return sublayer_offer(f, s, TAP_F_ACT, TAP_DONE, act);
+}
+
+node sublayer_feed_forward(const struct forward *f, struct site *s, node x) {
+    tape_site(f->tape, "%slayer %d feed-forward", s->stack == STACK_DECODER ? "decoder " : "",
+              s->layer);
+    node in = enter(f, s, TAP_F_RES, TAP_F_IN, x);
+    node act = activate(f, s, in);
+    node out = offer_out(f, s, TAP_F_OUT, linear(f, s, act, ROLE_F2_W, ROLE_F2_B));
+    return leave(f, s, TAP_F_RES, TAP_F_END, out);
+}
