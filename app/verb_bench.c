@@ -48,7 +48,8 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         if (!reader) return e->code;
         rc = task_open(&t, &(struct task_source){ .where = folder }, e);
         if (!rc) rc = task_encode(&t, reader->tokenizer, 128, 0, reader->arch.vocabulary, e);
-        if (!rc && t.train.rows > (size_t)(batch * steps)) t.train.rows = (size_t)(batch * steps);
+        size_t most = (size_t)batch * (size_t)steps;
+        if (!rc && t.train.rows > most) t.train.rows = most;
         for (int i = 0; i < t.devs; i++) dataset_release(&t.dev[i]);
         t.devs = 0;
         m = minilm ? reader : bench_model(12, 768, 12, 3072);

@@ -168,7 +168,9 @@ static void x_axis(struct canvas *c, const struct plot_frame *f, bool labels) {
     double step = axis_step(f->to - f->from, f->inside.w / 8 < 1 ? 1 : f->inside.w / 8);
     if (step < 1) step = 1;
     int free_from = x - 2, end = f->inside.w - 6;
-    for (double s = ceil(f->from / step) * step; s <= f->to * (1 + slack); s += step) {
+    double first = ceil(f->from / step) * step;
+    for (int i = 0; first + i * step <= f->to * (1 + slack); i++) {
+        double s = first + i * step;
         int at = plot_column(f, s) / f->px;
         if (at < 0 || at >= f->inside.w) continue;
         canvas_put(c, x + at, y, dim, 0x252C);

@@ -355,6 +355,11 @@ static void put_cell(int y, int x, const struct cell *at, int w) {
     if (!known && w == 2) mvadd_wch(y, x + 1, &out);
 }
 
+static bool same_cell(const struct cell *a, const struct cell *b) {
+    return a->cp == b->cp && a->mark[0] == b->mark[0] && a->mark[1] == b->mark[1] && a->style.fg == b->style.fg &&
+           a->style.bg == b->style.bg && a->style.attr == b->style.attr;
+}
+
 void term_show(const struct canvas *c, int cursor_x, int cursor_y) {
     if (!term.active) return;
     size_t cells = (size_t)c->w * (size_t)c->h;
@@ -371,7 +376,7 @@ void term_show(const struct canvas *c, int cursor_x, int cursor_y) {
             struct cell *was = &term.shown[y * c->w + x];
             const struct cell *at = &c->cell[y * c->w + x];
             bool wide = x + 1 < c->w && at[1].cp == 0;
-            if (!fresh && !memcmp(was, at, sizeof *at)) continue;
+            if (!fresh && same_cell(was, at)) continue;
             *was = *at;
             if (at->cp) put_cell(y, x, at, wide ? 2 : 1);
         }
