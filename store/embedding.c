@@ -29,11 +29,12 @@ static int insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int 
 static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_t *id, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e,
                                   "INSERT INTO embedding(run,step,model,task,split,layer,pool,seed,created,rows,"
-                                  "columns,items,data) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                  "nitttitiiiit", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
+                                  "columns,items,model_sha256,rows_sha256,data)"
+                                  " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                  "nitttitiiiittt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
                                   m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
-                                  m->items);
-    return insert(db, st, 13, m->data, m->rows, m->columns, id, e);
+                                  m->items, m->model_sha256, m->rows_sha256);
+    return insert(db, st, 15, m->data, m->rows, m->columns, id, e);
 }
 
 static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -62,6 +63,8 @@ int store_embedding_put(struct store *s, const struct store_embedding *m) {
     to->split = xstrdup(m->split);
     to->pool = xstrdup(m->pool);
     to->items = xstrdup(m->items);
+    to->model_sha256 = m->model_sha256 ? xstrdup(m->model_sha256) : NULL;
+    to->rows_sha256 = m->rows_sha256 ? xstrdup(m->rows_sha256) : NULL;
     to->data = xmalloc((values + 1) * sizeof *to->data);
     memcpy(to->data, m->data, values * sizeof *to->data);
     return writer_put(s, &(struct record){ .kind = RECORD_EMBEDDING, .run = m->run, .step = m->step,
@@ -110,34 +113,78 @@ static int block(struct store *s, sqlite3_stmt *st, int column, int rows, int co
     return 0;
 }
 
+#define EMBEDDING_COLUMNS "id,run,step,model,task,split,layer,pool,seed,created,rows,columns,model_sha256,rows_sha256"
+
+static void read_embedding(sqlite3_stmt *st, struct store_embedding *out) {
+    *out = (struct store_embedding){
+        .id = sqlite3_column_int64(st, 0),
+        .run = sqlite3_column_int64(st, 1),
+        .step = sqlite3_column_int64(st, 2),
+        .model = db_text(st, 3, true),
+        .task = db_text(st, 4, true),
+        .split = db_text(st, 5, true),
+        .layer = sqlite3_column_int(st, 6),
+        .pool = db_text(st, 7, true),
+        .seed = (uint64_t)sqlite3_column_int64(st, 8),
+        .created = sqlite3_column_int64(st, 9),
+        .rows = sqlite3_column_int(st, 10),
+        .columns = sqlite3_column_int(st, 11),
+        .model_sha256 = db_text(st, 12, false),
+        .rows_sha256 = db_text(st, 13, false),
+    };
+}
+
 int store_embedding(struct store *s, int64_t id, struct store_embedding *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT run,step,model,task,split,layer,pool,seed,created,rows,columns,items,data"
-                                  " FROM embedding WHERE id=?",
-                                  "i", id);
+    sqlite3_stmt *st =
+        db_prepare(s->reader, e, "SELECT " EMBEDDING_COLUMNS ",items,data FROM embedding WHERE id=?", "i", id);
     int rc = st ? db_step(st, e) : e->code;
     if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no set of vectors %lld", s->path, (long long)id);
     if (rc > 0) {
-        out->id = id;
-        out->run = sqlite3_column_int64(st, 0);
-        out->step = sqlite3_column_int64(st, 1);
-        out->model = db_text(st, 2, true);
-        out->task = db_text(st, 3, true);
-        out->split = db_text(st, 4, true);
-        out->layer = sqlite3_column_int(st, 5);
-        out->pool = db_text(st, 6, true);
-        out->seed = (uint64_t)sqlite3_column_int64(st, 7);
-        out->created = sqlite3_column_int64(st, 8);
-        out->rows = sqlite3_column_int(st, 9);
-        out->columns = sqlite3_column_int(st, 10);
-        out->items = db_text(st, 11, true);
-        rc = block(s, st, 12, out->rows, out->columns, &out->data, e);
+        read_embedding(st, out);
+        out->items = db_text(st, 14, true);
+        rc = block(s, st, 15, out->rows, out->columns, &out->data, e);
     }
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_embedding_release(out);
+    return rc;
+}
+
+static void take_embedding(void *self, sqlite3_stmt *st) {
+    struct store_embeddings *v = self;
+    GROW(v->set, v->room, v->count + 1);
+    read_embedding(st, &v->set[v->count++]);
+}
+
+/* Which rows of a table are meant by a run's number. */
+#define OF_RUN " WHERE CASE ?1 WHEN -1 THEN run IS NULL OR run IN (SELECT id FROM run WHERE trashed IS NULL)" \
+               " WHEN 0 THEN run IS NULL ELSE run = ?1 END ORDER BY id"
+
+int store_embeddings(struct store *s, int64_t run, struct store_embeddings *out, struct err *e) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    int rc = db_each(s->reader, e, take_embedding, out, "SELECT " EMBEDDING_COLUMNS " FROM embedding" OF_RUN, "i", run);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_embeddings_release(out);
+    return rc;
+}
+
+void store_embeddings_release(struct store_embeddings *v) {
+    for (size_t i = 0; i < v->count; i++) store_embedding_release(&v->set[i]);
+    free(v->set);
+    memset(v, 0, sizeof *v);
+}
+
+int store_embedding_find(struct store *s, const struct store_embedding *like, int64_t *id, struct err *e) {
+    pthread_mutex_lock(&s->reading);
+    int rc = db_int(s->reader, e, id, 0,
+                    "SELECT max(id) FROM embedding WHERE run IS ?1 AND step=?2 AND layer=?3 AND pool=?4"
+                    " AND model_sha256=?5 AND rows_sha256=?6 AND rows=?7",
+                    "niittti", like->run, like->step, (int64_t)like->layer, like->pool, like->model_sha256,
+                    like->rows_sha256, (int64_t)like->rows);
+    pthread_mutex_unlock(&s->reading);
     return rc;
 }
 
@@ -147,34 +194,72 @@ void store_embedding_release(struct store_embedding *m) {
     free(m->split);
     free(m->pool);
     free(m->items);
+    free(m->model_sha256);
+    free(m->rows_sha256);
     free(m->data);
     memset(m, 0, sizeof *m);
 }
 
+static void read_matrix(sqlite3_stmt *st, struct store_matrix *out) {
+    *out = (struct store_matrix){
+        .id = sqlite3_column_int64(st, 0),
+        .run = sqlite3_column_int64(st, 1),
+        .name = db_text(st, 2, true),
+        .about = db_text(st, 3, true),
+        .created = sqlite3_column_int64(st, 4),
+        .rows = sqlite3_column_int(st, 5),
+        .columns = sqlite3_column_int(st, 6),
+    };
+}
+
+#define MATRIX_COLUMNS "id,run,name,about,created,rows,columns"
+
 int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT run,name,about,created,rows,columns,row_names,column_names,data"
-                                  " FROM matrix WHERE id=?",
-                                  "i", id);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e, "SELECT " MATRIX_COLUMNS ",row_names,column_names,data FROM matrix WHERE id=?", "i", id);
     int rc = st ? db_step(st, e) : e->code;
     if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no matrix %lld", s->path, (long long)id);
     if (rc > 0) {
-        out->id = id;
-        out->run = sqlite3_column_int64(st, 0);
-        out->name = db_text(st, 1, true);
-        out->about = db_text(st, 2, true);
-        out->created = sqlite3_column_int64(st, 3);
-        out->rows = sqlite3_column_int(st, 4);
-        out->columns = sqlite3_column_int(st, 5);
-        out->row_names = db_text(st, 6, true);
-        out->column_names = db_text(st, 7, true);
-        rc = block(s, st, 8, out->rows, out->columns, &out->data, e);
+        read_matrix(st, out);
+        out->row_names = db_text(st, 7, true);
+        out->column_names = db_text(st, 8, true);
+        rc = block(s, st, 9, out->rows, out->columns, &out->data, e);
     }
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_matrix_release(out);
+    return rc;
+}
+
+static void take_matrix(void *self, sqlite3_stmt *st) {
+    struct store_matrices *v = self;
+    GROW(v->matrix, v->room, v->count + 1);
+    read_matrix(st, &v->matrix[v->count++]);
+}
+
+int store_matrices(struct store *s, int64_t run, struct store_matrices *out, struct err *e) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    int rc = db_each(s->reader, e, take_matrix, out, "SELECT " MATRIX_COLUMNS " FROM matrix" OF_RUN, "i", run);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_matrices_release(out);
+    return rc;
+}
+
+void store_matrices_release(struct store_matrices *v) {
+    for (size_t i = 0; i < v->count; i++) store_matrix_release(&v->matrix[i]);
+    free(v->matrix);
+    memset(v, 0, sizeof *v);
+}
+
+int store_matrix_find(struct store *s, int64_t run, const char *name, const char *about, int64_t *id,
+                      struct err *e) {
+    pthread_mutex_lock(&s->reading);
+    int rc = db_int(s->reader, e, id, 0, "SELECT max(id) FROM matrix WHERE run IS ?1 AND name=?2 AND about=?3", "ntt",
+                    run, name, about);
+    pthread_mutex_unlock(&s->reading);
     return rc;
 }
 

@@ -217,7 +217,20 @@ static const char third_step[] =
     "CREATE VIEW v_samples AS SELECT s.run, s.step, s.split, s.row, s.source, s.target, s.generated,"
     "  s.valid FROM sample s JOIN run r ON r.id = s.run WHERE r.trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step };
+/* What a set of vectors is of, by content: unknown for sets of before. */
+static const char fourth_step[] =
+    "ALTER TABLE embedding ADD COLUMN model_sha256 TEXT;"
+    "ALTER TABLE embedding ADD COLUMN rows_sha256 TEXT;" /* over the rows' numbers and texts */
+    "CREATE VIEW v_embeddings AS SELECT m.id, m.run, m.step, m.model, m.task, m.split, m.layer,"
+    "  m.pool, m.seed, m.rows, m.columns,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', m.created / 1000.0, 'unixepoch') AS created,"
+    "  m.model_sha256, m.rows_sha256"
+    " FROM embedding m LEFT JOIN run r ON r.id = m.run WHERE r.trashed IS NULL;"
+    "CREATE VIEW v_matrices AS SELECT m.id, m.run, m.name, m.rows, m.columns,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', m.created / 1000.0, 'unixepoch') AS created, m.about"
+    " FROM matrix m LEFT JOIN run r ON r.id = m.run WHERE r.trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step, fourth_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -312,7 +312,8 @@ void store_files_release(struct store_files *f);
 /* Vectors of rows of a task at one layer of a model, or of a run's. */
 struct store_embedding {
     int64_t id, run, step; /* run 0: the untouched model */
-    char *model, *task, *split, *pool;
+    char *model, *task, *split, *pool; /* task: "A,B" when rows of several were drawn */
+    char *model_sha256, *rows_sha256;  /* the backbone's, and that of the rows' numbers and texts; NULL: not known */
     int layer;
     uint64_t seed;
     int64_t created;
@@ -329,6 +330,18 @@ int store_embedding_add(struct store *s, const struct store_embedding *m, int64_
 int store_embedding(struct store *s, int64_t id, struct store_embedding *out, struct err *e);
 void store_embedding_release(struct store_embedding *m);
 
+struct store_embeddings {
+    struct store_embedding *set; /* data and items NULL */
+    size_t count, room;
+};
+/* What is kept, in the order of numbers: of a run; with run 0 of untouched models; with -1 all that
+ * are not of a run in the trash. */
+int store_embeddings(struct store *s, int64_t run, struct store_embeddings *out, struct err *e);
+void store_embeddings_release(struct store_embeddings *v);
+/* *id of the newest set of the same run, step, layer, pooling, backbone and rows (hashes, count) as
+ * `like`; 0 when there is none. */
+int store_embedding_find(struct store *s, const struct store_embedding *like, int64_t *id, struct err *e);
+
 /* A matrix of similarities. */
 struct store_matrix {
     int64_t id, run; /* run 0: of none */
@@ -341,6 +354,16 @@ struct store_matrix {
 int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id, struct err *e);
 int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct err *e);
 void store_matrix_release(struct store_matrix *m);
+struct store_matrices {
+    struct store_matrix *matrix; /* data and names NULL */
+    size_t count, room;
+};
+/* As store_embeddings. */
+int store_matrices(struct store *s, int64_t run, struct store_matrices *out, struct err *e);
+void store_matrices_release(struct store_matrices *v);
+/* *id of the newest matrix of this run (0: of none), name and `about`; 0 when there is none. */
+int store_matrix_find(struct store *s, int64_t run, const char *name, const char *about, int64_t *id,
+                      struct err *e);
 
 /* ---- texts given while training ---- */
 

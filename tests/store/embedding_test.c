@@ -1,6 +1,7 @@
 /* Vectors and matrices come back as they were kept, with or without a run. */
 #include <math.h>
 
+#include "core/base/mem.h"
 #include "tests/store/support.h"
 
 static void vectors_come_back(void **state) {
@@ -64,10 +65,71 @@ static void matrices_come_back(void **state) {
     free(path);
 }
 
+/* Lists hold what is meant, and a set is found again by what it is of. */
+static void what_is_kept_is_listed_and_found(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    struct err e = ERR_INIT;
+    float data[] = { 1, 2 };
+    int64_t id[3], run = new_run(s), other = new_run(s), found;
+    struct store_embedding m = { .run = run, .step = 5, .model = "m", .task = "t", .split = "dev", .pool = "mean",
+                                 .layer = 2, .rows = 1, .columns = 2, .items = "[{}]", .data = data,
+                                 .model_sha256 = "aa", .rows_sha256 = "bb" };
+    test_ok(store_embedding_add(s, &m, &id[0], &e), &e);
+    test_ok(store_embedding_find(s, &m, &found, &e), &e);
+    assert_int_equal(found, id[0]);
+    m.step = 6;
+    test_ok(store_embedding_find(s, &m, &found, &e), &e);
+    assert_int_equal(found, 0);
+    m.step = 5;
+    m.rows_sha256 = "cc"; /* other rows */
+    test_ok(store_embedding_find(s, &m, &found, &e), &e);
+    assert_int_equal(found, 0);
+    m.run = 0;
+    m.rows_sha256 = NULL;
+    test_ok(store_embedding_add(s, &m, &id[1], &e), &e);
+    test_ok(store_embedding_find(s, &m, &found, &e), &e);
+    assert_int_equal(found, 0); /* what is not known is like nothing */
+    m.run = other;
+    test_ok(store_embedding_add(s, &m, &id[2], &e), &e);
+    struct store_matrix x = { .run = other, .name = "rows", .about = "{}", .rows = 1, .columns = 2,
+                              .row_names = "[]", .column_names = "[]", .data = data };
+    int64_t matrix;
+    test_ok(store_matrix_add(s, &x, &matrix, &e), &e);
+    test_ok(store_matrix_find(s, other, "rows", "{}", &found, &e), &e);
+    assert_int_equal(found, matrix);
+    test_ok(store_matrix_find(s, 0, "rows", "{}", &found, &e), &e);
+    assert_int_equal(found, 0);
+    const struct { int64_t run; size_t sets, matrices; int64_t first; } want[] = {
+        { -1, 3, 1, id[0] }, { 0, 1, 0, id[1] }, { run, 1, 0, id[0] }, { other, 1, 1, id[2] } };
+    for (int trashed = 0; trashed < 2; trashed++) {
+        for (size_t i = 0; i < COUNT_OF(want); i++) {
+            struct store_embeddings v;
+            struct store_matrices w;
+            size_t gone = trashed && want[i].run == -1;
+            test_ok(store_embeddings(s, want[i].run, &v, &e), &e);
+            test_ok(store_matrices(s, want[i].run, &w, &e), &e);
+            assert_int_equal(v.count, want[i].sets - gone);
+            assert_int_equal(w.count, want[i].matrices - gone);
+            assert_int_equal(v.set[0].id, want[i].first);
+            assert_true(v.set[0].layer == 2 && !v.set[0].data && !v.set[0].items);
+            store_embeddings_release(&v);
+            store_matrices_release(&w);
+        }
+        if (trashed) break;
+        finish(s, other);
+        test_ok(store_trash(s, &other, 1, &e), &e);
+    }
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_come_back),
         cmocka_unit_test(matrices_come_back),
+        cmocka_unit_test(what_is_kept_is_listed_and_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static void a_newer_schema_is_refused(void **state) {
     struct store *s = open_at(path, STORE_WRITE);
     finish(s, new_run(s));
     close_it(s);
-    sql_on(path, "PRAGMA user_version=4");
+    sql_on(path, "PRAGMA user_version=5");
     struct err e = ERR_INIT;
     test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
     s = open_at(path, STORE_READ); /* it says that schema 1 still reads it */
@@ -100,7 +100,7 @@ static void a_newer_schema_is_refused(void **state) {
     assert_int_equal(r.state, STORE_FINISHED);
     store_run_release(&r);
     close_it(s);
-    sql_on(path, "UPDATE meta SET value='4' WHERE name='oldest_reader'");
+    sql_on(path, "UPDATE meta SET value='5' WHERE name='oldest_reader'");
     test_refused(store_open(&s, path, STORE_READ, &e), ERR_DATABASE, &e, "newer petri");
     test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
     free(path);
