@@ -22,7 +22,29 @@ static int32_t *read_whole(const struct st_file *file, const char *name, size_t 
     return out;
 }
 
-static void read_batch(const struct st_file *file, struct batch *b) {
+/* What the decoder reads and has to predict, where the expected file has it. */
+static void read_target(const struct st_file *file, struct batch *b) {
+    size_t tokens, rows, n;
+    if (!st_find(file, "target_in")) return;
+    b->target_in = read_whole(file, "target_in", &tokens);
+    b->target_out = read_whole(file, "target_out", &n);
+    assert_int_equal(n, tokens);
+    int32_t *length = read_whole(file, "target_lengths", &rows);
+    assert_int_equal(rows, b->rows);
+    b->target_tokens = (int)tokens;
+    b->target_positions = xcalloc(tokens, sizeof *b->target_positions);
+    b->target_start = xcalloc(rows + 1, sizeof *b->target_start);
+    b->target_weight = xcalloc(tokens, sizeof *b->target_weight);
+    for (size_t i = 0; i < rows; i++) {
+        b->target_start[i + 1] = b->target_start[i] + length[i];
+        for (int k = 0; k < length[i]; k++) b->target_positions[b->target_start[i] + k] = k;
+    }
+    assert_int_equal(b->target_start[rows], tokens);
+    for (size_t i = 0; i < tokens; i++) b->target_weight[i] = 1 / (real)tokens;
+    free(length);
+}
+
+static void read_batch(const struct st_file *file, const struct arch *a, struct batch *b) {
     size_t tokens, rows, n;
     b->ids = read_whole(file, "ids", &tokens);
     b->types = read_whole(file, "types", &n);
@@ -38,12 +60,13 @@ static void read_batch(const struct st_file *file, struct batch *b) {
     b->weight = xcalloc(rows, sizeof *b->weight);
     for (size_t i = 0; i < rows; i++) {
         b->start[i + 1] = b->start[i] + length[i];
-        for (int k = 0; k < length[i]; k++) b->positions[b->start[i] + k] = k;
+        arch_positions(a, b->ids + b->start[i], (size_t)length[i], b->positions + b->start[i]);
         b->row_id[i] = i;
         b->weight[i] = 1 / (real)rows;
     }
     assert_int_equal(b->start[rows], tokens);
     free(length);
+    read_target(file, b);
 }
 
 bool fixture_present(const char *model) {
@@ -63,7 +86,7 @@ void fixture_open(struct fixture *f, const char *model, const char *expected) {
     if (!f->model) fail_msg("%s", e.text);
     f->expected = st_open(file, &e);
     if (!f->expected) fail_msg("%s", e.text);
-    read_batch(f->expected, &f->batch);
+    read_batch(f->expected, &f->model->arch, &f->batch);
     free(folder);
     free(file);
 }
@@ -77,6 +100,11 @@ void fixture_close(struct fixture *f) {
     free(b->row_id);
     free(b->label);
     free(b->weight);
+    free(b->target_in);
+    free(b->target_positions);
+    free(b->target_out);
+    free(b->target_start);
+    free(b->target_weight);
     st_close(f->expected);
     model_release(f->model);
 }

@@ -1,4 +1,5 @@
-/* A model with expected values beside it, as tests/reference/make_bert.py writes them. */
+/* A model with expected values beside it, as tests/reference/make_bert.py and
+ * make_families.py write them. */
 #ifndef TESTS_SUPPORT_FIXTURE_H
 #define TESTS_SUPPORT_FIXTURE_H
 
@@ -11,8 +12,9 @@
 struct fixture {
     struct model *model;
     struct st_file *expected;
-    struct batch batch; /* the expected file's rows; weight 1/rows each, so that the sum of
-                         * weighted losses is their mean */
+    struct batch batch; /* the expected file's rows, with a target side where it has one;
+                         * weight 1/rows and 1/target tokens each, so that the sum of weighted
+                         * losses is their mean */
 };
 
 /* Paths below the project's root.  Fails the test when either cannot be read. */

@@ -7,18 +7,20 @@
 #include "core/base/mem.h"
 #include "tests/support/test.h"
 
-#define FIXTURE "tests/reference/bert-tiny"
-
-void rig_open(struct rig *r) {
+void rig_open_at(struct rig *r, const char *folder) {
     *r = (struct rig){0};
-    fixture_open(&r->fixture, FIXTURE, FIXTURE "/expected.safetensors");
+    char *expected = xprintf("%s/expected.safetensors", folder);
+    fixture_open(&r->fixture, folder, expected);
+    free(expected);
     r->m = r->fixture.model;
-    r->classes = r->m->head_rows;
+    r->classes = arch_generates(&r->m->arch) ? 0 : r->m->head_rows;
     r->arena = arena_new();
     r->prologue_arena = arena_new();
     r->tape = tape_new(r->arena);
     r->prologue = tape_new(r->prologue_arena);
 }
+
+void rig_open(struct rig *r) { rig_open_at(r, "tests/reference/bert-tiny"); }
 
 void rig_close(struct rig *r) {
     tape_free(r->tape);
@@ -63,8 +65,15 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
     f.activation_dropout = 0;
-    *out = attach_head(a, &f, forward_encode(&f), 0);
-    node loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
+    node loss, encoded = forward_encode(&f);
+    if (r->classes) {
+        *out = attach_head(a, &f, encoded, 0);
+        loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
+    } else {
+        node decoded = forward_decode(&f, encoded);
+        *out = training ? decoded : forward_logits(&f, decoded);
+        loss = training ? forward_lm_loss(&f, decoded, 0) : NODE_NONE;
+    }
     if (grads) {
         const real *seed = NULL;
         tape_backward(r->tape, 1, &loss, &seed);
@@ -74,10 +83,16 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     return loss;
 }
 
+size_t rig_logit_count(const struct rig *r) {
+    const struct batch *b = &r->fixture.batch;
+    if (r->classes) return (size_t)b->rows * (size_t)r->classes;
+    return (size_t)b->target_tokens * (size_t)r->m->arch.vocabulary;
+}
+
 real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p,
                     const real *params) {
     node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
-    size_t n = (size_t)r->fixture.batch.rows * (size_t)r->classes;
+    size_t n = rig_logit_count(r);
     real *copy = xcalloc(n, sizeof *copy);
     tape_reset(r->tape, false, 3, 5);
     run(r, m, p, false, params, NULL, made, &out);
@@ -126,7 +141,7 @@ const struct plan_tensor *rig_tensor(const struct plan *p, const char *name) {
 
 double rig_apart(const struct rig *r, const real *a, const real *b) {
     double most = 0;
-    for (int i = 0; i < r->fixture.batch.rows * r->classes; i++)
+    for (size_t i = 0; i < rig_logit_count(r); i++)
         most = fmax(most, fabs((double)a[i] - (double)b[i]));
     return most;
 }

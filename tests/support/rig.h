@@ -1,5 +1,6 @@
-/* A method on the tiny fixture model, run as training does it: prologue, one shard,
- * backward through both.  Built for float and double tests. */
+/* A method on a tiny fixture model, run as training does it: prologue, one shard, backward
+ * through both.  A model with a decoder writes the fixture's targets and has no head.  Built
+ * for float and double tests. */
 #ifndef TESTS_SUPPORT_RIG_H
 #define TESTS_SUPPORT_RIG_H
 
@@ -9,19 +10,22 @@
 struct rig {
     struct fixture fixture;
     const struct model *m;
-    int classes;
+    int classes;  /* 0: the model writes text */
     struct arena *arena, *prologue_arena;
     struct tape *tape, *prologue;
     double dropout, attention_dropout; /* of the backbone in training; 0 */
 };
-void rig_open(struct rig *r);
+void rig_open(struct rig *r); /* BERT */
+/* A folder below the project's root with expected.safetensors in it. */
+void rig_open_at(struct rig *r, const char *folder);
 void rig_close(struct rig *r);
 
 /* The plan of a method text on the model; fails the test when it is refused. */
 struct plan *rig_plan(const struct rig *r, const char *text);
 /* plan_init, then every value moved by N(0, sigma), so that nothing is zero by chance. */
 real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, double sigma);
-/* Logits (rows × classes) of model `m` in evaluation; caller frees. */
+/* Logits (rows × classes, or target tokens × vocabulary) of model `m` in evaluation;
+ * caller frees. */
 real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p, const real *params);
 real *rig_logits(struct rig *r, const struct plan *p, const real *params);
 /* The mean loss in training; the whole gradient when grads is not NULL. */
@@ -29,6 +33,7 @@ double rig_loss(struct rig *r, const struct plan *p, const real *params, real *g
 
 /* The tensor of that name; fails the test when there is none. */
 const struct plan_tensor *rig_tensor(const struct plan *p, const char *name);
+size_t rig_logit_count(const struct rig *r);
 /* Largest difference of two sets of logits. */
 double rig_apart(const struct rig *r, const real *a, const real *b);
 
