@@ -53,8 +53,8 @@ int input_open(struct input *in, const struct args *a, const char *column, struc
         return err_set(e, ERR_USAGE, "petri %s needs --text or --file", a->verb->name);
     if (args_get(a, "column")) column = args_get(a, "column");
     if (text) {
-        rows_of_texts(&in->data, (char *const[]){ (char *)text },
-                      second ? (char *const[]){ (char *)second } : NULL, 1);
+        char *one = (char *)text, *other = (char *)second;
+        rows_of_texts(&in->data, &one, second ? &other : NULL, 1);
     } else if (args_get(a, "column") || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
         rc = dataset_read(&in->data, &(struct dataset_options){ .path = file, .text_a = column,

@@ -48,7 +48,7 @@ static void set_texts(struct wire *d, bool narrow) {
         d->text[PART_ACT] =
             d->a->act == ACT_GELU_TANH ? "gelu" : method_act_name(d->a->act);
     if (narrow) d->text[PART_ADD_A] = d->text[PART_ADD_F] = "+";
-    memcpy(d->text + PART_CROSS, d->text, (PART_LN_A + 1) * sizeof *d->text);
+    for (int p = PART_X; p <= PART_LN_A; p++) d->text[PART_CROSS + p] = d->text[p];
     d->text[PART_CROSS + PART_K] = "E\u25B8k";
 }
 
