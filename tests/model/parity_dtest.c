@@ -3,6 +3,6 @@
 
 int main(void) {
     static const struct parity allowed = {
-        .layer = 1e-9, .logit = 1e-9, .loss = 1e-9, .gradient = 1e-9};
+        .layer = 1e-9, .logit = 1e-9, .loss = 1e-9, .gradient = 1e-9, .step = 1e-8};
     return parity_main(&allowed);
 }

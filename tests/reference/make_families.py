@@ -49,6 +49,7 @@ from transformers import (BartConfig, BartForConditionalGeneration, MBartConfig,
                           MBartForConditionalGeneration, RobertaConfig,
                           RobertaForSequenceClassification, T5Config, T5ForConditionalGeneration)
 from transformers.generation.utils import GenerationMixin
+from transformers.models.t5.modeling_t5 import T5LayerNorm
 
 import make_bert
 
@@ -105,6 +106,14 @@ SETS = {  # name: (beams, length penalty, min and max new tokens, stop as soon a
     "beam-long": (4, 2.0, 4, 10, False),
     "beam-early": (4, 0.5, 0, 10, True),
 }
+
+
+# transformers' T5 norms in 32 bits even in a model of 64.
+def t5_norm(self, x):
+    return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.variance_epsilon))
+
+
+T5LayerNorm.forward = t5_norm
 
 
 # ---- models and rows ----

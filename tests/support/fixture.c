@@ -159,3 +159,15 @@ double fixture_largest(const struct fixture *f, const char *prefix) {
     }
     return most;
 }
+
+char *fixture_name(const struct fixture *f, const char *before, const char *name,
+                   const char *after) {
+    static const char *const prefixes[] = {"", "bert.", "roberta.", "model."};
+    for (size_t i = 0; i < COUNT_OF(prefixes); i++) {
+        char *full = xprintf("%s%s%s%s", before, prefixes[i], name, after);
+        if (st_find(f->expected, full)) return full;
+        free(full);
+    }
+    fail_msg("the expected values lack \"%s…%s%s\"", before, name, after);
+    return NULL;
+}

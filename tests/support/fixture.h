@@ -36,5 +36,9 @@ void fixture_compare_gradient(const struct fixture *f, const char *name, const r
                               double part, double largest);
 /* The largest magnitude among the expected tensors whose names begin with `prefix`. */
 double fixture_largest(const struct fixture *f, const char *prefix);
+/* The name of what belongs to a model tensor: before + the prefix of the family's classes +
+ * name + after.  The caller frees it; fails when the file has none. */
+char *fixture_name(const struct fixture *f, const char *before, const char *name,
+                   const char *after);
 
 #endif

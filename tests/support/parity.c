@@ -1,69 +1,62 @@
 #include "tests/support/parity.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/optim.h"
 #include "tests/support/fixture.h"
 #include "tests/support/test.h"
+#include "tests/support/tuned.h"
 
-#define TINY "tests/reference/bert-tiny"
-#define TINY_EXPECTED TINY "/expected.safetensors"
 #define MINILM "assets/models/all-MiniLM-L6-v2"
 #define MINILM_EXPECTED "tests/reference/minilm/expected.safetensors"
+#define FAMILIES "tests/reference/families/"
 
 static struct parity allowed;
 
-/* ---- full tuning: every tensor a trained leaf ---- */
+/* ---- the tiny models: everything whole ---- */
 
-struct full {
-    const struct model *model;
-    real **grad;
-    node *leaf; /* of this pass */
+struct tiny {
+    const char *folder;
+    struct fixture fixture;
+    struct head head;
+    struct arena *arena;
+    struct tape *tape;
+    struct forward forward;
 };
 
-static node full_weight(void *self, struct tape *t, int tensor) {
-    struct full *x = self;
-    const struct tensor_info *info = &x->model->tensor[tensor];
-    if (x->leaf[tensor] == NODE_NONE)
-        x->leaf[tensor] =
-            tape_trained(t, info->rows, info->cols, x->model->weight[tensor], x->grad[tensor]);
-    return x->leaf[tensor];
+static void open_tiny(struct tiny *x, const char *folder) {
+    char *expected = xprintf("%s/expected.safetensors", folder);
+    *x = (struct tiny){.folder = folder};
+    fixture_open(&x->fixture, folder, expected);
+    head_open(&x->head, x->fixture.model);
+    x->arena = arena_new();
+    x->tape = tape_new(x->arena);
+    free(expected);
 }
 
-static size_t size_of(const struct tensor_info *t) { return (size_t)t->rows * (size_t)t->cols; }
-
-static void full_open(struct full *x, const struct model *m) {
-    x->model = m;
-    x->grad = xcalloc((size_t)m->tensors, sizeof *x->grad);
-    x->leaf = xcalloc((size_t)m->tensors, sizeof *x->leaf);
-    for (int i = 0; i < m->tensors; i++) x->grad[i] = xcalloc(size_of(&m->tensor[i]), sizeof(real));
+static void close_tiny(struct tiny *x) {
+    tape_free(x->tape);
+    arena_free(x->arena);
+    head_close(&x->head);
+    fixture_close(&x->fixture);
 }
 
-static void full_close(struct full *x) {
-    for (int i = 0; i < x->model->tensors; i++) free(x->grad[i]);
-    free(x->grad);
-    free(x->leaf);
+/* A forward pass without dropout; with `hooks` or without. */
+static struct passed run(struct tiny *x, bool training, const struct hooks *hooks,
+                         double smoothing) {
+    struct forward *f = &x->forward;
+    tape_reset(x->tape, training, 1, 0);
+    forward_init(f, x->tape, x->fixture.model, &x->fixture.batch, hooks);
+    f->dropout = f->attention_dropout = f->activation_dropout = 0;
+    return pass(f, &x->head, smoothing);
 }
 
-/* ---- a pass ---- */
-
-struct head {
-    int classes;
-    real *w, *b, *dw, *db; /* dw, db NULL: frozen */
-};
-
-/* The classifier's mean loss; its logits through *logits. */
-static node classify(struct forward *f, const struct head *h, node *logits) {
-    struct tape *t = f->tape;
-    int d = f->model->arch.width;
-    node x = forward_pool(f, forward_encode(f));
-    node w =
-        h->dw ? tape_trained(t, h->classes, d, h->w, h->dw) : tape_frozen(t, h->classes, d, h->w);
-    node b =
-        h->db ? tape_trained(t, 1, h->classes, h->b, h->db) : tape_frozen(t, 1, h->classes, h->b);
-    *logits = op_linear(t, x, w, b);
-    return op_cross_entropy(t, *logits, f->batch->label, f->batch->weight);
+static void compare_node(const struct tiny *x, const char *name, node n, double most) {
+    size_t size = (size_t)tape_rows_of(x->tape, n) * (size_t)tape_cols_of(x->tape, n);
+    fixture_compare(&x->fixture, name, tape_value(x->tape, n), size, most);
 }
 
 /* Compares every layer as it is made: all tokens, or each row's first. */
@@ -83,7 +76,8 @@ static void compare_layer(void *self, int layer, node output) {
     snprintf(name, sizeof name, "%s.%d", w->first_only ? "cls" : "layer", layer);
     w->seen++;
     if (!w->first_only) {
-        fixture_compare(w->fixture, name, v, (size_t)b->tokens * d, allowed.layer);
+        size_t tokens = (size_t)tape_rows_of(w->tape, output);
+        fixture_compare(w->fixture, name, v, tokens * d, allowed.layer);
         return;
     }
     real *rows = xcalloc((size_t)b->rows * d, sizeof *rows);
@@ -93,210 +87,307 @@ static void compare_layer(void *self, int layer, node output) {
     free(rows);
 }
 
-static void compare_forward(struct fixture *x, const struct head *h, bool first_only) {
-    struct arena *arena = arena_new();
-    struct tape *t = tape_new(arena);
-    tape_reset(t, false, 1, 0);
-    struct forward f;
-    struct watch w = {x, t, first_only, 0};
-    forward_init(&f, t, x->model, &x->batch, NULL);
-    f.layer_done = compare_layer;
-    f.layer_self = &w;
-    node logits, loss = classify(&f, h, &logits);
-    assert_int_equal(w.seen, x->model->arch.encoder_layers + 1);
-    fixture_compare(x, "logits", tape_value(t, logits), (size_t)x->batch.rows * (size_t)h->classes,
-                    allowed.logit);
-    fixture_compare(x, "loss", tape_value(t, loss), 1, allowed.loss);
-    tape_free(t);
-    arena_free(arena);
+/* Layers, logits and loss of the model as it is. */
+static void compare_forward(struct fixture *fixture, struct head *h, bool first_only) {
+    const struct model *m = fixture->model;
+    struct tiny x = {.fixture = *fixture, .arena = arena_new()};
+    x.tape = tape_new(x.arena);
+    tape_reset(x.tape, false, 1, 0);
+    struct watch w = {fixture, x.tape, first_only, 0};
+    forward_init(&x.forward, x.tape, m, &fixture->batch, NULL);
+    x.forward.layer_done = compare_layer;
+    x.forward.layer_self = &w;
+    struct passed p = pass(&x.forward, h, 0);
+    int stacks = arch_generates(&m->arch) ? 2 : 1;
+    assert_int_equal(w.seen, m->arch.encoder_layers + m->arch.decoder_layers + stacks);
+    compare_node(&x, "logits", p.logits, allowed.logit);
+    compare_node(&x, "loss", p.loss, allowed.loss);
+    if (st_find(fixture->expected, "encoded")) compare_node(&x, "encoded", p.encoded, allowed.layer);
+    if (p.decoded != NODE_NONE) compare_node(&x, "decoded", p.decoded, allowed.layer);
+    tape_free(x.tape);
+    arena_free(x.arena);
 }
 
-/* A pass with hooks, its logits and loss compared (names after `prefix`), and backward. */
-static void run_backward(struct fixture *x, const struct hooks *hooks, const struct head *h,
-                         const char *prefix) {
-    struct arena *arena = arena_new();
-    struct tape *t = tape_new(arena);
-    tape_reset(t, true, 1, 0);
-    struct forward f;
-    forward_init(&f, t, x->model, &x->batch, hooks);
-    f.dropout = f.attention_dropout = f.activation_dropout = 0;
-    node logits, loss = classify(&f, h, &logits);
-    char *of_logits = xprintf("%slogits", prefix), *of_loss = xprintf("%sloss", prefix);
-    fixture_compare(x, of_logits, tape_value(t, logits), (size_t)x->batch.rows * (size_t)h->classes,
-                    allowed.logit);
-    fixture_compare(x, of_loss, tape_value(t, loss), 1, allowed.loss);
-    tape_backward(t, 1, &loss, NULL);
-    free(of_logits);
-    free(of_loss);
-    tape_free(t);
-    arena_free(arena);
+static void check_forward(const char *folder) {
+    struct tiny x;
+    open_tiny(&x, folder);
+    head_freeze(&x.head);
+    compare_forward(&x.fixture, &x.head, false);
+    close_tiny(&x);
 }
 
-/* The same with every tensor trained. */
-static void run_full(struct fixture *x, struct full *full, const struct head *h) {
-    struct hooks hooks = {.self = full, .weight = full_weight};
-    full_open(full, x->model);
-    run_backward(x, &hooks, h, "");
-}
-
-/* The name of a gradient in the expected file. */
-static char *gradient_name(const struct fixture *x, const char *tensor) {
-    char *name = xprintf("grad.%s", tensor);
-    if (st_find(x->expected, name)) return name;
-    free(name);
-    return xprintf("grad.bert.%s", tensor);
-}
-
-/* ---- the tiny model: everything whole ---- */
-
-static void open_tiny(struct fixture *x, struct head *h) {
-    fixture_open(x, TINY, TINY_EXPECTED);
-    const struct model *m = x->model;
-    assert_int_equal(m->head_rows, 3);
-    size_t n = 3 * (size_t)m->arch.width;
-    *h = (struct head){3, m->head_w, m->head_b, xcalloc(n, sizeof(real)), xcalloc(3, sizeof(real))};
-}
-
-static void close_tiny(struct fixture *x, struct head *h) {
-    free(h->dw);
-    free(h->db);
-    fixture_close(x);
-}
-
-static void test_tiny_forward(void **state) {
-    (void)state;
-    struct fixture x;
-    struct head h;
-    open_tiny(&x, &h);
-    struct head frozen = {3, h.w, h.b, NULL, NULL};
-    compare_forward(&x, &frozen, false);
-    close_tiny(&x, &h);
-}
-
-static void test_tiny_gradients(void **state) {
-    (void)state;
-    struct fixture x;
-    struct head h;
-    struct full full;
-    open_tiny(&x, &h);
-    run_full(&x, &full, &h);
-    double largest = fixture_largest(&x, "grad.");
-    for (int i = 0; i < x.model->tensors; i++) {
-        char *name = gradient_name(&x, x.model->tensor[i].name);
-        fixture_compare_gradient(&x, name, full.grad[i], size_of(&x.model->tensor[i]),
-                                 allowed.gradient, largest);
+static void compare_tensors(const struct tiny *x, const struct full *full) {
+    const struct fixture *f = &x->fixture;
+    double largest = fixture_largest(f, "grad.");
+    for (int i = 0; i < f->model->tensors; i++) {
+        const struct tensor_info *t = &f->model->tensor[i];
+        char *name = fixture_name(f, "grad.", t->name, "");
+        fixture_compare_gradient(f, name, full->grad[i], tensor_size(t), allowed.gradient, largest);
         free(name);
     }
-    fixture_compare_gradient(&x, "grad.classifier.weight", h.dw, 3 * (size_t)x.model->arch.width,
-                             allowed.gradient, largest);
-    fixture_compare_gradient(&x, "grad.classifier.bias", h.db, 3, allowed.gradient, largest);
-    full_close(&full);
-    close_tiny(&x, &h);
+    for (int i = 0; i < x->head.parts; i++) {
+        const struct head_part *p = &x->head.part[i];
+        char *name = fixture_name(f, "grad.", p->name, "");
+        size_t size = (size_t)p->rows * (size_t)p->cols;
+        fixture_compare_gradient(f, name, p->grad, size, allowed.gradient, largest);
+        free(name);
+    }
 }
 
-/* ---- LoRA written at the taps a.q and a.v ---- */
+static void check_gradients(const char *folder) {
+    struct tiny x;
+    struct full full;
+    open_tiny(&x, folder);
+    full_open(&full, x.fixture.model);
+    struct passed p = run(&x, true, &full.hooks, 0);
+    compare_node(&x, "logits", p.logits, allowed.logit);
+    compare_node(&x, "loss", p.loss, allowed.loss);
+    tape_backward(x.tape, 1, &p.loss, NULL);
+    compare_tensors(&x, &full);
+    full_close(&full);
+    close_tiny(&x);
+}
 
-enum { LORA_RANK = 3, LORA_MAPS = 6 };
+/* ---- the loss over the vocabulary with smoothing ---- */
 
-/* Map 2·layer + (0: query, 1: value). */
-struct lora {
-    int d;
-    real *a[LORA_MAPS], *b[LORA_MAPS], *da[LORA_MAPS], *db[LORA_MAPS];
+static void check_smoothing(const char *folder) {
+    struct tiny x;
+    struct full full;
+    open_tiny(&x, folder);
+    full_open(&full, x.fixture.model);
+    struct batch *b = &x.fixture.batch;
+    for (int i = 0; i < b->target_tokens; i++) b->target_weight[i] = 1;
+    struct passed p = run(&x, true, &full.hooks, 0.1);
+    compare_node(&x, "smooth.sum", p.loss, 50 * allowed.loss);
+    tape_watch(x.tape, p.decoded);
+    tape_backward(x.tape, 1, &p.loss, NULL);
+    size_t size = (size_t)b->target_tokens * (size_t)x.fixture.model->arch.width;
+    double largest = fixture_largest(&x.fixture, "smooth.decoded.grad");
+    fixture_compare_gradient(&x.fixture, "smooth.decoded.grad", tape_grad(x.tape, p.decoded), size,
+                             allowed.gradient, largest);
+    full_close(&full);
+    close_tiny(&x);
+}
+
+/* ---- ten steps of AdamW on all tensors ---- */
+
+struct block {
+    real *value, *grad, *m, *v;
+    size_t size;
+    bool matrix;
 };
 
-static char *lora_name(const char *before, int map, const char *after) {
-    return xprintf("lora.%sencoder.layer.%d.attention.self.%s.%s", before, map / 2,
-                   map % 2 ? "value" : "query", after);
+static int list_blocks(struct tiny *x, struct full *full, struct block *out) {
+    const struct model *model = x->fixture.model;
+    int n = 0;
+    for (int i = 0; i < model->tensors; i++)
+        out[n++] = (struct block){model->weight[i], full->grad[i], NULL, NULL,
+                                  tensor_size(&model->tensor[i]), !model->tensor[i].vector};
+    for (int i = 0; i < x->head.parts; i++) {
+        const struct head_part *p = &x->head.part[i];
+        out[n++] = (struct block){p->value, p->grad, NULL, NULL,
+                                  (size_t)p->rows * (size_t)p->cols, p->rows > 1};
+    }
+    for (int i = 0; i < n; i++) {
+        out[i].m = xcalloc(out[i].size, sizeof(real));
+        out[i].v = xcalloc(out[i].size, sizeof(real));
+    }
+    return n;
+}
+
+static void step(struct block *b, int n, int number) {
+    const struct adamw how = ADAMW_DEFAULT;
+    for (int i = 0; i < n; i++) {
+        struct optim_group all = {0, b[i].size, 1, b[i].matrix};
+        optim_adamw(&how, 1e-3, (uint64_t)number, 1, &all, b[i].value, b[i].grad, b[i].m, b[i].v);
+    }
+}
+
+/* The expected numbers of one tensor: its largest magnitude, then 16 values. */
+static void compare_after(const struct tiny *x, int tensor) {
+    const struct tensor_info *t = &x->fixture.model->tensor[tensor];
+    const real *got = x->fixture.model->weight[tensor];
+    char *name = fixture_name(&x->fixture, "after.", t->name, "");
+    size_t n, size = tensor_size(t);
+    double *right = fixture_values(&x->fixture, name, &n);
+    assert_int_equal(n, 17);
+    for (size_t i = 0; i < 16; i++) {
+        double d = (double)got[(i * 7919 + 13) % size] - right[i + 1];
+        if (!(fabs(d) <= allowed.step)) fail_msg("%s: sample %zu is apart by %.3g", name, i, d);
+    }
+    free(right);
+    free(name);
+}
+
+static void check_steps(const char *folder) {
+    struct tiny x;
+    struct full full;
+    open_tiny(&x, folder);
+    full_open(&full, x.fixture.model);
+    const struct model *m = x.fixture.model;
+    struct block *block = xcalloc((size_t)m->tensors + 4, sizeof *block);
+    int blocks = list_blocks(&x, &full, block);
+    size_t n;
+    double *right = fixture_values(&x.fixture, "adamw", &n);
+    assert_int_equal(n, 10);
+    for (int i = 0; i < 10; i++) {
+        memset(full.leaf, 0, (size_t)m->tensors * sizeof *full.leaf);
+        struct passed p = run(&x, true, &full.hooks, 0);
+        double loss = (double)*tape_value(x.tape, p.loss);
+        if (!(fabs(loss - right[i]) <= 10 * allowed.loss))
+            fail_msg("%s, step %d: loss %.9g, the reference %.9g", folder, i + 1, loss, right[i]);
+        tape_backward(x.tape, 1, &p.loss, NULL);
+        step(block, blocks, i + 1);
+    }
+    /* The gradient of a key's bias is rounding alone, and AdamW makes steps of it. */
+    for (int i = 0; i < m->tensors; i++)
+        if (m->tensor[i].role != ROLE_K_B && st_find(x.fixture.expected, "encoded"))
+            compare_after(&x, i);
+    for (int i = 0; i < blocks; i++) {
+        free(block[i].m);
+        free(block[i].v);
+    }
+    free(right);
+    free(block);
+    full_close(&full);
+    close_tiny(&x);
+}
+
+/* ---- LoRA written at the taps a.q and a.v of every attention ---- */
+
+struct lora {
+    const struct fixture *fixture;
+    int *rank; /* of each tensor; 0: none there */
+    real **a, **b, **da, **db;
+};
+
+static char *lora_name(const struct fixture *f, const char *before, int tensor, const char *after) {
+    const char *name = f->model->tensor[tensor].name;
+    char *map = xstrndup(name, strlen(name) - strlen(".weight"));
+    char *out = fixture_name(f, before, map, after);
+    free(map);
+    return out;
 }
 
 static node lora_write(void *self, struct tape *t, const struct forward *f, struct site *s,
                        enum tap tap, enum tap_stage stage, node value) {
     struct lora *l = self;
-    (void)f;
+    const struct model *m = f->model;
     if (stage != TAP_RAW || (tap != TAP_A_Q && tap != TAP_A_V)) return value;
-    int map = 2 * s->layer + (tap == TAP_A_V);
-    node a = tape_trained(t, LORA_RANK, l->d, l->a[map], l->da[map]);
-    node b = tape_trained(t, l->d, LORA_RANK, l->b[map], l->db[map]);
-    node down = op_linear(t, s->value[TAP_A_IN], a, NODE_NONE);
+    int i = arch_find(m->tensor, m->tensors, tap == TAP_A_Q ? ROLE_Q_W : ROLE_V_W, s->stack,
+                      s->sublayer, s->layer);
+    node a = tape_trained(t, l->rank[i], m->tensor[i].cols, l->a[i], l->da[i]);
+    node b = tape_trained(t, m->tensor[i].rows, l->rank[i], l->b[i], l->db[i]);
+    node down = op_linear(t, tap == TAP_A_Q ? s->value[TAP_A_IN] : s->source, a, NODE_NONE);
     return op_linear_add(t, value, down, b, NODE_NONE, 2, NODE_NONE);
 }
 
-static real *as_real(const struct fixture *x, char *name) {
-    size_t n;
-    double *v = fixture_values(x, name, &n);
-    real *out = xcalloc(n, sizeof *out);
-    for (size_t i = 0; i < n; i++) out[i] = (real)v[i];
+static real *as_real(const struct fixture *f, char *name, size_t *n) {
+    double *v = fixture_values(f, name, n);
+    real *out = xcalloc(*n, sizeof *out);
+    for (size_t i = 0; i < *n; i++) out[i] = (real)v[i];
     free(v);
     free(name);
     return out;
 }
 
-static void lora_open(struct lora *l, const struct fixture *x) {
-    size_t n = (size_t)LORA_RANK * (size_t)x->model->arch.width;
-    l->d = x->model->arch.width;
-    for (int i = 0; i < LORA_MAPS; i++) {
-        l->a[i] = as_real(x, lora_name("", i, "a"));
-        l->b[i] = as_real(x, lora_name("", i, "b"));
+static void lora_open(struct lora *l, const struct fixture *f) {
+    size_t tensors = (size_t)f->model->tensors, n;
+    *l = (struct lora){f, xcalloc(tensors, sizeof *l->rank), xcalloc(tensors, sizeof *l->a),
+                       xcalloc(tensors, sizeof *l->b), xcalloc(tensors, sizeof *l->da),
+                       xcalloc(tensors, sizeof *l->db)};
+    for (int i = 0; i < f->model->tensors; i++) {
+        const struct tensor_info *t = &f->model->tensor[i];
+        if (t->role != ROLE_Q_W && t->role != ROLE_V_W) continue;
+        l->a[i] = as_real(f, lora_name(f, "lora.", i, ".a"), &n);
+        l->rank[i] = (int)n / t->cols;
         l->da[i] = xcalloc(n, sizeof(real));
+        l->b[i] = as_real(f, lora_name(f, "lora.", i, ".b"), &n);
         l->db[i] = xcalloc(n, sizeof(real));
     }
 }
 
 static void lora_close(struct lora *l) {
-    for (int i = 0; i < LORA_MAPS; i++) {
+    for (int i = 0; i < l->fixture->model->tensors; i++) {
         free(l->a[i]);
         free(l->b[i]);
         free(l->da[i]);
         free(l->db[i]);
     }
+    free(l->rank);
+    free(l->a);
+    free(l->b);
+    free(l->da);
+    free(l->db);
 }
 
-static void test_tiny_lora(void **state) {
-    (void)state;
-    struct fixture x;
-    struct head h;
+static void check_lora(const char *folder) {
+    struct tiny x;
     struct lora l;
-    open_tiny(&x, &h);
-    lora_open(&l, &x);
+    open_tiny(&x, folder);
+    const struct fixture *f = &x.fixture;
+    lora_open(&l, f);
     struct hooks hooks = {.self = &l, .write = lora_write};
-    run_backward(&x, &hooks, &h, "lora.");
-    double largest = fixture_largest(&x, "lora.grad.");
-    size_t n = (size_t)LORA_RANK * (size_t)l.d;
-    for (int i = 0; i < LORA_MAPS; i++) {
-        char *a = lora_name("grad.", i, "a"), *b = lora_name("grad.", i, "b");
-        fixture_compare_gradient(&x, a, l.da[i], n, allowed.gradient, largest);
-        fixture_compare_gradient(&x, b, l.db[i], n, allowed.gradient, largest);
+    struct passed p = run(&x, true, &hooks, 0);
+    compare_node(&x, "lora.logits", p.logits, allowed.logit);
+    compare_node(&x, "lora.loss", p.loss, allowed.loss);
+    tape_backward(x.tape, 1, &p.loss, NULL);
+    double largest = fixture_largest(f, "lora.grad.");
+    for (int i = 0; i < f->model->tensors; i++) {
+        const struct tensor_info *t = &f->model->tensor[i];
+        if (!l.rank[i]) continue;
+        char *a = lora_name(f, "lora.grad.", i, ".a"), *b = lora_name(f, "lora.grad.", i, ".b");
+        size_t rank = (size_t)l.rank[i];
+        fixture_compare_gradient(f, a, l.da[i], rank * (size_t)t->cols, allowed.gradient, largest);
+        fixture_compare_gradient(f, b, l.db[i], rank * (size_t)t->rows, allowed.gradient, largest);
         free(a);
         free(b);
     }
-    fixture_compare_gradient(&x, "lora.grad.classifier.weight", h.dw, 3 * (size_t)l.d,
-                             allowed.gradient, largest);
-    fixture_compare_gradient(&x, "lora.grad.classifier.bias", h.db, 3, allowed.gradient, largest);
     lora_close(&l);
-    close_tiny(&x, &h);
+    close_tiny(&x);
 }
+
+/* ---- all tiny models ---- */
+
+static const char *const tinies[] = {
+    "tests/reference/bert-tiny", FAMILIES "roberta-tiny", FAMILIES "roberta-odd",
+    FAMILIES "t5-tiny",          FAMILIES "t5-odd",       FAMILIES "bart-tiny",
+    FAMILIES "bart-odd",         FAMILIES "mbart-tiny",   FAMILIES "mbart-odd",
+};
+enum { FIRST_WITH_DECODER = 3 };
+
+#define EACH(test, check, first)                                                                   \
+    static void test(void **state) {                                                               \
+        (void)state;                                                                               \
+        for (size_t i = first; i < COUNT_OF(tinies); i++) check(tinies[i]);                        \
+    }
+EACH(test_tiny_forward, check_forward, 0)
+EACH(test_tiny_gradients, check_gradients, 0)
+EACH(test_tiny_lora, check_lora, 0)
+EACH(test_tiny_steps, check_steps, 0)
+EACH(test_smoothing, check_smoothing, FIRST_WITH_DECODER)
 
 /* ---- real weights: first tokens, and gradients at 16 places of each tensor ---- */
 
 static bool open_minilm(struct fixture *x, struct head *h) {
     if (!fixture_present(MINILM)) return false;
     fixture_open(x, MINILM, MINILM_EXPECTED);
-    size_t n, d = (size_t)x->model->arch.width;
+    struct model *m = x->model; /* takes the file's head for its own */
+    size_t n, d = (size_t)m->arch.width;
     double *w = fixture_values(x, "head.w", &n), *b = fixture_values(x, "head.b", &n);
-    *h = (struct head){2, xcalloc(2 * d, sizeof(real)), xcalloc(2, sizeof(real)),
-                       xcalloc(2 * d, sizeof(real)), xcalloc(2, sizeof(real))};
-    for (size_t i = 0; i < 2 * d; i++) h->w[i] = (real)w[i];
-    for (size_t i = 0; i < 2; i++) h->b[i] = (real)b[i];
+    m->head_w = xcalloc(2 * d, sizeof(real));
+    m->head_b = xcalloc(2, sizeof(real));
+    m->head_rows = 2;
+    for (size_t i = 0; i < 2 * d; i++) m->head_w[i] = (real)w[i];
+    for (size_t i = 0; i < 2; i++) m->head_b[i] = (real)b[i];
+    head_open(h, m);
     free(w);
     free(b);
     return true;
 }
 
 static void close_minilm(struct fixture *x, struct head *h) {
-    free(h->w);
-    free(h->b);
-    free(h->dw);
-    free(h->db);
+    head_close(h);
     fixture_close(x);
 }
 
@@ -305,8 +396,8 @@ static void test_minilm_forward(void **state) {
     struct fixture x;
     struct head h;
     if (!open_minilm(&x, &h)) skip();
-    struct head frozen = {2, h.w, h.b, NULL, NULL};
-    compare_forward(&x, &frozen, true);
+    head_freeze(&h);
+    compare_forward(&x, &h, true);
     close_minilm(&x, &h);
 }
 
@@ -336,14 +427,21 @@ static void test_minilm_gradients(void **state) {
     struct head h;
     struct full full;
     if (!open_minilm(&x, &h)) skip();
-    run_full(&x, &full, &h);
+    full_open(&full, x.model);
+    struct tiny t = {.fixture = x, .head = h, .arena = arena_new()};
+    t.tape = tape_new(t.arena);
+    struct passed p = run(&t, true, &full.hooks, 0);
+    tape_backward(t.tape, 1, &p.loss, NULL);
+    tape_free(t.tape);
+    arena_free(t.arena);
     double largest = fixture_largest(&x, "grad.");
     for (int i = 0; i < x.model->tensors; i++) {
-        char *name = gradient_name(&x, x.model->tensor[i].name);
-        compare_samples(&x, name, full.grad[i], size_of(&x.model->tensor[i]), largest);
+        char *name = fixture_name(&x, "grad.", x.model->tensor[i].name, "");
+        compare_samples(&x, name, full.grad[i], tensor_size(&x.model->tensor[i]), largest);
         free(name);
     }
-    compare_samples(&x, "grad.classifier.weight", h.dw, 2 * (size_t)x.model->arch.width, largest);
+    compare_samples(&x, "grad.classifier.weight", h.part[0].grad, 2 * (size_t)x.model->arch.width,
+                    largest);
     full_close(&full);
     close_minilm(&x, &h);
 }
@@ -354,6 +452,8 @@ int parity_main(const struct parity *limits) {
         cmocka_unit_test(test_tiny_forward),
         cmocka_unit_test(test_tiny_gradients),
         cmocka_unit_test(test_tiny_lora),
+        cmocka_unit_test(test_tiny_steps),
+        cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_minilm_forward),
         cmocka_unit_test(test_minilm_gradients),
     };

@@ -2,10 +2,10 @@
 #ifndef TESTS_SUPPORT_PARITY_H
 #define TESTS_SUPPORT_PARITY_H
 
-/* Largest differences: absolute for layers (unit scale), logits and loss; for a
- * gradient, a part of its tensor's largest value. */
+/* Largest differences: absolute for layers (unit scale), logits, loss, and weights after ten
+ * steps; for a gradient, a part of its tensor's largest value. */
 struct parity {
-    double layer, logit, loss, gradient;
+    double layer, logit, loss, gradient, step;
 };
 
 /* Runs them; the program's exit code. */
