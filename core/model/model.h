@@ -69,6 +69,9 @@ struct forward {
     const struct batch *batch;
     struct tape_rows rows, target_rows; /* filled by forward_init */
     const struct hooks *hooks;   /* NULL: the model as it is */
+    struct decode_cache *cache;  /* NULL: forward_decode takes whole targets.  Else one token a
+                                  * live row of the cache, without `encoded` after the first
+                                  * step (cache.h); the tape is not training */
     /* Of hidden values, attention probabilities and the FFN's inner values. */
     double dropout, attention_dropout, activation_dropout;
     /* Called with every layer's output when set, for maps and parity tests: 0 the

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "core/base/mem.h"
+#include "core/model/cache.h"
 
 /* ---- weights ---- */
 
@@ -136,17 +137,33 @@ static void show_attention(void *self, int sequence, int head, int queries, int 
     w->f->attention_seen(w->f->seen_self, w->site, sequence, head, queries, columns, p);
 }
 
+/* Whether the keys and values of this attention are in the cache already. */
+static bool made_before(const struct forward *f, const struct site *s) {
+    return f->cache && s->sublayer == SUB_CROSS && cache_has_cross(f->cache, s->layer);
+}
+
+/* Puts new keys and values into the cache, and all of them into their places. */
+static void through_cache(const struct forward *f, const struct site *s, node *k, node *v,
+                          struct attention *how) {
+    BUG_IF(tape_training(f->tape));
+    if (s->sublayer == SUB_SELF) cache_self(f->cache, f->tape, s->layer, k, v, how);
+    else cache_cross(f->cache, f->tape, s->layer, s->key_rows, k, v, how);
+}
+
 node sublayer_attend(const struct forward *f, struct site *s, node x, node keys) {
     const struct arch *a = &f->model->arch;
     const struct hooks *h = f->hooks;
     struct tape *t = f->tape;
     name_attention(f, s);
     node in = enter(f, s, TAP_A_RES, TAP_A_IN, x);
-    if (keys == NODE_NONE) keys = in;
+    if (s->sublayer == SUB_SELF) keys = in;
     s->source = keys;
     node q = offer_both(f, s, TAP_A_Q, linear(f, s, in, ROLE_Q_W, ROLE_Q_B));
-    node k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
-    node v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
+    node k = NODE_NONE, v = NODE_NONE;
+    if (!made_before(f, s)) {
+        k = offer_both(f, s, TAP_A_K, linear(f, s, keys, ROLE_K_W, ROLE_K_B));
+        v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
+    }
     struct kv_set set[HOOK_SETS];
     struct watched watched = {f, s};
     struct attention how = {
@@ -165,6 +182,7 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
         .seen = f->attention_seen ? show_attention : NULL,
         .seen_self = &watched,
     };
+    if (f->cache && s->stack == STACK_DECODER) through_cache(f, s, &k, &v, &how);
     node head = offer_both(f, s, TAP_A_HEAD, op_attention(t, q, k, v, &how));
     node context = offer_both(f, s, TAP_A_CTX, head);
     node out = offer_out(f, s, TAP_A_OUT, linear(f, s, context, ROLE_O_W, ROLE_O_B));

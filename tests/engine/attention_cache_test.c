@@ -18,7 +18,7 @@ static void test_cache(void **state) {
         pv[PREFIX * D], bias[BUCKETS * HEADS], packed[4 * D];
     const int q_start[] = { 0, 1, 3, 4 }, k_start[] = { 0, 7, 8, 15 };
     const int at[] = { 20, 39, 2 }, length[] = { 7, 1, 7 };
-    const int32_t bucket[2 * 7] = { 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 0 };
+    const int32_t bucket[2 * 4 + 1] = { 3, 2, 1, 0, 1, 2, 3, 2, 1 }; /* of distances */
     fill(q, COUNT_OF(q), 1), fill(k, COUNT_OF(k), 2), fill(v, COUNT_OF(v), 3);
     fill(pk, COUNT_OF(pk), 4), fill(pv, COUNT_OF(pv), 5), fill(bias, COUNT_OF(bias), 6);
     for (size_t i = 0; i < COUNT_OF(kc); i++) kc[i] = vc[i] = (real)1e30; /* must not be read */
@@ -38,7 +38,7 @@ static void test_cache(void **state) {
         struct attention a = { .heads = HEADS, .score_scale = 0.5, .query_rows = &queries,
                                .key_rows = &keys, .key_length = cached ? length : NULL,
                                .relative_bias = tape_frozen(t, BUCKETS, HEADS, bias),
-                               .bucket = bucket, .bucket_stride = 7, .sets = 1, .set = &set };
+                               .bucket = bucket, .reach = 4, .sets = 1, .set = &set };
         int rows = cached ? CACHE : 15;
         node out = op_attention(t, tape_frozen(t, 4, D, q), tape_frozen(t, rows, D, cached ? kc : k),
                                 tape_frozen(t, rows, D, cached ? vc : v), &a);

@@ -1,0 +1,280 @@
+#include "core/model/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+enum { FIRST_ROOM = 16 }; /* tokens a row, to begin with */
+
+/* Keys and values of one attention, rows × cols each. */
+struct store {
+    real *k, *v;
+    size_t size; /* reals that each has room for */
+};
+
+/* A source with live rows. */
+struct live {
+    int source; /* as they were at the beginning */
+    int rows;
+    int slot[CACHE_BEAMS]; /* of each row: where its tokens stand in the self store */
+};
+
+struct decode_cache {
+    int layers, cols;
+    int sources, beams, length;
+    int room;              /* tokens that a slot holds */
+    struct store *self;    /* layers: slots × room */
+    struct store *cross;   /* layers: the source tokens */
+    bool *crossed;         /* layers */
+    int cross_tokens;
+    int *source_start;     /* sources+1 */
+    struct live *live;
+    int lives, rows;
+    /* descriptions of the attentions, made by describe() */
+    int *one;              /* 0 … rows: a query token a row */
+    int *slot_start, *slot_length;
+    int *cross_query, *cross_start, *cross_length;
+    struct tape_rows self_query, self_keys, cross_queries, cross_keys;
+    size_t live_room, row_room, source_room;
+};
+
+struct decode_cache *cache_new(const struct arch *a) {
+    struct decode_cache *c = xcalloc(1, sizeof *c);
+    c->layers = a->decoder_layers;
+    c->cols = a->heads * a->head_width;
+    c->self = xcalloc((size_t)c->layers + 1, sizeof *c->self);
+    c->cross = xcalloc((size_t)c->layers + 1, sizeof *c->cross);
+    c->crossed = xcalloc((size_t)c->layers + 1, sizeof *c->crossed);
+    return c;
+}
+
+void cache_free(struct decode_cache *c) {
+    if (!c) return;
+    for (int i = 0; i < c->layers; i++) {
+        free(c->self[i].k), free(c->self[i].v);
+        free(c->cross[i].k), free(c->cross[i].v);
+    }
+    free(c->self);
+    free(c->cross);
+    free(c->crossed);
+    free(c->source_start);
+    free(c->live);
+    free(c->one);
+    free(c->slot_start);
+    free(c->slot_length);
+    free(c->cross_query);
+    free(c->cross_start);
+    free(c->cross_length);
+    free(c);
+}
+
+int cache_length(const struct decode_cache *c) { return c->length; }
+int cache_rows(const struct decode_cache *c) { return c->rows; }
+
+/* ---- who is live ---- */
+
+static int slots(const struct decode_cache *c) { return c->sources * c->beams; }
+
+/* The rows of the attentions of the next step. */
+static void describe(struct decode_cache *c) {
+    int row = 0;
+    for (int i = 0; i < c->lives; i++) {
+        const struct live *l = &c->live[i];
+        c->cross_query[i] = row;
+        c->cross_start[i] = c->source_start[l->source];
+        c->cross_length[i] = c->source_start[l->source + 1] - c->source_start[l->source];
+        for (int j = 0; j < l->rows; j++, row++) {
+            c->one[row] = row;
+            c->slot_start[row] = l->slot[j] * c->room;
+            c->slot_length[row] = c->length + 1;
+        }
+    }
+    c->cross_query[c->lives] = c->one[row] = row;
+    c->rows = row;
+    c->self_query = (struct tape_rows){ .count = row, .start = c->one };
+    c->self_keys = (struct tape_rows){ .count = row, .start = c->slot_start };
+    c->cross_queries = (struct tape_rows){ .count = c->lives, .start = c->cross_query };
+    c->cross_keys = (struct tape_rows){ .count = c->lives, .start = c->cross_start };
+}
+
+void cache_begin(struct decode_cache *c, int sources, int beams) {
+    BUG_IF(sources < 1 || beams < 1 || beams > (int)COUNT_OF(c->live->slot));
+    size_t n = (size_t)sources, rows = n * (size_t)beams;
+    if (n > c->source_room) {
+        c->source_room = n;
+        c->live = xrealloc(c->live, n, sizeof *c->live);
+        c->source_start = xrealloc(c->source_start, n + 1, sizeof(int));
+        c->cross_query = xrealloc(c->cross_query, n + 1, sizeof(int));
+        c->cross_start = xrealloc(c->cross_start, n, sizeof(int));
+        c->cross_length = xrealloc(c->cross_length, n, sizeof(int));
+    }
+    if (rows > c->row_room) {
+        c->row_room = rows;
+        c->one = xrealloc(c->one, rows + 1, sizeof(int));
+        c->slot_start = xrealloc(c->slot_start, rows, sizeof(int));
+        c->slot_length = xrealloc(c->slot_length, rows, sizeof(int));
+    }
+    c->sources = c->lives = sources;
+    c->beams = beams;
+    c->length = c->room = 0;
+    memset(c->source_start, 0, (n + 1) * sizeof(int));
+    memset(c->crossed, 0, (size_t)c->layers * sizeof *c->crossed);
+    for (int i = 0; i < sources; i++)
+        c->live[i] = (struct live){ .source = i, .rows = 1, .slot = { i * beams } };
+    describe(c);
+}
+
+/* ---- room ---- */
+
+/* At least `size` reals in each of k and v; what they held is lost. */
+static int take(struct store *s, size_t size, struct err *e) {
+    if (size <= s->size) return 0;
+    free(s->k);
+    free(s->v);
+    s->k = mem_try(size, sizeof *s->k);
+    s->v = mem_try(size, sizeof *s->v);
+    s->size = s->k && s->v ? size : 0;
+    return s->size ? 0 : err_set(e, ERR_SYSTEM, "no memory for the keys and values of a text");
+}
+
+/* Moves the live rows of a layer to slots of `room` tokens, in memory of their own. */
+static int widen(struct decode_cache *c, int layer, size_t size, int room, struct err *e) {
+    struct store wide = { 0 }, *old = &c->self[layer];
+    int rc = take(&wide, size, e);
+    size_t cols = (size_t)c->cols, bytes = (size_t)c->length * cols * sizeof(real);
+    for (int i = 0; !rc && bytes && i < c->lives; i++)
+        for (int j = 0; j < c->live[i].rows; j++) {
+            size_t slot = (size_t)c->live[i].slot[j];
+            memcpy(wide.k + slot * (size_t)room * cols, old->k + slot * (size_t)c->room * cols, bytes);
+            memcpy(wide.v + slot * (size_t)room * cols, old->v + slot * (size_t)c->room * cols, bytes);
+        }
+    if (rc) {
+        free(wide.k);
+        free(wide.v);
+        return rc;
+    }
+    free(old->k);
+    free(old->v);
+    *old = wide;
+    return 0;
+}
+
+int cache_room(struct decode_cache *c, struct err *e) {
+    if (c->length < c->room) return 0;
+    size_t size, have = c->layers ? c->self[0].size / (size_t)c->cols / (size_t)slots(c) : 0;
+    int room = c->room ? 2 * c->room : FIRST_ROOM;
+    if (!c->room && have > (size_t)room && have < INT32_MAX) room = (int)have; /* from texts before */
+    if (!mem_mul((size_t)slots(c), (size_t)room, &size) || size > INT32_MAX ||
+        !mem_mul(size, (size_t)c->cols, &size))
+        return err_set(e, ERR_SYSTEM, "no memory for texts of %d tokens with %d beams", room, c->beams);
+    for (int layer = 0; layer < c->layers; layer++) {
+        int rc = c->length ? widen(c, layer, size, room, e) : take(&c->self[layer], size, e);
+        if (rc) return rc;
+    }
+    c->room = room;
+    describe(c);
+    return 0;
+}
+
+/* ---- from step to step ---- */
+
+static void copy_slot(const struct decode_cache *c, int from, int to) {
+    size_t slot = (size_t)c->room * (size_t)c->cols;
+    size_t bytes = (size_t)c->length * (size_t)c->cols * sizeof(real);
+    for (int i = 0; i < c->layers; i++) {
+        const struct store *s = &c->self[i];
+        memcpy(s->k + (size_t)to * slot, s->k + (size_t)from * slot, bytes);
+        memcpy(s->v + (size_t)to * slot, s->v + (size_t)from * slot, bytes);
+    }
+}
+
+/* Each parent's slot goes to the first of its children; further children get copies in
+ * slots that no child took. */
+static void reorder(const struct decode_cache *c, struct live *l, int rows, const int *parent) {
+    int slot[COUNT_OF(l->slot)], used = 0;
+    bool taken[COUNT_OF(l->slot)] = { false };
+    BUG_IF(rows > c->beams);
+    for (int j = 0; j < rows; j++) {
+        BUG_IF(parent[j] < 0 || parent[j] >= l->rows);
+        int own = l->slot[parent[j]] - l->source * c->beams;
+        slot[j] = taken[own] ? -1 : own;
+        taken[own] = true;
+    }
+    for (int j = 0; j < rows; j++) {
+        if (slot[j] >= 0) continue;
+        while (taken[used]) used++;
+        taken[used] = true;
+        slot[j] = used;
+        copy_slot(c, l->slot[parent[j]], l->source * c->beams + used);
+    }
+    l->rows = rows;
+    for (int j = 0; j < rows; j++) l->slot[j] = l->source * c->beams + slot[j];
+}
+
+void cache_step(struct decode_cache *c, const int *rows, const int *parent) {
+    int kept = 0;
+    c->length++;
+    for (int i = 0; i < c->lives; i++) {
+        if (!rows[i]) continue;
+        struct live l = c->live[i];
+        reorder(c, &l, rows[i], parent);
+        parent += rows[i];
+        c->live[kept++] = l;
+    }
+    c->lives = kept;
+    describe(c);
+}
+
+/* ---- attention ---- */
+
+void cache_self(struct decode_cache *c, struct tape *t, int layer, node *k, node *v,
+                struct attention *how) {
+    const struct store *s = &c->self[layer];
+    size_t cols = (size_t)c->cols, bytes = cols * sizeof(real);
+    BUG_IF(layer < 0 || layer >= c->layers || c->length >= c->room);
+    BUG_IF(tape_rows_of(t, *k) != c->rows || tape_cols_of(t, *k) != c->cols);
+    for (int i = 0; i < c->rows; i++) {
+        size_t to = ((size_t)c->slot_start[i] + (size_t)c->length) * cols;
+        memcpy(s->k + to, tape_value(t, *k) + (size_t)i * cols, bytes);
+        memcpy(s->v + to, tape_value(t, *v) + (size_t)i * cols, bytes);
+    }
+    *k = tape_frozen(t, slots(c) * c->room, c->cols, s->k);
+    *v = tape_frozen(t, slots(c) * c->room, c->cols, s->v);
+    how->query_rows = &c->self_query;
+    how->key_rows = &c->self_keys;
+    how->key_length = c->slot_length;
+}
+
+bool cache_has_cross(const struct decode_cache *c, int layer) { return c->crossed[layer]; }
+
+/* Copies k and v: their memory on the tape is used again. */
+static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
+                        const struct tape_rows *sources, node k, node v) {
+    struct store *s = &c->cross[layer];
+    size_t size = (size_t)tape_rows_of(t, k) * (size_t)c->cols;
+    BUG_IF(sources->count != c->sources || tape_cols_of(t, k) != c->cols);
+    if (size > s->size) {
+        free(s->k);
+        free(s->v);
+        s->k = xcalloc(size, sizeof *s->k);
+        s->v = xcalloc(size, sizeof *s->v);
+        s->size = size;
+    }
+    memcpy(s->k, tape_value(t, k), size * sizeof *s->k);
+    memcpy(s->v, tape_value(t, v), size * sizeof *s->v);
+    memcpy(c->source_start, sources->start, ((size_t)c->sources + 1) * sizeof(int));
+    c->crossed[layer] = true;
+    describe(c);
+}
+
+void cache_cross(struct decode_cache *c, struct tape *t, int layer, const struct tape_rows *sources,
+                 node *k, node *v, struct attention *how) {
+    BUG_IF(layer < 0 || layer >= c->layers || c->crossed[layer] != (*k == NODE_NONE));
+    if (*k != NODE_NONE) store_cross(c, t, layer, sources, *k, *v);
+    *k = tape_frozen(t, c->source_start[c->sources], c->cols, c->cross[layer].k);
+    *v = tape_frozen(t, c->source_start[c->sources], c->cols, c->cross[layer].v);
+    how->query_rows = &c->cross_queries;
+    how->key_rows = &c->cross_keys;
+    how->key_length = c->cross_length;
+}

@@ -1,0 +1,252 @@
+#include "core/model/generate.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+enum {
+    GROUP_ROWS = 32,     /* live rows of a group: enough for the products, */
+    GROUP_SOURCES = 16,  /* few enough that two workers share a small batch */
+    GROUP_TOKENS = 4096, /* source tokens of a group */
+    THREADS = 64,
+};
+
+void generated_release(struct generated *g, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        free(g[i].ids);
+        g[i] = (struct generated){ 0 };
+    }
+}
+
+void generation_init(struct generation *g, const struct model *m, const struct generate_options *o,
+                     const struct generate_sources *s) {
+    *g = (struct generation){ .model = m, .options = o, .sources = s };
+    g->first = xcalloc(s->rows + 1, sizeof *g->first);
+    size_t most = (size_t)(GROUP_ROWS / o->beams < 1 ? 1 : GROUP_ROWS / o->beams);
+    if (most > GROUP_SOURCES) most = GROUP_SOURCES;
+    for (size_t i = 0; i < s->rows; i++) {
+        size_t from = g->first[g->groups];
+        if (i == from || (i - from < most && s->start[i + 1] - s->start[from] <= GROUP_TOKENS))
+            continue;
+        g->first[++g->groups] = i;
+    }
+    if (s->rows) g->first[++g->groups] = s->rows;
+}
+
+void generation_release(struct generation *g) {
+    free(g->first);
+    *g = (struct generation){ 0 };
+}
+
+/* ---- one group ---- */
+
+struct group {
+    const struct generation *g;
+    const struct generate_desk *desk;
+    size_t first;          /* its first row */
+    int sources;
+    struct search *search; /* sources */
+    int *live;             /* the sources whose searches go on, in order */
+    int lives;
+    int *rows, *parent;    /* for cache_step */
+};
+
+/* The target side of a step: the last token of each live row. */
+static void pack_tokens(const struct group *x, struct batch *b) {
+    struct arena *a = x->desk->arena;
+    size_t n = (size_t)cache_rows(x->desk->cache);
+    int position = cache_length(x->desk->cache), row = 0;
+    b->target_tokens = (int)n;
+    b->target_in = arena_keep(a, n * sizeof *b->target_in);
+    b->target_positions = arena_keep(a, n * sizeof *b->target_positions);
+    b->target_start = arena_keep(a, (n + 1) * sizeof *b->target_start);
+    for (int i = 0; i < x->lives; i++) {
+        const struct search *s = &x->search[x->live[i]];
+        for (int j = 0; j < s->rows; j++, row++) {
+            b->target_in[row] = search_token(s, j);
+            b->target_positions[row] = position;
+            b->target_start[row] = row;
+        }
+    }
+    b->target_start[row] = row;
+}
+
+/* The source side, for the first step. */
+static void pack_sources(const struct group *x, struct batch *b) {
+    const struct generate_sources *s = x->g->sources;
+    struct arena *a = x->desk->arena;
+    size_t rows = (size_t)x->sources, from = s->start[x->first];
+    size_t tokens = s->start[x->first + rows] - from;
+    b->tokens = (int)tokens;
+    b->ids = arena_keep(a, tokens * sizeof *b->ids);
+    b->types = arena_keep(a, tokens * sizeof *b->types);
+    b->positions = arena_keep(a, tokens * sizeof *b->positions);
+    b->start = arena_keep(a, (rows + 1) * sizeof *b->start);
+    memcpy(b->ids, s->ids + from, tokens * sizeof *b->ids);
+    memset(b->types, 0, tokens * sizeof *b->types);
+    for (size_t i = 0; i <= rows; i++) b->start[i] = (int)(s->start[x->first + i] - from);
+    for (size_t i = 0; i < rows; i++)
+        arch_positions(&x->g->model->arch, b->ids + b->start[i], (size_t)(b->start[i + 1] - b->start[i]),
+                       b->positions + b->start[i]);
+}
+
+/* The logits of the live rows' next tokens. */
+static const real *next_logits(const struct group *x) {
+    const struct generate_desk *d = x->desk;
+    struct batch b = { .rows = cache_rows(d->cache) };
+    struct forward f;
+    bool first = cache_length(d->cache) == 0;
+    tape_reset(d->tape, false, 0, 0);
+    if (first) pack_sources(x, &b);
+    pack_tokens(x, &b);
+    forward_init(&f, d->tape, x->g->model, &b, d->begin ? d->begin(d->self, d->tape) : NULL);
+    f.cache = d->cache;
+    node encoded = first ? forward_encode(&f) : NODE_NONE;
+    return tape_value(d->tape, forward_logits(&f, forward_decode(&f, encoded)));
+}
+
+static int step(struct group *x, struct err *e) {
+    const struct generate_desk *d = x->desk;
+    size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
+    if (d->stop && d->stop(d->stop_self)) return err_set(e, ERR_INTERRUPTED, "stopped");
+    int rc = cache_room(d->cache, e), kept = 0, *parent = x->parent;
+    if (rc) return rc;
+    const real *logits = next_logits(x);
+    for (int i = 0; i < x->lives; i++) {
+        struct search *s = &x->search[x->live[i]];
+        size_t fed = (size_t)s->rows;
+        if (!search_step(s, logits, parent))
+            return err_set(e, ERR_FAILED, "row %zu: the logits of its token %d are not finite",
+                           x->first + (size_t)x->live[i] + 1, cache_length(d->cache) + 1);
+        logits += fed * vocabulary;
+        parent += s->rows;
+        x->rows[i] = s->rows;
+        if (s->rows) x->live[kept++] = x->live[i];
+    }
+    cache_step(d->cache, x->rows, x->parent);
+    x->lives = kept;
+    return 0;
+}
+
+static void take_texts(const struct group *x, struct generated *out) {
+    for (int i = 0; i < x->sources; i++) {
+        struct generated *g = &out[x->first + (size_t)i];
+        const int32_t *ids = search_best(&x->search[i], &g->count, &g->score);
+        g->ids = xcalloc((size_t)g->count + 1, sizeof *g->ids);
+        memcpy(g->ids, ids, (size_t)g->count * sizeof *ids);
+    }
+}
+
+int generation_group(const struct generation *g, int group, const struct generate_desk *desk,
+                     struct generated *out, struct err *e) {
+    struct group x = { .g = g, .desk = desk, .first = g->first[group] };
+    size_t n = g->first[group + 1] - x.first, beams = (size_t)g->options->beams;
+    int rc = 0;
+    x.sources = x.lives = (int)n;
+    x.search = xcalloc(n, sizeof *x.search);
+    x.live = xcalloc(n, sizeof *x.live);
+    x.rows = xcalloc(n, sizeof *x.rows);
+    x.parent = xcalloc(n * beams, sizeof *x.parent);
+    for (size_t i = 0; i < n; i++) {
+        search_init(&x.search[i], g->options, g->model->arch.vocabulary);
+        x.live[i] = (int)i;
+    }
+    cache_begin(desk->cache, (int)n, g->options->beams);
+    while (!rc && x.lives) rc = step(&x, e);
+    if (!rc) take_texts(&x, out);
+    for (size_t i = 0; i < n; i++) search_release(&x.search[i]);
+    free(x.search);
+    free(x.live);
+    free(x.rows);
+    free(x.parent);
+    return rc;
+}
+
+/* ---- all groups on several threads ---- */
+
+struct work {
+    const struct generation *g;
+    const struct generate_method *method;
+    const struct generate_watch *watch;
+    struct generated *out;
+    pthread_mutex_t lock; /* of what follows */
+    int next;             /* the next group to take */
+    int told;             /* groups whose rows were told */
+    int bad;              /* the first group that failed; groups when none did */
+    bool *done;           /* groups */
+    struct err e;         /* of the group `bad` */
+};
+
+static bool asked_to_stop(void *self) {
+    const struct work *w = self;
+    return w->watch && w->watch->stop && w->watch->stop(w->watch->self);
+}
+
+/* Under the lock. */
+static void tell(struct work *w) {
+    const struct generation *g = w->g;
+    for (; w->told < g->groups && w->done[w->told]; w->told++)
+        for (size_t i = g->first[w->told]; i < g->first[w->told + 1]; i++)
+            if (w->watch && w->watch->row) w->watch->row(w->watch->self, i, &w->out[i]);
+}
+
+/* A group for the thread, or -1 when there is none or one failed. */
+static int take_group(struct work *w) {
+    pthread_mutex_lock(&w->lock);
+    int group = w->next < w->g->groups && w->bad == w->g->groups ? w->next++ : -1;
+    pthread_mutex_unlock(&w->lock);
+    return group;
+}
+
+static void finish_group(struct work *w, int group, int rc, const struct err *e) {
+    pthread_mutex_lock(&w->lock);
+    if (rc && group < w->bad) {
+        w->bad = group;
+        w->e = *e;
+    }
+    w->done[group] = !rc;
+    if (!rc) tell(w);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void *thread_main(void *argument) {
+    struct work *w = argument;
+    const struct generate_method *m = w->method;
+    void *opened = m && m->open ? m->open(m->self) : NULL;
+    struct arena *arena = arena_new();
+    struct generate_desk desk = { .tape = tape_new(arena), .arena = arena,
+                                  .cache = cache_new(&w->g->model->arch),
+                                  .begin = m ? m->begin : NULL, .self = opened,
+                                  .stop = asked_to_stop, .stop_self = w };
+    for (int group; (group = take_group(w)) >= 0;) {
+        struct err e = ERR_INIT;
+        finish_group(w, group, generation_group(w->g, group, &desk, w->out, &e), &e);
+    }
+    cache_free(desk.cache);
+    tape_free(desk.tape);
+    arena_free(arena);
+    if (m && m->close) m->close(opened);
+    return NULL;
+}
+
+int generate_rows(const struct generation *g, const struct generate_method *method, int workers,
+                  const struct generate_watch *watch, struct generated *out, struct err *e) {
+    pthread_t thread[THREADS];
+    int started = 0, most = workers < THREADS ? workers : THREADS;
+    struct work w = { .g = g, .method = method, .watch = watch, .out = out, .bad = g->groups,
+                      .e = ERR_INIT };
+    w.done = xcalloc((size_t)g->groups + 1, sizeof *w.done);
+    memset(out, 0, g->sources->rows * sizeof *out);
+    pthread_mutex_init(&w.lock, NULL);
+    if (most > g->groups) most = g->groups;
+    while (started < most - 1 && !pthread_create(&thread[started], NULL, thread_main, &w)) started++;
+    if (g->groups) thread_main(&w);
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&w.lock);
+    free(w.done);
+    if (w.bad == g->groups) return 0;
+    if (e) *e = w.e;
+    return w.e.code;
+}

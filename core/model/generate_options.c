@@ -1,0 +1,178 @@
+/* What a folder says about how its texts are generated. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/model/generate.h"
+
+enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20 };
+
+/* The file being read; the first error stays in *e. */
+struct reading {
+    const char *file;
+    const json_t *object;
+    bool own;              /* generation_config.json, not config.json */
+    const struct model *model;
+    struct buf *report;
+    struct err *e;
+};
+
+static int int_of(struct reading *r, const char *key, int fallback, int lo, int hi) {
+    json_int_t v = fallback;
+    if (r->e->code || !json_get_int(r->object, r->file, key, &v, r->e)) return fallback;
+    if (v >= lo && v <= hi) return (int)v;
+    err_set(r->e, ERR_INPUT, "%s: \"%s\" is %lld; it must be %d to %d", r->file, key, (long long)v,
+            lo, hi);
+    return fallback;
+}
+
+static int32_t token_of(struct reading *r, const char *key, int32_t fallback) {
+    return int_of(r, key, fallback, 0, r->model->arch.vocabulary - 1);
+}
+
+/* A token that is forced: none where the file says null, and none where a file of its own for
+ * generation leaves it out; what the family has for a habit where config.json does. */
+static int32_t forced_of(struct reading *r, const char *key, int32_t habit) {
+    bool null = json_is_null(json_object_get(r->object, key));
+    return token_of(r, key, null || r->own ? -1 : habit);
+}
+
+static void add_end(struct reading *r, struct generate_options *o, const json_t *id) {
+    json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
+    if (v < 0 || v >= r->model->arch.vocabulary)
+        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" must be a token's id, 0 to %d", r->file,
+                r->model->arch.vocabulary - 1);
+    else if (o->ends == END_TOKENS)
+        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" names more than %d tokens", r->file, END_TOKENS);
+    else
+        o->end[o->ends++] = (int32_t)v;
+}
+
+/* One id, or several. */
+static void read_ends(struct reading *r, struct generate_options *o) {
+    const json_t *v = json_object_get(r->object, "eos_token_id");
+    if (r->e->code) return;
+    if (!v || json_is_null(v)) {
+        if (r->model->arch.eos_id >= 0) o->end[o->ends++] = r->model->arch.eos_id;
+        return;
+    }
+    if (!json_is_array(v)) {
+        add_end(r, o, v);
+        return;
+    }
+    size_t i;
+    const json_t *id;
+    json_array_foreach(v, i, id) if (!r->e->code) add_end(r, o, id);
+}
+
+static void read_early(struct reading *r, struct generate_options *o) {
+    const json_t *v = json_object_get(r->object, "early_stopping");
+    const char *word = json_string_value(v);
+    if (r->e->code || !v || json_is_null(v)) return;
+    if (json_is_boolean(v)) o->early = json_is_true(v) ? EARLY_FULL : EARLY_HEURISTIC;
+    else if (word && !strcmp(word, "never")) o->early = EARLY_NEVER;
+    else err_set(r->e, ERR_INPUT, "%s: \"early_stopping\" must be true, false or \"never\"", r->file);
+}
+
+/* Lengths: those of the files count the start token, except where they say "new". */
+static void read_lengths(struct reading *r, struct generate_options *o) {
+    int longest = arch_longest(&r->model->arch);
+    if (longest > GENERATE_MOST) longest = GENERATE_MOST;
+    int most = int_of(r, "max_length", 0, 0, INT32_MAX);
+    o->max_new = most ? most - 1 : LIBRARY_MOST;
+    o->max_new = int_of(r, "max_new_tokens", o->max_new, 1, INT32_MAX);
+    if (o->max_new < 1) o->max_new = 1;
+    if (o->max_new > longest) o->max_new = longest;
+    o->min_new = int_of(r, "min_length", 0, 0, INT32_MAX) - 1;
+    o->min_new = int_of(r, "min_new_tokens", o->min_new, 0, INT32_MAX);
+    if (o->min_new < 0) o->min_new = 0;
+    if (o->min_new > o->max_new) o->min_new = o->max_new;
+}
+
+/* Settings that would change the text and are not followed. */
+static void say_ignored(const struct reading *r) {
+    static const struct {
+        const char *key;
+        double plain; /* the value that changes nothing */
+    } known[] = {
+        { "do_sample", 0 }, { "num_beam_groups", 1 }, { "diversity_penalty", 0 },
+        { "repetition_penalty", 1 }, { "encoder_repetition_penalty", 1 },
+        { "encoder_no_repeat_ngram_size", 0 }, { "bad_words_ids", NAN },
+        { "force_words_ids", NAN }, { "suppress_tokens", NAN }, { "begin_suppress_tokens", NAN },
+        { "sequence_bias", NAN }, { "exponential_decay_length_penalty", NAN },
+        { "renormalize_logits", 0 }, { "penalty_alpha", NAN }, { "guidance_scale", 1 },
+        { "stop_strings", NAN }, { "watermarking_config", NAN },
+    };
+    for (size_t i = 0; r->report && i < COUNT_OF(known); i++) {
+        const json_t *v = json_object_get(r->object, known[i].key);
+        double number = json_is_true(v) ? 1 : json_is_false(v) ? 0 : json_number_value(v);
+        bool plain = !v || json_is_null(v) || (!json_is_array(v) && !json_is_object(v) &&
+                                               !json_is_string(v) && number == known[i].plain);
+        if (!plain) text_line(r->report, "%s: \"%s\" is not followed", r->file, known[i].key);
+    }
+}
+
+static void read_all(struct reading *r, struct generate_options *o) {
+    const struct arch *a = &r->model->arch;
+    o->beams = int_of(r, "num_beams", 1, 1, BEAMS_MOST);
+    read_lengths(r, o);
+    if (!r->e->code) json_get_double(r->object, r->file, "length_penalty", &o->length_penalty, r->e);
+    read_early(r, o);
+    o->no_repeat = int_of(r, "no_repeat_ngram_size", 0, 0, GENERATE_MOST);
+    o->start = token_of(r, "decoder_start_token_id", a->decoder_start);
+    read_ends(r, o);
+    o->forced_first = forced_of(r, "forced_bos_token_id", a->forced_bos);
+    o->forced_last = forced_of(r, "forced_eos_token_id", a->forced_eos);
+    say_ignored(r);
+}
+
+static int no_decoder(const struct model *m, struct err *e) {
+    return err_set(e, ERR_USAGE,
+                   "%s: is an encoder alone (%s) and generates no text; petri predict and petri "
+                   "embed use it", m->folder, family_name(m->arch.family));
+}
+
+int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
+                      struct err *e) {
+    struct err own = ERR_INIT;
+    *out = (struct generate_options){ .length_penalty = 1 };
+    if (!arch_generates(&m->arch)) return no_decoder(m, e);
+    char *file = file_join(m->folder, "generation_config.json");
+    bool own_file = file_exists(file);
+    if (!own_file) {
+        free(file);
+        file = file_join(m->folder, "config.json");
+    }
+    json_t *object = json_read(file, FILE_LIMIT, &own);
+    if (object && !json_is_object(object)) err_set(&own, ERR_INPUT, "%s: is not a JSON object", file);
+    struct reading r = { file, object, own_file, m, report, &own };
+    if (!own.code) read_all(&r, out);
+    json_decref(object);
+    free(file);
+    if (own.code && e) *e = own;
+    return own.code;
+}
+
+int generate_check(const struct model *m, const struct generate_options *o, struct err *e) {
+    int longest = arch_longest(&m->arch);
+    if (longest > GENERATE_MOST) longest = GENERATE_MOST;
+    if (!arch_generates(&m->arch)) return no_decoder(m, e);
+    if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
+        return err_set(e, ERR_USAGE, "beams must be 1 to %d, and at most half the vocabulary", BEAMS_MOST);
+    if (o->max_new < 1 || o->max_new > longest)
+        return err_set(e, ERR_USAGE, "%s generates 1 to %d tokens, not %d", m->name, longest, o->max_new);
+    if (o->min_new < 0 || o->min_new > o->max_new)
+        return err_set(e, ERR_USAGE, "at least %d tokens cannot be had of at most %d", o->min_new,
+                       o->max_new);
+    if (!isfinite(o->length_penalty))
+        return err_set(e, ERR_USAGE, "the length penalty must be a finite number");
+    if (o->start < 0 || o->start >= m->arch.vocabulary)
+        return err_set(e, ERR_USAGE,
+                       "%s: names no decoder_start_token_id, the token that a text begins with; "
+                       "put it into generation_config.json", m->folder);
+    return 0;
+}

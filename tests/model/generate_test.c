@@ -1,0 +1,317 @@
+/* Generated texts against transformers' (tests/reference/make_families.py): token for
+ * token, where the reference's own choice did not hang on less than 1e-4. */
+#include "core/model/generate.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "tests/support/test.h"
+
+#define FAMILIES "tests/reference/families"
+enum { INPUTS = 200, LONGEST = 64 };
+static const double GAP = 1e-4;
+
+/* A generated.txt: its sources, then line by line what the reference made. */
+struct reference {
+    struct model *model;
+    struct generate_sources sources;
+    struct buf text;
+    char *at; /* the next line */
+};
+
+static char *next_line(struct reference *r) {
+    if (!*r->at) return NULL;
+    char *line = r->at, *stop = strchr(line, '\n');
+    assert_non_null(stop);
+    *stop = '\0';
+    r->at = stop + 1;
+    return line;
+}
+
+/* Ids of a line; their number. */
+static int read_ids(char *line, int32_t *out) {
+    int n = 0;
+    for (char *end; *line && n < LONGEST; line = end) {
+        out[n] = (int32_t)strtol(line, &end, 10);
+        if (end == line) fail_msg("no ids in \"%s\"", line);
+        n++;
+    }
+    return n;
+}
+
+static void reference_open(struct reference *r, const char *name) {
+    struct err e = ERR_INIT;
+    char *folder = xprintf("%s/%s/%s", test_root(), FAMILIES, name);
+    char *path = file_join(folder, "generated.txt");
+    *r = (struct reference){ 0 };
+    r->model = model_load(folder, &e);
+    if (!r->model) fail_msg("%s", e.text);
+    test_ok(file_read(path, 1 << 20, &r->text, &e), &e);
+    r->at = r->text.data;
+    size_t *start = xcalloc(INPUTS + 1, sizeof *start);
+    int32_t *ids = xcalloc(INPUTS * LONGEST, sizeof *ids);
+    for (int i = 0; i < INPUTS; i++)
+        start[i + 1] = start[i] + (size_t)read_ids(next_line(r), ids + start[i]);
+    r->sources = (struct generate_sources){ INPUTS, start, ids };
+    free(path);
+    free(folder);
+}
+
+static void reference_close(struct reference *r) {
+    free((void *)r->sources.start);
+    free((void *)r->sources.ids);
+    buf_release(&r->text);
+    model_release(r->model);
+}
+
+/* "set NAME beams B penalty P min M max N early E"; false at the end. */
+static bool next_set(struct reference *r, struct generate_options *o, char name[32]) {
+    struct err e = ERR_INIT;
+    char *line = next_line(r);
+    int early;
+    if (!line) return false;
+    test_ok(generate_defaults(r->model, o, NULL, &e), &e);
+    if (sscanf(line, "set %31s beams %d penalty %lf min %d max %d early %d", name, &o->beams,
+               &o->length_penalty, &o->min_new, &o->max_new, &early) != 6)
+        fail_msg("not the head of a set: %s", line);
+    o->early = early ? EARLY_FULL : EARLY_HEURISTIC;
+    test_ok(generate_check(r->model, o, &e), &e);
+    return true;
+}
+
+static void run(const struct model *m, const struct generate_options *o,
+                const struct generate_sources *s, int workers, struct generated *out) {
+    struct generation g;
+    struct err e = ERR_INIT;
+    generation_init(&g, m, o, s);
+    test_ok(generate_rows(&g, NULL, workers, NULL, out, &e), &e);
+    generation_release(&g);
+}
+
+/* How many rows had to agree. */
+static int compare_set(struct reference *r, const char *family, const char *set,
+                       const struct generate_options *o) {
+    static struct generated out[INPUTS];
+    int sure = 0;
+    run(r->model, o, &r->sources, 2, out);
+    for (int i = 0; i < INPUTS; i++) {
+        int32_t want[LONGEST];
+        char *at = next_line(r);
+        double gap = strtod(at, &at), score = strtod(at, &at);
+        int n = read_ids(at, want);
+        bool same = n == out[i].count && !memcmp(want, out[i].ids, (size_t)n * sizeof *want);
+        if (gap <= GAP) continue;
+        sure++;
+        if (!same) fail_msg("%s, %s: row %d differs (gap %g)", family, set, i + 1, gap);
+        if (o->beams > 1 && !(fabs(score - out[i].score) < 1e-4))
+            fail_msg("%s, %s: row %d scores %g, not %g", family, set, i + 1, out[i].score, score);
+    }
+    generated_release(out, INPUTS);
+    return sure;
+}
+
+static void test_families(void **state) {
+    (void)state;
+    static const char *const names[] = { "t5-tiny", "t5-odd", "bart-tiny", "bart-odd", "mbart-tiny",
+                                         "mbart-odd" };
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct reference r;
+        struct generate_options o;
+        char set[32];
+        int sets = 0;
+        reference_open(&r, names[i]);
+        for (; next_set(&r, &o, set); sets++) {
+            int sure = compare_set(&r, names[i], set, &o);
+            if (sure < INPUTS * 8 / 10) fail_msg("%s, %s: only %d rows are sure", names[i], set, sure);
+        }
+        assert_true(sets >= 4);
+        reference_close(&r);
+    }
+}
+
+/* ---- the machinery ---- */
+
+static void test_workers(void **state) {
+    (void)state;
+    struct reference r;
+    struct generated one[INPUTS], many[INPUTS];
+    struct err e = ERR_INIT;
+    reference_open(&r, "t5-odd");
+    for (int beams = 1; beams <= 4; beams += 3) {
+        struct generate_options o;
+        test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+        o.beams = beams;
+        run(r.model, &o, &r.sources, 1, one);
+        run(r.model, &o, &r.sources, 3, many);
+        for (int i = 0; i < INPUTS; i++) {
+            assert_int_equal(one[i].count, many[i].count);
+            assert_memory_equal(one[i].ids, many[i].ids, (size_t)one[i].count * sizeof(int32_t));
+            assert_true(one[i].score == many[i].score);
+        }
+        generated_release(one, INPUTS);
+        generated_release(many, INPUTS);
+    }
+    reference_close(&r);
+}
+
+struct seen {
+    size_t rows, most;
+    atomic_int asked;
+    int patience;
+};
+
+static void see_row(void *self, size_t row, const struct generated *g) {
+    struct seen *s = self;
+    assert_int_equal(row, s->rows);
+    assert_true(g->count > 0);
+    s->rows++;
+}
+
+static bool see_stop(void *self) {
+    struct seen *s = self;
+    return atomic_fetch_add(&s->asked, 1) >= s->patience;
+}
+
+/* Rows are told in order, each once; a stop leaves those told and no others. */
+static void test_watch(void **state) {
+    (void)state;
+    struct reference r;
+    struct generate_options o;
+    struct generation g;
+    struct err e = ERR_INIT;
+    static struct generated out[INPUTS];
+    reference_open(&r, "bart-tiny");
+    test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+    generation_init(&g, r.model, &o, &r.sources);
+    struct seen all = { .patience = 1 << 20 }, some = { .patience = 40 };
+    test_ok(generate_rows(&g, NULL, 3, &(struct generate_watch){ &all, see_row, see_stop }, out, &e), &e);
+    assert_int_equal(all.rows, INPUTS);
+    generated_release(out, INPUTS);
+    int rc = generate_rows(&g, NULL, 2, &(struct generate_watch){ &some, see_row, see_stop }, out, &e);
+    test_refused(rc, ERR_INTERRUPTED, &e, "stopped");
+    assert_true(some.rows < INPUTS);
+    for (size_t i = 0; i < some.rows; i++) assert_non_null(out[i].ids);
+    generated_release(out, INPUTS);
+    generation_release(&g);
+    reference_close(&r);
+}
+
+/* The steps of a group that is like one before take no new memory. */
+static void test_memory(void **state) {
+    (void)state;
+    struct reference r;
+    struct generate_options o;
+    struct generation g;
+    struct err e = ERR_INIT;
+    static struct generated out[INPUTS];
+    reference_open(&r, "t5-tiny");
+    test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+    o.beams = 3;
+    o.max_new = 40;
+    o.min_new = 39;
+    generation_init(&g, r.model, &o, &r.sources);
+    struct arena *arena = arena_new();
+    struct generate_desk desk = { .tape = tape_new(arena), .arena = arena,
+                                  .cache = cache_new(&r.model->arch) };
+    size_t grown = 0;
+    for (int round = 0; round < 4; round++) {
+        test_ok(generation_group(&g, 1, &desk, out, &e), &e);
+        assert_int_equal(out[g.first[1]].count, 40);
+        generated_release(out, INPUTS);
+        if (round == 1) grown = arena_grown(arena) + tape_grown(desk.tape);
+        if (round > 1) assert_int_equal(arena_grown(arena) + tape_grown(desk.tape), grown);
+    }
+    cache_free(desk.cache);
+    tape_free(desk.tape);
+    arena_free(arena);
+    generation_release(&g);
+    reference_close(&r);
+}
+
+static void test_not_finite(void **state) {
+    (void)state;
+    struct reference r;
+    struct generate_options o;
+    struct generation g;
+    struct err e = ERR_INIT;
+    static struct generated out[INPUTS];
+    reference_open(&r, "t5-tiny");
+    test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+    int word = arch_find(r.model->tensor, r.model->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
+    int32_t id = r.sources.ids[r.sources.start[20]]; /* of row 21 */
+    real *row = r.model->weight[word] + (size_t)id * (size_t)r.model->tensor[word].cols;
+    size_t first = 0;
+    while (r.sources.ids[first] != id) first++;
+    for (int i = 0; i < r.model->tensor[word].cols; i++) row[i] = (real)NAN;
+    generation_init(&g, r.model, &o, &r.sources);
+    test_refused(generate_rows(&g, NULL, 2, NULL, out, &e), ERR_FAILED, &e, "not finite");
+    generated_release(out, INPUTS);
+    generation_release(&g);
+    reference_close(&r);
+}
+
+static void test_options(void **state) {
+    (void)state;
+    struct reference r;
+    struct generate_options o;
+    struct err e = ERR_INIT;
+    reference_open(&r, "bart-tiny");
+    char *folder = test_folder(), *bert = test_path("tests/reference/bert-tiny"), *given = r.model->folder;
+    static const char config[] =
+        "{\"num_beams\": 4, \"max_length\": 9, \"min_length\": 3, \"length_penalty\": 2, "
+        "\"early_stopping\": \"never\", \"no_repeat_ngram_size\": 3, \"eos_token_id\": [2, 7], "
+        "\"decoder_start_token_id\": 5, \"forced_bos_token_id\": 0, \"do_sample\": true, "
+        "\"repetition_penalty\": 1.0}";
+    struct buf report = BUF_INIT;
+    free(test_file(folder, "generation_config.json", config, sizeof config - 1));
+    r.model->folder = folder;
+    test_ok(generate_defaults(r.model, &o, &report, &e), &e);
+    assert_int_equal(o.beams, 4);
+    assert_int_equal(o.max_new, 8); /* the start token counts there */
+    assert_int_equal(o.min_new, 2);
+    assert_true(o.length_penalty == 2 && o.early == EARLY_NEVER && o.no_repeat == 3);
+    assert_true(o.ends == 2 && o.end[0] == 2 && o.end[1] == 7 && o.start == 5);
+    assert_true(o.forced_first == 0 && o.forced_last == -1);
+    assert_non_null(strstr(buf_text(&report), "\"do_sample\" is not followed"));
+    assert_null(strstr(buf_text(&report), "repetition_penalty"));
+    static const char *const wrong[] = {
+        "[]", "{\"num_beams\": 0}", "{\"num_beams\": \"4\"}", "{\"early_stopping\": \"soon\"}",
+        "{\"eos_token_id\": 100000}", "{\"eos_token_id\": [1,2,3,4,5]}", "{\"max_length\": -1}",
+        "{\"length_penalty\": \"x\"}", "{",
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        free(test_file(folder, "generation_config.json", wrong[i], strlen(wrong[i])));
+        test_refused(generate_defaults(r.model, &o, NULL, &e), ERR_INPUT, &e, "generation_config.json");
+    }
+    r.model->folder = given;
+    test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
+    o.beams = 0;
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "beams");
+    o.beams = 1, o.max_new = 1 << 20;
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "generates 1 to");
+    o.max_new = 5, o.min_new = 6;
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "at least 6");
+    struct model *m = model_load(bert, &e);
+    test_refused(generate_defaults(m, &o, NULL, &e), ERR_USAGE, &e, "petri predict");
+    model_release(m);
+    buf_release(&report);
+    free(folder);
+    free(bert);
+    reference_close(&r);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families),   cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_watch),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_options),
+    };
+    if (argc) blas_start(argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
