@@ -1,10 +1,13 @@
 #include "core/data/metrics.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/data/bleu.h"
+#include "core/data/rouge.h"
 
 static const struct {
     const char *name, *other;
@@ -18,6 +21,11 @@ static const struct {
     [METRIC_MATTHEWS] = {"matthews", "mcc", 1, DATA_CLASSES},
     [METRIC_PEARSON] = {"pearson", "pearsonr", 1, DATA_REGRESSION},
     [METRIC_SPEARMAN] = {"spearman", "spearmanr", 1, DATA_REGRESSION},
+    [METRIC_ROUGE1] = {"rouge1", "rouge_1", 1, DATA_TEXT},
+    [METRIC_ROUGE2] = {"rouge2", "rouge_2", 1, DATA_TEXT},
+    [METRIC_ROUGEL] = {"rougeL", "rouge_l", 1, DATA_TEXT},
+    [METRIC_BLEU] = {"bleu", "sacrebleu", 1, DATA_TEXT},
+    [METRIC_EXACT] = {"exact", "exact_match", 1, DATA_TEXT},
 };
 
 const char *metric_name(enum metric_id id) {
@@ -78,6 +86,8 @@ static void class_scores(struct metrics *m, int c) {
         gold += m->confusion[(size_t)c * k + i];
         given += m->confusion[i * k + (size_t)c];
     }
+    gold += m->unanswered[c];
+    if (k == 2) given += m->unanswered[1 - c];
     m->recall[c] = gold ? defined((double)tp / (double)gold)
                         : undefined("no row has this class");
     m->precision[c] = given ? defined((double)tp / (double)given)
@@ -86,22 +96,26 @@ static void class_scores(struct metrics *m, int c) {
                             : undefined("no row has or was given this class");
 }
 
-/* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)). */
+/* Gorodkin 2004, in counts: (c·s − Σ p_k t_k) / √((s² − Σ p_k²)(s² − Σ t_k²)).  Invalid answers
+ * are a class that is given and never gold. */
 static struct metric_value matthews(const struct metrics *m) {
     size_t k = (size_t)m->classes;
-    double s = 0, right = 0, cross = 0, pp = 0, tt = 0;
+    double s = 0, right = 0, cross = 0, pp = 0, tt = 0, invalid = 0;
     for (size_t c = 0; c < k; c++) {
         double gold = 0, given = 0;
         for (size_t i = 0; i < k; i++) {
             gold += (double)m->confusion[c * k + i];
             given += (double)m->confusion[i * k + c];
         }
+        gold += (double)m->unanswered[c];
+        invalid += (double)m->unanswered[c];
         s += gold;
         right += (double)m->confusion[c * k + c];
         cross += gold * given;
         pp += given * given;
         tt += gold * gold;
     }
+    pp += invalid * invalid;
     if (s * s - pp == 0) return undefined("constant predictions");
     if (s * s - tt == 0) return undefined("only one class among the gold labels");
     return defined((right * s - cross) / sqrt(s * s - pp) / sqrt(s * s - tt));
@@ -110,7 +124,7 @@ static struct metric_value matthews(const struct metrics *m) {
 static void majority(struct metrics *m) {
     size_t k = (size_t)m->classes, best = 0;
     for (size_t c = 0; c < k; c++) {
-        size_t gold = 0;
+        size_t gold = m->unanswered[c];
         for (size_t i = 0; i < k; i++) gold += m->confusion[c * k + i];
         if (gold > best) {
             best = gold;
@@ -175,26 +189,26 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
     m->classes = classes;
     m->positive = positive;
     m->confusion = xcalloc(k * k, sizeof *m->confusion);
+    m->unanswered = xcalloc(k, sizeof *m->unanswered);
     m->f1 = xcalloc(k, sizeof *m->f1);
     m->precision = xcalloc(k, sizeof *m->precision);
     m->recall = xcalloc(k, sizeof *m->recall);
     bool *counts = xcalloc(n + 1, sizeof *counts);
     m->constant = n > 1;
     for (size_t i = 0; i < n; i++) {
-        BUG_IF(pred[i] < 0 || pred[i] >= classes || gold[i] >= classes);
+        BUG_IF(pred[i] < -1 || pred[i] >= classes || gold[i] >= classes);
         if (pred[i] != pred[0]) m->constant = false;
+        m->invalid += pred[i] < 0;
         if (gold[i] < 0) continue;
         counts[i] = true;
         m->gold++;
-        m->confusion[(size_t)gold[i] * k + (size_t)pred[i]]++;
+        if (pred[i] < 0) m->unanswered[gold[i]]++;
+        else m->confusion[(size_t)gold[i] * k + (size_t)pred[i]]++;
     }
-    undefine_all(m, "no gold labels");
+    undefine_all(m, m->gold ? "the labels are classes" : "no gold labels");
     for (size_t c = 0; c < k; c++)
         m->f1[c] = m->precision[c] = m->recall[c] = undefined("no gold labels");
-    if (m->gold) {
-        score_classes(m);
-        m->value[METRIC_PEARSON] = m->value[METRIC_SPEARMAN] = undefined("the labels are classes");
-    }
+    if (m->gold) score_classes(m);
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
 }
@@ -285,8 +299,60 @@ void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, c
     free(counts);
 }
 
+/* Blanks at the ends of a text say nothing. */
+static struct metric_text trimmed(struct metric_text t) {
+    while (t.n && isspace((unsigned char)t.s[t.n - 1])) t.n--;
+    while (t.n && isspace((unsigned char)*t.s)) {
+        t.s++;
+        t.n--;
+    }
+    return t;
+}
+
+static bool same_text(struct metric_text a, struct metric_text b) {
+    a = trimmed(a);
+    b = trimmed(b);
+    return a.n == b.n && (!a.n || !memcmp(a.s, b.s, a.n));
+}
+
+void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
+                      const struct metric_text *text, const double *loss, size_t n) {
+    memset(m, 0, sizeof *m);
+    m->rows = n;
+    m->positive = -1;
+    m->constant = n > 1;
+    struct rouge sum = {0};
+    struct bleu bleu = {0};
+    size_t exact = 0;
+    bool *counts = xcalloc(n + 1, sizeof *counts);
+    for (size_t i = 0; i < n; i++) {
+        if (!same_text(text[i], text[0])) m->constant = false;
+        if (!gold[i].s) continue;
+        counts[i] = true;
+        m->gold++;
+        struct rouge r = rouge_of(gold[i].s, gold[i].n, text[i].s, text[i].n);
+        sum.one += r.one;
+        sum.two += r.two;
+        sum.longest += r.longest;
+        bleu_add(&bleu, gold[i].s, gold[i].n, text[i].s, text[i].n);
+        exact += same_text(gold[i], text[i]);
+    }
+    undefine_all(m, m->gold ? "the targets are texts" : "no target texts");
+    if (m->gold) {
+        double rows = (double)m->gold;
+        m->value[METRIC_ROUGE1] = defined(sum.one / rows);
+        m->value[METRIC_ROUGE2] = defined(sum.two / rows);
+        m->value[METRIC_ROUGEL] = defined(sum.longest / rows);
+        m->value[METRIC_BLEU] = defined(bleu_value(&bleu));
+        m->value[METRIC_EXACT] = defined((double)exact / rows);
+    }
+    m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
+    free(counts);
+}
+
 void metrics_release(struct metrics *m) {
     free(m->confusion);
+    free(m->unanswered);
     free(m->f1);
     free(m->precision);
     free(m->recall);

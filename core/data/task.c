@@ -193,14 +193,14 @@ const char *task_kind_name(enum data_kind kind) {
 
 static int find_metric(struct task *t, const struct plan *p, const struct task_source *s,
                        struct err *e) {
-    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_LOSS};
+    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL};
     t->metric = p->layout ? p->layout->metric : usual[t->kind];
     if (!s->metric) return 0;
     int id = metric_find(s->metric);
     if (id < 0)
         return err_set(e, ERR_USAGE,
                        "no metric is called \"%s\"; there are loss, accuracy, f1, f1_macro, "
-                       "matthews, pearson, spearman",
+                       "matthews, pearson, spearman, rouge1, rouge2, rougeL, bleu, exact",
                        s->metric);
     if (!metric_fits((enum metric_id)id, t->kind))
         return err_set(e, ERR_USAGE, "%s is no metric for %s", metric_name((enum metric_id)id),

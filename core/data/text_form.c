@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"
@@ -123,4 +124,44 @@ struct parsed text_parse(const struct task *t, const char *text, size_t n) {
         p.valid = true;
     }
     return p;
+}
+
+static void metrics_of_answers(struct metrics *m, const struct task *t, const struct dataset *d,
+                               const struct metric_text *written, const double *loss) {
+    size_t n = d->rows;
+    int32_t *label = xcalloc(n + 1, sizeof *label), *gold = xcalloc(n + 1, sizeof *gold);
+    double *score = xcalloc(n + 1, sizeof *score), *target = xcalloc(n + 1, sizeof *target);
+    bool *has = xcalloc(n + 1, sizeof *has);
+    size_t invalid = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct parsed p = text_parse(t, written[i].s, written[i].n);
+        label[i] = p.label;
+        score[i] = p.score;
+        invalid += !p.valid;
+        gold[i] = d->row[i].gold ? d->row[i].label : -1;
+        target[i] = d->row[i].target;
+        has[i] = d->row[i].gold;
+    }
+    if (t->gold == DATA_CLASSES)
+        metrics_of_classes(m, gold, label, loss, n, t->classes, t->positive);
+    else metrics_of_scores(m, target, has, score, loss, n);
+    m->invalid = invalid;
+    free(label);
+    free(gold);
+    free(score);
+    free(target);
+    free(has);
+}
+
+void text_metrics(struct metrics *m, const struct task *t, const struct dataset *d,
+                  const struct metric_text *written, const double *loss) {
+    if (t->gold != DATA_TEXT) {
+        metrics_of_answers(m, t, d, written, loss);
+        return;
+    }
+    struct metric_text *gold = xcalloc(d->rows + 1, sizeof *gold);
+    for (size_t i = 0; i < d->rows; i++)
+        gold[i] = (struct metric_text){d->row[i].target_text, d->row[i].target_size};
+    metrics_of_texts(m, gold, written, loss, d->rows);
+    free(gold);
 }

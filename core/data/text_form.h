@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/data/metrics.h"
 #include "core/data/task.h"
 
 struct text_form {
@@ -36,5 +37,11 @@ struct parsed {
 /* What an answer says in a task whose gold labels are classes or scores.  Blanks around it do
  * not count.  A class must be its number in decimal digits, a score a finite number. */
 struct parsed text_parse(const struct task *t, const char *text, size_t n);
+
+/* Scores what was written for the d->rows rows of a split of the task (DATA_TEXT): parsed back
+ * and as classes or scores where the gold labels are such, an invalid score being -1, else as
+ * texts.  loss: each row's, or NULL.  metrics_release frees. */
+void text_metrics(struct metrics *m, const struct task *t, const struct dataset *d,
+                  const struct metric_text *written, const double *loss);
 
 #endif

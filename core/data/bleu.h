@@ -1,0 +1,28 @@
+/* BLEU of a corpus (Papineni et al. 2002) with one reference a text, as sacrebleu computes it:
+ * words by mteval's 13a rules, case kept, n-grams to 4, exponential smoothing.
+ *
+ * A struct bleu, zeroed, gathers counts text by text; it owns nothing. */
+#ifndef CORE_DATA_BLEU_H
+#define CORE_DATA_BLEU_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/data/words.h"
+
+enum { BLEU_ORDER = 4 };
+
+struct bleu {
+    uint64_t right[BLEU_ORDER]; /* n-grams of the texts that their references have too */
+    uint64_t given[BLEU_ORDER]; /* n-grams of the texts */
+    uint64_t length, gold_length; /* words */
+};
+
+void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size);
+/* 0 … 100; 0 when no word is right or the texts are too short for any 4-gram. */
+double bleu_value(const struct bleu *b);
+
+/* Adds a text's words by the 13a rules. */
+void bleu_words(const char *s, size_t n, struct words *w);
+
+#endif
