@@ -18,10 +18,14 @@ import sst2
 PETRI = os.path.join(sst2.ROOT, "petri")
 
 
+def model_of(work):
+    return os.path.join(os.path.dirname(sst2.MODEL), "flan-t5-small") if "-t5-" in work else sst2.MODEL
+
+
 def petri(work, threads):
     command = [PETRI, "bench", "--peer-work", work, "--threads", str(threads), "--json"]
-    if work != "lora-bert-base-8x128":
-        command += ["--task", sst2.DATA, "--model", sst2.MODEL]
+    if work not in peer_bench.MADE:
+        command += ["--task", sst2.DATA, "--model", model_of(work)]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {run.returncode}")
@@ -55,18 +59,21 @@ def main():
     p.add_argument("--json", action="store_true", help="one object a line instead of a table")
     args = p.parse_args()
     if not args.json:
-        print(f"{'work':22} {'threads':>7} {'petri s':>9} {'torch s':>9} {'speed':>7}"
+        print(f"{'work':24} {'threads':>7} {'petri s':>9} {'torch s':>9} {'speed':>7}"
               f" {'petri MB':>9} {'torch MB':>9} {'memory':>7}")
     for work in args.works.split(","):
-        if work != "lora-bert-base-8x128" and not os.path.isdir(sst2.DATA):
+        if work not in peer_bench.MADE and not os.path.isdir(sst2.DATA):
             print(f"skipped: {work}: no {sst2.DATA} (PETRI_DATA names the data folder)")
+            continue
+        if "-t5-" in work and not os.path.isdir(model_of(work)):
+            print(f"skipped: {work}: no {model_of(work)} (make t5 brings it)")
             continue
         for threads in map(int, args.threads.split(",")):
             r = compare(work, threads, args.rounds)
             if args.json:
                 print(json.dumps(r), flush=True)
             else:
-                print(f"{work:22} {threads:7} {r['petri_seconds']:9.2f} {r['torch_seconds']:9.2f}"
+                print(f"{work:24} {threads:7} {r['petri_seconds']:9.2f} {r['torch_seconds']:9.2f}"
                       f" {r['speed']:6.2f}× {r['petri_peak_bytes'] / 1e6:9.0f}"
                       f" {r['torch_peak_bytes'] / 1e6:9.0f} {r['memory']:6.2f}×", flush=True)
 

@@ -6,6 +6,12 @@
     lora-bert-base-sst2    the same model on the first batches of 32 rows of SST-2 as they come, padded
                            to their longest row
     lora-minilm-sst2       the same batches, MiniLM
+    lora-roberta-base-8x128  as the first, with RoBERTa-base's shapes
+    lora-t5-sst2-digit     LoRA r 8 on q and v of every attention of flan-t5-small, the first batches of
+                           32 rows of SST-2 in text form, the class as a digit
+    lora-t5-sst2-30        the same with targets of 30 tokens
+    generate-t5-1, -32     20 tokens of flan-t5-small, greedy, for 1 or 32 sources at once
+    generate-t5-beam4      the same for one source with 4 beams
 
 Prints one JSON object: {work: {threads: {"seconds", "median", "steps", "tokens", "padded", "peak_bytes"}}},
 or with --work and --threads the inner object alone.  Each pair is measured in a process of its own.
@@ -22,7 +28,14 @@ WORKS = {  # rows a step, counted steps, steps before counting
     "lora-bert-base-8x128": (8, 5, 2),
     "lora-bert-base-sst2": (32, 8, 1),
     "lora-minilm-sst2": (32, 40, 8),
+    "lora-roberta-base-8x128": (8, 5, 2),
+    "lora-t5-sst2-digit": (32, 6, 1),
+    "lora-t5-sst2-30": (32, 6, 1),
+    "generate-t5-1": (1, 12, 2),
+    "generate-t5-32": (32, 3, 1),
+    "generate-t5-beam4": (1, 8, 2),
 }
+MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128")  # no data needed
 
 
 def peak_bytes():
@@ -35,7 +48,7 @@ def batches(work, count, rows):
     import torch
     from tokenizers import Tokenizer
     import sst2
-    if work == "lora-bert-base-8x128":
+    if work in MADE:
         torch.manual_seed(1)
         return [(torch.randint(1000, 30000, (rows, 128)), None, torch.randint(0, 2, (rows,)))
                 for _ in range(count)]
@@ -44,35 +57,50 @@ def batches(work, count, rows):
     return [sst2.pad(data[i:i + rows]) for i in range(0, len(data), rows)]
 
 
-def measure(work, threads):
+def train_classes(work, rows, steps, warm):
+    """(seconds of each step, warm ones first, [(tokens, padded tokens)] likewise)."""
     import torch
     from peft import LoraConfig, get_peft_model
-    from transformers import BertConfig, BertForSequenceClassification
+    from transformers import (BertConfig, BertForSequenceClassification, RobertaConfig,
+                              RobertaForSequenceClassification)
     import sst2
-    torch.set_num_threads(threads)
-    torch.manual_seed(1)
-    rows, steps, warm = WORKS[work]
     if work == "lora-minilm-sst2":
         base = BertForSequenceClassification.from_pretrained(sst2.MODEL, num_labels=2)
+    elif work == "lora-roberta-base-8x128":
+        base = RobertaForSequenceClassification(RobertaConfig(
+            num_labels=2, vocab_size=50265, max_position_embeddings=514, type_vocab_size=1))
     else:
         base = BertForSequenceClassification(BertConfig(num_labels=2))
     model = get_peft_model(base, LoraConfig(task_type="SEQ_CLS", r=8, lora_alpha=16, lora_dropout=0.0,
                                             target_modules=["query", "value"]))
     model.train()
     optimiser = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4)
-    seconds, tokens, padded = [], 0, 0
+    seconds, sizes = [], []
     for ids, mask, labels in batches(work, warm + steps, rows):
         start = time.perf_counter()
         model(input_ids=ids, attention_mask=mask, labels=labels).loss.backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         seconds.append(time.perf_counter() - start)
-        if len(seconds) > warm:
-            padded += ids.numel()
-            tokens += ids.numel() if mask is None else int(mask.sum())
-    seconds = seconds[warm:]
+        sizes.append((ids.numel() if mask is None else int(mask.sum()), ids.numel()))
+    return seconds, sizes
+
+
+def measure(work, threads):
+    import torch
+    import peer_text
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    rows, steps, warm = WORKS[work]
+    if work.startswith("generate"):
+        seconds, sizes = peer_text.generate(rows, steps, warm, beams=4 if work.endswith("beam4") else 1)
+    elif work.startswith("lora-t5"):
+        seconds, sizes = peer_text.train(rows, steps, warm, length=30 if work.endswith("30") else 0)
+    else:
+        seconds, sizes = train_classes(work, rows, steps, warm)
+    seconds, sizes = seconds[warm:], sizes[warm:]
     return {"seconds": sum(seconds), "median": statistics.median(seconds), "steps": steps,
-            "tokens": tokens, "padded": padded, "peak_bytes": peak_bytes()}
+            "tokens": sum(t for t, _ in sizes), "padded": sum(p for _, p in sizes), "peak_bytes": peak_bytes()}
 
 
 def measure_apart(work, threads):

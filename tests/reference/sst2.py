@@ -8,14 +8,14 @@ DATA = os.path.join(os.environ.get("PETRI_DATA", os.path.join(ROOT, "..", "share
 MODEL = os.path.join(ROOT, "assets", "models", "all-MiniLM-L6-v2")
 
 
-def read(name, tokenizer, max_len=128):
-    """[(ids, label)] of a GLUE TSV; a line is a row, quotes mean nothing."""
+def read(name, tokenizer, max_len=128, form="{}"):
+    """[(ids, label)] of a GLUE TSV, each sentence put into `form`; a line is a row, quotes mean nothing."""
     with open(os.path.join(DATA, name), encoding="utf-8") as f:
         lines = f.read().split("\n")[1:]
     pairs = [line.rsplit("\t", 1) for line in lines if line]
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_len)
-    encoded = tokenizer.encode_batch([text for text, _ in pairs])
+    encoded = tokenizer.encode_batch([form.format(text) for text, _ in pairs])
     return [(e.ids, int(label)) for e, (_, label) in zip(encoded, pairs)]
 
 
