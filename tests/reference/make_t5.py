@@ -22,8 +22,8 @@ places (i * 7919 + 13) mod size, as in minilm/:
                                of value, encoder first, in a block self before cross; ten losses of
                                AdamW as in families/, on the factors alone
 
-texts.tsv: GAP, source, greedy text of at most 24 new tokens, and its ids; GAP is the smallest difference
-between the best and the second logit on the way.  Values are computed in float64 from the F32 weights.
+texts.tsv: GAP, source, its ids, greedy text of at most 24 new tokens, its ids; GAP is the smallest
+difference between the best and the second logit on the way.  Values are computed in float64 from the F32 weights.
 """
 import os
 import sys
@@ -130,8 +130,9 @@ def texts(model, tokenizer, path):
                                         return_dict_in_generate=True)
             best = torch.stack([step[0].topk(2).values for step in result.logits])
             new = result.sequences[0, 1:].tolist()
-            print(f"{(best[:, 0] - best[:, 1]).min().item():.3g}", source, tokenizer.decode(new),
-                  " ".join(map(str, new)), sep="\t", file=f)
+            given, made = (" ".join(map(str, x)) for x in (ids[0].tolist(), new))
+            gap = (best[:, 0] - best[:, 1]).min().item()
+            print(f"{gap:.3g}", source, given, tokenizer.decode(new), made, sep="\t", file=f)
 
 
 def main(source):
