@@ -72,7 +72,7 @@ static void read_batch(const struct st_file *file, const struct arch *a, struct 
 bool fixture_present(const char *model) {
     char *path = test_path(model), *config = file_join(path, "config.json");
     bool there = file_exists(config);
-    if (!there) printf("skipped: %s is absent (make fetch brings it)\n", model);
+    if (!there) printf("skipped: %s is absent (make fetch and make t5 bring models)\n", model);
     free(config);
     free(path);
     return there;
@@ -145,6 +145,22 @@ void fixture_compare_gradient(const struct fixture *f, const char *name, const r
     double allowed = part * (most < 1e-12 * largest ? 1e-3 * largest : fmax(most, 1e-5 * largest));
     free(right);
     fixture_compare(f, name, got, n, allowed);
+}
+
+void fixture_compare_samples(const struct fixture *f, const char *name, const real *got,
+                             size_t size, double part, double largest) {
+    size_t n;
+    double *right = fixture_values(f, name, &n), most = 0;
+    assert_int_equal(n, 17);
+    for (size_t i = 0; i < size; i++) most = fmax(most, fabs((double)got[i]));
+    double room = part * (right[0] < 1e-12 * largest ? 1e-3 * largest : fmax(right[0], 1e-5 * largest));
+    if (!(fabs(most - right[0]) <= room))
+        fail_msg("%s: largest is %.9g, the reference %.9g", name, most, right[0]);
+    for (size_t i = 0; i < 16; i++) {
+        double d = (double)got[(i * 7919 + 13) % size] - right[i + 1];
+        if (!(fabs(d) <= room)) fail_msg("%s: sample %zu is apart by %.3g, allowed %.3g", name, i, d, room);
+    }
+    free(right);
 }
 
 double fixture_largest(const struct fixture *f, const char *prefix) {

@@ -34,6 +34,10 @@ void fixture_compare(const struct fixture *f, const char *name, const real *got,
  * shift) holds nothing but rounding, in the reference too: part × 1e-3 × largest. */
 void fixture_compare_gradient(const struct fixture *f, const char *name, const real *got, size_t n,
                               double part, double largest);
+/* The same for a tensor of which the file has 17 numbers: its largest magnitude, then the
+ * values at the 16 places (i * 7919 + 13) mod size. */
+void fixture_compare_samples(const struct fixture *f, const char *name, const real *got,
+                             size_t size, double part, double largest);
 /* The largest magnitude among the expected tensors whose names begin with `prefix`. */
 double fixture_largest(const struct fixture *f, const char *prefix);
 /* The name of what belongs to a model tensor: before + the prefix of the family's classes +

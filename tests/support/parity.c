@@ -253,13 +253,7 @@ static void check_steps(const char *folder) {
     close_tiny(&x);
 }
 
-/* ---- LoRA written at the taps a.q and a.v of every attention ---- */
-
-struct lora {
-    const struct fixture *fixture;
-    int *rank; /* of each tensor; 0: none there */
-    real **a, **b, **da, **db;
-};
+/* ---- LoRA at every attention ---- */
 
 static char *lora_name(const struct fixture *f, const char *before, int tensor, const char *after) {
     const char *name = f->model->tensor[tensor].name;
@@ -269,56 +263,25 @@ static char *lora_name(const struct fixture *f, const char *before, int tensor, 
     return out;
 }
 
-static node lora_write(void *self, struct tape *t, const struct forward *f, struct site *s,
-                       enum tap tap, enum tap_stage stage, node value) {
-    struct lora *l = self;
-    const struct model *m = f->model;
-    if (stage != TAP_RAW || (tap != TAP_A_Q && tap != TAP_A_V)) return value;
-    int i = arch_find(m->tensor, m->tensors, tap == TAP_A_Q ? ROLE_Q_W : ROLE_V_W, s->stack,
-                      s->sublayer, s->layer);
-    node a = tape_trained(t, l->rank[i], m->tensor[i].cols, l->a[i], l->da[i]);
-    node b = tape_trained(t, m->tensor[i].rows, l->rank[i], l->b[i], l->db[i]);
-    node down = op_linear(t, tap == TAP_A_Q ? s->value[TAP_A_IN] : s->source, a, NODE_NONE);
-    return op_linear_add(t, value, down, b, NODE_NONE, 2, NODE_NONE);
-}
-
-static real *as_real(const struct fixture *f, char *name, size_t *n) {
-    double *v = fixture_values(f, name, n);
-    real *out = xcalloc(*n, sizeof *out);
-    for (size_t i = 0; i < *n; i++) out[i] = (real)v[i];
+/* Copies the factor of that name, which this frees; its number of values. */
+static size_t read_factor(const struct fixture *f, char *name, real *to, size_t room) {
+    size_t n;
+    double *v = fixture_values(f, name, &n);
+    for (size_t i = 0; i < n && i < room; i++) to[i] = (real)v[i];
     free(v);
     free(name);
-    return out;
+    return n;
 }
 
-static void lora_open(struct lora *l, const struct fixture *f) {
-    size_t tensors = (size_t)f->model->tensors, n;
-    *l = (struct lora){f, xcalloc(tensors, sizeof *l->rank), xcalloc(tensors, sizeof *l->a),
-                       xcalloc(tensors, sizeof *l->b), xcalloc(tensors, sizeof *l->da),
-                       xcalloc(tensors, sizeof *l->db)};
+static void read_factors(struct lora *l, const struct fixture *f) {
     for (int i = 0; i < f->model->tensors; i++) {
         const struct tensor_info *t = &f->model->tensor[i];
         if (t->role != ROLE_Q_W && t->role != ROLE_V_W) continue;
-        l->a[i] = as_real(f, lora_name(f, "lora.", i, ".a"), &n);
-        l->rank[i] = (int)n / t->cols;
-        l->da[i] = xcalloc(n, sizeof(real));
-        l->b[i] = as_real(f, lora_name(f, "lora.", i, ".b"), &n);
-        l->db[i] = xcalloc(n, sizeof(real));
+        size_t n = read_factor(f, lora_name(f, "lora.", i, ".a"), NULL, 0);
+        lora_put(l, i, (int)n / t->cols);
+        read_factor(f, lora_name(f, "lora.", i, ".a"), l->a[i], n);
+        read_factor(f, lora_name(f, "lora.", i, ".b"), l->b[i], n / (size_t)t->cols * (size_t)t->rows);
     }
-}
-
-static void lora_close(struct lora *l) {
-    for (int i = 0; i < l->fixture->model->tensors; i++) {
-        free(l->a[i]);
-        free(l->b[i]);
-        free(l->da[i]);
-        free(l->db[i]);
-    }
-    free(l->rank);
-    free(l->a);
-    free(l->b);
-    free(l->da);
-    free(l->db);
 }
 
 static void check_lora(const char *folder) {
@@ -326,9 +289,9 @@ static void check_lora(const char *folder) {
     struct lora l;
     open_tiny(&x, folder);
     const struct fixture *f = &x.fixture;
-    lora_open(&l, f);
-    struct hooks hooks = {.self = &l, .write = lora_write};
-    struct passed p = run(&x, true, &hooks, 0);
+    lora_open(&l, f->model);
+    read_factors(&l, f);
+    struct passed p = run(&x, true, &l.hooks, 0);
     compare_node(&x, "lora.logits", p.logits, allowed.logit);
     compare_node(&x, "lora.loss", p.loss, allowed.loss);
     tape_backward(x.tape, 1, &p.loss, NULL);
@@ -401,26 +364,6 @@ static void test_minilm_forward(void **state) {
     close_minilm(&x, &h);
 }
 
-/* The expected numbers of one tensor: its largest magnitude, then 16 values. */
-static void compare_samples(const struct fixture *x, const char *name, const real *grad,
-                            size_t size, double largest) {
-    size_t n;
-    double *right = fixture_values(x, name, &n), most = 0;
-    assert_int_equal(n, 17);
-    for (size_t i = 0; i < size; i++)
-        most = grad[i] > most ? grad[i] : -grad[i] > most ? -grad[i] : most;
-    double scale = right[0] > 1e-5 * largest ? right[0] : 1e-5 * largest;
-    double room = allowed.gradient * (right[0] < 1e-12 * largest ? 1e-3 * largest : scale);
-    if (most - right[0] > room || right[0] - most > room)
-        fail_msg("%s: largest is %.9g, the reference %.9g", name, most, right[0]);
-    for (size_t i = 0; i < 16; i++) {
-        double d = (double)grad[(i * 7919 + 13) % size] - right[i + 1];
-        if (!(d <= room && d >= -room))
-            fail_msg("%s: sample %zu is apart by %.3g, allowed %.3g", name, i, d, room);
-    }
-    free(right);
-}
-
 static void test_minilm_gradients(void **state) {
     (void)state;
     struct fixture x;
@@ -437,11 +380,12 @@ static void test_minilm_gradients(void **state) {
     double largest = fixture_largest(&x, "grad.");
     for (int i = 0; i < x.model->tensors; i++) {
         char *name = fixture_name(&x, "grad.", x.model->tensor[i].name, "");
-        compare_samples(&x, name, full.grad[i], tensor_size(&x.model->tensor[i]), largest);
+        fixture_compare_samples(&x, name, full.grad[i], tensor_size(&x.model->tensor[i]),
+                                allowed.gradient, largest);
         free(name);
     }
-    compare_samples(&x, "grad.classifier.weight", h.part[0].grad, 2 * (size_t)x.model->arch.width,
-                    largest);
+    fixture_compare_samples(&x, "grad.classifier.weight", h.part[0].grad,
+                            2 * (size_t)x.model->arch.width, allowed.gradient, largest);
     full_close(&full);
     close_minilm(&x, &h);
 }

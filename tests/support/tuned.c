@@ -72,6 +72,56 @@ void full_close(struct full *x) {
     free(x->leaf);
 }
 
+/* ---- LoRA ---- */
+
+static node lora_write(void *self, struct tape *t, const struct forward *f, struct site *s,
+                       enum tap tap, enum tap_stage stage, node value) {
+    struct lora *l = self;
+    const struct model *m = f->model;
+    if (stage != TAP_RAW || (tap != TAP_A_Q && tap != TAP_A_V)) return value;
+    int i = arch_find(m->tensor, m->tensors, tap == TAP_A_Q ? ROLE_Q_W : ROLE_V_W, s->stack,
+                      s->sublayer, s->layer);
+    node a = tape_trained(t, l->rank[i], m->tensor[i].cols, l->a[i], l->da[i]);
+    node b = tape_trained(t, m->tensor[i].rows, l->rank[i], l->b[i], l->db[i]);
+    node down = op_linear(t, tap == TAP_A_Q ? s->value[TAP_A_IN] : s->source, a, NODE_NONE);
+    return op_linear_add(t, value, down, b, NODE_NONE, 2, NODE_NONE);
+}
+
+void lora_open(struct lora *l, const struct model *m) {
+    size_t n = (size_t)m->tensors;
+    *l = (struct lora){.model = m,
+                       .rank = xcalloc(n, sizeof *l->rank),
+                       .a = xcalloc(n, sizeof *l->a),
+                       .b = xcalloc(n, sizeof *l->b),
+                       .da = xcalloc(n, sizeof *l->da),
+                       .db = xcalloc(n, sizeof *l->db),
+                       .hooks = {.self = l, .write = lora_write}};
+}
+
+void lora_put(struct lora *l, int tensor, int rank) {
+    size_t in = (size_t)rank * (size_t)l->model->tensor[tensor].cols;
+    size_t out = (size_t)rank * (size_t)l->model->tensor[tensor].rows;
+    l->rank[tensor] = rank;
+    l->a[tensor] = xcalloc(in, sizeof(real));
+    l->da[tensor] = xcalloc(in, sizeof(real));
+    l->b[tensor] = xcalloc(out, sizeof(real));
+    l->db[tensor] = xcalloc(out, sizeof(real));
+}
+
+void lora_close(struct lora *l) {
+    for (int i = 0; i < l->model->tensors; i++) {
+        free(l->a[i]);
+        free(l->b[i]);
+        free(l->da[i]);
+        free(l->db[i]);
+    }
+    free(l->rank);
+    free(l->a);
+    free(l->b);
+    free(l->da);
+    free(l->db);
+}
+
 /* ---- a pass ---- */
 
 struct passed pass(struct forward *f, const struct head *h, double smoothing) {

@@ -35,6 +35,18 @@ void full_open(struct full *x, const struct model *m);
 void full_close(struct full *x);
 size_t tensor_size(const struct tensor_info *t);
 
+/* LoRA written by hand at the taps a.q and a.v: x Wᵀ + b + 2·(x Aᵀ) Bᵀ. */
+struct lora {
+    const struct model *model;
+    int *rank; /* of each tensor; 0: none there */
+    real **a, **b, **da, **db;
+    struct hooks hooks;
+};
+void lora_open(struct lora *l, const struct model *m);
+/* Factors of a tensor, zero: a rank × in, b out × rank, and their gradients. */
+void lora_put(struct lora *l, int tensor, int rank);
+void lora_close(struct lora *l);
+
 /* The rows' loss: cross-entropy of the head's logits, or the decoder's with smoothing; the
  * logits through *logits, the decoder's output through *decoded (NODE_NONE without). */
 struct passed {
