@@ -39,7 +39,33 @@ struct plan *rig_plan(const struct rig *r, const char *text) {
     return p;
 }
 
+bool rig_has_place(const struct rig *r, const char *text) {
+    static const char *const rules[] = {"V11", "V40", "V46"};
+    struct method m;
+    struct finding f;
+    struct err e = ERR_INIT;
+    test_ok(method_parse(text, &m, &e), &e);
+    if (!method_check(&m, &r->m->arch, &f, 1) || f.level != LEVEL_ERROR) return true;
+    for (size_t i = 0; i < COUNT_OF(rules); i++)
+        if (!strcmp(f.rule, rules[i])) return false;
+    fail_msg("%s: %s %s", text, f.rule, f.text);
+    return false;
+}
+
+const char *rig_folder(int i) {
+#define FAMILY(name) "tests/reference/families/" name
+    static const char *const all[] = {
+        "tests/reference/bert-tiny", FAMILY("roberta-tiny"), FAMILY("roberta-odd"),
+        FAMILY("t5-tiny"),           FAMILY("t5-odd"),       FAMILY("bart-tiny"),
+        FAMILY("bart-odd"),          FAMILY("mbart-tiny"),   FAMILY("mbart-odd")};
+#undef FAMILY
+    return i < (int)COUNT_OF(all) ? all[i] : NULL;
+}
+
+struct plan *rig_bare(const struct rig *r) { return r->classes ? rig_plan(r, "head") : NULL; }
+
 real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, double sigma) {
+    if (!p) return NULL;
     real *x = xcalloc(p->trained, sizeof *x);
     struct rng_key key = rng_key(seed, RNG_TEST, 0, rng_site("rig"));
     plan_init(p, r->m, seed, x);
@@ -51,17 +77,18 @@ real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, doubl
 /* One step; *out is the logits. */
 static node run(struct rig *r, const struct model *m, const struct plan *p, bool training,
                 const real *params, real *grads, node *made_node, node *out) {
-    real *made = arena_keep(r->arena, (p->made_size + 1) * sizeof *made);
-    struct attach *a = attach_new(p, m);
+    real *made = arena_keep(r->arena, ((p ? p->made_size : 0) + 1) * sizeof *made);
+    struct attach *a = p ? attach_new(p, m) : NULL;
     struct forward f;
-    if (p->made) {
+    if (p && p->made) {
         tape_reset(r->prologue, training, 3, 5);
         attach_prologue(p, r->prologue, params, grads, made_node);
         for (int i = 0; i < p->made; i++)
             memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
                    p->made_tensor[i].count * sizeof *made);
     }
-    forward_init(&f, r->tape, m, &r->fixture.batch, attach_begin(a, r->tape, params, made, grads));
+    forward_init(&f, r->tape, m, &r->fixture.batch,
+                 p ? attach_begin(a, r->tape, params, made, grads) : NULL);
     f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
     f.activation_dropout = 0;
@@ -91,7 +118,7 @@ size_t rig_logit_count(const struct rig *r) {
 
 real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p,
                     const real *params) {
-    node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
+    node *made = xcalloc((size_t)(p ? p->made : 0) + 1, sizeof *made), out;
     size_t n = rig_logit_count(r);
     real *copy = xcalloc(n, sizeof *copy);
     tape_reset(r->tape, false, 3, 5);
@@ -106,7 +133,7 @@ real *rig_logits(struct rig *r, const struct plan *p, const real *params) {
 }
 
 double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads) {
-    node *made = xcalloc((size_t)p->made + 1, sizeof *made), out;
+    node *made = xcalloc((size_t)(p ? p->made : 0) + 1, sizeof *made), out;
     real *all = grads ? xcalloc(p->trained + p->made_size, sizeof *all) : NULL;
     for (size_t i = 0; all && i < p->trained + p->made_size; i++) all[i] = 1000;
     tape_reset(r->tape, true, 3, 5);

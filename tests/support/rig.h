@@ -20,8 +20,17 @@ void rig_open(struct rig *r); /* BERT */
 void rig_open_at(struct rig *r, const char *folder);
 void rig_close(struct rig *r);
 
+/* Every tiny model that methods are tried on: folders for rig_open_at, NULL past the end. */
+const char *rig_folder(int i);
+
 /* The plan of a method text on the model; fails the test when it is refused. */
 struct plan *rig_plan(const struct rig *r, const char *text);
+/* Whether the method has a place on this model: not all have biases, layers as deep, or
+ * keys of the rows that queries have.  Fails the test for any other error. */
+bool rig_has_place(const struct rig *r, const char *text);
+/* The model without a method: its head alone, NULL where it has none.  All functions here
+ * take that NULL for the bare model. */
+struct plan *rig_bare(const struct rig *r);
 /* plan_init, then every value moved by N(0, sigma), so that nothing is zero by chance. */
 real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, double sigma);
 /* Logits (rows × classes, or target tokens × vocabulary) of model `m` in evaluation;

@@ -1,0 +1,149 @@
+/* Methods as the library peft has them, on tiny models of every family, in 64 bits: with its
+ * weights, logits and gradients are its own. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/rig.h"
+#include "tests/support/test.h"
+
+/* What the library does by that name, as petri's text; NULL: it does not do it there. */
+static const struct {
+    const char *folder, *lora, *ia3, *prefix;
+} models[] = {
+#define LORA "lora(r=3,s=2)"
+#define PREFIX "prefix(l=3,stack=decoder,site=self)"
+    {"roberta-tiny", LORA, "ia3(peft)", NULL},   {"roberta-odd", LORA, "ia3(peft)", NULL},
+    {"t5-tiny", LORA, "ia3", NULL},              {"t5-odd", LORA, "ia3", NULL},
+    {"bart-tiny", LORA, "ia3(at=q+v+act)", PREFIX}, {"bart-odd", LORA, "ia3(at=q+v+act)", PREFIX},
+    {"mbart-tiny", LORA, "ia3", PREFIX},         {"mbart-odd", LORA, "ia3", PREFIX},
+};
+enum { PREFIX_LENGTH = 3 };
+
+static struct rig rig;
+static struct fixture peft; /* its values alone */
+
+static void open_model(const char *name) {
+    struct err e = ERR_INIT;
+    char *folder = xprintf("tests/reference/families/%s", name);
+    char *file = xprintf("%s/peft.safetensors", folder), *path = test_path(file);
+    rig_open_at(&rig, folder);
+    peft = (struct fixture){.expected = st_open(path, &e)};
+    if (!peft.expected) fail_msg("%s", e.text);
+    free(folder);
+    free(file);
+    free(path);
+}
+
+static void close_model(void) {
+    rig_close(&rig);
+    st_close(peft.expected);
+}
+
+/* Trained tensors, and nothing else, have a value there. */
+static real *values_of(const struct plan *p, const char *method) {
+    char name[160], prefix[32];
+    real *x = rig_params(&rig, p, 1, 0);
+    int found = 0;
+    snprintf(prefix, sizeof prefix, "%s.value.", method);
+    for (size_t i = 0; i < st_count(peft.expected); i++)
+        found += !strncmp(st_at(peft.expected, i)->name, prefix, strlen(prefix));
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        size_t n;
+        snprintf(name, sizeof name, "%s%s", prefix, t->name);
+        if (t->kind == PLAN_HEAD && !st_find(peft.expected, name)) continue;
+        double *v = fixture_values(&peft, name, &n);
+        assert_int_equal(n, t->count);
+        for (size_t k = 0; k < n; k++) x[t->offset + k] = (real)v[k];
+        free(v);
+        found--;
+    }
+    assert_int_equal(found, 0);
+    return x;
+}
+
+/* The library's prefixes are read by the layers whose doubled numbers are equal modulo the
+ * layers; one gradient is expected of them all, at the first. */
+static void gather_shared(const struct plan *p, real *g) {
+    for (int i = 0; i < p->tensors; i++)
+        for (int j = i + 1; j < p->tensors; j++) {
+            const struct plan_tensor *x = &p->tensor[i], *y = &p->tensor[j];
+            int layers = rig.m->arch.decoder_layers;
+            if (x->role != y->role || 2 * x->layer % layers != 2 * y->layer % layers) continue;
+            for (size_t k = 0; k < x->count; k++) g[x->offset + k] += g[y->offset + k];
+        }
+}
+
+static void agrees(const char *method, const char *text) {
+    char name[160], prefix[32];
+    size_t n;
+    if (!text) return;
+    struct plan *p = rig_plan(&rig, text);
+    real *x = values_of(p, method), *g = xcalloc(p->trained, sizeof *g);
+    snprintf(name, sizeof name, "%s.loss", method);
+    double *want = fixture_values(&peft, name, &n), loss = rig_loss(&rig, p, x, g);
+    /* T5 takes norms and softmaxes in 32 bits there. */
+    double exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10;
+    if (!(fabs(loss - *want) < exact)) fail_msg("%s: loss %.12g, not %.12g", text, loss, *want);
+    free(want);
+    if (!strcmp(method, "prefix")) gather_shared(p, g);
+    real *logits = rig_logits(&rig, p, x);
+    snprintf(name, sizeof name, "%s.logits", method);
+    fixture_compare(&peft, name, logits, rig_logit_count(&rig), 10 * exact);
+    snprintf(prefix, sizeof prefix, "%s.grad.", method);
+    double largest = fixture_largest(&peft, prefix);
+    int compared = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        snprintf(name, sizeof name, "%s%s", prefix, t->name);
+        if (!st_find(peft.expected, name)) continue; /* values_of() has seen all that are */
+        fixture_compare_gradient(&peft, name, g + t->offset, t->count, 100 * exact, largest);
+        compared++;
+    }
+    assert_true(compared > 1);
+    free(logits);
+    free(x);
+    free(g);
+    plan_free(p);
+}
+
+static void lora_is_that_of_peft(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        open_model(models[i].folder);
+        agrees("lora", models[i].lora);
+        close_model();
+    }
+}
+
+static void ia3_is_that_of_peft(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        open_model(models[i].folder);
+        agrees("ia3", models[i].ia3);
+        close_model();
+    }
+}
+
+/* The library's prefix takes positions, petri's takes none: the text is moved on. */
+static void a_prefix_is_that_of_peft(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        open_model(models[i].folder);
+        struct batch *b = &rig.fixture.batch;
+        for (int k = 0; k < b->target_tokens; k++) b->target_positions[k] += PREFIX_LENGTH;
+        agrees("prefix", models[i].prefix);
+        close_model();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lora_is_that_of_peft),
+        cmocka_unit_test(ia3_is_that_of_peft),
+        cmocka_unit_test(a_prefix_is_that_of_peft),
+    };
+    return cmocka_run_group_tests_name("peft", tests, NULL, NULL);
+}
