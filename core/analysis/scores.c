@@ -118,8 +118,7 @@ static int nearer(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The k nearest of each row of x (n×d, Euclidean, equal ones by number) into out, n×k. */
-static void neighbours(const real *x, int n, int d, int k, int32_t *out) {
+void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
     int most = k + SPARE < n - 1 ? k + SPARE : n - 1;
     size_t w = (size_t)d;
     double *norm = xmalloc((size_t)n * sizeof *norm);
@@ -156,7 +155,7 @@ static void neighbours(const real *x, int n, int d, int k, int32_t *out) {
 static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
     size_t all = (size_t)l->n * (size_t)l->d, same = 0;
     for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];
-    neighbours(unit, l->n, l->d, k, index);
+    score_neighbours(unit, l->n, l->d, k, index);
     for (size_t i = 0; i < (size_t)l->n; i++)
         for (size_t j = 0; j < (size_t)k; j++) same += l->label[index[i * (size_t)k + j]] == l->label[i];
     return (double)same / ((double)l->n * k);
@@ -192,20 +191,29 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double score_shared(const int32_t *a, const int32_t *b, int n, int k) {
+    size_t w = (size_t)k, kept = 0;
+    int32_t *sorted = xmalloc(w * sizeof *sorted);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        memcpy(sorted, a + i * w, w * sizeof *sorted);
+        qsort(sorted, w, sizeof *sorted, by_number);
+        for (size_t j = 0; j < w; j++) kept += bsearch(b + i * w + j, sorted, w, sizeof *sorted, by_number) != NULL;
+    }
+    free(sorted);
+    return (double)kept / ((double)n * k);
+}
+
 double score_preservation(const real *x, int d, const real *y, int n, int k) {
     if (k > n - 1) k = n - 1;
     if (k < 1) return NAN;
-    size_t w = (size_t)k, kept = 0;
-    int32_t *in = xmalloc((size_t)n * w * sizeof *in), *out = xmalloc((size_t)n * w * sizeof *out);
-    neighbours(x, n, d, k, in);
-    neighbours(y, n, 2, k, out);
-    for (size_t i = 0; i < (size_t)n; i++) {
-        qsort(in + i * w, w, sizeof *in, by_number);
-        for (size_t j = 0; j < w; j++) kept += bsearch(&out[i * w + j], in + i * w, w, sizeof *in, by_number) != NULL;
-    }
+    size_t all = (size_t)n * (size_t)k;
+    int32_t *in = xmalloc(all * sizeof *in), *out = xmalloc(all * sizeof *out);
+    score_neighbours(x, n, d, k, in);
+    score_neighbours(y, n, 2, k, out);
+    double shared = score_shared(in, out, n, k);
     free(in);
     free(out);
-    return (double)kept / ((double)n * k);
+    return shared;
 }
 
 /* ---- centroids ---- */

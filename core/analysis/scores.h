@@ -22,6 +22,10 @@ int score_silhouette(const real *x, int n, int d, const int32_t *label, int clas
  * k is lowered to n-1 and *used says it. */
 int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *used,
                  struct score *out, struct err *e);
+/* The k nearest (k < n) of each row of x (n×d, Euclidean; equal ones by number) into out, n×k. */
+void score_neighbours(const real *x, int n, int d, int k, int32_t *out);
+/* Mean share of the k neighbours in `a` that are among those in `b` (n×k each). */
+double score_shared(const int32_t *a, const int32_t *b, int n, int k);
 /* Mean share of each point's k nearest in x (Euclidean) that are among its k nearest in y (n×2). */
 double score_preservation(const real *x, int d, const real *y, int n, int k);
 /* Cosine distances of the classes' centroids: classes×classes; NaN where one has no point

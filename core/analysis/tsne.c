@@ -92,6 +92,11 @@ static real *moderate(const real *x, int n, int d, struct err *e) {
 }
 
 static int first_layout(struct tsne *t, const real *x, int d, struct err *e) {
+    if (t->o.start) {
+        memcpy(t->start, t->o.start, 2 * (size_t)t->n * sizeof *t->start);
+        t->o.start = NULL; /* the caller's */
+        return 0;
+    }
     int rc = pca_two(x, t->n, d, t->start, e);
     if (rc) return rc;
     struct rng_key key = rng_key(t->o.seed, RNG_LAYOUT, 0, rng_site("jitter"));
@@ -133,7 +138,7 @@ struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o,
     struct tsne *t = xcalloc(1, sizeof *t);
     t->n = n;
     t->o = *o;
-    t->early = o->iterations < 3 * EARLY ? o->iterations / 3 : EARLY;
+    t->early = o->start ? 0 : o->iterations < 3 * EARLY ? o->iterations / 3 : EARLY;
     if (t->o.workers < 1) t->o.workers = 1;
     if (t->o.workers > BLOCKS_WORKERS) t->o.workers = BLOCKS_WORKERS;
     if (t->o.perplexity > (n - 1) / 3.0) t->o.perplexity = (n - 1) / 3.0;

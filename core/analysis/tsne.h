@@ -22,6 +22,8 @@ struct tsne_options {
     double rate;         /* 0: n/exaggeration, then n, each at least 200 at the exaggerated start */
     uint64_t seed;       /* of the jitter that parts duplicates */
     int workers;
+    const real *start;   /* n×2: a layout to go on from, without exaggeration and jitter, as of the
+                          * same points a little earlier; NULL: two principal components */
 };
 void tsne_options_init(struct tsne_options *o);
 

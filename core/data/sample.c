@@ -72,6 +72,20 @@ void dataset_keep(struct dataset *d, const int *pick, int n) {
     d->rows = (size_t)n;
 }
 
+static void view_targets(struct dataset *view, const struct dataset *from, const int *pick, int n) {
+    size_t tokens = 0, at = 0;
+    for (int i = 0; i < n; i++) tokens += from->target_start[pick[i] + 1] - from->target_start[pick[i]];
+    view->target_start = xmalloc(((size_t)n + 1) * sizeof *view->target_start);
+    view->target_ids = xmalloc((tokens + 1) * sizeof *view->target_ids);
+    for (int i = 0; i < n; i++) {
+        size_t first = from->target_start[pick[i]], count = from->target_start[pick[i] + 1] - first;
+        view->target_start[i] = at;
+        memcpy(view->target_ids + at, from->target_ids + first, count * sizeof *view->target_ids);
+        at += count;
+    }
+    view->target_start[n] = at;
+}
+
 void dataset_view(struct dataset *view, const struct dataset *from, const int *pick, int n) {
     size_t tokens = 0;
     *view = *from;
@@ -82,6 +96,7 @@ void dataset_view(struct dataset *view, const struct dataset *from, const int *p
     view->ids = xmalloc(tokens * sizeof *view->ids);
     view->types = xmalloc(tokens * sizeof *view->types);
     view->start[0] = 0;
+    if (from->target_start) view_targets(view, from, pick, n);
     for (int i = 0; i < n; i++) {
         size_t at = view->start[i], first = from->start[pick[i]];
         size_t count = from->start[pick[i] + 1] - first;
@@ -97,5 +112,7 @@ void dataset_view_release(struct dataset *view) {
     free(view->start);
     free(view->ids);
     free(view->types);
+    free(view->target_start);
+    free(view->target_ids);
     memset(view, 0, sizeof *view);
 }

@@ -111,7 +111,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
         f.layer_self = &kept;
     }
     node encoded = forward_encode(&f);
-    if (!attach) return true;
+    if (!attach || !s->outputs) return true;
     node out = attach_head(attach, &f, encoded, 0);
     const real *v = tape_value(tape, out);
     bool finite = true;

@@ -3,6 +3,7 @@
 
 #include "core/analysis/pairs.h"
 #include "core/analysis/scores.h"
+#include "core/base/rng.h"
 #include "core/engine/blas.h"
 
 /* ---- against the reference libraries ---- */
@@ -148,6 +149,37 @@ static void test_workers(void **state) {
 
 /* ---- hard input ---- */
 
+/* A layout that is gone on from: it begins there exactly, and what was settled stays about where it is. */
+static void test_start(void **state) {
+    (void)state;
+    enum { N = 90, D = 5 };
+    real x[N * D], first[2 * N];
+    struct err e = ERR_INIT;
+    struct tsne_options o;
+    for (int i = 0; i < N * D; i++) x[i] = (real)rng_normal(rng_key(3, RNG_DRAW, 0, 0), (uint64_t)i) + (i / D % 3) * 6;
+    tsne_options_init(&o);
+    o.perplexity = 10;
+    struct tsne *t = tsne_new(x, N, D, &o, &e);
+    assert_non_null(t);
+    tsne_step(t, o.iterations);
+    double kl = tsne_divergence(t), spread = 0, moved = 0;
+    memcpy(first, tsne_layout(t), sizeof first);
+    tsne_free(t);
+    o.start = first;
+    o.iterations = 100;
+    t = tsne_new(x, N, D, &o, &e);
+    assert_non_null(t);
+    assert_memory_equal(tsne_layout(t), first, sizeof first);
+    tsne_step(t, 100);
+    for (int i = 0; i < 2 * N; i++) {
+        spread += fabs((double)first[i]);
+        moved += fabs((double)tsne_layout(t)[i] - (double)first[i]);
+    }
+    if (!(moved < 0.1 * spread)) fail_msg("points moved by %g of their spread", moved / spread);
+    assert_true(tsne_divergence(t) < kl + 0.01);
+    tsne_free(t);
+}
+
 static void refused(const real *x, int n, int d, int code, const char *part) {
     struct tsne_options o;
     struct err e = ERR_INIT;
@@ -219,7 +251,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops),         cmocka_unit_test(test_dense_oracle),
         cmocka_unit_test(test_sparse_oracle), cmocka_unit_test(test_digits),
-        cmocka_unit_test(test_pca),           cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_pca),           cmocka_unit_test(test_workers), cmocka_unit_test(test_start),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_hard_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
