@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "app/jobs_private.h"
-#include "app/output.h"
+#include "app/rowset.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
@@ -70,15 +70,14 @@ static void on_embedding(struct job *job, const struct event *e) {
     const struct run_config *c = run_config_of(job->run);
     const struct dataset *d = v->rows;
     size_t values = d->rows * (size_t)v->columns;
+    const char *task = c->task;
     struct buf items = BUF_INIT;
-    buf_putc(&items, '[');
-    for (size_t i = 0; i < d->rows; i++) {
-        if (i) buf_putc(&items, ',');
-        out_row(&items, d, i, v->prediction ? d->class_name[v->prediction[i]] : NULL);
-    }
-    buf_putc(&items, ']');
+    struct rowset rows;
+    rowset_of(&rows, &d, &task, 1);
+    rowset_items(&rows, v->prediction, &items);
     struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = c->task,
                                  .split = (char *)(uintptr_t)e->split, .pool = (char *)(uintptr_t)"mean",
+                                 .model_sha256 = job->model->sha256, .rows_sha256 = rows.sha256,
                                  .layer = v->layer, .seed = v->seed, .rows = (int)d->rows,
                                  .columns = v->columns, .items = buf_take(&items) };
     m.data = xmalloc((values + 1) * sizeof *m.data);
@@ -86,6 +85,7 @@ static void on_embedding(struct job *job, const struct event *e) {
     store_embedding_put(job->jobs->store, &m);
     free(m.data);
     free(m.items);
+    rowset_release(&rows);
 }
 
 static void on_samples(struct job *job, const struct event *e) {

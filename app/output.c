@@ -62,27 +62,16 @@ void out_text(const char *s) {
     free(shown);
 }
 
-enum { TEXT = 400 };
-
-static void add_text(struct buf *b, const char *key, const char *s, size_t n) {
-    if (n > TEXT) {
-        n = TEXT;
-        while (n && ((unsigned char)s[n] & 0xC0) == 0x80) n--;
+void out_csv(struct buf *b, const char *s) {
+    char *shown = text_visible(s, strlen(s));
+    bool plain = !shown[strcspn(shown, ",\"")];
+    if (!plain) buf_putc(b, '"');
+    for (const char *c = shown; *c; c++) {
+        if (*c == '"') buf_putc(b, '"');
+        buf_putc(b, *c);
     }
-    char *part = xstrndup(s, n);
-    json_member_string(b, key, part);
-    free(part);
-}
-
-void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction) {
-    const struct dataset_row *row = &d->row[i];
-    buf_putc(b, '{');
-    json_member_int(b, "row", (long long)row->id + 1);
-    json_member_string(b, "label", row->gold && row->label >= 0 ? d->class_name[row->label] : NULL);
-    add_text(b, "text", row->a, row->a_size);
-    if (d->pair) add_text(b, "text_b", row->b, row->b_size);
-    json_member_string(b, "prediction", prediction);
-    buf_putc(b, '}');
+    if (!plain) buf_putc(b, '"');
+    free(shown);
 }
 
 void out_report(const char *text) {

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
-#include "core/data/dataset.h"
 
 /* A table of text cells; widths are display columns.  Cells are made visible. */
 struct table {
@@ -20,8 +19,8 @@ void table_add(struct table *t, const char *const *cells);
 /* Writes to standard output and frees the cells. */
 void table_print(struct table *t);
 
-/* One row of a set of vectors: number in its file, label, texts cut at 400 bytes, prediction (NULL: none). */
-void out_row(struct buf *b, const struct dataset *d, size_t i, const char *prediction);
+/* A field of a CSV line, made visible, quoted where it must be. */
+void out_csv(struct buf *b, const char *s);
 /* Prints the buffer and a newline, and empties it. */
 void out_line(struct buf *b);
 /* Text from data, made visible, to standard output. */

@@ -5,94 +5,281 @@
 
 #include "app/jobs.h"
 #include "app/paths.h"
-#include "app/verbs.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
 
-int probe_open(struct probe *p, const struct args *a, const char *run, const char *model, struct err *e) {
-    int rc = 0;
-    *p = (struct probe){ 0 };
-    if (run) {
-        struct store *s;
-        struct err ignored = ERR_INIT;
-        int64_t id;
-        rc = verb_store(a, STORE_READ, &s, e);
-        if (rc) return rc;
-        rc = store_find(s, run, &id, e);
-        if (!rc) rc = user_open_run(&p->u, s, id, e);
-        store_close(s, &ignored);
-    } else {
-        p->u.model = model_share(model, e);
-        if (!p->u.model) return e->code;
-    }
-    if (rc) return rc;
+enum { SLICE = 32 }; /* rows between two questions whether to go on */
+
+static int opened(struct probe *p, struct err *e) {
     if (!p->u.model->tokenizer)
         return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->u.model->folder);
     p->layers = p->u.model->arch.encoder_layers;
     p->width = p->u.model->arch.width;
     p->layer = xcalloc((size_t)p->layers + 1, sizeof *p->layer);
+    p->set = xcalloc((size_t)p->layers + 1, sizeof *p->set);
     return 0;
 }
 
-/* The task's split by name. */
-static int take_split(struct probe *p, const struct args *a, struct err *e) {
-    const char *name = args_get(a, "split");
-    struct task *t = &p->t;
-    if (name && !strcmp(name, "train") && t->has_train) {
-        p->d = &t->train;
-        p->split = "train";
-    }
-    for (int i = 0; i < t->devs && !p->d; i++) {
-        if (name && strcmp(name, "dev") && strcmp(name, t->dev_name[i])) continue;
-        p->d = &t->dev[i];
-        p->split = t->dev_name[i];
-    }
-    return p->d ? 0 : err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
+int probe_open_run(struct probe *p, struct store *s, int64_t run, struct err *e) {
+    *p = (struct probe){ 0 };
+    int rc = user_open_run(&p->u, s, run, e);
+    return rc ? rc : opened(p, e);
 }
 
-int probe_rows(struct probe *p, const struct args *a, int64_t most, uint64_t seed, struct err *e) {
-    struct task_source s;
-    const char *split = args_get(a, "split");
-    int rc = verb_source(a, &s, e);
-    if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &most, e);
-    if (rc) return rc;
-    if (!s.where && p->u.run) s = jobs_source(&p->u.config);
-    else if (!s.where) s.where = DEFAULT_TASK;
+int probe_open_model(struct probe *p, const char *model, struct err *e) {
+    *p = (struct probe){ 0 };
+    p->u.model = model_share(model, e);
+    return p->u.model ? opened(p, e) : e->code;
+}
+
+/* ---- rows ---- */
+
+/* The task's split by name. */
+static int take_split(struct probe *p, struct probe_task *k, const char *name, struct err *e) {
+    struct task *t = &k->t;
+    const char *split = NULL;
+    if (name && !strcmp(name, "train") && t->has_train) {
+        k->d = &t->train;
+        split = "train";
+    }
+    for (int i = 0; i < t->devs && !k->d; i++) {
+        if (name && strcmp(name, "dev") && strcmp(name, t->dev_name[i])) continue;
+        k->d = &t->dev[i];
+        split = t->dev_name[i];
+    }
+    if (!k->d) return err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
+    if (!p->split) p->split = split;
+    return 0;
+}
+
+static int open_task(struct probe *p, const struct task_source *from, const struct probe_draw *how, struct err *e) {
+    struct probe_task *k = &p->task[p->tasks];
+    struct task_source s = *from;
     s.assets = paths_assets();
     s.dev_rows = 0; /* drawn from all rows, also where the run was evaluated on fewer */
-    s.no_train = !split || strcmp(split, "train") != 0;
-    rc = task_open(&p->t, &s, e);
-    if (!rc) rc = take_split(p, a, e);
+    s.no_train = !how->split || strcmp(how->split, "train") != 0;
+    int rc = task_open(&k->t, &s, e);
     if (rc) return rc;
-    int *pick = xmalloc((p->d->rows + 1) * sizeof *pick);
-    dataset_keep(p->d, pick, dataset_pick(p->d, (int)most, seed, pick));
-    free(pick);
-    if (!p->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", p->d->path);
-    int longest = p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&p->u.model->arch);
-    return dataset_encode(p->d, p->u.model->tokenizer, (size_t)longest, 0, p->u.model->arch.vocabulary, e);
+    p->tasks++;
+    k->open = true;
+    return take_split(p, k, how->split, e);
 }
 
-int probe_embed(struct probe *p, int layer, bool mean, int workers, struct err *e) {
-    for (int l = 0; l <= p->layers; l++) {
-        if (layer >= 0 && l != layer) continue;
-        p->layer[l] = mem_try(p->d->rows * (size_t)p->width, sizeof **p->layer);
-        if (!p->layer[l]) return err_set(e, ERR_SYSTEM, "no memory for %zu vectors", p->d->rows);
+/* The run's own rows, whose labels are its head's by name. */
+static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
+    const struct predictor *u = p->u.predictor;
+    struct task_source s = jobs_source(&p->u.config);
+    const char **name = NULL;
+    if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
+        s.name_count = predictor_classes(u);
+        name = xcalloc((size_t)s.name_count, sizeof *name);
+        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(u, i);
+        s.names = name;
+        s.names_from = "the run";
     }
-    if (p->u.predictor) return predictor_embed(p->u.predictor, p->d, mean, workers, p->layer, NULL, e);
-    return model_embed(p->u.model, p->d, mean, workers, p->layer, e);
+    int rc = open_task(p, &s, how, e);
+    free(name);
+    return rc;
 }
 
-int probe_pool(const struct args *a, bool *mean, struct err *e) {
-    const char *pool = args_get(a, "pool");
-    *mean = !pool || !strcmp(pool, "mean");
-    if (*mean || !strcmp(pool, "cls")) return 0;
-    return err_set(e, ERR_USAGE, "--pool is cls or mean, not \"%s\"", pool);
+/* Rows of task t when `most` are shared out evenly; what a small one leaves goes to the others. */
+static int share_of(const struct probe *p, int64_t most, int t) {
+    int64_t lo = 0, hi = most, left = most;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo + 1) / 2, sum = 0;
+        for (int i = 0; i < p->tasks; i++) {
+            int64_t rows = (int64_t)p->task[i].d->rows;
+            sum += rows < mid ? rows : mid;
+        }
+        if (sum <= most) lo = mid;
+        else hi = mid - 1;
+    }
+    for (int i = 0; i < p->tasks; i++) left -= (int64_t)p->task[i].d->rows < lo ? (int64_t)p->task[i].d->rows : lo;
+    for (int i = 0; i < t; i++) left -= left > 0 && (int64_t)p->task[i].d->rows > lo;
+    int64_t own = (int64_t)p->task[t].d->rows;
+    return (int)(own <= lo ? own : left > 0 ? lo + 1 : lo);
+}
+
+static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
+    const struct model *m = p->u.model;
+    int longest = how->max_len ? how->max_len : p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&m->arch);
+    int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
+    if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
+    dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
+    free(pick);
+    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
+    return dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
+}
+
+int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
+               struct err *e) {
+    const struct dataset *d[ROWSET_TASKS];
+    const char *name[ROWSET_TASKS];
+    int share[ROWSET_TASKS], rc = 0;
+    if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
+    if (!sources) rc = open_own(p, how, e);
+    for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], how, e);
+    struct buf names = BUF_INIT;
+    for (int i = 0; !rc && i < p->tasks; i++) {
+        p->all += p->task[i].d->rows;
+        share[i] = share_of(p, how->most, i);
+        name[i] = p->task[i].t.name;
+        buf_printf(&names, "%s%s", i ? "," : "", name[i]);
+    }
+    p->name = buf_take(&names);
+    for (int i = 0; !rc && i < p->tasks; i++) {
+        d[i] = p->task[i].d;
+        rc = draw(p, share[i], &p->task[i], how, e);
+    }
+    if (!rc) rowset_of(&p->rows, d, name, p->tasks);
+    return rc;
+}
+
+/* ---- vectors ---- */
+
+static int go_on(const struct probe_look *how, const char *what, struct err *e) {
+    if (!how->busy || how->busy(how->self, what)) return 0;
+    return err_set(e, ERR_INTERRUPTED, "given up");
+}
+
+/* What a set of these rows at a layer is like. */
+static struct store_embedding like(struct probe *p, int layer, const struct probe_look *how) {
+    return (struct store_embedding){
+        .run = p->u.run, .step = p->u.step, .model = p->u.model->name, .task = p->name,
+        .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)(how->mean ? "mean" : "cls"),
+        .model_sha256 = p->u.model->sha256, .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
+        .rows = p->rows.n, .columns = p->width };
+}
+
+/* Takes a layer from its kept set; *found false when there is none. */
+static int read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found, struct err *e) {
+    struct store_embedding want = like(p, layer, how), m;
+    struct rowset rows;
+    int32_t *predicted;
+    *found = false;
+    int rc = how->store ? store_embedding_find(how->store, &want, &p->set[layer], e) : 0;
+    if (rc || !p->set[layer]) return rc;
+    rc = store_embedding(how->store, p->set[layer], &m, e);
+    if (rc) return rc;
+    rc = rowset_read(&rows, &predicted, m.items, m.rows, m.task, e);
+    if (!rc && m.columns == p->width && !rowset_same(&rows, &p->rows, e)) {
+        for (size_t i = 0; i < (size_t)m.rows * (size_t)m.columns; i++) p->layer[layer][i] = (real)m.data[i];
+        if (predicted && !p->predicted) p->predicted = xcalloc((size_t)m.rows + 1, sizeof *p->predicted);
+        for (int i = 0; predicted && i < m.rows; i++)
+            p->predicted[i] =
+                predicted[i] < 0 ? -1 : rowset_class(&p->rows, rows.of_task[i], rows.label_name[predicted[i]]);
+        *found = true;
+    }
+    rowset_release(&rows);
+    free(predicted);
+    store_embedding_release(&m);
+    return rc;
+}
+
+/* Whether the head's outputs are this task's classes, whatever their order. */
+static bool head_is_of(const struct probe *p, int task) {
+    const struct predictor *u = p->u.predictor;
+    const struct dataset *d = p->task[task].d;
+    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes) return false;
+    for (int i = 0; i < d->classes; i++)
+        if (rowset_class(&p->rows, task, predictor_label(u, i)) < 0) return false;
+    return true;
+}
+
+static void take_predictions(struct probe *p, int task, int first, size_t rows, const double *share) {
+    const struct predictor *u = p->u.predictor;
+    size_t k = (size_t)predictor_classes(u);
+    if (!p->predicted) {
+        p->predicted = xcalloc((size_t)p->rows.n + 1, sizeof *p->predicted);
+        for (int i = 0; i < p->rows.n; i++) p->predicted[i] = -1;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        size_t best = 0;
+        for (size_t c = 1; c < k; c++)
+            if (share[i * k + c] > share[i * k + best]) best = c;
+        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(u, (int)best));
+    }
+}
+
+/* Rows of one task into the layers that `to` names, a few at a time where somebody may leave. */
+static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
+                      struct err *e) {
+    const struct dataset *d = p->task[task].d;
+    bool head = head_is_of(p, task);
+    size_t slice = how->busy ? SLICE : d->rows;
+    real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
+    double *share = head ? xcalloc(slice * (size_t)predictor_classes(p->u.predictor), sizeof *share) : NULL;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < d->rows; i += slice) {
+        struct dataset part = *d;
+        part.rows = d->rows - i < slice ? d->rows - i : slice;
+        part.row += i;
+        part.start += i;
+        if (part.target_start) part.target_start += i;
+        char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.config.method : "the model",
+                             first + (int)i, p->rows.n);
+        rc = go_on(how, what, e);
+        free(what);
+        for (int l = 0; l <= p->layers; l++)
+            at[l] = to[l] ? to[l] + ((size_t)first + i) * (size_t)p->width : NULL;
+        if (rc) break;
+        if (p->u.predictor) rc = predictor_embed(p->u.predictor, &part, how->mean, how->workers, at, share, e);
+        else rc = model_embed(p->u.model, &part, how->mean, how->workers, at, e);
+        if (!rc && head) take_predictions(p, task, first + (int)i, part.rows, share);
+    }
+    free(at);
+    free(share);
+    return rc;
+}
+
+static int keep(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+    struct store_embedding m = like(p, layer, how);
+    struct buf items = BUF_INIT;
+    size_t all = (size_t)m.rows * (size_t)m.columns;
+    m.data = mem_try(all, sizeof *m.data);
+    if (!m.data) return err_set(e, ERR_SYSTEM, "no memory for %d vectors", m.rows);
+    for (size_t i = 0; i < all; i++) m.data[i] = (float)p->layer[layer][i];
+    rowset_items(&p->rows, p->predicted, &items);
+    m.items = buf_take(&items);
+    int rc = store_embedding_add(how->store, &m, &p->set[layer], e);
+    free(m.items);
+    free(m.data);
+    return rc;
+}
+
+int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+    real **to = xcalloc((size_t)p->layers + 1, sizeof *to);
+    int rc = 0, first = 0;
+    p->made = 0;
+    for (int l = 0; !rc && l <= p->layers; l++) {
+        bool found = false;
+        if (layer >= 0 && l != layer) continue;
+        p->layer[l] = mem_try((size_t)p->rows.n * (size_t)p->width, sizeof **p->layer);
+        if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "no memory for %d vectors", p->rows.n);
+        if (!rc) rc = read_kept(p, l, how, &found, e);
+        if (rc || found) continue;
+        to[l] = p->layer[l];
+        p->made++;
+    }
+    for (int t = 0; !rc && p->made && t < p->tasks; t++) {
+        rc = embed_task(p, t, first, to, how, e);
+        first += (int)p->task[t].d->rows;
+    }
+    for (int l = 0; !rc && how->store && how->keep && l <= p->layers; l++)
+        if (to[l]) rc = keep(p, l, how, e);
+    free(to);
+    return rc;
 }
 
 void probe_release(struct probe *p) {
     for (int l = 0; p->layer && l <= p->layers; l++) free(p->layer[l]);
+    for (int i = 0; i < ROWSET_TASKS; i++)
+        if (p->task[i].open) task_release(&p->task[i].t);
     free(p->layer);
-    if (p->d) task_release(&p->t);
+    free(p->set);
+    free(p->name);
+    free(p->predicted);
+    rowset_release(&p->rows);
     user_release(&p->u);
     *p = (struct probe){ 0 };
 }

@@ -112,6 +112,29 @@ static void show_line(const char *key, const char *value) {
     putchar('\n');
 }
 
+/* Sets of vectors and matrices of the run. */
+static void show_kept(struct store *s, int64_t run) {
+    struct store_embeddings sets;
+    struct store_matrices matrices;
+    struct err e = ERR_INIT;
+    if (!store_embeddings(s, run, &sets, &e)) {
+        for (size_t i = 0; i < sets.count; i++) {
+            const struct store_embedding *m = &sets.set[i];
+            printf("set %-10lld step %lld  %d rows of ", (long long)m->id, (long long)m->step, m->rows);
+            out_text(m->task);
+            printf(" (%s), layer %d, %s\n", m->split, m->layer, m->pool);
+        }
+        store_embeddings_release(&sets);
+    }
+    if (!store_matrices(s, run, &matrices, &e)) {
+        for (size_t i = 0; i < matrices.count; i++) {
+            const struct store_matrix *m = &matrices.matrix[i];
+            printf("matrix %-7lld %s, %d by %d\n", (long long)m->id, m->name, m->rows, m->columns);
+        }
+        store_matrices_release(&matrices);
+    }
+}
+
 static void show_text(struct store *s, const struct store_run *r) {
     char trained[32], kept[32], head[32], model[32], at[32];
     text_thousands(r->trained, trained);
@@ -159,6 +182,7 @@ static void show_text(struct store *s, const struct store_run *r) {
         }
         store_files_release(&files);
     }
+    show_kept(s, r->id);
 }
 
 int verb_show(const struct args *a, struct err *e) {

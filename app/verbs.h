@@ -43,7 +43,7 @@ int verb_trash(const struct args *a, struct err *e);
 int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
 int verb_export(const struct args *a, struct err *e);
-/* verb_insight.c */
+/* verb_embed.c, verb_map.c */
 int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);
 /* verb_similarity.c */

@@ -155,11 +155,158 @@ static void representations_are_compared(void **state) {
     refused("similarity 1 9", 3, "9");
 }
 
+/* Text printed by a line; caller frees. */
+static char *text_of(const char *words) {
+    struct command c;
+    command_run(&c, NULL, "%s --db %s/t.db", words, home);
+    command_expect(&c, 0);
+    char *text = buf_take(&c.out);
+    command_release(&c);
+    return text;
+}
+
+/* Sets kept while a run trained are mapped one after the other, the same every time, with numbers
+ * of each; a run without them says how to get them. */
+static void moments_are_played(void **state) {
+    (void)state;
+    train("--steps 10 --lr 0.02 --embed-every 4 --embed-rows 12 --eval-every 4"); /* run 5 */
+    json_t *list = json_of("embed --list --run 5");
+    assert_int_equal(json_array_size(list), 4);
+    static const int steps[] = { 0, 4, 8, 10 };
+    for (size_t i = 0; i < 4; i++) assert_int_equal(whole(json_array_get(list, i), "step"), steps[i]);
+    json_t *a = json_of("map --run 5 --steps"), *b = json_of("map --run 5 --steps");
+    assert_int_equal(whole(a, "n"), 12);
+    assert_true(json_equal(json_object_get(a, "steps"), json_object_get(b, "steps")));
+    double moved[3];
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *k = json_array_get(json_object_get(a, "steps"), i);
+        char *words = xprintf("map %lld", whole(k, "set"));
+        json_t *alone = json_of(words);
+        free(words);
+        assert_int_equal(whole(k, "step"), steps[i]);
+        assert_true(json_equal(json_object_get(k, "silhouette"), json_object_get(alone, "silhouette")));
+        assert_true(json_equal(json_object_get(k, "purity"), json_object_get(alone, "purity")));
+        if (!i) assert_true(json_equal(json_object_get(k, "points"), json_object_get(alone, "points")));
+        assert_true(json_is_number(json_object_get(k, "metric")) == (i > 0)); /* evaluated at 4, 8, 10 */
+        json_decref(alone);
+        if (!i) continue;
+        const json_t *p = json_object_get(json_array_get(json_object_get(a, "steps"), i - 1), "points");
+        const json_t *q = json_object_get(k, "points");
+        moved[i - 1] = 0;
+        for (size_t r = 0; r < 12; r++)
+            for (size_t c = 0; c < 2; c++)
+                moved[i - 1] += fabs(json_number_value(json_array_get(json_array_get(p, r), c)) -
+                                     json_number_value(json_array_get(json_array_get(q, r), c)));
+        assert_true(moved[i - 1] > 0);
+    }
+    json_decref(a);
+    json_decref(b);
+    json_decref(list);
+    char *csv = text_of("map --run 5 --steps --csv"), *show = text_of("show 5"), *text = text_of("map --run 5 --steps");
+    int lines = 0;
+    for (char *at = csv; (at = strchr(at, '\n')); at++) lines++;
+    assert_int_equal(lines, 1 + 4 * 12);
+    assert_true(strstr(show, "12 rows of") && strstr(show, "step 8"));
+    assert_true(strstr(text, "silhouette") && strstr(text, "each map goes on"));
+    free(csv);
+    free(show);
+    free(text);
+    refused("map --run 1 --steps", 3, "--embed-every");
+    refused("map --run 5", 2, "usage");
+    refused("map --run 5 --steps --pca", 2, "--pca");
+}
+
+/* Rows of two tasks in one set, told apart by task or by class; a set that is there is not made anew. */
+static void tasks_are_embedded_together(void **state) {
+    (void)state;
+    char *words = xprintf("mkdir %s/other && head -16 %s > %s/other/train.tsv && cp %s/other/train.tsv %s/other/dev.tsv",
+                          home, toy, home, home, home);
+    assert_int_equal(system(words), 0);
+    free(words);
+    words = xprintf("embed --model %s --task %s/task,%s/other --text text --label label --rows 24", model, home, home);
+    json_t *set = json_of(words), *again = json_of(words);
+    free(words);
+    assert_int_equal(whole(set, "rows"), 24);
+    assert_string_equal(json_string_value(json_object_get(set, "task")), "task,other");
+    assert_true(json_is_true(json_object_get(set, "new")) && json_is_false(json_object_get(again, "new")));
+    assert_int_equal(whole(set, "set"), whole(again, "set"));
+    for (int by = 0; by < 2; by++) {
+        words = xprintf("map %lld --by %s --iterations 30", whole(set, "set"), by ? "task" : "label");
+        json_t *map = json_of(words);
+        const json_t *labels = json_object_get(map, "labels");
+        int first = 0;
+        for (size_t i = 0; i < 24; i++)
+            first += !strcmp(json_string_value(json_array_get(labels, i)), json_string_value(json_array_get(labels, 0)));
+        assert_int_equal(first, by ? 12 : 6); /* evenly over tasks, then over classes */
+        if (!by) assert_non_null(strstr(json_string_value(json_array_get(labels, 0)), "task: "));
+        assert_true(json_number_value(json_object_get(map, "preservation")) > 0);
+        json_decref(map);
+        free(words);
+    }
+    json_decref(set);
+    json_decref(again);
+    words = xprintf("embed --model %s --task %s/task,,x", model, home);
+    refused(words, 2, "with commas");
+    free(words);
+}
+
+static void attention_is_a_matrix(void **state) {
+    (void)state;
+    json_t *heads = json_of("similarity 1 --of attention --row 3 --layer 2"),
+           *one = json_of("similarity 1 --of attention --row 3 --layer 2 --head 2");
+    size_t n = json_array_size(json_object_get(one, "rows"));
+    assert_int_equal(json_array_size(json_object_get(heads, "rows")), 2);
+    assert_int_equal(json_array_size(json_object_get(heads, "columns")), n);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(one, "columns"), 0)), "1 [CLS]");
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) sum += cell(one, i, j);
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+    for (size_t j = 0; j < n; j++) assert_true(fabs(cell(heads, 1, j) - cell(one, 0, j)) < 1e-7);
+    char *words = xprintf("similarity --matrix %lld", whole(one, "matrix"));
+    json_t *kept = json_of(words), *list = json_of("similarity 1 --list");
+    assert_true(json_equal(json_object_get(kept, "values"), json_object_get(one, "values")));
+    assert_int_equal(whole(json_array_get(list, json_array_size(list) - 1), "matrix"), whole(one, "matrix"));
+    free(words);
+    json_decref(heads);
+    json_decref(one);
+    json_decref(kept);
+    json_decref(list);
+    char *csv = text_of("similarity 1 --of layers --csv");
+    assert_non_null(strstr(csv, ",layer 1,layer 2,"));
+    free(csv);
+    refused("similarity 1 --of attention", 2, "--row");
+    refused("similarity 1 --of attention --row 99", 3, "no row 99");
+    refused("similarity 1 --of attention --row 3 --head 3", 2, "heads are 1 to 2");
+    refused("similarity 1 --of attention --row 3 --layer 0", 2, "--layer");
+    refused("similarity 1 --of layers --row 3", 2, "--row");
+    refused("similarity 1 2 --of attention --row 3", 2, "one run");
+}
+
+/* Two runs whose dev files have as many rows, but another text in one: the row is named. */
+static void other_texts_are_refused(void **state) {
+    (void)state;
+    char *words = xprintf("sed 's/^\\([a-z]*\\) /\\1 \\1 /' %s > %s/changed.tsv", toy, home);
+    assert_int_equal(system(words), 0);
+    free(words);
+    char *same = toy;
+    toy = xprintf("%s/changed.tsv", home);
+    train("--steps 1"); /* run 6 */
+    free(toy);
+    toy = same;
+    refused("similarity 1 6 --of layers", 2, "different texts in row 1");
+    json_t *j = json_of("similarity 1 6 --of tensors"); /* weights need no rows */
+    json_decref(j);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_is_kept_and_mapped),
         cmocka_unit_test(tensors_are_compared_by_what_they_do),
-        cmocka_unit_test(representations_are_compared),
+        cmocka_unit_test(representations_are_compared), cmocka_unit_test(moments_are_played),
+        cmocka_unit_test(tasks_are_embedded_together),  cmocka_unit_test(attention_is_a_matrix),
+        cmocka_unit_test(other_texts_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

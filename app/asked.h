@@ -1,0 +1,23 @@
+/* What the verbs that look inside are asked for: options to a probe's terms. */
+#ifndef APP_ASKED_H
+#define APP_ASKED_H
+
+#include "app/args.h"
+#include "app/probe.h"
+
+struct asked {
+    struct probe_draw draw;
+    struct probe_look look;
+    struct task_source source[ROWSET_TASKS];
+    int sources;   /* 0: the run's own task */
+    char *tasks;   /* owned: what the sources' names point into */
+};
+
+/* --task A,B (a folder's name may hold commas), --split, --rows (default `most`), --seed, --pool,
+ * --workers.  asked_release, also after a failure. */
+int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e);
+void asked_release(struct asked *q);
+/* The rows of a probe; without --task those of the run, or of the default task. */
+int asked_rows(const struct asked *q, struct probe *p, struct err *e);
+
+#endif
