@@ -1,93 +1,221 @@
+#include "core/text/normalizer.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/text/parts.h"
 #include "core/text/unicode.h"
 
-/* Code points that wait for canonical ordering: a run without a starter in between. */
-struct pending {
-    struct waiting {
-        uint32_t cp;
-        int combining;
-        size_t order;
-    } *item;
-    size_t n, room;
-};
+/* ---- steps ---- */
 
-static int by_class(const void *a, const void *b) {
-    const struct waiting *x = a, *y = b;
-    if (x->combining != y->combining) return x->combining < y->combining ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
-
-static void put(const struct normalizer *z, uint32_t cp, struct buf *out) {
-    uint32_t lower[2] = {cp, 0};
-    size_t n = z->lowercase ? unicode_lower(cp, lower) : 1;
-    for (size_t i = 0; i < n; i++) {
-        char bytes[4];
-        buf_add(out, bytes, utf8_encode(lower[i], bytes));
-    }
-}
-
-static void flush(const struct normalizer *z, struct pending *p, struct buf *out) {
-    if (p->n > 1) qsort(p->item, p->n, sizeof *p->item, by_class);
-    for (size_t i = 0; i < p->n; i++) put(z, p->item[i].cp, out);
-    p->n = 0;
-}
-
-/* Decomposes, orders and drops nonspacing marks.  A mark that is dropped still ends a run
- * when it is a starter, as ordering comes before dropping. */
-static void strip(const struct normalizer *z, uint32_t cp, struct pending *p, struct buf *out) {
-    uint32_t part[UNICODE_PARTS];
-    size_t n = unicode_decompose(cp, part);
-    for (size_t i = 0; i < n; i++) {
-        int combining = unicode_combining(part[i]);
-        if (!combining) flush(z, p, out);
-        if (unicode_is_mark(part[i])) continue;
-        if (!combining) {
-            put(z, part[i], out);
-            continue;
+static void lowercase(const char *s, size_t n, struct buf *out) {
+    while (n) {
+        uint32_t cp, lower[2];
+        size_t used = utf8_decode(s, n, &cp), parts = unicode_lower(cp, lower);
+        for (size_t i = 0; i < parts; i++) {
+            char bytes[4];
+            buf_add(out, bytes, utf8_encode(lower[i], bytes));
         }
-        GROW(p->item, p->room, p->n + 1);
-        p->item[p->n] = (struct waiting){part[i], combining, p->n};
-        p->n++;
+        s += used;
+        n -= used;
     }
 }
 
-void normalizer_run(const struct normalizer *z, const char *s, size_t n, struct buf *out) {
-    if (!z->on) {
-        buf_add(out, s, n);
-        return;
-    }
-    struct pending wait = {0};
+static void strip_accents(const char *s, size_t n, struct buf *out) {
     while (n) {
         uint32_t cp;
         size_t used = utf8_decode(s, n, &cp);
+        if (!unicode_is_any_mark(cp)) buf_add(out, s, used);
         s += used;
         n -= used;
-        if (z->clean) {
-            if (cp == 0 || cp == 0xFFFD || unicode_is_control(cp)) continue;
-            if (unicode_is_space(cp)) cp = ' ';
-        }
-        if (cp < 0x80) {
-            flush(z, &wait, out);
-            buf_putc(out, (char)(z->lowercase && cp >= 'A' && cp <= 'Z' ? cp + 32 : cp));
-            continue;
-        }
-        bool alone = z->ideographs && unicode_is_ideograph(cp);
-        if (alone) {
-            flush(z, &wait, out);
-            buf_putc(out, ' ');
-        }
-        if (z->strip_accents) strip(z, cp, &wait, out);
-        else put(z, cp, out);
-        if (alone) {
-            flush(z, &wait, out);
-            buf_putc(out, ' ');
-        }
     }
-    flush(z, &wait, out);
-    free(wait.item);
+}
+
+static void strip(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
+    uint32_t cp;
+    size_t used;
+    while (z->left && n && (used = utf8_decode(s, n, &cp)) && unicode_is_space(cp)) {
+        s += used;
+        n -= used;
+    }
+    while (z->right && n) {
+        size_t at = n - 1;
+        while (at && n - at < 4 && ((unsigned char)s[at] & 0xC0) == 0x80) at--;
+        if (utf8_decode(s + at, n - at, &cp) != n - at || !unicode_is_space(cp)) break;
+        n = at;
+    }
+    buf_add(out, s, n);
+}
+
+static void replace(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
+    size_t at = 0, from, to;
+    while (pattern_next(&z->pattern, s, n, at, &from, &to)) {
+        buf_add(out, s + at, from - at);
+        buf_add(out, z->text, z->size);
+        at = to;
+    }
+    buf_add(out, s + at, n - at);
+}
+
+static void step(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
+    switch (z->kind) {
+    case NORMALIZER_BERT: bert_normalize(&z->bert, s, n, out); break;
+    case NORMALIZER_FORM: normalizer_form(z->compatible, z->compose, s, n, out); break;
+    case NORMALIZER_LOWERCASE: lowercase(s, n, out); break;
+    case NORMALIZER_STRIP_ACCENTS: strip_accents(s, n, out); break;
+    case NORMALIZER_STRIP: strip(z, s, n, out); break;
+    case NORMALIZER_REPLACE: replace(z, s, n, out); break;
+    case NORMALIZER_CHARSMAP: charsmap_run(&z->map, s, n, out); break;
+    case NORMALIZER_PREPEND:
+        if (n) buf_add(out, z->text, z->size);
+        buf_add(out, s, n);
+        break;
+    }
+}
+
+/* Whether the step takes away the character that s begins with.  (The map does not count:
+ * the reference keeps the place of what it drops at the start.) */
+static bool drops_first(const struct normalizer_step *z, const char *s, size_t n) {
+    if (!n || z->kind == NORMALIZER_PREPEND || z->kind == NORMALIZER_CHARSMAP ||
+        z->kind == NORMALIZER_FORM || z->kind == NORMALIZER_LOWERCASE)
+        return false;
+    size_t from, to;
+    if (z->kind == NORMALIZER_REPLACE)
+        return !z->size && pattern_next(&z->pattern, s, n, 0, &from, &to) && !from;
+    uint32_t cp;
+    struct buf out = BUF_INIT;
+    step(z, s, utf8_decode(s, n, &cp), &out);
+    bool gone = !out.size;
+    buf_release(&out);
+    return gone;
+}
+
+void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
+                    struct buf *out) {
+    struct buf between[2] = {BUF_INIT, BUF_INIT};
+    if (!z->count) buf_add(out, s, n);
+    for (size_t i = 0; i < z->count; i++) {
+        struct buf *to = i + 1 == z->count ? out : &between[i & 1];
+        if (to != out) buf_clear(to);
+        if (start && *start && drops_first(&z->step[i], s, n)) *start = false;
+        step(&z->step[i], s, n, to);
+        s = buf_text(to);
+        n = to->size;
+    }
+    buf_release(&between[0]);
+    buf_release(&between[1]);
+}
+
+/* ---- reading ---- */
+
+static int read_bert(struct normalizer_step *s, const char *path, const json_t *part,
+                     struct err *e) {
+    struct bert_normalizer *z = &s->bert;
+    *z = (struct bert_normalizer){true, true, true, true};
+    e->code = 0;
+    json_get_bool(part, path, "clean_text", &z->clean, e);
+    json_get_bool(part, path, "handle_chinese_chars", &z->ideographs, e);
+    json_get_bool(part, path, "lowercase", &z->lowercase, e);
+    z->strip_accents = z->lowercase;
+    json_get_bool(part, path, "strip_accents", &z->strip_accents, e);
+    return e->code;
+}
+
+static int read_text(struct normalizer_step *s, const char *path, const char *type,
+                     const json_t *part, const char *key, struct err *e) {
+    const char *text = NULL;
+    e->code = 0;
+    json_get_string(part, path, key, &text, e);
+    if (e->code) return err_prefix(e, "normalizer %s", type);
+    if (!text || strlen(text) > 512)
+        return err_set(e, ERR_INPUT, "%s: the normalizer %s needs a \"%s\" of at most 512 bytes",
+                       path, type, key);
+    s->text = xstrdup(text);
+    s->size = strlen(text);
+    return 0;
+}
+
+/* One of the steps without a key of their own. */
+static bool plain_step(struct normalizer_step *s, const char *type) {
+    static const struct {
+        const char *name;
+        enum normalizer_kind kind;
+        bool compatible, compose;
+    } known[] = {
+        {"NFC", NORMALIZER_FORM, false, true},     {"NFD", NORMALIZER_FORM, false, false},
+        {"NFKC", NORMALIZER_FORM, true, true},     {"NFKD", NORMALIZER_FORM, true, false},
+        {"Lowercase", NORMALIZER_LOWERCASE, 0, 0}, {"StripAccents", NORMALIZER_STRIP_ACCENTS, 0, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (strcmp(type, known[i].name)) continue;
+        s->kind = known[i].kind;
+        s->compatible = known[i].compatible;
+        s->compose = known[i].compose;
+        return true;
+    }
+    return false;
+}
+
+static int read_step(struct normalizer_step *s, const char *path, const char *type,
+                     const json_t *part, struct err *e) {
+    if (plain_step(s, type)) return 0;
+    if (!strcmp(type, "BertNormalizer")) {
+        s->kind = NORMALIZER_BERT;
+        return read_bert(s, path, part, e);
+    }
+    if (!strcmp(type, "Strip")) {
+        s->kind = NORMALIZER_STRIP;
+        s->left = s->right = true;
+        e->code = 0;
+        json_get_bool(part, path, "strip_left", &s->left, e);
+        json_get_bool(part, path, "strip_right", &s->right, e);
+        return e->code;
+    }
+    if (!strcmp(type, "Prepend")) {
+        s->kind = NORMALIZER_PREPEND;
+        return read_text(s, path, type, part, "prepend", e);
+    }
+    if (!strcmp(type, "Replace")) {
+        s->kind = NORMALIZER_REPLACE;
+        if (read_text(s, path, type, part, "content", e)) return e->code;
+        return pattern_read(&s->pattern, path, "the normalizer Replace",
+                            json_object_get(part, "pattern"), e);
+    }
+    if (!strcmp(type, "Precompiled")) {
+        s->kind = NORMALIZER_CHARSMAP;
+        return charsmap_read(&s->map, path, json_object_get(part, "precompiled_charsmap"), e);
+    }
+    return err_set(e, ERR_INPUT,
+                   "%s: the normalizer is %s; petri reads BertNormalizer, NFC, NFD, NFKC, NFKD, "
+                   "Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled and Sequences of "
+                   "them", path, type);
+}
+
+int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
+    if (!part || json_is_null(part)) return 0;
+    const char *type = json_string_value(json_object_get(part, "type"));
+    if (!type) type = "nameless";
+    if (!strcmp(type, "Sequence")) {
+        const json_t *list = json_object_get(part, "normalizers");
+        if (!json_is_array(list))
+            return err_set(e, ERR_INPUT, "%s: the normalizer Sequence needs \"normalizers\"", path);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (normalizer_read(z, path, json_array_get(list, i), e)) return e->code;
+        return 0;
+    }
+    if (z->count == NORMALIZER_STEPS)
+        return err_set(e, ERR_INPUT, "%s: the normalizer has more than %d steps", path,
+                       NORMALIZER_STEPS);
+    return read_step(&z->step[z->count++], path, type, part, e);
+}
+
+void normalizer_release(struct normalizer *z) {
+    for (size_t i = 0; i < z->count; i++) {
+        free(z->step[i].text);
+        pattern_release(&z->step[i].pattern);
+        charsmap_release(&z->step[i].map);
+    }
+    memset(z, 0, sizeof *z);
 }

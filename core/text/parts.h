@@ -1,9 +1,8 @@
 /* The parts of a tokenizer, private to core/text.
  *
  * A text goes: added tokens written in it are cut out; the rest is normalised (normalizer.c),
- * cut into words (pretokenizer.c), turned into ids (the model: wordpiece.c); then the special
- * tokens of the model are set around it (template.c).  Another kind of tokenizer brings
- * another normaliser, cut and model behind the same struct tokenizer. */
+ * cut into pieces (cutter.c), turned into ids (the model: wordpiece.c, bpe.c, unigram.c); then
+ * the special tokens of the model are set around it (template.c).  Back to text: decoder.c. */
 #ifndef CORE_TEXT_PARTS_H
 #define CORE_TEXT_PARTS_H
 
@@ -13,7 +12,11 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/text/bpe.h"
+#include "core/text/cutter.h"
 #include "core/text/decoder.h"
+#include "core/text/normalizer.h"
+#include "core/text/unigram.h"
 #include "core/text/vocab.h"
 
 /* ---- a list of ids that grows ---- */
@@ -22,18 +25,6 @@ struct id_list {
     size_t n, room;
 };
 void id_list_add(struct id_list *l, int32_t id);
-
-/* ---- normaliser (BERT's) ---- */
-struct normalizer {
-    bool on; /* false: text as it is */
-    bool clean, ideographs, strip_accents, lowercase;
-};
-/* Appends the normalised form of n bytes to out. */
-void normalizer_run(const struct normalizer *z, const char *s, size_t n, struct buf *out);
-
-/* ---- words (BERT's: cut at blanks, each punctuation sign alone) ---- */
-/* Finds the next word of s[*at … n): true with [*from, *to), and *at moved past it. */
-bool pretokenizer_next(const char *s, size_t n, size_t *at, size_t *from, size_t *to);
 
 /* ---- WordPiece (Schuster and Nakajima 2012; greedy longest match first) ---- */
 struct wordpiece {
@@ -84,26 +75,68 @@ struct template {
 void template_cut(size_t room, size_t *a, size_t *b);
 
 /* ---- the whole ---- */
+enum model_kind { MODEL_WORDPIECE, MODEL_BPE, MODEL_UNIGRAM };
 struct tokenizer {
     struct vocab vocab;
     struct normalizer normalizer;
-    struct wordpiece model;
+    struct cutter cutter;
+    enum model_kind kind;
+    struct wordpiece wordpiece; /* the one that `kind` says is filled */
+    struct bpe bpe;
+    struct unigram unigram;
     struct added_set raw, normalized; /* looked for before and after normalising */
     struct template single, pair;
     struct decoder decoder;
 };
 
-/* Readers (read_json.c, read_vocab.c).  `settings` is tokenizer_config.json or NULL. */
-int tokenizer_read_json(struct tokenizer *t, const char *path, const char *settings_path,
-                        const void *settings, struct buf *report, struct err *e);
-int tokenizer_read_vocab(struct tokenizer *t, const char *path, const char *settings_path,
-                         const void *settings, struct buf *report, struct err *e);
+/* What a reader is given beside its own file. */
+struct reading {
+    const char *folder;
+    const char *settings_path;
+    const json_t *settings; /* tokenizer_config.json, or NULL */
+    struct buf *report;     /* or NULL */
+};
+/* Readers of whole tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
+int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,
+                        struct err *e);
+int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct reading *r,
+                         struct err *e);
+int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const char *merges_path,
+                          const struct reading *r, struct err *e);
+
+/* Parts of them. */
+enum { TOKENIZER_FILE = 64 << 20, TOKENIZER_ADDED = 1 << 16, TOKENIZER_ADDED_SIZE = 512 };
+/* The "model" of tokenizer.json: vocabulary and what its kind needs. */
+int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *root,
+                         struct buf *report, struct err *e);
+/* An object {"token": id}; `where` is what holds it, for messages. */
+int tokenizer_read_ids(struct tokenizer *t, const char *path, const char *where,
+                       const json_t *vocab, struct err *e);
+/* The "post_processor" of tokenizer.json. */
+int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t *part,
+                             struct buf *report, struct err *e);
 /* Adds a token: its id is `id`, or the one it has in the vocabulary, or the next free one
  * (id -1).  Refused when the id belongs to another token. */
 int tokenizer_add(struct tokenizer *t, const char *file, const struct added_token *token,
                   int64_t id, struct buf *report, struct err *e);
+/* "added_tokens" of tokenizer.json. */
+int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *root,
+                         struct buf *report, struct err *e);
+/* A special token as tokenizer_config.json names it (a string, or an object with flags):
+ * *text and `lstrip` are the defaults; *text becomes the name.  One that the vocabulary lacks
+ * is only said. */
+int tokenizer_special(struct tokenizer *t, const char *path, const struct reading *r,
+                      const char *key, const char **text, bool lstrip, struct err *e);
+/* "added_tokens_decoder" of tokenizer_config.json. */
+int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct err *e);
+
 /* [CLS] A [SEP] and [CLS] A [SEP] B [SEP]. */
 int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *cls,
                              const char *sep, struct err *e);
+/* <s> A </s> and <s> A </s> </s> B </s>, all of type 0. */
+int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const char *cls,
+                                const char *sep, struct err *e);
+/* A, and A B: no special token. */
+void tokenizer_plain_templates(struct tokenizer *t);
 
 #endif

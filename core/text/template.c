@@ -1,3 +1,6 @@
+#include <string.h>
+
+#include "core/base/text.h"
 #include "core/text/parts.h"
 
 void template_cut(size_t room, size_t *a, size_t *b) {
@@ -11,4 +14,153 @@ void template_cut(size_t room, size_t *a, size_t *b) {
     }
     *a = swapped ? longer : shorter;
     *b = swapped ? shorter : longer;
+}
+
+/* ---- forms of the families ---- */
+
+/* The ids of two special tokens. */
+static int find(const struct tokenizer *t, const char *file, const char *cls, const char *sep,
+                int32_t *c, int32_t *s, struct err *e) {
+    *c = vocab_find(&t->vocab, cls, strlen(cls));
+    *s = vocab_find(&t->vocab, sep, strlen(sep));
+    if (*c >= 0 && *s >= 0) return 0;
+    return err_set(e, ERR_INPUT, "%s: the special token \"%s\" is not in the vocabulary", file,
+                   *c < 0 ? cls : sep);
+}
+
+int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *cls,
+                             const char *sep, struct err *e) {
+    int32_t c, s;
+    if (find(t, file, cls, sep, &c, &s, e)) return e->code;
+    t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
+    t->pair = (struct template){5, 3, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {1, -1, 1}, {-1, s, 1}}};
+    return 0;
+}
+
+int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const char *cls,
+                                const char *sep, struct err *e) {
+    int32_t c, s;
+    if (find(t, file, cls, sep, &c, &s, e)) return e->code;
+    t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
+    t->pair = (struct template){6, 4, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {-1, s, 0}, {1, -1, 0},
+                                       {-1, s, 0}}};
+    return 0;
+}
+
+void tokenizer_plain_templates(struct tokenizer *t) {
+    t->single = (struct template){1, 0, {{0, -1, 0}}};
+    t->pair = (struct template){2, 0, {{0, -1, 0}, {1, -1, 1}}};
+}
+
+/* ---- tokenizer.json ---- */
+
+static bool add_piece(struct template *f, int text, int32_t id, json_int_t type) {
+    if (f->pieces == TEMPLATE_PIECES || type < 0 || type > 255) return false;
+    f->piece[f->pieces++] = (struct template_piece){text, id, (uint8_t)type};
+    f->tokens += text < 0;
+    return true;
+}
+
+/* One {"SpecialToken":{…}} or {"Sequence":{…}}. */
+static int read_piece(struct tokenizer *t, struct template *f, const char *path, const json_t *item,
+                      const json_t *specials, struct err *e) {
+    const json_t *special = json_object_get(item, "SpecialToken");
+    const json_t *text = json_object_get(item, "Sequence");
+    const json_t *part = special ? special : text;
+    const char *name = json_string_value(json_object_get(part, "id"));
+    json_int_t type = json_integer_value(json_object_get(part, "type_id"));
+    if (!name) return err_set(e, ERR_INPUT, "%s: a piece of the template has no name", path);
+    bool fits = true;
+    if (text) {
+        if (strcmp(name, "A") && strcmp(name, "B"))
+            return err_set(e, ERR_INPUT, "%s: the template names a text \"%s\"; A and B are known",
+                           path, name);
+        fits = add_piece(f, name[0] == 'B', -1, type);
+    } else {
+        const json_t *ids = json_object_get(json_object_get(specials, name), "ids");
+        if (!json_array_size(ids))
+            return err_set(e, ERR_INPUT, "%s: the template's token \"%s\" has no ids", path, name);
+        for (size_t i = 0; fits && i < json_array_size(ids); i++) {
+            const json_t *id = json_array_get(ids, i);
+            json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
+            if (v < 0 || v >= (json_int_t)t->vocab.ids || !vocab_text(&t->vocab, (int32_t)v))
+                return err_set(e, ERR_INPUT,
+                               "%s: the template's token \"%s\" has an id that no token "
+                               "has",
+                               path, name);
+            fits = add_piece(f, -1, (int32_t)v, type);
+        }
+    }
+    return fits ? 0 : err_set(e, ERR_INPUT, "%s: the template has more than %d pieces or a type id "
+                              "above 255", path, TEMPLATE_PIECES);
+}
+
+static int read_form(struct tokenizer *t, struct template *f, const char *path, const json_t *part,
+                     const char *key, struct err *e) {
+    const json_t *list = json_object_get(part, key);
+    int seen[2] = {0, 0};
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (read_piece(t, f, path, json_array_get(list, i), json_object_get(part, "special_tokens"),
+                       e))
+            return e->code;
+    for (int i = 0; i < f->pieces; i++)
+        if (f->piece[i].text >= 0) seen[f->piece[i].text]++;
+    if (seen[0] != 1 || seen[1] != !strcmp(key, "pair"))
+        return err_set(e, ERR_INPUT, "%s: the template \"%s\" must hold each text once", path, key);
+    return 0;
+}
+
+/* {"cls": ["[CLS]", 101], "sep": ["[SEP]", 102]} of BertProcessing and RobertaProcessing. */
+static int read_family(struct tokenizer *t, const char *path, const char *type, const json_t *part,
+                       struct err *e) {
+    const char *cls = json_string_value(json_array_get(json_object_get(part, "cls"), 0));
+    const char *sep = json_string_value(json_array_get(json_object_get(part, "sep"), 0));
+    if (!cls || !sep)
+        return err_set(e, ERR_INPUT, "%s: %s needs \"cls\" and \"sep\"", path, type);
+    return type[0] == 'B' ? tokenizer_bert_templates(t, path, cls, sep, e)
+                          : tokenizer_roberta_templates(t, path, cls, sep, e);
+}
+
+/* One step; ByteLevel changes offsets only. */
+static int read_step(struct tokenizer *t, const char *path, const json_t *part, struct err *e) {
+    const char *type = json_string_value(json_object_get(part, "type"));
+    if (!type) type = "nameless";
+    if (!strcmp(type, "ByteLevel")) return 0;
+    if (!strcmp(type, "Sequence")) {
+        const json_t *list = json_object_get(part, "processors");
+        if (!json_is_array(list))
+            return err_set(e, ERR_INPUT, "%s: the post_processor Sequence needs \"processors\"",
+                           path);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (read_step(t, path, json_array_get(list, i), e)) return e->code;
+        return 0;
+    }
+    if (t->single.pieces)
+        return err_set(e, ERR_INPUT,
+                       "%s: the post_processor Sequence sets special tokens twice; once is known",
+                       path);
+    if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
+        return read_family(t, path, type, part, e);
+    if (strcmp(type, "TemplateProcessing"))
+        return err_set(e, ERR_INPUT,
+                       "%s: the post_processor is %s; petri reads TemplateProcessing, "
+                       "BertProcessing, RobertaProcessing, ByteLevel and Sequences of them",
+                       path, type);
+    if (read_form(t, &t->single, path, part, "single", e)) return e->code;
+    return read_form(t, &t->pair, path, part, "pair", e);
+}
+
+int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t *part,
+                             struct buf *report, struct err *e) {
+    if (part && !json_is_null(part)) {
+        if (read_step(t, path, part, e)) return e->code;
+    } else if (t->kind == MODEL_WORDPIECE) {
+        text_line(report, "%s has no post_processor: [CLS] and [SEP] are set as BERT does", path);
+        return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);
+    }
+    if (!t->single.pieces) {
+        text_line(report, "%s sets no special tokens around a text", path);
+        tokenizer_plain_templates(t);
+    }
+    return 0;
 }

@@ -21,33 +21,57 @@ static struct tokenizer *tokenizer_new(void) {
 void tokenizer_free(struct tokenizer *t) {
     if (!t) return;
     vocab_release(&t->vocab);
-    free(t->model.prefix);
+    normalizer_release(&t->normalizer);
+    free(t->wordpiece.prefix);
+    bpe_release(&t->bpe);
+    unigram_release(&t->unigram);
     added_release(&t->raw);
     added_release(&t->normalized);
     decoder_release(&t->decoder);
     free(t);
 }
 
-/* What the other files of the folder are, when there is no WordPiece file in it. */
+/* ---- reading a folder ---- */
+
+/* What the other files of the folder are, when none is in it that petri reads. */
 static int nothing_to_read(const char *folder, struct err *e) {
     static const char *const other[] = {"tokenizer.model", "spiece.model",
-                                        "sentencepiece.bpe.model", "vocab.json"};
+                                        "sentencepiece.bpe.model", "vocab.json", "merges.txt"};
     for (size_t i = 0; i < COUNT_OF(other); i++) {
         char *path = file_join(folder, other[i]);
         bool there = file_exists(path);
         free(path);
         if (there)
             return err_set(e, ERR_NOT_FOUND,
-                           "%s: no tokenizer.json or vocab.txt; %s alone is not read (petri reads "
-                           "WordPiece)", folder, other[i]);
+                           "%s: %s alone is not read; tokenizer.json, vocab.json with merges.txt "
+                           "and vocab.txt are", folder, other[i]);
     }
-    return err_set(e, ERR_NOT_FOUND, "%s: no tokenizer.json and no vocab.txt", folder);
+    return err_set(e, ERR_NOT_FOUND,
+                   "%s: no tokenizer.json, no vocab.json with merges.txt and no vocab.txt", folder);
+}
+
+static int read_folder(struct tokenizer *t, const struct reading *r, struct err *e) {
+    enum { JSON, VOCAB, MERGES, LINES, FILES };
+    static const char *const name[FILES] = {"tokenizer.json", "vocab.json", "merges.txt",
+                                            "vocab.txt"};
+    char *path[FILES];
+    bool there[FILES];
+    for (int i = 0; i < FILES; i++) {
+        path[i] = file_join(r->folder, name[i]);
+        there[i] = file_exists(path[i]);
+    }
+    int rc = there[JSON]                      ? tokenizer_read_json(t, path[JSON], r, e)
+             : there[VOCAB] && there[MERGES] ? tokenizer_read_merges(t, path[VOCAB], path[MERGES],
+                                                                      r, e)
+             : there[LINES]                   ? tokenizer_read_vocab(t, path[LINES], r, e)
+                                              : nothing_to_read(r->folder, e);
+    for (int i = 0; i < FILES; i++) free(path[i]);
+    return rc;
 }
 
 struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
-    char *json = file_join(folder, "tokenizer.json"), *vocab = file_join(folder, "vocab.txt");
     char *settings_path = file_join(folder, "tokenizer_config.json");
     struct tokenizer *t = tokenizer_new();
     json_t *settings = NULL;
@@ -58,62 +82,98 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
         else if (!json_is_object(settings))
             rc = err_set(e, ERR_INPUT, "%s: must be a JSON object", settings_path);
     }
-    if (!rc) {
-        if (file_exists(json))
-            rc = tokenizer_read_json(t, json, settings_path, settings, report, e);
-        else if (file_exists(vocab))
-            rc = tokenizer_read_vocab(t, vocab, settings_path, settings, report, e);
-        else rc = nothing_to_read(folder, e);
-    }
+    if (!rc) rc = read_folder(t, &(struct reading){folder, settings_path, settings, report}, e);
     added_sort(&t->raw);
     added_sort(&t->normalized);
     json_decref(settings);
-    free(json);
-    free(vocab);
     free(settings_path);
     if (!rc) return t;
     tokenizer_free(t);
     return NULL;
 }
 
+/* ---- text to ids ---- */
+
+/* One text on its way. */
+struct work {
+    const struct tokenizer *t;
+    struct id_list *out;
+    size_t unknown, special;
+    struct cutter_work cutter;
+    struct bpe_work bpe;
+    struct unigram_work unigram;
+};
+
+static void piece(void *self, const char *s, size_t n) {
+    struct work *w = self;
+    switch (w->t->kind) {
+    case MODEL_WORDPIECE:
+        w->unknown += wordpiece_word(&w->t->wordpiece, &w->t->vocab, s, n, w->out);
+        break;
+    case MODEL_BPE:
+        w->unknown += bpe_word(&w->t->bpe, &w->t->vocab, s, n, &w->bpe);
+        for (size_t i = 0; i < w->bpe.symbols; i++) id_list_add(w->out, w->bpe.symbol[i].id);
+        break;
+    case MODEL_UNIGRAM:
+        w->unknown += unigram_piece(&w->t->unigram, &w->t->vocab, s, n, &w->unigram);
+        for (size_t i = 0; i < w->unigram.count; i++) id_list_add(w->out, w->unigram.ids[i]);
+        break;
+    }
+}
+
+typedef void rest_of_text(struct work *w, const char *s, size_t n, bool start);
+
+/* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
+static void split(struct work *w, const struct added_set *set, const char *s, size_t n, bool start,
+                  rest_of_text *rest) {
+    size_t at = 0, done = 0, from, to;
+    const struct added_token *token;
+    while (set->count && added_next(set, s, n, at, done, &from, &to, &token)) {
+        if (from > done) rest(w, s + done, from - done, start && !done);
+        id_list_add(w->out, token->id);
+        w->special += token->special;
+        at = done = to;
+    }
+    if (n > done) rest(w, s + done, n - done, start && !done);
+}
+
+static void cut(struct work *w, const char *s, size_t n, bool start) {
+    cutter_run(&w->t->cutter, s, n, start, &w->cutter, piece, w);
+}
+
+static void normalize_and_split(struct work *w, const char *s, size_t n, bool start) {
+    struct buf text = BUF_INIT;
+    normalizer_run(&w->t->normalizer, s, n, &start, &text);
+    split(w, &w->t->normalized, buf_text(&text), text.size, start, cut);
+    buf_release(&text);
+}
+
 struct counts {
     size_t unknown, special;
 };
 
-static void words(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
-                  struct counts *c) {
-    size_t at = 0, from, to;
-    while (pretokenizer_next(s, n, &at, &from, &to))
-        c->unknown += wordpiece_word(&t->model, &t->vocab, s + from, to - from, out);
-}
-
-/* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
-static void split(const struct tokenizer *t, const struct added_set *set, const char *s, size_t n,
-                  void (*rest)(const struct tokenizer *, const char *, size_t, struct id_list *,
-                               struct counts *),
-                  struct id_list *out, struct counts *c) {
-    size_t at = 0, done = 0, from, to;
-    const struct added_token *token;
-    while (set->count && added_next(set, s, n, at, done, &from, &to, &token)) {
-        if (from > done) rest(t, s + done, from - done, out, c);
-        id_list_add(out, token->id);
-        c->special += token->special;
-        at = done = to;
-    }
-    if (n > done) rest(t, s + done, n - done, out, c);
-}
-
-static void normalize_and_split(const struct tokenizer *t, const char *s, size_t n,
-                                struct id_list *out, struct counts *c) {
-    struct buf text = BUF_INIT;
-    normalizer_run(&t->normalizer, s, n, &text);
-    split(t, &t->normalized, buf_text(&text), text.size, words, out, c);
-    buf_release(&text);
-}
-
+/* What is not UTF-8 is read as U+FFFD, one a byte. */
 static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
                      struct counts *c) {
-    split(t, &t->raw, s, n, normalize_and_split, out, c);
+    struct work w = {.t = t, .out = out};
+    struct buf mended = BUF_INIT;
+    if (!utf8_valid(s, n)) {
+        for (size_t at = 0; at < n;) {
+            uint32_t cp;
+            char bytes[4];
+            at += utf8_decode(s + at, n - at, &cp);
+            buf_add(&mended, bytes, utf8_encode(cp, bytes));
+        }
+        s = mended.data;
+        n = mended.size;
+    }
+    split(&w, &t->raw, s, n, true, normalize_and_split);
+    c->unknown += w.unknown;
+    c->special += w.special;
+    cutter_work_release(&w.cutter);
+    bpe_work_release(&w.bpe);
+    unigram_work_release(&w.unigram);
+    buf_release(&mended);
 }
 
 size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int32_t **ids,

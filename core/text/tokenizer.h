@@ -13,7 +13,8 @@
 
 struct tokenizer;
 
-/* Reads tokenizer.json, or vocab.txt with tokenizer_config.json, of a model folder.
+/* Reads the tokenizer of a model folder: tokenizer.json (WordPiece, BPE, Unigram), or
+ * vocab.json with merges.txt, or vocab.txt, these two with tokenizer_config.json.
  * `report` (may be NULL) gets a line for each thing worth saying: which file won where
  * two disagree, truncation or padding baked in and ignored, added tokens.  NULL on
  * failure; *e names file and reason. */
@@ -26,7 +27,7 @@ void tokenizer_free(struct tokenizer *t);
 size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int32_t **ids,
                      size_t *room);
 
-/* What a model takes: [CLS] a [SEP] or [CLS] a [SEP] b [SEP], cut to max_len by
+/* What a model takes: [CLS] a [SEP] or [CLS] a [SEP] b [SEP] (or as the folder says), cut to max_len by
  * shortening the longer side first; when both must give, each keeps half and the side that
  * was longer (on a tie the second) the odd token, as the reference does.  End tokens stay. */
 struct encoded {

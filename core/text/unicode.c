@@ -51,6 +51,54 @@ static const struct range later_controls[] = {
     {0x890, 0x891}, {0x8E2, 0x8E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
 };
 
+/* Marks of any kind that canonical forms and their stripping do not know yet. */
+static const struct range later_any_marks[] = {
+    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xAFA, 0xAFF}, {0xB55, 0xB55},
+    {0xC04, 0xC04}, {0xC3C, 0xC3C}, {0xCF3, 0xD00}, {0xD3B, 0xD3C}, {0xD81, 0xD81}, {0xEBA, 0xEBA},
+    {0xECE, 0xECE}, {0x1715, 0x1715}, {0x180F, 0x180F}, {0x1ABF, 0x1ACE}, {0x1CF7, 0x1CF7},
+    {0x1DF6, 0x1DFA}, {0xA82C, 0xA82C}, {0xA8FF, 0xA8FF}, {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC},
+    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11074},
+    {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF},
+    {0x11241, 0x11241}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x1182C, 0x1183A},
+    {0x11930, 0x11943}, {0x119D1, 0x11A0A}, {0x11A33, 0x11A5B}, {0x11A8A, 0x11A99},
+    {0x11D31, 0x11D47}, {0x11D8A, 0x11D97}, {0x11EF3, 0x11F03}, {0x11F34, 0x11F42},
+    {0x13440, 0x13455}, {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1},
+    {0x1CF00, 0x1CF46}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE},
+    {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
+};
+
+/* Combining classes that it does not know yet: starters there. */
+static const struct range later_classes[] = {
+    {0x7FD, 0x7FD}, {0x898, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C}, {0xD3B, 0xD3C},
+    {0xEBA, 0xEBA}, {0x1715, 0x1715}, {0x1ABF, 0x1ACE}, {0x1DF6, 0x1DFA}, {0xA82C, 0xA82C},
+    {0x10D24, 0x10D27}, {0x10EAB, 0x10EAC}, {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50},
+    {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B}, {0x1145E, 0x1145E},
+    {0x11839, 0x1183A}, {0x1193D, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A47},
+    {0x11A99, 0x11A99}, {0x11D42, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42},
+    {0x16FF0, 0x16FF1}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE},
+    {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
+};
+
+/* Compatibility decompositions that it does not know yet. */
+static const struct range later_decompositions[] = {
+    {0x32FF, 0x32FF}, {0xA7F2, 0xA7F4}, {0xAB69, 0xAB69}, {0x10781, 0x107BA}, {0x11938, 0x11938},
+    {0x1E030, 0x1E06D}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
+};
+
+/* Letters and numbers that regular expressions know already. */
+static const struct range sooner_letters[] = {
+    {0x1C89, 0x1C8A}, {0xA7CB, 0xA7CD}, {0xA7DA, 0xA7DC}, {0x105C0, 0x105F3}, {0x10D4A, 0x10D65},
+    {0x10D6F, 0x10D85}, {0x10EC2, 0x10EC4}, {0x11380, 0x11389}, {0x1138B, 0x1138B},
+    {0x1138E, 0x1138E}, {0x11390, 0x113B5}, {0x113B7, 0x113B7}, {0x113D1, 0x113D1},
+    {0x113D3, 0x113D3}, {0x11BC0, 0x11BE0}, {0x13460, 0x143FA}, {0x16100, 0x1611D},
+    {0x16D40, 0x16D6C}, {0x18CFF, 0x18CFF}, {0x1E5D0, 0x1E5ED}, {0x1E5F0, 0x1E5F0},
+    {0x2EBF0, 0x2EE5D},
+};
+static const struct range sooner_numbers[] = {
+    {0x10D40, 0x10D49}, {0x116D0, 0x116E3}, {0x11BF0, 0x11BF9}, {0x16130, 0x16139},
+    {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA},
+};
+
 static const struct range ideographs[] = {
     {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, {0xF900, 0xFAFF}, {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
@@ -124,20 +172,58 @@ bool unicode_is_word(uint32_t cp) {
            c == UTF8PROC_CATEGORY_NL || c == UTF8PROC_CATEGORY_PC;
 }
 
-int unicode_combining(uint32_t cp) {
-    return cp < 0x300 ? 0 : utf8proc_get_property((utf8proc_int32_t)cp)->combining_class;
+bool unicode_is_any_mark(uint32_t cp) {
+    if (cp < 0x300) return false;
+    if (cp == 0x1CF2 || cp == 0x1CF3) return true; /* letters only since Unicode 12 */
+    utf8proc_category_t c = category(cp);
+    return c >= UTF8PROC_CATEGORY_MN && c <= UTF8PROC_CATEGORY_ME && !WITHIN(cp, later_any_marks);
 }
 
-size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]) {
+bool unicode_is_letter(uint32_t cp) {
+    if (cp < 0x80) return (cp >= 'a' && cp <= 'z') || (cp >= 'A' && cp <= 'Z');
+    utf8proc_category_t c = category(cp);
+    return c ? c >= UTF8PROC_CATEGORY_LU && c <= UTF8PROC_CATEGORY_LO : WITHIN(cp, sooner_letters);
+}
+
+bool unicode_is_number(uint32_t cp) {
+    if (cp < 0x80) return cp >= '0' && cp <= '9';
+    utf8proc_category_t c = category(cp);
+    return c ? c >= UTF8PROC_CATEGORY_ND && c <= UTF8PROC_CATEGORY_NO : WITHIN(cp, sooner_numbers);
+}
+
+int unicode_combining(uint32_t cp) {
+    if (cp < 0x300) return 0;
+    int combining = utf8proc_get_property((utf8proc_int32_t)cp)->combining_class;
+    return combining && WITHIN(cp, later_classes) ? 0 : combining;
+}
+
+static size_t decompose(uint32_t cp, bool compatible, uint32_t out[UNICODE_PARTS]) {
     out[0] = cp;
-    if (cp < 0xC0 || cp == 0x11938) return 1; /* 0x11938 came with Unicode 13 */
+    if (cp < 0xA0 || cp == 0x11938) return 1; /* 0x11938 came with Unicode 13 */
+    if (compatible && WITHIN(cp, later_decompositions)) compatible = false;
     utf8proc_int32_t parts[UNICODE_PARTS];
     int last_class = 0;
-    utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, UNICODE_PARTS,
-                                                 UTF8PROC_DECOMPOSE, &last_class);
+    utf8proc_ssize_t n = utf8proc_decompose_char(
+        (utf8proc_int32_t)cp, parts, UNICODE_PARTS,
+        UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0), &last_class);
     if (n < 1 || n > UNICODE_PARTS) return 1;
     for (utf8proc_ssize_t i = 0; i < n; i++) out[i] = (uint32_t)parts[i];
     return (size_t)n;
+}
+
+size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]) {
+    return decompose(cp, false, out);
+}
+
+size_t unicode_decompose_compatible(uint32_t cp, uint32_t out[UNICODE_PARTS]) {
+    return decompose(cp, true, out);
+}
+
+uint32_t unicode_compose(uint32_t a, uint32_t b) {
+    if (b < 0x300 || (a == 0x11935 && b == 0x11930)) return 0;
+    utf8proc_int32_t pair[2] = {(utf8proc_int32_t)a, (utf8proc_int32_t)b};
+    utf8proc_ssize_t n = utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+    return n == 1 ? (uint32_t)pair[0] : 0;
 }
 
 size_t unicode_lower(uint32_t cp, uint32_t out[2]) {

@@ -18,9 +18,16 @@ bool unicode_is_punctuation(uint32_t cp); /* ASCII signs and P* */
 bool unicode_is_mark(uint32_t cp);        /* Mn */
 bool unicode_is_ideograph(uint32_t cp);   /* what BERT sets blanks around */
 bool unicode_is_word(uint32_t cp);        /* letter, mark, digit, connector: \w */
+bool unicode_is_any_mark(uint32_t cp);    /* M*: what StripAccents takes away */
+bool unicode_is_letter(uint32_t cp);      /* \p{L} of the reference's regular expressions */
+bool unicode_is_number(uint32_t cp);      /* \p{N} */
 int unicode_combining(uint32_t cp);       /* canonical combining class */
 /* Full canonical decomposition of one code point; returns how many (at least 1). */
 size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]);
+/* The same with compatibility mappings. */
+size_t unicode_decompose_compatible(uint32_t cp, uint32_t out[UNICODE_PARTS]);
+/* The code point that a and b compose to, or 0. */
+uint32_t unicode_compose(uint32_t a, uint32_t b);
 /* Full lower case of one code point, without context; 1 or 2 code points. */
 size_t unicode_lower(uint32_t cp, uint32_t out[2]);
 

@@ -1,0 +1,145 @@
+#include "core/text/charsmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { CLUSTER_BYTES = 5 }; /* a longer cluster is never looked up as a whole */
+
+/* ---- reading ---- */
+
+static int digit(char c) {
+    return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26
+         : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Base64 with its padding; the place of the first wrong character, or n when all is well. */
+static size_t from_base64(const char *s, size_t n, struct buf *out) {
+    size_t end = n;
+    if (n % 4) return n ? n - 1 : 0;
+    while (end && n - end < 2 && s[end - 1] == '=') end--;
+    uint32_t bits = 0;
+    int have = 0;
+    for (size_t i = 0; i < end; i++) {
+        int v = digit(s[i]);
+        if (v < 0) return i;
+        bits = bits << 6 | (uint32_t)v;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            buf_putc(out, (char)(bits >> have & 0xFF));
+        }
+    }
+    return n;
+}
+
+static uint32_t little_endian(const unsigned char *b) {
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static int take(struct charsmap *m, const char *path, const struct buf *blob, struct err *e) {
+    const unsigned char *b = (const unsigned char *)buf_text(blob);
+    size_t size = blob->size >= 4 ? little_endian(b) : 0;
+    if (blob->size < 8 || !size || size % 4 || size > blob->size - 4)
+        return err_set(e, ERR_INPUT,
+                       "%s: \"precompiled_charsmap\" holds %zu bytes and says that its trie takes "
+                       "%zu; a whole number of 4-byte units that fits would do",
+                       path, blob->size, size);
+    m->units = size / 4;
+    m->unit = xmalloc(size);
+    for (size_t i = 0; i < m->units; i++) m->unit[i] = little_endian(b + 4 + 4 * i);
+    m->pool_size = blob->size - 4 - size;
+    m->pool = xmalloc(m->pool_size + 1);
+    memcpy(m->pool, b + 4 + size, m->pool_size);
+    m->pool[m->pool_size] = '\0';
+    if (!utf8_valid(m->pool, m->pool_size))
+        return err_set(e, ERR_INPUT, "%s: the texts of \"precompiled_charsmap\" are not UTF-8",
+                       path);
+    return 0;
+}
+
+int charsmap_read(struct charsmap *m, const char *path, const json_t *value, struct err *e) {
+    memset(m, 0, sizeof *m);
+    if (!json_is_string(value))
+        return err_set(e, ERR_INPUT,
+                       "%s: the normalizer Precompiled needs a \"precompiled_charsmap\" in base64",
+                       path);
+    struct buf blob = BUF_INIT;
+    size_t n = json_string_length(value), right = from_base64(json_string_value(value), n, &blob);
+    int rc = right == n ? take(m, path, &blob, e)
+                        : err_set(e, ERR_INPUT,
+                                  "%s: \"precompiled_charsmap\" is not base64 at character %zu",
+                                  path, right);
+    buf_release(&blob);
+    return rc;
+}
+
+void charsmap_release(struct charsmap *m) {
+    free(m->unit);
+    free(m->pool);
+    memset(m, 0, sizeof *m);
+}
+
+/* ---- looking up ---- */
+
+static uint32_t offset_of(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
+
+/* The replacement of the shortest beginning of s that the map knows, or NULL. */
+static const char *look_up(const struct charsmap *m, const char *s, size_t n) {
+    size_t at = offset_of(m->unit[0]);
+    for (size_t i = 0; i < n && s[i]; i++) {
+        unsigned char byte = (unsigned char)s[i];
+        at ^= byte;
+        if (at >= m->units) return NULL;
+        uint32_t unit = m->unit[at];
+        if ((unit & (1u << 31 | 0xFF)) != byte) return NULL;
+        at ^= offset_of(unit);
+        if (!(unit >> 8 & 1)) continue;
+        if (at >= m->units) return NULL;
+        size_t place = m->unit[at] & 0x7FFFFFFF;
+        /* a place inside a character or outside the pool is damage */
+        if (place > m->pool_size || ((unsigned char)m->pool[place] & 0xC0) == 0x80) return NULL;
+        return m->pool + place;
+    }
+    return NULL;
+}
+
+/* Bytes of the grapheme cluster that s begins with. */
+static size_t cluster(const char *s, size_t n) {
+    uint32_t last, cp;
+    size_t at = utf8_decode(s, n, &last);
+    utf8proc_int32_t state = 0;
+    while (at < n) {
+        size_t used = utf8_decode(s + at, n - at, &cp);
+        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)cp, &state))
+            break;
+        last = cp;
+        at += used;
+    }
+    return at;
+}
+
+void charsmap_run(const struct charsmap *m, const char *s, size_t n, struct buf *out) {
+    size_t at = 0;
+    while (at < n) {
+        bool alone = (unsigned char)s[at] >= ' ' && (unsigned char)s[at] < 0x7F &&
+                     (at + 1 == n || (unsigned char)s[at + 1] < 0x80);
+        size_t size = alone ? 1 : cluster(s + at, n - at), end = at + size;
+        const char *whole = size <= CLUSTER_BYTES ? look_up(m, s + at, size) : NULL;
+        if (whole) {
+            buf_puts(out, whole);
+            at = end;
+        }
+        while (at < end) {
+            uint32_t cp;
+            size_t used = utf8_decode(s + at, end - at, &cp);
+            const char *one = look_up(m, s + at, used);
+            if (one) buf_puts(out, one);
+            else buf_add(out, s + at, used);
+            at += used;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/* sentencepiece's compiled normalisation map: a double-array trie (Aoe 1989) whose leaves
+ * are places in a pool of NUL-ended texts.
+ *
+ * The blob comes from a file: every step through it is checked, and what points outside is
+ * as if it were not there.  Read once, then only read. */
+#ifndef CORE_TEXT_CHARSMAP_H
+#define CORE_TEXT_CHARSMAP_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+struct charsmap {
+    uint32_t *unit; /* owned, as are the texts */
+    size_t units;
+    char *pool;     /* valid UTF-8 */
+    size_t pool_size;
+};
+/* `value`: the base64 text of tokenizer.json: trie size in bytes (32-bit little-endian), trie,
+ * pool. */
+int charsmap_read(struct charsmap *m, const char *path, const json_t *value, struct err *e);
+void charsmap_release(struct charsmap *m);
+/* Appends n bytes of UTF-8 with all that the map knows replaced: a grapheme cluster of at most
+ * 5 bytes as a whole, else character by character, as the reference does. */
+void charsmap_run(const struct charsmap *m, const char *s, size_t n, struct buf *out);
+
+#endif

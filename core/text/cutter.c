@@ -1,0 +1,219 @@
+#include "core/text/cutter.h"
+
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/text.h"
+#include "core/text/bert.h"
+#include "core/text/bytes.h"
+#include "core/text/unicode.h"
+
+void cutter_work_release(struct cutter_work *w) {
+    for (size_t i = 0; i < CUTTER_STEPS; i++) {
+        buf_release(&w->text[i]);
+        buf_release(&w->signs[i]);
+    }
+}
+
+/* ---- GPT-2's expression ----
+ * 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
+
+enum class { CLASS_LETTER, CLASS_NUMBER, CLASS_BLANK, CLASS_OTHER };
+
+static enum class class_at(const char *s, size_t n, size_t at, size_t *used) {
+    uint32_t cp;
+    *used = utf8_decode(s + at, n - at, &cp);
+    return unicode_is_letter(cp) ? CLASS_LETTER : unicode_is_space(cp) ? CLASS_BLANK
+         : unicode_is_number(cp) ? CLASS_NUMBER : CLASS_OTHER;
+}
+
+static size_t contraction(const char *s, size_t n) {
+    static const char *const known[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t size = strlen(known[i]);
+        if (size <= n && !memcmp(s, known[i], size)) return size;
+    }
+    return 0;
+}
+
+size_t cutter_gpt2(const char *s, size_t n, size_t at) {
+    size_t used, from = at, last = at;
+    if (s[at] == '\'') {
+        size_t size = contraction(s + at, n - at);
+        if (size) return at + size;
+    }
+    enum class kind = class_at(s, n, at, &used);
+    if (s[at] == ' ' && at + 1 < n) {
+        enum class next = class_at(s, n, at + 1, &used);
+        if (next != CLASS_BLANK) {
+            kind = next;
+            at++;
+        }
+    }
+    while (at < n && class_at(s, n, at, &used) == kind) {
+        last = at;
+        at += used;
+    }
+    /* blanks before a word leave it their last */
+    return kind == CLASS_BLANK && at < n && last > from ? last : at;
+}
+
+/* ---- the chain ---- */
+
+struct run {
+    const struct cutter *cutter;
+    struct cutter_work *work;
+    void (*piece)(void *self, const char *s, size_t n);
+    void *self;
+};
+
+static void cut(const struct run *r, size_t level, const char *s, size_t n, bool start);
+
+static void at_blanks(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+    size_t at = 0, from = 0;
+    while (at <= n) {
+        uint32_t cp = ' ';
+        size_t used = at < n ? utf8_decode(s + at, n - at, &cp) : 1;
+        if (unicode_is_space(cp)) {
+            if (at > from) cut(r, level + 1, s + from, at - from, start && !from);
+            from = at + used;
+        }
+        at += used;
+    }
+}
+
+static void byte_level(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+    const struct cut *c = &r->cutter->step[level];
+    struct buf *text = &r->work->text[level], *signs = &r->work->signs[level];
+    if (c->prepend == PREPEND_ALWAYS && n && s[0] != ' ') {
+        buf_clear(text);
+        buf_putc(text, ' ');
+        buf_add(text, s, n);
+        s = text->data;
+        n = text->size;
+    }
+    for (size_t at = 0, end; at < n; at = end) {
+        end = c->split ? cutter_gpt2(s, n, at) : n;
+        buf_clear(signs);
+        bytes_to_signs(s + at, end - at, signs);
+        cut(r, level + 1, signs->data, signs->size, start && !at);
+    }
+}
+
+static void metaspace(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+    const struct cut *c = &r->cutter->step[level];
+    struct buf *text = &r->work->text[level];
+    bool signed_already = s[0] == ' ' || (n >= c->sign_size && !memcmp(s, c->sign, c->sign_size));
+    buf_clear(text);
+    if (!signed_already &&
+        (c->prepend == PREPEND_ALWAYS || (c->prepend == PREPEND_FIRST && start)))
+        buf_add(text, c->sign, c->sign_size);
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == ' ') buf_add(text, c->sign, c->sign_size);
+        else buf_putc(text, s[i]);
+    }
+    s = text->data;
+    n = text->size;
+    for (size_t at = 0, end; at < n; at = end) {
+        end = n;
+        if (c->split && n - at > 1) {
+            const char *next = memmem(s + at + 1, n - at - 1, c->sign, c->sign_size);
+            if (next) end = (size_t)(next - s);
+        }
+        cut(r, level + 1, s + at, end - at, start && !at);
+    }
+}
+
+static void cut(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+    if (!n) return;
+    if (level == r->cutter->count) {
+        r->piece(r->self, s, n);
+        return;
+    }
+    size_t at = 0, from, to;
+    switch (r->cutter->step[level].kind) {
+    case CUT_BERT:
+        while (bert_next_word(s, n, &at, &from, &to))
+            cut(r, level + 1, s + from, to - from, start && !from);
+        break;
+    case CUT_BLANKS: at_blanks(r, level, s, n, start); break;
+    case CUT_BYTE_LEVEL: byte_level(r, level, s, n, start); break;
+    case CUT_METASPACE: metaspace(r, level, s, n, start); break;
+    }
+}
+
+void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
+                void (*piece)(void *self, const char *s, size_t n), void *self) {
+    cut(&(struct run){c, w, piece, self}, 0, s, n, start);
+}
+
+/* ---- reading ---- */
+
+void cutter_byte_level(struct cutter *c, bool prefix_space) {
+    c->step[c->count++] = (struct cut){.kind = CUT_BYTE_LEVEL, .split = true,
+                                       .prepend = prefix_space ? PREPEND_ALWAYS : PREPEND_NEVER};
+}
+
+static int read_byte_level(struct cut *c, const char *path, const json_t *part, struct err *e) {
+    bool prefix = true, split = true;
+    e->code = 0;
+    json_get_bool(part, path, "add_prefix_space", &prefix, e);
+    json_get_bool(part, path, "use_regex", &split, e);
+    *c = (struct cut){.kind = CUT_BYTE_LEVEL, .split = split,
+                      .prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER};
+    return e->code ? err_prefix(e, "pre_tokenizer ByteLevel") : 0;
+}
+
+static int read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
+    const char *sign = "\u2581", *scheme = NULL;
+    bool prefix = true, split = true;
+    uint32_t cp;
+    e->code = 0;
+    json_get_string(part, path, "replacement", &sign, e);
+    json_get_string(part, path, "prepend_scheme", &scheme, e);
+    json_get_bool(part, path, "add_prefix_space", &prefix, e);
+    json_get_bool(part, path, "split", &split, e);
+    if (e->code) return err_prefix(e, "pre_tokenizer Metaspace");
+    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign))
+        return err_set(e, ERR_INPUT,
+                       "%s: the \"replacement\" of the pre_tokenizer Metaspace must be one "
+                       "character", path);
+    if (scheme && strcmp(scheme, "always") && strcmp(scheme, "first") && strcmp(scheme, "never"))
+        return err_set(e, ERR_INPUT,
+                       "%s: the \"prepend_scheme\" of Metaspace is \"%.20s\"; always, first and "
+                       "never are known", path, scheme);
+    /* older files have only add_prefix_space, newer ones only the scheme */
+    *c = (struct cut){.kind = CUT_METASPACE, .split = split, .sign_size = strlen(sign)};
+    memcpy(c->sign, sign, c->sign_size);
+    c->prepend = !prefix || (scheme && scheme[0] == 'n') ? PREPEND_NEVER
+               : scheme && scheme[0] == 'f' ? PREPEND_FIRST : PREPEND_ALWAYS;
+    return 0;
+}
+
+int cutter_read(struct cutter *c, const char *path, const json_t *part, struct err *e) {
+    if (!part || json_is_null(part)) return 0;
+    const char *type = json_string_value(json_object_get(part, "type"));
+    if (!type) type = "nameless";
+    if (!strcmp(type, "Sequence")) {
+        const json_t *list = json_object_get(part, "pretokenizers");
+        if (!json_is_array(list))
+            return err_set(e, ERR_INPUT, "%s: the pre_tokenizer Sequence needs \"pretokenizers\"",
+                           path);
+        for (size_t i = 0; i < json_array_size(list); i++)
+            if (cutter_read(c, path, json_array_get(list, i), e)) return e->code;
+        return 0;
+    }
+    if (c->count == CUTTER_STEPS)
+        return err_set(e, ERR_INPUT, "%s: the pre_tokenizer has more than %d steps", path,
+                       CUTTER_STEPS);
+    struct cut *step = &c->step[c->count++];
+    if (!strcmp(type, "ByteLevel")) return read_byte_level(step, path, part, e);
+    if (!strcmp(type, "Metaspace")) return read_metaspace(step, path, part, e);
+    bool bert = !strcmp(type, "BertPreTokenizer");
+    if (!bert && strcmp(type, "WhitespaceSplit"))
+        return err_set(e, ERR_INPUT,
+                       "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer, "
+                       "WhitespaceSplit, ByteLevel, Metaspace and Sequences of them", path, type);
+    *step = (struct cut){.kind = bert ? CUT_BERT : CUT_BLANKS};
+    return 0;
+}

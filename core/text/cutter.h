@@ -1,0 +1,53 @@
+/* How a normalised text is cut into the pieces that the model turns into ids: tokenizer.json's
+ * "pre_tokenizer", a chain of which every step cuts the pieces of the one before.
+ *
+ * Read once, then only read by any number of threads, each with a struct cutter_work of its
+ * own.  Private to core/text. */
+#ifndef CORE_TEXT_CUTTER_H
+#define CORE_TEXT_CUTTER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+enum cut_kind {
+    CUT_BERT,       /* at blanks, punctuation alone */
+    CUT_BLANKS,     /* at blanks, which are dropped */
+    CUT_BYTE_LEVEL, /* GPT-2's expression; bytes become signs (bytes.h) */
+    CUT_METASPACE,  /* blanks become a sign, which begins a piece */
+};
+enum cut_prepend { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
+struct cut {
+    enum cut_kind kind;
+    bool split;               /* BYTE_LEVEL: by the expression; METASPACE: at the sign */
+    enum cut_prepend prepend; /* a blank (BYTE_LEVEL) or the sign (METASPACE) in front */
+    char sign[8];
+    size_t sign_size;
+};
+enum { CUTTER_STEPS = 8 };
+struct cutter {
+    size_t count;
+    struct cut step[CUTTER_STEPS];
+};
+/* Texts under way; all zero at first. */
+struct cutter_work {
+    struct buf text[CUTTER_STEPS], signs[CUTTER_STEPS];
+};
+void cutter_work_release(struct cutter_work *w);
+
+/* `part` may be NULL or null (the whole text is one piece).  Steps that are not known are
+ * refused by name. */
+int cutter_read(struct cutter *c, const char *path, const json_t *part, struct err *e);
+/* GPT-2's cut, alone. */
+void cutter_byte_level(struct cutter *c, bool prefix_space);
+/* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s begins where
+ * the whole text does. */
+void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
+                void (*piece)(void *self, const char *s, size_t n), void *self);
+/* The next piece of GPT-2's expression at s[at … n), at < n: where it ends. */
+size_t cutter_gpt2(const char *s, size_t n, size_t at);
+
+#endif

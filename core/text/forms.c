@@ -1,0 +1,90 @@
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/text/normalizer.h"
+#include "core/text/unicode.h"
+
+/* A text as code points with their combining classes. */
+struct points {
+    struct point {
+        uint32_t cp;
+        int combining;
+        size_t order;
+    } *item;
+    size_t n, room;
+};
+
+static int by_class(const void *a, const void *b) {
+    const struct point *x = a, *y = b;
+    if (x->combining != y->combining) return x->combining < y->combining ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+static void decompose(bool compatible, const char *s, size_t n, struct points *p) {
+    while (n) {
+        uint32_t cp, part[UNICODE_PARTS];
+        size_t used = utf8_decode(s, n, &cp);
+        size_t parts = compatible ? unicode_decompose_compatible(cp, part)
+                                  : unicode_decompose(cp, part);
+        for (size_t i = 0; i < parts; i++) {
+            GROW(p->item, p->room, p->n + 1);
+            p->item[p->n] = (struct point){part[i], unicode_combining(part[i]), p->n};
+            p->n++;
+        }
+        s += used;
+        n -= used;
+    }
+}
+
+/* Canonical order: every run without a starter is sorted by class. */
+static void order(struct points *p) {
+    for (size_t i = 0; i < p->n;) {
+        size_t from = i;
+        while (i < p->n && p->item[i].combining) i++;
+        if (i - from > 1) qsort(p->item + from, i - from, sizeof *p->item, by_class);
+        if (i == from) i++;
+    }
+}
+
+/* Canonical composition: a point joins the last starter unless one between them is a starter
+ * or of its own class or a higher one. */
+static void compose(struct points *p) {
+    size_t kept = 0, starter = 0;
+    bool open = false; /* there is a starter */
+    for (size_t i = 0; i < p->n; i++) {
+        struct point x = p->item[i];
+        bool next = open && kept == starter + 1;
+        if (open && (next || (x.combining && p->item[kept - 1].combining < x.combining))) {
+            uint32_t whole = unicode_compose(p->item[starter].cp, x.cp);
+            if (whole) {
+                p->item[starter].cp = whole;
+                continue;
+            }
+        }
+        if (!x.combining) {
+            starter = kept;
+            open = true;
+        }
+        p->item[kept++] = x;
+    }
+    p->n = kept;
+}
+
+void normalizer_form(bool compatible, bool composed, const char *s, size_t n, struct buf *out) {
+    size_t plain = 0;
+    while (plain < n && (unsigned char)s[plain] < 0x80) plain++;
+    if (plain == n) {
+        buf_add(out, s, n);
+        return;
+    }
+    struct points p = {0};
+    decompose(compatible, s, n, &p);
+    order(&p);
+    if (composed) compose(&p);
+    for (size_t i = 0; i < p.n; i++) {
+        char bytes[4];
+        buf_add(out, bytes, utf8_encode(p.item[i].cp, bytes));
+    }
+    free(p.item);
+}

@@ -1,0 +1,53 @@
+/* The chain of steps that a text goes through before it is cut: tokenizer.json's
+ * "normalizer".  Read once, then only read; private to core/text. */
+#ifndef CORE_TEXT_NORMALIZER_H
+#define CORE_TEXT_NORMALIZER_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/text/bert.h"
+#include "core/text/charsmap.h"
+#include "core/text/pattern.h"
+
+enum normalizer_kind {
+    NORMALIZER_BERT,
+    NORMALIZER_FORM,          /* NFC, NFD, NFKC, NFKD: `compatible`, `compose` */
+    NORMALIZER_LOWERCASE,
+    NORMALIZER_STRIP_ACCENTS, /* marks taken away, nothing decomposed */
+    NORMALIZER_STRIP,         /* blanks at the ends: `left`, `right` */
+    NORMALIZER_PREPEND,       /* `text` before what is not empty */
+    NORMALIZER_REPLACE,       /* `pattern` by `text` */
+    NORMALIZER_CHARSMAP,      /* sentencepiece's map */
+};
+struct normalizer_step {
+    enum normalizer_kind kind;
+    struct bert_normalizer bert;
+    bool compatible, compose, left, right;
+    char *text;
+    size_t size;
+    struct pattern pattern;
+    struct charsmap map;
+};
+enum { NORMALIZER_STEPS = 16 };
+struct normalizer {
+    size_t count;
+    struct normalizer_step step[NORMALIZER_STEPS];
+};
+
+/* `part` may be NULL or null (text as it is).  Steps that are not known are refused by
+ * name. */
+int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e);
+void normalizer_release(struct normalizer *z);
+/* Appends the normalised form of n bytes of UTF-8 to out.  *start (may be NULL) becomes false
+ * when the first character was taken away. */
+void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
+                    struct buf *out);
+
+/* Appends a Unicode normalisation form (UAX 15) of n bytes of UTF-8. */
+void normalizer_form(bool compatible, bool compose, const char *s, size_t n, struct buf *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* Byte-level BPE and Unigram beside the tokenizers library: odd lines, lines of real text,
+ * every code point.  tests/reference/make_subword.py makes the fixtures. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/text/parts.h"
+#include "core/text/tokenizer.h"
+#include "tests/support/test.h"
+
+enum { BPE, UNIGRAM, T5, KINDS };
+
+static const char *const folder_of[KINDS] = {
+    "tests/reference/bpe_tiny", "tests/reference/unigram_tiny", "assets/models/flan-t5-small"};
+
+static struct tokenizer *read_folder(const char *name) {
+    struct err e = ERR_INIT;
+    char *folder = test_path(name);
+    struct tokenizer *t = tokenizer_read(folder, NULL, &e);
+    if (!t) fail_msg("%s", e.text);
+    free(folder);
+    return t;
+}
+
+/* NULL, and the test skipped, when the model was not fetched. */
+static struct tokenizer *open_kind(int kind) {
+    char *folder = test_path(folder_of[kind]);
+    bool there = file_is_folder(folder);
+    free(folder);
+    if (!there) {
+        printf("skipped: %s is absent\n", folder_of[kind]);
+        skip();
+    }
+    return read_folder(folder_of[kind]);
+}
+
+static struct buf fixture(const char *name) {
+    char *path = test_path(name);
+    struct buf text;
+    struct err e = ERR_INIT;
+    test_ok(file_read(path, 1 << 20, &text, &e), &e);
+    free(path);
+    return text;
+}
+
+/* Undoes the escapes of a fixture in place; returns the size. */
+static size_t unescape(char *s) {
+    char *o = s;
+    for (char *p = s; *p;) {
+        if (*p == '\\') {
+            char hex[3] = {p[1], p[2], 0};
+            *o++ = (char)strtol(hex, NULL, 16);
+            p += 3;
+        } else {
+            *o++ = *p++;
+        }
+    }
+    *o = '\0';
+    return (size_t)(o - s);
+}
+
+static void add_numbers(struct buf *b, const int32_t *x, size_t n) {
+    for (size_t i = 0; i < n; i++) buf_printf(b, i ? " %d" : "%d", x[i]);
+}
+
+/* Ids, types and both decoded texts of a line, a line each. */
+static void result(const struct tokenizer *t, const char *a, size_t a_size, const char *b,
+                   size_t b_size, struct buf *out) {
+    struct encoded x;
+    struct err e = ERR_INIT;
+    test_ok(tokenizer_encode(t, a, a_size, b, b_size, 100000, &x, &e), &e);
+    buf_clear(out);
+    add_numbers(out, x.ids, x.n);
+    buf_putc(out, '\n');
+    add_numbers(out, x.types, x.n);
+    for (int skip_special = 0; skip_special < 2; skip_special++) {
+        buf_putc(out, '\n');
+        tokenizer_decode(t, x.ids, x.n, skip_special, out);
+    }
+    encoded_release(&x);
+}
+
+static void check_digest(const struct buf *got, const char *digest, const char *file, size_t line) {
+    char hex[65];
+    sha256_hex(buf_text(got), got->size, hex);
+    if (strncmp(hex, digest, 16))
+        fail_msg("%s line %zu: other than the reference: %s", file, line, buf_text(got));
+}
+
+/* ---- odd lines ---- */
+
+static void odd_lines(const struct tokenizer *t, int kind) {
+    struct buf lines = fixture("tests/reference/odd_lines.txt"), got = BUF_INIT;
+    struct buf digests = fixture("tests/reference/odd_digests.txt");
+    char *rest = lines.data, *one;
+    size_t line = 0;
+    while ((one = strsep(&rest, "\n")) && rest) {
+        char *second = strchr(one, '\t');
+        if (second) *second++ = '\0';
+        size_t a = unescape(one), b = second ? unescape(second) : 0;
+        result(t, one, a, second, b, &got);
+        check_digest(&got, digests.data + line * 17 * KINDS + 17 * (size_t)kind, "odd_lines.txt",
+                     line + 1);
+        line++;
+    }
+    assert_int_equal(line, 2000);
+    buf_release(&lines);
+    buf_release(&digests);
+    buf_release(&got);
+}
+
+static void odd_lines_bpe(void **state) {
+    (void)state;
+    struct tokenizer *t = open_kind(BPE);
+    odd_lines(t, BPE);
+    tokenizer_free(t);
+}
+
+static void odd_lines_unigram(void **state) {
+    (void)state;
+    struct tokenizer *t = open_kind(UNIGRAM);
+    odd_lines(t, UNIGRAM);
+    tokenizer_free(t);
+}
+
+static void odd_lines_t5(void **state) {
+    (void)state;
+    struct tokenizer *t = open_kind(T5);
+    odd_lines(t, T5);
+    tokenizer_free(t);
+}
+
+/* vocab.json and merges.txt give what tokenizer.json gives. */
+static void vocabulary_and_merges(void **state) {
+    (void)state;
+    struct tokenizer *t = read_folder("tests/reference/bpe_tiny/files");
+    odd_lines(t, BPE);
+    tokenizer_free(t);
+}
+
+/* ---- real text ---- */
+
+static size_t shared_file(struct tokenizer *const t[KINDS], const char *path, const char *digests,
+                          size_t count) {
+    enum { LINE = 17 * (KINDS + 1) };
+    struct buf text, got = BUF_INIT;
+    struct err e = ERR_INIT;
+    size_t found = 0, number = 0;
+    test_ok(file_read(path, 1 << 28, &text, &e), &e);
+    bool *seen = xcalloc(count, sizeof *seen);
+    for (char *rest = text.data, *line; (line = strsep(&rest, "\n"));) {
+        char hex[65];
+        size_t n = strlen(line);
+        number++;
+        sha256_hex(line, n, hex);
+        for (size_t i = 0; i < count; i++) {
+            if (seen[i] || strncmp(digests + LINE * i, hex, 16)) continue;
+            seen[i] = true;
+            found++;
+            for (int kind = 0; kind < KINDS; kind++) {
+                if (!t[kind]) continue;
+                result(t[kind], line, n, NULL, 0, &got);
+                check_digest(&got, digests + LINE * i + 17 * (kind + 1), path, number);
+            }
+        }
+    }
+    free(seen);
+    buf_release(&text);
+    buf_release(&got);
+    return found;
+}
+
+static void shared_lines(void **state) {
+    (void)state;
+    const char *shared = test_shared_data();
+    if (!shared) {
+        printf("skipped: the shared data is absent\n");
+        skip();
+    }
+    char *t5 = test_path(folder_of[T5]);
+    struct tokenizer *t[KINDS] = {read_folder(folder_of[BPE]), read_folder(folder_of[UNIGRAM]),
+                                  file_is_folder(t5) ? read_folder(folder_of[T5]) : NULL};
+    struct buf list = fixture("tests/reference/shared_digests.txt");
+    size_t all = 0;
+    for (const char *at = list.data; *at;) {
+        char name[256];
+        size_t count;
+        if (sscanf(at, "# %255s %zu", name, &count) != 2) fail_msg("the fixture is damaged");
+        at = strchr(at, '\n') + 1;
+        char *path = file_join(shared, name);
+        assert_int_equal(shared_file(t, path, at, count), count);
+        free(path);
+        at += 17 * (KINDS + 1) * count;
+        all += count;
+    }
+    assert_int_equal(all, 2000);
+    for (int kind = 0; kind < KINDS; kind++) tokenizer_free(t[kind]);
+    buf_release(&list);
+    free(t5);
+}
+
+/* ---- every code point ---- */
+
+static void pieces_of(void *self, const char *s, size_t n) {
+    struct buf *out = self;
+    if (out->size) buf_putc(out, '\n');
+    buf_add(out, s, n);
+}
+
+static void add_cut(struct sha256 *h, const struct cutter *c, const char *s, size_t n) {
+    struct cutter_work w = {0};
+    struct buf out = BUF_INIT;
+    cutter_run(c, s, n, true, &w, pieces_of, &out);
+    buf_putc(&out, '\n');
+    sha256_add(h, out.data, out.size);
+    cutter_work_release(&w);
+    buf_release(&out);
+}
+
+static void add_forms(struct sha256 *h, const struct normalizer *form, size_t forms, uint32_t cp) {
+    struct buf text = BUF_INIT;
+    char raw[32] = "a\u0345";
+    size_t n = 3 + utf8_encode(cp, raw + 3);
+    memcpy(raw + n, "\u0301\u0327b", 5);
+    for (size_t i = 0; i < forms; i++) {
+        buf_clear(&text);
+        normalizer_run(&form[i], raw, n + 5, NULL, &text);
+        buf_putc(&text, '\n');
+        sha256_add(h, text.data, text.size);
+    }
+    buf_release(&text);
+}
+
+static void every_code_point(void **state) {
+    (void)state;
+    static const struct normalizer form[] = {
+        {1, {{.kind = NORMALIZER_FORM, .compose = true}}},
+        {1, {{.kind = NORMALIZER_FORM}}},
+        {1, {{.kind = NORMALIZER_FORM, .compatible = true, .compose = true}}},
+        {1, {{.kind = NORMALIZER_FORM, .compatible = true}}},
+        {1, {{.kind = NORMALIZER_LOWERCASE}}},
+        {1, {{.kind = NORMALIZER_STRIP_ACCENTS}}},
+    };
+    static const struct cutter blanks = {1, {{.kind = CUT_BLANKS}}};
+    struct cutter bytes = {0};
+    cutter_byte_level(&bytes, false);
+    struct buf want = fixture("tests/reference/subword_unicode.txt");
+    const char *at = want.data;
+    for (uint32_t block = 0; block < 0x110000; block += 0x1000, at += 24) {
+        struct sha256 *h = sha256_start();
+        for (uint32_t cp = block; cp < block + 0x1000; cp++) {
+            char raw[8];
+            if (cp >= 0xD800 && cp < 0xE000) continue;
+            add_forms(h, form, COUNT_OF(form), cp);
+            size_t n = 1 + utf8_encode(cp, raw + 1);
+            for (const char *before = "a1!"; *before; before++) {
+                raw[0] = *before;
+                add_cut(h, &bytes, raw, n);
+            }
+            raw[0] = 'a';
+            raw[n++] = 'b';
+            add_cut(h, &blanks, raw, n);
+        }
+        char hex[65], line[32];
+        sha256_finish(h, hex);
+        snprintf(line, sizeof line, "%06x %.16s\n", block, hex);
+        if (strncmp(at, line, 24)) fail_msg("block %06x differs from the reference", block);
+    }
+    buf_release(&want);
+}
+
+/* ---- length ---- */
+
+/* Words of a megabyte of every sort end soon, and none is lost. */
+static void long_words(void **state) {
+    (void)state;
+    enum { SIZE = 1 << 20 };
+    static const char *const unit[] = {"a", "ab", "the", " ", "\u0301", "\u4e2d", "\xFF", "'",
+                                       "\u2581", "ing", "\n", "\U0001f3ac", "<x", "\u00aa\u0301"};
+    char *s = xmalloc(SIZE);
+    int32_t *ids = NULL;
+    size_t room = 0;
+    for (int kind = BPE; kind <= UNIGRAM; kind++) {
+        struct tokenizer *t = open_kind(kind);
+        for (size_t u = 0; u < COUNT_OF(unit); u++) {
+            size_t size = strlen(unit[u]);
+            for (size_t i = 0; i + size <= SIZE; i += size) memcpy(s + i, unit[u], size);
+            size_t n = tokenizer_ids(t, s, SIZE / size * size, &ids, &room);
+            /* T5's chain drops blanks at the end */
+            bool blank = unit[u][0] == ' ' || unit[u][0] == '\n';
+            if ((n < 1 && !blank) || n > 3 * SIZE)
+                fail_msg("kind %d, unit %zu: %zu ids", kind, u, n);
+        }
+        tokenizer_free(t);
+    }
+    free(ids);
+    free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odd_lines_bpe),
+        cmocka_unit_test(odd_lines_unigram),
+        cmocka_unit_test(odd_lines_t5),
+        cmocka_unit_test(vocabulary_and_merges),
+        cmocka_unit_test(shared_lines),
+        cmocka_unit_test(every_code_point),
+        cmocka_unit_test(long_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
