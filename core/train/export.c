@@ -18,7 +18,7 @@ enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
 
 static const char *const copied[] = {
     "vocab.txt",         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-    "added_tokens.json",
+    "added_tokens.json", "vocab.json",     "merges.txt",
 };
 
 /* ---- the folder ---- */
