@@ -7,13 +7,11 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/text/unicode.h"
 
 /* ---- words ---- */
-static bool is_blank(uint32_t cp) {
-    return cp == ' ' || (cp >= 9 && cp <= 13) || (cp >= 0x1C && cp <= 0x1F) || cp == 0x85 ||
-           cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 ||
-           cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
-}
+/* White space as Python's split() has it: Unicode's and the four ASCII separators. */
+static bool is_blank(uint32_t cp) { return unicode_is_space(cp) || (cp >= 0x1C && cp <= 0x1F); }
 
 /* Bytes up to the last character that is no blank. */
 static size_t without_end(const char *s, size_t n) {

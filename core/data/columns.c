@@ -48,9 +48,16 @@ static int find_pair(const struct dataset *d, const char *const **found, struct 
     return 0;
 }
 
+static const char *either(const struct dataset *d, const char *name, const char *other) {
+    return name && other && !has(d, name) && has(d, other) ? other : name;
+}
+
 static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
-    *c = (struct columns){.a = o->text_a, .b = o->text_b, .label = o->label};
-    if (!c->a) c->a = has(d, "sentence") ? "sentence" : "text";
+    const char *a = o->text_a;
+    if (!a) a = has(d, "sentence") ? "sentence" : "text";
+    *c = (struct columns){.a = either(d, a, o->other.text_a),
+                          .b = either(d, o->text_b, o->other.text_b), .c = o->text_c,
+                          .label = either(d, o->label, o->other.label)};
     return 0;
 }
 
@@ -80,9 +87,11 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
-void columns_keep(struct dataset *d, const char *a, const char *b, const char *target) {
-    d->field[0] = copy(a);
-    d->field[1] = copy(b);
-    d->target_field = copy(target);
-    if (target) d->kind = DATA_TEXT;
+void columns_keep(struct dataset *d, const struct columns *c) {
+    d->field[0] = copy(c->a);
+    d->field[1] = copy(c->b);
+    d->field[2] = copy(c->c);
+    d->target_field = copy(c->target);
+    d->pair = c->b != NULL;
+    if (c->target) d->kind = DATA_TEXT;
 }

@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
+char *memory_room(struct dataset_memory *m, size_t n) {
     enum { BLOCK = 1 << 20 };
     if (m->used + n + 1 > m->size) {
         GROW(m->block, m->block_room, m->blocks + 1);
@@ -20,9 +20,14 @@ char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
         m->used = 0;
     }
     char *to = m->block[m->blocks - 1] + m->used;
-    memcpy(to, s, n);
     to[n] = '\0';
     m->used += n + 1;
+    return to;
+}
+
+char *memory_copy(struct dataset_memory *m, const char *s, size_t n) {
+    char *to = memory_room(m, n);
+    if (n) memcpy(to, s, n);
     return to;
 }
 
@@ -33,6 +38,16 @@ static bool blank(const struct field *f) {
 }
 
 static bool valid(const struct field *f) { return !f->s || utf8_valid(f->s, f->n); }
+
+static struct field with_third(struct import *m, const struct fields *f, size_t *third) {
+    size_t n = f->b.n + 1 + f->c.n;
+    char *s = memory_room(m->d->memory, n);
+    memcpy(s, f->b.s, f->b.n);
+    s[f->b.n] = ' ';
+    memcpy(s + f->b.n + 1, f->c.s, f->c.n);
+    *third = f->b.n + 1;
+    return (struct field){s, n};
+}
 
 void import_row(struct import *m, size_t line, const struct fields *f) {
     struct dataset *d = m->d;
@@ -52,13 +67,16 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     }
     r->empty_a += !f->a.n;
     r->empty_b += d->pair && !f->b.n;
-    r->not_utf8 += !valid(&f->a) || !valid(&f->b) || !valid(&f->target);
+    r->not_utf8 += !valid(&f->a) || !valid(&f->b) || !valid(&f->c) || !valid(&f->target);
+    struct field b = f->b;
+    size_t third = 0;
+    if (f->c.s) b = with_third(m, f, &third);
     GROW(d->row, m->room, d->rows + 1);
     GROW(m->label, m->label_room, d->rows + 1);
     m->label[d->rows] = f->label;
     d->row[d->rows++] = (struct dataset_row){
-        .a = f->a.s, .b = f->b.s, .a_size = f->a.n, .b_size = f->b.n, .target_text = f->target.s,
-        .target_size = f->target.n, .label = -1, .line = line};
+        .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
+        .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line};
 }
 
 static int format_of(const char *path, struct err *e) {
@@ -72,6 +90,13 @@ static int format_of(const char *path, struct err *e) {
         if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
     return err_set(e, ERR_USAGE,
                    "%s: the name does not tell the format; .tsv, .csv and .jsonl are read", path);
+}
+
+/* A .txt may be either; the first byte tells. */
+static bool txt_of_json(const struct dataset *d) {
+    const struct buf *file = &d->memory->file;
+    const char *dot = strrchr(d->path, '.');
+    return dot && !strcasecmp(dot, ".txt") && text_starts(buf_text(file) + (d->report.bom ? 3 : 0), "{\"");
 }
 
 static int open_file(struct dataset *d, struct err *e) {
@@ -95,6 +120,10 @@ static int read_all(struct import *m, struct err *e) {
     if (format < 0) return format;
     d->format = (enum data_format)format;
     int rc = open_file(d, e);
+    if (!rc && !m->o->format && txt_of_json(d)) {
+        d->format = DATA_JSONL;
+        text_line(&d->report.notes, "read as JSON Lines, as it begins with an object");
+    }
     if (!rc) rc = d->format == DATA_JSONL ? jsonl_read(m, e) : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
@@ -113,7 +142,6 @@ int dataset_read(struct dataset *d, const struct dataset_options *o, struct err 
     memset(d, 0, sizeof *d);
     d->path = xstrdup(o->path);
     d->memory = xcalloc(1, sizeof *d->memory);
-    d->pair = o->text_b != NULL;
     struct import m = {.o = o, .d = d};
     int rc = read_all(&m, e);
     free(m.label);

@@ -20,15 +20,23 @@ enum {
     DATASET_CLASSES = 4096,          /* most classes of a task */
     DATASET_NAME = 1024,             /* longest class name, bytes */
     DATASET_LINE = 64 << 20,         /* longest record, bytes */
-    DATASET_FIELDS = 2,              /* texts of a row */
+    DATASET_FIELDS = 3,              /* texts of a row */
 };
 #define DATASET_FILE ((size_t)2 << 30) /* largest file, bytes */
 
+/* How the texts of a row lie in JSON Lines (core/data/superglue.c). */
+enum data_shape {
+    DATA_FLAT,    /* each under its key */
+    DATA_WSC,     /* a text and two spans in it, which are marked: * the first *, # the other # */
+    DATA_MULTIRC, /* a passage with questions with answers: a row an answer */
+};
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL };
 
 struct dataset_row {
     const char *a, *b;       /* texts, each followed by a NUL; b is NULL in a single-text split */
     size_t a_size, b_size;   /* bytes */
+    size_t third;            /* where a third text begins in b, one blank after the second; 0: there
+                              * is none */
     int32_t label;           /* class; -1: no gold label, and always -1 in regression */
     bool gold;               /* false: the row has no gold label or score */
     double target;           /* regression: the score; 0 when there is none */
@@ -48,7 +56,8 @@ struct dataset {
     bool pair;
     int columns;
     char **column;           /* column names as in the file ("#1", … without a header) */
-    char *field[DATASET_FIELDS]; /* names of the columns that a and b were read from, or NULL */
+    char *field[DATASET_FIELDS]; /* names of the columns that the texts were read from,
+                              * or NULL */
     char *target_field;      /* and target_text */
     int classes;             /* 0 in regression */
     char **class_name;       /* bytes as in the file; show them through text_visible */
@@ -77,6 +86,20 @@ struct dataset_options {
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
      * single text; label NULL: no row has a gold label. */
     const char *text_a, *text_b, *label;
+    /* A third text, which follows the second after a blank (struct dataset_row.third). */
+    const char *text_c;
+    /* Names to look for where the split has no column of the one above; NULL: none. */
+    struct other_columns {
+        const char *text_a, *text_b, *label;
+    } other;
+    enum data_shape shape;
+    /* Names of the columns of a table whose first line holds no field like the first of them,
+     * and so is no header.  Ended by NULL; NULL: the first line is the header. */
+    const char *const *headless;
+    /* A label that is read as if it were another; NULL: none. */
+    const char *alias, *alias_of;
+    /* JSON Lines, without need_gold: a row whose label is absent or null is kept. */
+    bool gold_missing;
     /* Column of the target text: text_a is then the source, and no label is read. */
     const char *target;
     /* The columns are only petri's own defaults: a split without such columns that has a usual

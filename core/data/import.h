@@ -3,6 +3,7 @@
 #ifndef CORE_DATA_IMPORT_H
 #define CORE_DATA_IMPORT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,8 @@ struct dataset_memory {
     size_t blocks, block_room, used, size;
     struct digest *exact, *folded; /* of each row's texts */
 };
-/* n bytes and a NUL that live as long as the dataset. */
+/* Room for n bytes and a NUL that live as long as the dataset; and a copy. */
+char *memory_room(struct dataset_memory *m, size_t n);
 char *memory_copy(struct dataset_memory *m, const char *s, size_t n);
 
 /* ---- records of a TSV or CSV file ---- */
@@ -54,23 +56,35 @@ struct import {
     struct dataset *d;
     struct field *label;   /* of each row; s NULL when the split has no label column */
     size_t room, label_room;
+    size_t unmarked, unmarked_first; /* WSC: rows with a span that is not at its word, a line */
     size_t lists, more_targets; /* JSON Lines: sources that are lists, rows of several targets */
 };
 /* The texts of a row, each absent (s NULL) where the split has none. */
 struct fields {
-    struct field a, b, label, target;
+    struct field a, b, c, label, target;
 };
 void import_row(struct import *m, size_t line, const struct fields *f);
 
 /* ---- names of the columns that are read ---- */
 struct columns {
-    const char *a, *b, *label, *target; /* the options', or constants; NULL: none */
+    const char *a, *b, *c, *label, *target; /* the options', or constants; NULL: none */
 };
 /* Chooses among d->column; ERR_USAGE when two pairs of columns could be meant. */
 int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
                    struct err *e);
 /* Keeps the chosen names in the split. */
-void columns_keep(struct dataset *d, const char *a, const char *b, const char *target);
+void columns_keep(struct dataset *d, const struct columns *c);
+
+/* ---- values of a JSON object; each names the line and returns false when it is left out ---- */
+/* A JSON value's kind in words. */
+const char *json_kind(const json_t *v);
+bool json_text(struct import *m, size_t line, const json_t *o, const char *key, struct field *out);
+/* A label may also be a number or a truth value; it is taken as it would be written. */
+bool json_label(struct import *m, size_t line, const json_t *o, const char *key, struct field *out);
+/* SuperGLUE's nested rows.  wsc_fields fills *f; multirc_rows imports a row an answer. */
+bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *label,
+                struct fields *f);
+void multirc_rows(struct import *m, size_t line, const json_t *o, const char *label);
 
 int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);

@@ -26,25 +26,25 @@ static const char *reason(const struct err *e) {
     return "not valid JSON";
 }
 
-static const char *kind_of(const json_t *v) {
+const char *json_kind(const json_t *v) {
     switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT: return "an object";
     case JSON_ARRAY: return "a list";
     case JSON_NULL: return "null";
+    case JSON_STRING: return "a text";
     case JSON_TRUE:
     case JSON_FALSE: return "a truth value";
     default: return "a number";
     }
 }
 
-/* The text of a key; false when the line was named and left out. */
-static bool text_of(struct import *m, size_t line, const json_t *o, const char *key,
-                    struct field *out) {
+bool json_text(struct import *m, size_t line, const json_t *o, const char *key,
+               struct field *out) {
     const json_t *v = json_object_get(o, key);
     char *shown = text_visible(key, strlen(key));
     if (!v) report_skip(&m->d->report, line, "no \"%s\"", shown);
     else if (!json_is_string(v))
-        report_skip(&m->d->report, line, "\"%s\" is %s", shown, kind_of(v));
+        report_skip(&m->d->report, line, "\"%s\" is %s", shown, json_kind(v));
     free(shown);
     if (!v || !json_is_string(v)) return false;
     out->n = json_string_length(v);
@@ -52,10 +52,10 @@ static bool text_of(struct import *m, size_t line, const json_t *o, const char *
     return true;
 }
 
-/* A label may also be a number or a truth value; it is taken as it would be written. */
-static bool label_of(struct import *m, size_t line, const json_t *o, const char *key,
-                     struct field *out) {
+bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
+                struct field *out) {
     const json_t *v = json_object_get(o, key);
+    if (m->o->gold_missing && !m->o->need_gold && (!v || json_is_null(v))) return true;
     char text[48];
     const char *s = text;
     if (json_is_integer(v)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
@@ -70,7 +70,7 @@ static bool label_of(struct import *m, size_t line, const json_t *o, const char 
         return false;
     }
     if (!*s) {
-        report_skip(&m->d->report, line, "the label is %s", kind_of(v));
+        report_skip(&m->d->report, line, "the label is %s", json_kind(v));
         return false;
     }
     out->n = strlen(s);
@@ -84,12 +84,12 @@ static bool joined(struct import *m, size_t line, const json_t *o, const char *k
                    struct field *out) {
     const json_t *v = json_object_get(o, key);
     struct buf b = BUF_INIT;
-    if (!json_is_array(v) || !json_array_size(v)) return text_of(m, line, o, key, out);
+    if (!json_is_array(v) || !json_array_size(v)) return json_text(m, line, o, key, out);
     size_t n = json_array_size(v), used = target ? 1 : n;
     for (size_t i = 0; i < n; i++) {
         const json_t *part = json_array_get(v, i);
         if (!json_is_string(part)) {
-            report_skip(&m->d->report, line, "in \"%s\", item %zu is %s", key, i + 1, kind_of(part));
+            report_skip(&m->d->report, line, "in \"%s\", item %zu is %s", key, i + 1, json_kind(part));
             buf_release(&b);
             return false;
         }
@@ -115,8 +115,9 @@ static bool texts_of(struct import *m, size_t line, const json_t *o, const struc
 static bool fields_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
                       struct fields *f) {
     if (c->target) return texts_of(m, line, o, c, f);
-    return text_of(m, line, o, c->a, &f->a) && (!c->b || text_of(m, line, o, c->b, &f->b)) &&
-           (!c->label || label_of(m, line, o, c->label, &f->label));
+    return json_text(m, line, o, c->a, &f->a) && (!c->b || json_text(m, line, o, c->b, &f->b)) &&
+           (!c->c || json_text(m, line, o, c->c, &f->c)) &&
+           (!c->label || json_label(m, line, o, c->label, &f->label));
 }
 
 static void one_line(struct import *m, const struct columns *c, size_t line, const char *s,
@@ -127,8 +128,11 @@ static void one_line(struct import *m, const struct columns *c, size_t line, con
     struct fields f = {0};
     if (!utf8_valid(s, n)) report_skip(&d->report, line, "not UTF-8");
     else if (!o) report_skip(&d->report, line, "%s", reason(&e));
-    else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", kind_of(o));
-    else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
+    else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
+    else if (m->o->shape == DATA_MULTIRC) multirc_rows(m, line, o, c->label);
+    else if (m->o->shape == DATA_WSC) {
+        if (wsc_fields(m, line, o, c->label, &f)) import_row(m, line, &f);
+    } else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
     json_decref(o);
 }
 
@@ -167,6 +171,11 @@ static void say_lists(const struct import *m) {
     if (m->more_targets)
         text_line(notes, "warning: %zu rows have several target texts; the first of each is read",
                   m->more_targets);
+    if (m->unmarked)
+        text_line(notes,
+                  "warning: in %zu rows a span is not at the word that its index says, and is not "
+                  "marked; the first is line %zu",
+                  m->unmarked, m->unmarked_first);
 }
 
 int jsonl_read(struct import *m, struct err *e) {
@@ -177,7 +186,7 @@ int jsonl_read(struct import *m, struct err *e) {
     struct columns c;
     name_columns(d, s, n);
     if (columns_choose(m->o, d, &c, e)) return ERR_USAGE;
-    columns_keep(d, c.a, c.b, c.target);
+    columns_keep(d, &c);
     while (n) {
         /* only LF ends a line: U+2028 and U+0085 may stand inside a string */
         const char *end = memchr(s, '\n', n);

@@ -36,6 +36,8 @@ static int collect(struct import *m, struct distinct *x, struct err *e) {
     x->of = xmalloc((d->rows + 1) * sizeof *x->of);
     for (size_t i = 0; i < d->rows; i++) {
         const struct field *l = &m->label[i];
+        x->of[i] = -1;
+        if (!l->s) continue;
         int32_t id = vocab_find(&x->vocab, l->s, l->n);
         if (id < 0) {
             id = (int32_t)x->vocab.count;
@@ -90,6 +92,7 @@ static int read_scores(struct import *m, struct err *e) {
     for (size_t i = 0; i < d->rows; i++) {
         const char *s = m->label[i].s;
         struct dataset_row *row = &d->row[i];
+        if (!s) continue;
         if (strlen(s) == m->label[i].n && text_to_double(s, &row->target)) {
             row->gold = true;
             continue;
@@ -210,6 +213,7 @@ enum mapping { BY_NAME, BY_NUMBER, BY_FOLDED };
 static int32_t known_class(const struct dataset_options *o, const char *s, enum mapping how) {
     int64_t v;
     int32_t found = -1;
+    if (o->alias && !strcmp(s, o->alias)) s = o->alias_of;
     if (how == BY_NUMBER)
         return text_to_int(s, &v) && v >= 0 && v < o->name_count ? (int32_t)v : -1;
     for (int i = 0; i < o->name_count; i++) {
@@ -286,7 +290,7 @@ static int read_classes(struct import *m, struct distinct *x, struct err *e) {
     int rc = m->o->names ? map_known(m, x, none, map, e) : own_classes(m, x, none, e);
     if (!rc && !m->o->names) map_own(d, x, none, map);
     for (size_t i = 0; !rc && i < d->rows; i++) {
-        d->row[i].label = map[x->of[i]];
+        d->row[i].label = x->of[i] < 0 ? -1 : map[x->of[i]];
         d->row[i].gold = d->row[i].label >= 0;
     }
     free(map);

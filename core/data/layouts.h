@@ -1,27 +1,38 @@
-/* GLUE's own file layouts, by the name of the folder.  Constant tables. */
+/* The layouts of GLUE, SuperGLUE and SciTail, by the name of the folder or the keys of a row.
+ * Constant tables. */
 #ifndef CORE_DATA_LAYOUTS_H
 #define CORE_DATA_LAYOUTS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "core/data/dataset.h"
 #include "core/data/metrics.h"
 
 struct layout {
-    const char *name;        /* as GLUE spells it */
-    const char *key;         /* lower case, letters and digits only */
-    bool no_header;
-    const char *text_a, *text_b, *label;
+    const char *name;        /* as its makers spell it */
+    const char *key;         /* lower case, without "-", "_" and "." */
+    const char *prefix;      /* its and its texts' names in text form (core/data/text_form.h) */
+    const char *field[DATASET_FIELDS];
     enum data_choice kind;
     int classes;
-    const char *class_name[3]; /* in the order in which GLUE numbers them */
+    const char *class_name[3]; /* in the order in which its makers number them */
     const char *positive;
     enum metric_id metric;
-    const char *prefix;      /* the task's and the texts' names in text form (core/data/text_form.h) */
-    const char *field[DATASET_FIELDS];
+    bool superglue;          /* labels may be names or numbers, and absent in test files */
+    bool scitail;            /* the files have SciTail's own names */
+    /* As in struct dataset_options. */
+    bool no_header;
+    enum data_shape shape;
+    const char *text_a, *text_b, *text_c, *label;
+    struct other_columns other;
+    const char *headless[4];
+    const char *alias, *alias_of;
 };
 
 /* The layout that a folder's name means ("SST-2", "sst2", "sst_2"), or NULL. */
 const struct layout *layout_find(const char *folder_name);
+/* The SuperGLUE task whose rows alone have such keys, or NULL. */
+const struct layout *layout_of_keys(const json_t *row);
 
 #endif

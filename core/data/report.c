@@ -40,6 +40,9 @@ static void lines_text(const struct import_report *r, struct buf *out) {
     if (r->blank) buf_printf(out, "%zu blank line%s skipped\n", r->blank, plural(r->blank));
     if (r->continued)
         buf_printf(out, "%zu line%s within quoted fields\n", r->continued, plural(r->continued));
+    if (r->spread)
+        buf_printf(out, "%zu row%s beyond the first of a line that holds several\n", r->spread,
+                   plural(r->spread));
     if (r->skipped) buf_printf(out, "%zu row%s skipped:\n", r->skipped, plural(r->skipped));
     for (int i = 0; i < r->first_count; i++)
         buf_printf(out, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
@@ -132,6 +135,7 @@ void report_json(const struct dataset *d, struct buf *out) {
     json_member_int(out, "blank", (long long)r->blank);
     json_member_int(out, "continued", (long long)r->continued);
     json_member_int(out, "skipped", (long long)r->skipped);
+    json_member_int(out, "spread", (long long)r->spread);
     json_member_int(out, "unlabelled", (long long)r->unlabelled);
     json_member_int(out, "empty", (long long)(r->empty_a + r->empty_b));
     json_member_int(out, "not_utf8", (long long)r->not_utf8);

@@ -19,13 +19,14 @@ struct report_skip {
 };
 
 struct import_report {
-    /* rows + blank + skipped + header + continued == lines */
+    /* rows + blank + skipped + header + continued - spread == lines */
     size_t lines;      /* physical lines, a last one without line end included */
     size_t rows;       /* rows read */
     size_t header;     /* 1 when the first line named the columns */
     size_t blank;      /* blank lines passed over */
     size_t continued;  /* further lines of quoted fields (CSV) */
     size_t skipped;    /* lines left out, each for a reason */
+    size_t spread;     /* rows, read or skipped, beyond the first of lines that hold several */
     int first_count;
     struct report_skip first[REPORT_FIRST];
     bool bom;          /* the file began with a byte order mark, removed */

@@ -40,36 +40,48 @@ static int column(const struct dataset *d, const char *name, struct err *e) {
     return found >= 0 ? found : missing(d, name, e);
 }
 
-static int name_columns(struct dataset *d, const struct records *r, bool header, struct err *e) {
+static bool has_header(const struct dataset_options *o, const struct records *r) {
+    for (size_t i = 0; i < r->fields; i++)
+        if (!strcmp(r->field[i].s, o->headless[0])) return true;
+    return false;
+}
+
+static int name_columns(const struct import *m, const struct records *r, bool header,
+                        struct err *e) {
+    struct dataset *d = m->d;
+    const char *const *name = m->o->headless;
     if (r->fields > 10000)
         return err_set(e, ERR_INPUT, "%s: line %zu has %zu columns", d->path, r->first, r->fields);
     d->columns = (int)r->fields;
     d->column = xcalloc(r->fields, sizeof *d->column);
-    for (size_t i = 0; i < r->fields; i++)
-        d->column[i] = header ? xstrndup(r->field[i].s, r->field[i].n) : xprintf("#%zu", i + 1);
+    for (size_t i = 0; i < r->fields; i++) {
+        if (header) d->column[i] = xstrndup(r->field[i].s, r->field[i].n);
+        else if (name && *name) d->column[i] = xstrdup(*name++);
+        else d->column[i] = xprintf("#%zu", i + 1);
+    }
     return 0;
 }
 
 struct chosen {
-    int a, b, label, target; /* columns; -1: none */
+    int a, b, c, label, target; /* columns; -1: none */
 };
 
 static int choose(const struct import *m, struct chosen *c, struct err *e) {
     struct dataset *d = m->d;
     struct columns name;
     if (columns_choose(m->o, d, &name, e)) return ERR_USAGE;
-    const char *const want[] = {name.a, name.b, name.label, name.target};
-    int *const to[] = {&c->a, &c->b, &c->label, &c->target};
+    const char **const want[] = {&name.a, &name.b, &name.c, &name.label, &name.target};
+    int *const to[] = {&c->a, &c->b, &c->c, &c->label, &c->target};
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         *to[i] = -1;
-        if (!want[i]) continue;
-        if ((*to[i] = column(d, want[i], e)) < 0) return ERR_USAGE;
+        if (!*want[i]) continue;
+        if ((*to[i] = column(d, *want[i], e)) < 0) return ERR_USAGE;
+        *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
                 return err_set(e, ERR_USAGE, "%s: one column is named for two things", d->path);
     }
-    columns_keep(d, d->column[c->a], c->b < 0 ? NULL : d->column[c->b],
-                 c->target < 0 ? NULL : d->column[c->target]);
+    columns_keep(d, &name);
     return 0;
 }
 
@@ -81,6 +93,7 @@ static void take(struct import *m, const struct records *r, const struct chosen 
     }
     struct fields f = {.a = r->field[c->a]};
     if (c->b >= 0) f.b = r->field[c->b];
+    if (c->c >= 0) f.c = r->field[c->c];
     if (c->label >= 0) f.label = r->field[c->label];
     if (c->target >= 0) f.target = r->field[c->target];
     if (f.label.s && !f.label.n) report_skip(rep, r->first, "no label");
@@ -94,7 +107,8 @@ int table_read(struct import *m, struct err *e) {
     struct records r = {.path = d->path, .quotes = d->format == DATA_CSV,
                         .separator = d->format == DATA_CSV ? ',' : '\t',
                         .at = file->data + skip, .end = file->data + file->size};
-    struct chosen c = {-1, -1, -1, -1};
+    struct chosen c = {-1, -1, -1, -1, -1};
+    bool header = !m->o->no_header;
     enum record_kind kind;
     int rc;
     while (!(rc = records_next(&r, &kind, e)) && kind != RECORD_END) {
@@ -109,9 +123,9 @@ int table_read(struct import *m, struct err *e) {
             report_skip(&d->report, r.first, "%s", r.why);
             continue;
         }
-        if (first && ((rc = name_columns(d, &r, !m->o->no_header, e)) || (rc = choose(m, &c, e))))
-            break;
-        if (first && !m->o->no_header) d->report.header = 1;
+        if (first && m->o->headless) header = has_header(m->o, &r);
+        if (first && ((rc = name_columns(m, &r, header, e)) || (rc = choose(m, &c, e)))) break;
+        if (first && header) d->report.header = 1;
         else take(m, &r, &c);
     }
     d->report.lines = r.line;

@@ -8,94 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/layouts.h"
-
-/* Files of a task, found before any is read. */
-struct plan {
-    const struct layout *layout; /* NULL: not GLUE's */
-    char *train;                 /* NULL: none */
-    int devs;
-    char *dev[TASK_DEVS];
-    const char *dev_name[TASK_DEVS];
-};
-
-static void plan_release(struct plan *p) {
-    free(p->train);
-    for (int i = 0; i < TASK_DEVS; i++) free(p->dev[i]);
-}
-
-/* "folder/stem.tsv" or another known ending, when it is there; or NULL. */
-static char *split_file(const char *folder, const char *stem) {
-    static const char *const ending[] = {"tsv", "csv", "jsonl"};
-    for (size_t i = 0; i < COUNT_OF(ending); i++) {
-        char *path = xprintf("%s/%s.%s", folder, stem, ending[i]);
-        if (file_exists(path)) return path;
-        free(path);
-    }
-    return NULL;
-}
-
-static void add_dev(struct plan *p, const char *folder, const char *stem) {
-    char *path = split_file(folder, stem);
-    if (!path) return;
-    p->dev[p->devs] = path;
-    p->dev_name[p->devs++] = stem;
-}
-
-/* The folder that `where` stands for; caller frees; NULL with *e. */
-static char *find_folder(const struct task_source *s, struct err *e) {
-    if (file_is_folder(s->where)) return xstrdup(s->where);
-    char *path = xprintf("%s/tasks/%s", s->assets ? s->assets : "assets", s->where);
-    if (file_name_is_safe(s->where) && file_is_folder(path)) return path;
-    free(path);
-    char **names;
-    size_t n = task_names(s->assets, &names);
-    const char *near = text_nearest(s->where, (const char *const *)names, n);
-    err_set(e, ERR_NOT_FOUND, "%s: no such folder, and no task of that name%s%s%s", s->where,
-            near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
-    for (size_t i = 0; i < n; i++) free(names[i]);
-    free(names);
-    return NULL;
-}
-
-static int plan_folder(struct plan *p, struct task *t, const struct task_source *s, struct err *e) {
-    char *folder = find_folder(s, e);
-    if (!folder) return e->code;
-    t->name = file_base_name(folder);
-    /* who names columns does not mean GLUE's layout */
-    if (!s->text && !s->label && !s->source) p->layout = layout_find(t->name);
-    if (p->layout) {
-        free(t->name);
-        t->name = xstrdup(p->layout->name);
-    }
-    if (!s->no_train) p->train = split_file(folder, "train");
-    if (s->official_dev) add_dev(p, folder, "dev_official");
-    else {
-        add_dev(p, folder, "dev_matched");
-        add_dev(p, folder, "dev_mismatched");
-        if (!p->devs) add_dev(p, folder, "dev");
-    }
-    int rc = 0;
-    if (!p->train && !s->no_train)
-        rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
-    else if (!p->devs)
-        rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl", folder,
-                     s->official_dev ? "dev_official" : "dev");
-    free(folder);
-    return rc;
-}
-
-static int plan_files(struct plan *p, struct task *t, const struct task_source *s, struct err *e) {
-    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "neither a task nor a file was given");
-    t->name = file_base_name(s->train ? s->train : s->dev);
-    char *dot = strrchr(t->name, '.');
-    if (dot && dot != t->name) *dot = '\0';
-    if (s->train && !s->no_train) p->train = xstrdup(s->train);
-    if (s->dev) {
-        p->dev[0] = xstrdup(s->dev);
-        p->dev_name[p->devs++] = "dev";
-    }
-    return 0;
-}
+#include "core/data/plan.h"
 
 static struct dataset_options options(const struct plan *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
@@ -112,9 +25,16 @@ static struct dataset_options options(const struct plan *p, const struct task_so
     }
     if (!l) return o;
     o.no_header = l->no_header;
+    o.headless = l->headless[0] ? l->headless : NULL;
     o.text_a = l->text_a;
     o.text_b = l->text_b;
+    o.text_c = l->text_c;
     o.label = l->label;
+    o.other = l->other;
+    o.shape = l->shape;
+    o.alias = l->alias;
+    o.alias_of = l->alias_of;
+    o.gold_missing = l->superglue;
     o.kind = l->kind;
     if (l->kind == DATA_KIND_REGRESSION) {
         o.names = NULL;
@@ -123,6 +43,7 @@ static struct dataset_options options(const struct plan *p, const struct task_so
         o.names = l->class_name;
         o.name_count = l->classes;
         o.names_from = l->name;
+        o.names_or_numbers = l->superglue;
     }
     return o;
 }
@@ -227,6 +148,8 @@ static int settle(struct task *t, const struct plan *p, const struct task_source
     text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
               t->pair ? "pairs of texts" : "single texts", task_kind_name(t->kind),
               metric_name(t->metric));
+    if (t->layout && strcmp(t->layout->name, t->name))
+        text_line(&t->report, "its rows have the keys of %s and are read so", t->layout->name);
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
         text_line(&t->report, "warning: the train split has one class only");
@@ -243,7 +166,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     if (s->source && (s->text || s->text_b || s->label))
         return err_set(e, ERR_USAGE,
                        "--source and --target stand in place of --text, --text-b and --label");
-    int rc = s->where ? plan_folder(&p, t, s, e) : plan_files(&p, t, s, e);
+    int rc = plan_make(&p, s, &t->name, e);
     if (!rc) rc = read_splits(t, &p, s, e);
     if (!rc) rc = settle(t, &p, s, e);
     plan_release(&p);
@@ -284,7 +207,7 @@ size_t task_names(const char *assets, char ***names) {
     *names = NULL;
     for (struct dirent *f; d && (f = readdir(d));) {
         char *path = file_join(folder, f->d_name), *train = NULL;
-        if (f->d_name[0] != '.' && file_is_folder(path)) train = split_file(path, "train");
+        if (f->d_name[0] != '.' && file_is_folder(path)) train = plan_split(path, "train");
         if (train) {
             GROW(*names, room, n + 1);
             (*names)[n++] = xstrdup(f->d_name);

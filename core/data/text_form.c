@@ -41,7 +41,8 @@ static void add_source(struct buf *b, const struct names *names, const struct da
     buf_clear(b);
     if (names->task) buf_puts(b, names->task);
     add_field(b, names->field[0], r->a, r->a_size);
-    if (r->b) add_field(b, names->field[1], r->b, r->b_size);
+    if (r->b) add_field(b, names->field[1], r->b, r->third ? r->third - 1 : r->b_size);
+    if (r->third) add_field(b, names->field[2], r->b + r->third, r->b_size - r->third);
 }
 
 /* Python's round() and T5's agree with printf on ties: to even, of the exact binary value. */
@@ -61,7 +62,7 @@ static void dataset_as_text(struct dataset *d, const struct names *names,
         r->a_size = b.size;
         r->a = memory_copy(d->memory, buf_text(&b), b.size);
         r->b = NULL;
-        r->b_size = 0;
+        r->b_size = r->third = 0;
         if (!r->gold) continue;
         add_target(&b, d, f, r);
         r->target_size = b.size;
@@ -75,7 +76,8 @@ static void dataset_as_text(struct dataset *d, const struct names *names,
 static void say(struct task *t, const struct names *names, const struct text_form *f) {
     struct buf b = BUF_INIT;
     if (names->task) buf_puts(&b, names->task);
-    for (int i = 0; i < 1 + t->pair; i++) add_field(&b, names->field[i], "…", strlen("…"));
+    for (int i = 0; i < DATASET_FIELDS && (!i || (t->pair && names->field[i])); i++)
+        add_field(&b, names->field[i], "…", strlen("…"));
     text_line(&t->report, "as text: \"%s\", %s the task's name before it", buf_text(&b),
               names->task ? "with" : "without");
     for (int i = 0; i < t->classes; i++)

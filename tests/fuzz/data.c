@@ -1,4 +1,5 @@
-/* A first byte for the format (t, c or j), a second for the options, then the file: refused,
+/* A first byte for the format (t, c or j; s, m, w: JSON Lines of SciTail, MultiRC, WSC; x, y:
+ * TSV and JSON Lines of source and target), a second for the options, then the file: refused,
  * or a split in which every physical line is accounted for. */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,12 +28,15 @@ static void start(void) {
 
 static void check(struct dataset *d) {
     const struct import_report *r = &d->report;
-    if (r->rows + r->blank + r->skipped + r->header + r->continued != r->lines) abort();
+    if (r->rows + r->blank + r->skipped + r->header + r->continued != r->lines + r->spread) abort();
     for (size_t i = 0; i < d->rows; i++) {
         const struct dataset_row *row = &d->row[i];
         if (row->a[row->a_size] || (d->pair && row->b[row->b_size])) abort();
-        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0)))
+        if (row->label >= d->classes || (d->kind == DATA_CLASSES && row->gold != (row->label >= 0)) ||
+            (d->kind == DATA_TEXT && row->gold != (row->target_text != NULL)))
             abort();
+        if (row->target_text && row->target_text[row->target_size]) abort();
+        if (row->third > row->b_size || (row->third && row->b[row->third - 1] != ' ')) abort();
         if (row->line < 1 || row->line > r->lines) abort();
     }
     dataset_compare(d, d);
@@ -46,6 +50,21 @@ static void check(struct dataset *d) {
     buf_release(&b);
 }
 
+static void shape(struct dataset_options *o, enum data_shape how, const char *a, const char *b,
+                  const char *c) {
+    static const char *const headless[] = {"premise", "hypothesis", "label", NULL};
+    o->shape = how;
+    o->text_a = a;
+    o->text_b = b;
+    o->text_c = c;
+    o->label = "label";
+    o->gold_missing = true;
+    o->headless = headless;
+    o->other = (struct other_columns){"sentence1", "sentence2", "gold_label"};
+    o->alias = "entails";
+    o->alias_of = "pos";
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
     static const char *const names[] = {"pos", "neg", "2"};
     start();
@@ -53,14 +72,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(bytes + 2, 1, n - 2, f) != n - 2 || fclose(f)) abort();
     unsigned flags = bytes[1];
-    bool positions = flags & 32;
+    bool positions = flags & 32, texts = bytes[0] == 'x' || bytes[0] == 'y';
     struct dataset_options o = {
         .path = path,
-        .format = bytes[0] == 'c' ? DATA_CSV : bytes[0] == 'j' ? DATA_JSONL : DATA_TSV,
+        .format = bytes[0] == 'c' ? DATA_CSV : memchr("jsmwy", bytes[0], 5) ? DATA_JSONL : DATA_TSV,
         .text_a = positions ? "#1" : "text", .text_b = flags & 1 ? (positions ? "#3" : "b") : NULL,
         .label = flags & 2 ? NULL : positions ? "#2" : "label", .no_header = flags & 64,
         .need_gold = flags & 4, .kind = (enum data_choice)((flags >> 3 & 3) % 3),
         .names = flags & 128 ? names : NULL, .name_count = 3, .names_or_numbers = flags & 1};
+    if (bytes[0] == 's') shape(&o, DATA_FLAT, "premise", "hypothesis", NULL);
+    if (bytes[0] == 'm') shape(&o, DATA_MULTIRC, "question", "answer", "paragraph");
+    if (bytes[0] == 'w') shape(&o, DATA_WSC, "text", NULL, NULL);
+    if (texts) o.text_a = NULL;
+    o.guess_texts = texts;
     struct dataset d;
     struct err e = ERR_INIT;
     if (dataset_read(&d, &o, &e)) {

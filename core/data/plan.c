@@ -1,0 +1,143 @@
+#include "core/data/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+void plan_release(struct plan *p) {
+    free(p->train);
+    for (int i = 0; i < TASK_DEVS; i++) free(p->dev[i]);
+}
+
+static char *first_there(const char *folder, const char *before, const char *stem,
+                         const char *const *ending, size_t endings) {
+    for (size_t i = 0; i < endings; i++) {
+        char *path = xprintf("%s/%s%s%s", folder, before, stem, ending[i]);
+        if (file_exists(path)) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+char *plan_split(const char *folder, const char *stem) {
+    static const char *const ending[] = {".tsv", ".csv", ".jsonl"};
+    return first_there(folder, "", stem, ending, COUNT_OF(ending));
+}
+
+/* SciTail comes as a folder of folders, each with the same rows in another form. */
+static char *scitail_split(const char *folder, const char *stem) {
+    static const char *const before[] = {"tsv_format/scitail_1.0_", "scitail_1.0_",
+                                         "snli_format/scitail_1.0_",
+                                         "predictor_format/scitail_1.0_structure_",
+                                         "scitail_1.0_structure_"},
+                             *const ending[] = {".tsv", ".txt", ".jsonl"};
+    char *path = NULL;
+    for (size_t i = 0; !path && i < COUNT_OF(before); i++)
+        path = first_there(folder, before[i], stem, ending, COUNT_OF(ending));
+    return path;
+}
+
+static char *find_split(const struct plan *p, const char *folder, const char *stem) {
+    char *path = plan_split(folder, stem);
+    if (!path && p->layout && p->layout->scitail) path = scitail_split(folder, stem);
+    return path;
+}
+
+static void add_dev(struct plan *p, const char *folder, const char *stem) {
+    char *path = find_split(p, folder, stem);
+    if (!path) return;
+    p->dev[p->devs] = path;
+    p->dev_name[p->devs++] = stem;
+}
+
+static void add_devs(struct plan *p, const char *folder) {
+    static const char *const usual[] = {"dev", "val", "validation"};
+    add_dev(p, folder, "dev_matched");
+    add_dev(p, folder, "dev_mismatched");
+    for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) add_dev(p, folder, usual[i]);
+}
+
+/* The folder that `where` stands for; caller frees; NULL with *e. */
+static char *find_folder(const struct task_source *s, struct err *e) {
+    if (file_is_folder(s->where)) return xstrdup(s->where);
+    char *path = xprintf("%s/tasks/%s", s->assets ? s->assets : "assets", s->where);
+    if (file_name_is_safe(s->where) && file_is_folder(path)) return path;
+    free(path);
+    char **names;
+    size_t n = task_names(s->assets, &names);
+    const char *near = text_nearest(s->where, (const char *const *)names, n);
+    err_set(e, ERR_NOT_FOUND, "%s: no such folder, and no task of that name%s%s%s", s->where,
+            near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    for (size_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+    return NULL;
+}
+
+/* Who names columns does not mean a known layout. */
+static bool columns_named(const struct task_source *s) {
+    return s->text || s->text_b || s->label || s->source;
+}
+
+static int plan_folder(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+    char *folder = find_folder(s, e);
+    if (!folder) return e->code;
+    *name = file_base_name(folder);
+    if (!columns_named(s)) p->layout = layout_find(*name);
+    if (p->layout) {
+        free(*name);
+        *name = xstrdup(p->layout->name);
+    }
+    if (!s->no_train) p->train = find_split(p, folder, "train");
+    if (s->official_dev) add_dev(p, folder, "dev_official");
+    else add_devs(p, folder);
+    int rc = 0;
+    if (!p->train && !s->no_train)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
+    else if (!p->devs)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl%s", folder,
+                     s->official_dev ? "dev_official" : "dev",
+                     s->official_dev ? "" : " (val and validation are looked for too)");
+    free(folder);
+    return rc;
+}
+
+static int plan_files(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+    if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "neither a task nor a file was given");
+    *name = file_base_name(s->train ? s->train : s->dev);
+    char *dot = strrchr(*name, '.');
+    if (dot && dot != *name) *dot = '\0';
+    if (s->train && !s->no_train) p->train = xstrdup(s->train);
+    if (s->dev) {
+        p->dev[0] = xstrdup(s->dev);
+        p->dev_name[p->devs++] = "dev";
+    }
+    return 0;
+}
+
+/* The layout whose keys the first row of a JSON Lines file has, or NULL. */
+static const struct layout *layout_of_file(const char *path) {
+    char *line = NULL;
+    size_t room = 0;
+    FILE *f = text_ends(path, ".jsonl") || text_ends(path, ".ndjson") ? fopen(path, "r") : NULL;
+    ssize_t n = f ? getline(&line, &room, f) : -1;
+    json_t *o = n > 0 && n < DATASET_LINE ? json_parse("", line, (size_t)n, NULL) : NULL;
+    const struct layout *l = json_is_object(o) ? layout_of_keys(o) : NULL;
+    json_decref(o);
+    free(line);
+    if (f) fclose(f);
+    return l;
+}
+
+int plan_make(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+    memset(p, 0, sizeof *p);
+    int rc = s->where ? plan_folder(p, s, name, e) : plan_files(p, s, name, e);
+    if (!rc && !p->layout && !columns_named(s) && s->kind == DATA_KIND_AUTO &&
+        (s->format == DATA_AUTO || s->format == DATA_JSONL))
+        p->layout = layout_of_file(p->train ? p->train : p->dev[0]);
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* The files of a task, found before any is read; private to core/data. */
+#ifndef CORE_DATA_PLAN_H
+#define CORE_DATA_PLAN_H
+
+#include "core/base/err.h"
+#include "core/data/layouts.h"
+#include "core/data/task.h"
+
+struct plan {
+    const struct layout *layout; /* NULL: none that is known */
+    char *train;                 /* NULL: none */
+    int devs;
+    char *dev[TASK_DEVS];
+    const char *dev_name[TASK_DEVS]; /* constants */
+};
+
+/* *name: the task's name, the caller's also on failure.  plan_release frees in either case. */
+int plan_make(struct plan *p, const struct task_source *s, char **name, struct err *e);
+void plan_release(struct plan *p);
+
+/* "folder/stem.tsv" or another known ending, when it is there; or NULL.  The caller's. */
+char *plan_split(const char *folder, const char *stem);
+
+#endif
