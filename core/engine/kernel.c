@@ -86,6 +86,11 @@ void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real
     use->softmax_back(rows, cols, p, dp, ds);
 }
 
+void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
+                     bool add, real *c, int ldc) {
+    use->few_rows(m, n, k, s, a, lda, b, ldb, add, c, ldc);
+}
+
 real kernel_largest(size_t n, const real *x) { return use->largest(n, x); }
 real kernel_log_sum(size_t n, real top, const real *x) { return use->log_sum(n, top, x); }
 

@@ -49,6 +49,12 @@ void kernel_softmax(int rows, int cols, int first, int more, real *s);
 /* ds = p·(dp - Σ_row p·dp); ds may be dp. */
 void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds);
 
+/* c = s·a bᵀ (+ c with `add`): a m×k, b n×k, c m×n with row lengths lda, ldb, ldc.  For few
+ * rows m: b, a weight, is streamed through once and not packed.  A row of c has the same
+ * bits whatever the other rows and however many. */
+void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
+                     bool add, real *c, int ldc);
+
 /* The greatest of n values (-∞ of none); NaNs are passed over. */
 real kernel_largest(size_t n, const real *x);
 /* log Σ exp(x - top), summed in double over parts; NaN when there is a NaN. */

@@ -22,6 +22,13 @@ static inline __attribute__((always_inline)) __m256 take_part(const float *p, si
 static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m256 v) {
     _mm256_maskstore_ps(p, mask_of(left), v);
 }
+
+static inline __attribute__((always_inline)) __m128 four_totals(__m256 a, __m256 b, __m256 c,
+                                                                 __m256 d) {
+    __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+    return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+}
+#define FOUR_TOTALS four_totals
 #define TAKE_PART take_part
 #define PUT_PART put_part
 #include "core/engine/kernel_body.h"

@@ -17,6 +17,19 @@ static inline __attribute__((always_inline)) __m512 take_part(const float *p, si
 static inline __attribute__((always_inline)) void put_part(float *p, size_t left, __m512 v) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << left) - 1), v);
 }
+
+/* The upper eight lanes on the lower. */
+static inline __attribute__((always_inline)) __m256 folded(__m512 a) {
+    return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
+}
+
+static inline __attribute__((always_inline)) __m128 four_totals(__m512 a, __m512 b, __m512 c,
+                                                                 __m512 d) {
+    __m256 all = _mm256_hadd_ps(_mm256_hadd_ps(folded(a), folded(b)),
+                                _mm256_hadd_ps(folded(c), folded(d)));
+    return _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+}
+#define FOUR_TOTALS four_totals
 #define TAKE_PART take_part
 #define PUT_PART put_part
 #include "core/engine/kernel_body.h"

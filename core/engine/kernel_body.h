@@ -366,6 +366,8 @@ static void body_softmax_back(int rows, int cols, const real *p, const real *dp,
     }
 }
 
+#include "core/engine/kernel_few_body.h"
+
 static real body_largest(size_t n, const real *x) {
     vec tops = ALL(-INFINITY);
     for (size_t i = 0; i < n; i += LANES) {
@@ -475,6 +477,6 @@ static void body_normal(size_t n, const real *x, real *y) {
 const struct kernels KERNELS = {
     body_add,  body_add_scaled, body_mul,       body_mul_to,  body_scale,        body_dot,
     body_col_sum, body_act,     body_act_back,  body_norm,    body_norm_back,    body_softmax,
-    body_softmax_back, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_adam,
+    body_softmax_back, body_few_rows, body_largest, body_log_sum, body_exp_sum, body_scale_shift, body_adam,
     body_dropout, body_exp, body_tanh, body_normal,
 };

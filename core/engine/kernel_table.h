@@ -23,6 +23,8 @@ struct kernels {
                       const real *inverse, const real *dy, real *dz);
     void (*softmax)(int rows, int cols, int first, int more, real *s);
     void (*softmax_back)(int rows, int cols, const real *p, const real *dp, real *ds);
+    void (*few_rows)(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
+                     bool add, real *c, int ldc);
     real (*largest)(size_t n, const real *x);
     real (*log_sum)(size_t n, real top, const real *x);
     double (*exp_sum)(size_t n, real top, real *x, double *above);

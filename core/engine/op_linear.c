@@ -4,6 +4,8 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
+enum { FEW = 48 }; /* rows: with more of them packing a weight pays */
+
 static double product(double a, double b, double c) { return 2 * a * b * c; }
 
 /* Flops of y = x·w forward and back, given who needs a gradient. */
@@ -50,7 +52,9 @@ node op_linear(struct tape *t, node x, node w, node b) { return op_linear_act(t,
 /* y = s·(x Wᵀ), added to what y holds when `add`. */
 static void times_transposed(struct tape *t, node x, node w, real s, bool add, real *y) {
     int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    blas_gemm(false, true, n, out, in, s, tape_value(t, x), in, tape_value(t, w), in, add, y, out);
+    if (n <= FEW && tape_has_few_rows(t))
+        kernel_few_rows(n, out, in, s, tape_value(t, x), in, tape_value(t, w), in, add, y, out);
+    else blas_gemm(false, true, n, out, in, s, tape_value(t, x), in, tape_value(t, w), in, add, y, out);
 }
 
 void linear_forward(struct tape *t, struct record *r) {

@@ -47,7 +47,7 @@ struct site {
 
 struct tape {
     struct arena *arena;
-    bool training, done;
+    bool training, few_rows, done;
     uint64_t seed, step;
     double flops;
     size_t grown;
@@ -91,7 +91,7 @@ void tape_free(struct tape *t) {
 void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     arena_reset(t->arena);
     t->training = training;
-    t->done = false;
+    t->done = t->few_rows = false;
     t->seed = seed;
     t->step = step;
     t->flops = 0;
@@ -106,6 +106,13 @@ void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
 }
 
 bool tape_training(const struct tape *t) { return t->training; }
+
+void tape_few_rows(struct tape *t) {
+    BUG_IF(t->training);
+    t->few_rows = true;
+}
+
+bool tape_has_few_rows(const struct tape *t) { return t->few_rows; }
 double tape_flops(const struct tape *t) { return t->flops; }
 size_t tape_grown(const struct tape *t) { return t->grown; }
 

@@ -43,6 +43,10 @@ void tape_free(struct tape *t);
 /* Starts a step: forgets all values (the arena is reset too). */
 void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step);
 bool tape_training(const struct tape *t);
+/* Until the next reset, on a tape that is not training: linear maps of few rows stream their
+ * weight instead of packing it (kernel_few_rows).  For texts that are made token by token. */
+void tape_few_rows(struct tape *t);
+bool tape_has_few_rows(const struct tape *t);
 
 /* A frozen leaf: the caller's memory, read only, alive for the step. */
 node tape_frozen(struct tape *t, int rows, int cols, const real *value);

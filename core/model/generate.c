@@ -99,6 +99,7 @@ static const real *next_logits(const struct group *x) {
     struct forward f;
     bool first = cache_length(d->cache) == 0;
     tape_reset(d->tape, false, 0, 0);
+    tape_few_rows(d->tape);
     if (first) pack_sources(x, &b);
     pack_tokens(x, &b);
     forward_init(&f, d->tape, x->g->model, &b, d->begin ? d->begin(d->self, d->tape) : NULL);

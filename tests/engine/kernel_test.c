@@ -159,6 +159,42 @@ static void test_log_sum(void **state) {
         }
 }
 
+/* Products of few rows: right for every remainder of rows, weights and depth, a row's bits
+ * the same alone as among others, and nothing written beside the result. */
+static void test_few_rows(void **state) {
+    (void)state;
+    enum { ROWS = 8, WEIGHTS = 11, DEPTH = 70, ROW = WEIGHTS + 3 };
+    static real a[ROWS * DEPTH], b[WEIGHTS * DEPTH], c[ROWS * ROW], alone[ROW];
+    const struct kernels *k[3];
+    struct rng_key key = rng_key(6, RNG_TEST, 0, 0);
+    for (size_t i = 0; i < COUNT_OF(a); i++) a[i] = (real)rng_normal(key, i);
+    for (size_t i = 0; i < COUNT_OF(b); i++) b[i] = (real)rng_normal(key, 5000 + i);
+    for (size_t t = tables(k); t-- > 0;)
+        for (int m = 1; m <= ROWS; m++)
+            for (int n = 0; n <= WEIGHTS; n++)
+                for (int depth = 0; depth <= DEPTH; depth += depth < 20 ? 1 : 10) {
+                    bool add = (m + n + depth) % 2;
+                    for (size_t i = 0; i < COUNT_OF(c); i++) c[i] = 3;
+                    for (int j = 0; j < ROW; j++) alone[j] = 3;
+                    k[t]->few_rows(m, n, depth, 2, a, DEPTH, b, DEPTH, add, c, ROW);
+                    k[t]->few_rows(1, n, depth, 2, a + (m - 1) * DEPTH, DEPTH, b, DEPTH, add, alone, ROW);
+                    assert_memory_equal(alone, c + (m - 1) * ROW, ROW * sizeof(real));
+                    for (int i = 0; i < ROWS; i++)
+                        for (int j = 0; j < ROW; j++) {
+                            double want = add ? 3 : 0;
+                            for (int p = 0; p < depth; p++)
+                                want += 2 * (double)a[i * DEPTH + p] * (double)b[j % WEIGHTS * DEPTH + p];
+                            if (i >= m || j >= n) want = 3;
+                            assert_true(fabs((double)c[i * ROW + j] - want) < 2e-5);
+                        }
+                }
+    a[5] = (real)NAN;
+    for (size_t t = tables(k); t-- > 0;) {
+        k[t]->few_rows(1, WEIGHTS, DEPTH, 1, a, DEPTH, b, DEPTH, false, c, ROW);
+        for (int j = 0; j < WEIGHTS; j++) assert_true(isnan(c[j]));
+    }
+}
+
 /* The share of dropped elements, no pattern between neighbours, channels, tokens and keys,
  * and the same decisions from every table. */
 static void test_dropout(void **state) {
@@ -197,6 +233,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accuracy),   cmocka_unit_test(test_ends),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_log_sum),    cmocka_unit_test(test_dropout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,7 @@ static void run(struct bench *b, struct decode_cache *c) {
         test_ok(cache_room(c, &e), &e);
         assert_int_equal(cache_length(c), step);
         tape_reset(b->tape, false, 0, 0);
+        tape_few_rows(b->tape);
         struct batch x = pack(b, step ? NULL : b->source_of, b->rows, 1, step);
         node n = logits(b, &x, c, step == 0);
         size_t bytes = (size_t)b->rows * (size_t)b->m->arch.vocabulary * sizeof(real);

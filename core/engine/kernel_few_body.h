@@ -1,0 +1,75 @@
+/* Products of a few rows with a large weight, part of kernel_body.h.
+ *
+ * A library packs the weight before it multiplies, which for a few rows costs more than
+ * the product.  Here tiles of ROWS_AT_ONCE rows and four weight rows stay in registers,
+ * and the next weight rows are asked for while these are at work: what is left is the
+ * time that the weight takes to come from memory. */
+
+enum { ROWS_AT_ONCE = 3, WEIGHTS_AT_ONCE = 4, CACHE_LINE = 64 / sizeof(real) };
+
+typedef real four __attribute__((vector_size(4 * sizeof(real))));
+
+/* The sums of four vectors' lanes. */
+#ifndef FOUR_TOTALS
+INLINE four four_totals(vec a, vec b, vec c, vec d) {
+    return (four){ total(a), total(b), total(c), total(d) };
+}
+#define FOUR_TOTALS four_totals
+#endif
+
+INLINE void few_store(four sum, real s, bool add, real *c) {
+    four y = sum * s;
+    if (add) {
+        four was;
+        memcpy(&was, c, sizeof was);
+        y += was;
+    }
+    memcpy(c, &y, sizeof y);
+}
+
+/* `rows` rows of a with four of b. */
+INLINE void few_tile(int rows, size_t k, real s, const real *a, size_t lda, const real *b,
+                     size_t ldb, bool add, real *c, size_t ldc) {
+    vec sum[ROWS_AT_ONCE][WEIGHTS_AT_ONCE];
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < WEIGHTS_AT_ONCE; j++) sum[i][j] = ALL(0);
+    for (size_t p = 0; p < k; p += LANES) {
+        vec x[ROWS_AT_ONCE];
+        for (int i = 0; i < rows; i++) x[i] = take(a + (size_t)i * lda + p, k - p);
+        for (size_t j = 0; j < WEIGHTS_AT_ONCE; j++) {
+            if (p % CACHE_LINE == 0) __builtin_prefetch(b + (j + WEIGHTS_AT_ONCE) * ldb + p);
+            vec w = take(b + j * ldb + p, k - p);
+            for (int i = 0; i < rows; i++) sum[i][j] += x[i] * w;
+        }
+    }
+    for (int i = 0; i < rows; i++)
+        few_store((four)FOUR_TOTALS(sum[i][0], sum[i][1], sum[i][2], sum[i][3]), s, add,
+                  c + (size_t)i * ldc);
+}
+
+/* One row of b, as a tile would have it. */
+static void few_last(int m, size_t k, real s, const real *a, size_t lda, const real *b, bool add,
+                     real *c, size_t ldc) {
+    for (size_t i = 0; i < (size_t)m; i++) {
+        vec sum = ALL(0);
+        for (size_t p = 0; p < k; p += LANES) sum += take(a + i * lda + p, k - p) * take(b + p, k - p);
+        four all = (four)FOUR_TOTALS(sum, sum, sum, sum);
+        c[i * ldc] = all[0] * s + (add ? c[i * ldc] : 0);
+    }
+}
+
+static void body_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
+                          bool add, real *c, int ldc) {
+    size_t depth = (size_t)k, la = (size_t)lda, lb = (size_t)ldb, lc = (size_t)ldc;
+    int j = 0;
+    for (; j + WEIGHTS_AT_ONCE <= n; j += WEIGHTS_AT_ONCE, b += WEIGHTS_AT_ONCE * lb, c += WEIGHTS_AT_ONCE) {
+        const real *x = a;
+        real *y = c;
+        int left = m;
+        for (; left >= ROWS_AT_ONCE; left -= ROWS_AT_ONCE, x += ROWS_AT_ONCE * la, y += ROWS_AT_ONCE * lc)
+            few_tile(ROWS_AT_ONCE, depth, s, x, la, b, lb, add, y, lc);
+        if (left == 2) few_tile(2, depth, s, x, la, b, lb, add, y, lc);
+        if (left == 1) few_tile(1, depth, s, x, la, b, lb, add, y, lc);
+    }
+    for (; j < n; j++, b += lb, c++) few_last(m, depth, s, a, la, b, add, c, lc);
+}
