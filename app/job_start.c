@@ -33,6 +33,8 @@ void request_copy(struct job_request *to, const struct job_request *from) {
     s->text = copy(s->text);
     s->text_b = copy(s->text_b);
     s->label = copy(s->label);
+    s->source = copy(s->source);
+    s->target = copy(s->target);
     s->positive = copy(s->positive);
     s->metric = copy(s->metric);
     s->names = NULL;
@@ -45,21 +47,23 @@ void request_release(struct job_request *r) {
     config_release(&r->config);
     const char *strings[] = { r->source.where, r->source.train,    r->source.dev,
                               r->source.assets, r->source.text,    r->source.text_b,
-                              r->source.label, r->source.positive, r->source.metric, r->note };
+                              r->source.label, r->source.source,   r->source.target,
+                              r->source.positive, r->source.metric, r->note };
     for (size_t i = 0; i < COUNT_OF(strings); i++) free((char *)strings[i]);
 }
 
-static char *source_key(const struct model *m, const struct task_source *s, int max_len) {
+static char *source_key(const struct model *m, const struct task_source *s, const struct run_config *c) {
 #define OR(x) ((x) ? (x) : "\x01")
-    return xprintf("%s\n%d\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder, max_len,
-                   OR(s->where), OR(s->train), OR(s->dev), OR(s->text), OR(s->text_b), OR(s->label),
+    return xprintf("%s\n%d %d %d %d\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder,
+                   c->max_len, c->form == FORM_CLASSES, c->prefix, c->max_target, OR(s->where), OR(s->train),
+                   OR(s->dev), OR(s->text), OR(s->text_b), OR(s->label), OR(s->source), OR(s->target),
                    s->format, s->kind, s->official_dev, s->dev_rows, OR(s->positive), OR(s->metric));
 #undef OR
 }
 
 struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct task_source *s,
-                               int max_len, struct err *e) {
-    char *key = source_key(m, s, max_len);
+                               const struct run_config *c, struct err *e) {
+    char *key = source_key(m, s, c);
     pthread_mutex_lock(&j->lock);
     struct shared_task *t = j->tasks;
     while (t && strcmp(t->key, key)) t = t->next;
@@ -79,8 +83,7 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct tas
     t->key = key;
     t->users = 1;
     int rc = task_open(&t->task, s, e);
-    if (!rc && (rc = task_encode(&t->task, m->tokenizer, (size_t)max_len, 0, m->arch.vocabulary, e)))
-        task_release(&t->task);
+    if (!rc && (rc = run_prepare_task(c, m, &t->task, e))) task_release(&t->task);
     if (rc) {
         free(key);
         free(t);
@@ -140,8 +143,12 @@ static int freeze(struct run_config *c, const struct task_source *s, struct mode
     put(&c->text_column, copy(s->text));
     put(&c->text_b_column, copy(s->text_b));
     put(&c->label_column, copy(s->label));
+    put(&c->source_column, copy(s->source));
+    put(&c->target_column, copy(s->target));
     put(&c->metric, xstrdup(metric_name(t->metric)));
-    c->regression = t->kind == DATA_REGRESSION;
+    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
+    c->form = t->kind == DATA_TEXT ? FORM_TEXT : FORM_CLASSES;
+    if (c->form == FORM_TEXT) c->max_target = run_max_target(c, m);
     if (c->lr <= 0) {
         const struct preset *p = method_preset(method);
         c->lr = p ? p->lr : 1e-3;
@@ -275,13 +282,12 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
     struct run_config c;
     config_copy(&c, &r->config);
     if (c.max_len > longest) c.max_len = longest;
-    struct shared_task *t = jobs__task(j, m, &r->source, c.max_len, e);
+    struct shared_task *t = jobs__task(j, m, &r->source, &c, e);
     struct plan *p = NULL;
     struct job *job = NULL;
     rc = t ? freeze(&c, &r->source, m, &t->task, &method, e) : e->code;
     if (!rc) {
-        int classes = t->task.kind == DATA_REGRESSION ? 1 : t->task.classes;
-        p = plan_new(&method, &m->arch, classes, e);
+        p = plan_new(&method, &m->arch, run_outputs(&t->task), e);
         rc = p ? create_row(j, r, &c, &method, p, &t->task, id, e) : e->code;
     }
     if (!rc) {
@@ -309,7 +315,8 @@ struct task_source jobs_source(const struct run_config *c) {
     struct task_source s = {
         .where = c->task_folder, .train = c->task_folder ? NULL : c->train_file,
         .dev = c->task_folder ? NULL : c->dev_file, .assets = paths_assets(), .text = c->text_column,
-        .text_b = c->text_b_column, .label = c->label_column,
+        .text_b = c->text_b_column, .label = c->label_column, .source = c->source_column,
+        .target = c->target_column,
         .kind = c->regression < 0   ? DATA_KIND_AUTO
                 : c->regression > 0 ? DATA_KIND_REGRESSION
                                     : DATA_KIND_CLASSES,
@@ -326,8 +333,7 @@ static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *sto
     struct method method;
     int rc = method_parse(c->method, &method, e);
     if (rc) return rc;
-    int classes = t->task.kind == DATA_REGRESSION ? 1 : t->task.classes;
-    struct plan *p = plan_new(&method, &m->arch, classes, e);
+    struct plan *p = plan_new(&method, &m->arch, run_outputs(&t->task), e);
     if (!p) return e->code;
     rc = store_adopt_run(j->store, id, e);
     if (!rc) {
@@ -369,7 +375,7 @@ int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
         struct model *m = rc ? NULL : model_share(c.model_folder, e);
         if (m) {
             struct task_source source = jobs_source(&c);
-            struct shared_task *t = jobs__task(j, m, &source, c.max_len, e);
+            struct shared_task *t = jobs__task(j, m, &source, &c, e);
             rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;
             if (rc && t) jobs__task_done(j, t);
             if (rc) model_release(m);

@@ -70,7 +70,7 @@ void jobs__add(struct jobs *j, struct job *job);
 void jobs__sample_release(struct job_sample *s);
 void jobs__event(void *self, const struct event *e); /* self: struct job */
 struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct task_source *s,
-                               int max_len, struct err *e);
+                               const struct run_config *c, struct err *e);
 void jobs__task_done(struct jobs *j, struct shared_task *t);
 void request_copy(struct job_request *to, const struct job_request *from);
 void request_release(struct job_request *r);

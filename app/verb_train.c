@@ -23,7 +23,8 @@ static const char *const CONFIG_OPTIONS[] = {
     "method",  "seed",      "epochs",     "steps",      "batch",  "accumulate", "max-len",
     "lr",      "schedule",  "warmup",     "optimiser",  "beta1",  "beta2",      "epsilon",
     "momentum", "decay",    "clip",       "dropout",    "eval-every", "eval-rows", "early-stop",
-    "keep",    "shards",    "embed-every", "embed-rows",
+    "keep",    "shards",    "embed-every", "embed-rows", "form",   "prefix",    "max-target",
+    "loss-mean", "smoothing", "beams",     "samples",    "sample-every",
 };
 
 static int read_config(const struct args *a, struct run_config *c, struct err *e) {
@@ -44,7 +45,8 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
 int verb_source(const struct args *a, struct task_source *s, struct err *e) {
     *s = (struct task_source){ .where = args_get(a, "task"), .assets = paths_assets(),
                                .text = args_get(a, "text"), .text_b = args_get(a, "text-b"),
-                               .label = args_get(a, "label"), .positive = args_get(a, "positive"),
+                               .label = args_get(a, "label"), .source = args_get(a, "source"),
+                               .target = args_get(a, "target"), .positive = args_get(a, "positive"),
                                .metric = args_get(a, "metric"),
                                .official_dev = args_flag(a, "official-dev") };
     const char *kind = args_get(a, "kind");

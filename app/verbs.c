@@ -8,6 +8,8 @@
 #define COLUMNS                                                                                    \
     { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
         { "label", "COLUMN", "the label's column" },                                               \
+        { "source", "COLUMN", "the source text's column, of texts to texts" },                     \
+        { "target", "COLUMN", "the target text's column" },                                        \
         { "kind", "classes|scores", "what the label is (default: decided and said)" },             \
         { "positive", "NAME", "the class that F1 is of" }
 #define WORKERS { "workers", "N", "worker threads (default: the cores)" }
@@ -45,6 +47,14 @@ static const struct option_spec TRAIN[] = {
     { "keep", "best,last", "checkpoints to keep" },
     { "embed-every", "N", "keep vectors of dev rows every N steps, for petri map (0: none)" },
     { "embed-rows", "N", "rows of these, drawn evenly over the classes (200)" },
+    { "form", "auto|classes|text", "labels by a head or as text (default: as the model can)" },
+    { "prefix", "on|off", "text form: the task's name before the text (on)" },
+    { "max-target", "N", "tokens of a target text (default 128)" },
+    { "loss-mean", "tokens|rows|sum|positions", "text form: what the loss is the mean over (tokens)" },
+    { "smoothing", "X", "label smoothing of target tokens (0)" },
+    { "beams", "N", "beams of the texts that evaluations generate (1: greedy)" },
+    { "samples", "N", "dev rows whose generated texts are kept (6)" },
+    { "sample-every", "N", "steps between these (50; 0: at evaluations)" },
     { "shards", "N", "parts of a step, each on one thread (4)" },
     WORKERS,
     { "note", "TEXT", "kept with the run" },

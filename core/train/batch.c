@@ -1,7 +1,7 @@
 #include "core/train/batch.h"
 
-void batch_pack(struct batch *b, struct arena *a, const struct dataset *d, const uint32_t *rows,
-                int n, real weight) {
+void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+                const uint32_t *rows, int n, real weight) {
     size_t count = (size_t)n, tokens = 0;
     for (int i = 0; i < n; i++) tokens += d->start[rows[i] + 1] - d->start[rows[i]];
     *b = (struct batch){
@@ -21,10 +21,10 @@ void batch_pack(struct batch *b, struct arena *a, const struct dataset *d, const
         const struct dataset_row *row = &d->row[rows[i]];
         size_t from = d->start[rows[i]], length = d->start[rows[i] + 1] - from;
         b->start[i] = at;
+        arch_positions(arch, d->ids + from, length, b->positions + at);
         for (size_t j = 0; j < length; j++, at++) {
             b->ids[at] = d->ids[from + j];
             b->types[at] = d->types[from + j];
-            b->positions[at] = (int32_t)j;
         }
         b->row_id[i] = row->id;
         b->label[i] = row->label;

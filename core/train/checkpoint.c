@@ -66,6 +66,10 @@ static char *labels_json(const struct task *t) {
     return buf_take(&b);
 }
 
+static const char *gold_name(enum data_kind gold) {
+    return gold == DATA_TEXT ? "text" : gold == DATA_REGRESSION ? "scores" : "classes";
+}
+
 /* ---- writing ---- */
 
 struct writer {
@@ -126,7 +130,7 @@ int checkpoint_save(struct run *r, bool last, struct err *e) {
         { "config", config },
         { "state", state },
         { "labels", labels },
-        { "kind", r->task->kind == DATA_REGRESSION ? "scores" : "classes" },
+        { "kind", gold_name(r->task->gold) },
         { "backbone", r->m->name },
         { "backbone_sha256", r->m->sha256 },
         { "weights_sha256", sha256 },

@@ -4,8 +4,9 @@
  * from also those needed only while training; what a prologue made under its own name.
  * adam.m/NAME, adam.v/NAME: optimiser state, only in the file to resume from.  Metadata
  * (all strings): "petri" the format's number, "method" canonical, "method_text", "config",
- * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes" or
- * "scores"), "backbone", "backbone_sha256", "weights_sha256". */
+ * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
+ * or "text": what the rows are labelled with, also where the config's form is text), "backbone",
+ * "backbone_sha256", "weights_sha256". */
 #ifndef CORE_TRAIN_CHECKPOINT_H
 #define CORE_TRAIN_CHECKPOINT_H
 
@@ -23,7 +24,7 @@ struct checkpoint {
     struct st_file *file;
     struct method method;
     struct run_config config;
-    bool regression;
+    enum data_kind gold;
     int labels;
     char **label;
     int64_t step;

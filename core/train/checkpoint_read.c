@@ -55,12 +55,14 @@ static int read_state(struct checkpoint *c, struct err *e) {
 static int read_labels(struct checkpoint *c, struct err *e) {
     const char *s = meta(c, "labels", e), *kind = meta(c, "kind", e);
     if (!s || !kind) return e->code;
-    c->regression = !strcmp(kind, "scores");
-    if (!c->regression && strcmp(kind, "classes")) return wrong(c, "kind", e);
+    if (!strcmp(kind, "classes")) c->gold = DATA_CLASSES;
+    else if (!strcmp(kind, "scores")) c->gold = DATA_REGRESSION;
+    else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) c->gold = DATA_TEXT;
+    else return wrong(c, "kind", e);
     json_t *list = json_parse(c->path, s, strlen(s), e), *item;
     if (!list) return e->code;
     size_t i;
-    int rc = json_is_array(list) && (json_array_size(list) > 0) != c->regression
+    int rc = json_is_array(list) && (json_array_size(list) > 0) == (c->gold == DATA_CLASSES)
                  ? 0
                  : wrong(c, "labels", e);
     if (!rc) c->label = xcalloc(json_array_size(list), sizeof *c->label);

@@ -10,12 +10,15 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum kind { KIND_TEXT, KIND_INT, KIND_INT64, KIND_UINT64, KIND_DOUBLE, KIND_WORD, KIND_KEEP };
+enum kind { KIND_TEXT, KIND_INT, KIND_INT64, KIND_UINT64, KIND_DOUBLE, KIND_WORD, KIND_SWITCH, KIND_KEEP };
 
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimisers[] = { "adamw", "sgd", NULL };
 /* regression is -1 … 1: the words' index less one. */
-static const char *const targets[] = { "auto", "classes", "scores", NULL };
+static const char *const kinds[] = { "auto", "classes", "scores", NULL };
+static const char *const forms[] = { "auto", "classes", "text", NULL };
+static const char *const switches[] = { "off", "on", NULL };
+static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
 /* One member of struct run_config: as an option, as a JSON member, its range. */
@@ -51,7 +54,9 @@ static const struct field fields[] = {
     TEXT(text_column, "text", true, "COLUMN", "column of the text"),
     TEXT(text_b_column, "text-b", true, "COLUMN", "column of the second text of a pair"),
     TEXT(label_column, "label", true, "COLUMN", "column of the label or score"),
-    { "regression", "target", KIND_WORD, AT(regression), 0, 0, false, true, targets, -1,
+    TEXT(source_column, "source", true, "COLUMN", "column of the source text"),
+    TEXT(target_column, "target", true, "COLUMN", "column of the target text"),
+    { "regression", "kind", KIND_WORD, AT(regression), 0, 0, false, true, kinds, -1,
       "auto|classes|scores", "what the label column holds" },
     TEXT(metric, "metric", true, "NAME", "the metric that decides which checkpoint is best"),
     NUMBER(seed, "seed", KIND_UINT64, 0, 9.0e15, "N", "seed of all random numbers"),
@@ -63,6 +68,21 @@ static const struct field fields[] = {
            "passes over the rows, instead of steps"),
     NUMBER(max_len, "max-len", KIND_INT, 2, 1 << 20, "N ≥ 2",
            "tokens a row, special ones included"),
+    { "form", "form", KIND_WORD, AT(form), 0, 0, false, true, forms, 0, "auto|classes|text",
+      "labels by a head, or as text to text; auto: as the model can" },
+    { "prefix", "prefix", KIND_SWITCH, AT(prefix), 0, 0, false, true, switches, 0, "on|off",
+      "a labelled task's name before its text" },
+    NUMBER(max_target, "max-target", KIND_INT, 2, 1 << 20, "N ≥ 2",
+           "tokens of a target text, its end included"),
+    { "loss_mean", "loss-mean", KIND_WORD, AT(loss_mean), 0, 0, false, true, means, 0,
+      "tokens|rows|sum|positions", "what a step's text-to-text loss is the mean over" },
+    { "smoothing", "smoothing", KIND_DOUBLE, AT(smoothing), 0, 0.999999, false, true, NULL, 0,
+      "0 ≤ X < 1", "label smoothing of target tokens" },
+    NUMBER(beams, "beams", KIND_INT, 1, 64, "1 … 64", "beams of generated text; 1: greedy"),
+    { "samples", "samples", KIND_INT, AT(samples), 0, 1000, false, false, NULL, 0, "0 … 1000",
+      "dev rows whose generated texts are kept" },
+    { "sample_every", "sample-every", KIND_INT, AT(sample_every), 0, 1e9, false, false, NULL, 0,
+      "N ≥ 0", "steps between these; 0: at evaluations" },
     NUMBER(eval_every, "eval-every", KIND_INT, 0, 1e9, "N ≥ 0",
            "steps between evaluations; 0: after each epoch"),
     NUMBER(eval_rows, "eval-rows", KIND_INT, 0, 1e9, "N ≥ 0", "dev rows, drawn once; 0: all"),
@@ -106,6 +126,7 @@ static const char *const also[][2] = {
 };
 
 const char *schedule_name(enum schedule s) { return schedules[s]; }
+const char *loss_mean_name(enum loss_mean m) { return means[m]; }
 const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
 
 void config_init(struct run_config *c) {
@@ -116,6 +137,11 @@ void config_init(struct run_config *c) {
         .accumulate = 1,
         .epochs = 3,
         .max_len = 128,
+        .prefix = true,
+        .max_target = 128,
+        .beams = 1,
+        .samples = 6,
+        .sample_every = 50,
         .keep = KEEP_BEST | KEEP_LAST,
         .embed_rows = 200,
         .shards = 4,
@@ -156,6 +182,7 @@ static double number_at(const struct run_config *c, const struct field *f) {
     case KIND_INT64: return (double)*(const int64_t *)p;
     case KIND_UINT64: return (double)*(const uint64_t *)p;
     case KIND_DOUBLE: return *(const double *)p;
+    case KIND_SWITCH: return *(const bool *)p;
     default: return (double)*(const int *)p;
     }
 }
@@ -166,10 +193,12 @@ static void set_number(struct run_config *c, const struct field *f, double v) {
     case KIND_INT64: *(int64_t *)p = (int64_t)v; break;
     case KIND_UINT64: *(uint64_t *)p = (uint64_t)v; break;
     case KIND_DOUBLE: *(double *)p = v; break;
+    case KIND_SWITCH: *(bool *)p = v != 0; break;
     default: *(int *)p = (int)v; break;
     }
 }
 
+static bool is_word(const struct field *f) { return f->kind == KIND_WORD || f->kind == KIND_SWITCH; }
 static bool is_whole(const struct field *f) { return f->kind != KIND_DOUBLE; }
 
 static bool in_range(const struct field *f, double v) {
@@ -224,7 +253,7 @@ char *config_json(const struct run_config *c) {
         if (f->kind == KIND_TEXT) {
             if (*text_at(c, f)) json_add_string(&b, *text_at(c, f));
             else buf_puts(&b, "null");
-        } else if (f->kind == KIND_WORD) {
+        } else if (is_word(f)) {
             json_add_string(&b, f->word[(int)number_at(c, f) - f->first]);
         } else if (f->kind == KIND_KEEP) {
             json_add_string(&b, s = keep_text(f, c->keep));
@@ -244,7 +273,7 @@ static int member_from_json(struct run_config *c, const struct field *f, const j
     const char *s = NULL;
     double v;
     e->code = 0;
-    if (f->kind == KIND_TEXT || f->kind == KIND_WORD || f->kind == KIND_KEEP) {
+    if (f->kind == KIND_TEXT || is_word(f) || f->kind == KIND_KEEP) {
         if (!json_get_string(o, config_name, f->key, &s, e)) return e->code;
         if (f->kind == KIND_TEXT) {
             free(*text_at(c, f));
@@ -276,6 +305,7 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     if (!o) return e->code;
     int rc = json_is_object(o) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object", config_name);
     out->epochs = 0;
+    out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
     for (size_t i = 0; i < COUNT_OF(fields) && !rc; i++)
         rc = member_from_json(out, &fields[i], o, e);
     json_decref(o);
@@ -324,7 +354,7 @@ int config_set(struct run_config *c, const char *option, const char *value, stru
         *text_at(c, f) = copy;
         return 0;
     }
-    if (f->kind == KIND_WORD || f->kind == KIND_KEEP) {
+    if (is_word(f) || f->kind == KIND_KEEP) {
         int i = f->kind == KIND_KEEP ? keep_parse(f, value) : word_find(f, value, strlen(value));
         if (i < 0) return refused(f, value, e);
         set_number(c, f, f->kind == KIND_KEEP ? i : i + f->first);
@@ -348,7 +378,8 @@ char *config_get(const struct run_config *c, const char *option) {
     if (!f) return NULL;
     switch (f->kind) {
     case KIND_TEXT: return xstrdup(*text_at(c, f) ? *text_at(c, f) : "");
-    case KIND_WORD: return xstrdup(f->word[(int)number_at(c, f) - f->first]);
+    case KIND_WORD:
+    case KIND_SWITCH: return xstrdup(f->word[(int)number_at(c, f) - f->first]);
     case KIND_KEEP: return keep_text(f, c->keep);
     default:
         if (f->offset == AT(dropout) && c->dropout == -1) return xstrdup("published");

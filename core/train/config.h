@@ -12,6 +12,10 @@
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
 enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
+/* How a task with labels is put: by a head over the encoder, or as text to text. */
+enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT };
+/* What the losses of a step's target tokens are divided by (docs/text.md). */
+enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
 
 struct run_config {
     char *method; /* text form */
@@ -22,6 +26,7 @@ struct run_config {
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
+    char *source_column, *target_column; /* of texts to texts */
     int regression; /* -1 decided by the data and said, 0 classes, 1 scores */
     char *metric;   /* the one that decides "best" */
 
@@ -31,6 +36,16 @@ struct run_config {
     int64_t steps;  /* planned steps, whichever way they were given */
     double epochs;  /* as given, 0 when steps were given */
     int max_len;    /* tokens a row, special ones included */
+    /* text to text */
+    enum form form; /* resolved to FORM_TEXT or FORM_CLASSES */
+    bool prefix;    /* a labelled task's sources begin with its name */
+    int max_target; /* tokens of a target, its end included; also of a text generated */
+    enum loss_mean loss_mean;
+    double smoothing; /* share of the loss that is spread over the vocabulary */
+    int beams;      /* of evaluations; 1: greedy */
+    int samples;    /* dev rows whose generated texts are told */
+    int sample_every; /* steps between these, begun at step 0; 0: at evaluations alone */
+
     int eval_every; /* steps between evaluations; 0: at the end of each epoch and of the run */
     int eval_rows;  /* dev rows, drawn once and fixed; 0: all */
     int early_stop; /* evaluations without a better one before stopping; 0: never */
@@ -48,7 +63,8 @@ struct run_config {
 
 /* Defaults: batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0, clip 1,
  * linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors (of 200 rows);
- * lr 0 means the preset's. */
+ * max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50 steps; lr 0 means the
+ * preset's. */
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
@@ -75,6 +91,7 @@ struct config_option config_option_at(int i);
 const char *config_difference(const struct run_config *a, const struct run_config *b);
 
 const char *schedule_name(enum schedule s);
+const char *loss_mean_name(enum loss_mean m);
 const char *optimiser_name(enum optimiser o);
 
 #endif

@@ -17,31 +17,45 @@ bool evaluation_due(const struct run *r) {
     return r->step % every == 0;
 }
 
+static int split_units(const struct run *r, int split) {
+    return r->text ? text_scoring_units(&r->text_scoring[split]) : r->scoring[split].chunks;
+}
+
 int evaluation_prepare(struct run *r) {
-    int chunks = 0;
+    int units = 0;
     r->evaluating = evaluation_due(r);
     r->watch.now = watch_due(r);
-    for (int i = 0; r->evaluating && i < r->task->devs; i++) chunks += r->scoring[i].chunks;
-    if (r->watch.now) chunks += r->watch.scoring.chunks;
+    r->samples.now = samples_due(r);
+    for (int i = 0; r->evaluating && i < r->task->devs; i++) units += split_units(r, i);
+    if (r->watch.now) units += r->watch.scoring.chunks;
+    if (r->samples.now) units += text_scoring_units(&r->samples.scoring);
     r->bad_chunk = -1;
     r->score_began = run_clock();
     step_make(r);
-    return chunks;
+    return units;
+}
+
+static bool score(struct run *r, int split, int unit, struct worker *w, uint64_t *bad) {
+    struct attach *a = run_attach(r, w);
+    if (r->text)
+        return text_scoring_unit(&r->text_scoring[split], unit, w->tape, w->arena, a, r->params, r->made,
+                                 bad);
+    return scoring_chunk(&r->scoring[split], unit, w->tape, w->arena, a, r->m, r->params, r->made, bad);
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
-    int split = 0, chunk = index;
+    int split = 0, unit = index;
     uint64_t bad = 0;
     int splits = r->evaluating ? r->task->devs : 0;
-    while (split < splits && chunk >= r->scoring[split].chunks) chunk -= r->scoring[split++].chunks;
+    while (split < splits && unit >= split_units(r, split)) unit -= split_units(r, split++);
     if (split == splits) {
-        watch_chunk(r, chunk, w);
+        int watched = r->watch.now ? r->watch.scoring.chunks : 0;
+        if (unit < watched) watch_chunk(r, unit, w);
+        else samples_unit(r, unit - watched, w);
         return;
     }
-    if (scoring_chunk(&r->scoring[split], chunk, w->tape, w->arena, run_attach(r, w), r->m,
-                      r->params, r->made, &bad))
-        return;
-    /* The first chunk is named, whichever worker was quicker. */
+    if (score(r, split, unit, w, &bad)) return;
+    /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
     if (r->bad_chunk < 0 || index < r->bad_chunk) {
         r->bad_chunk = index;
@@ -56,18 +70,23 @@ static void add_metric(struct event *e, const char *name, struct metric_value v)
 }
 
 /* The metrics that a task of this kind has, "best"'s own first. */
-static void add_metrics(struct event *e, const struct run *r, const struct metrics *m) {
-    enum data_kind gold = r->task->gold;
+static void add_metrics(struct event *e, const struct run *r, const struct metrics *m,
+                        const struct metric_value *tokens) {
     add_metric(e, metric_name(r->metric), m->value[r->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (id == (int)r->metric || !metric_fits((enum metric_id)id, gold)) continue;
+        if (id == (int)r->metric || !metric_fits((enum metric_id)id, r->task->gold)) continue;
         if (id == METRIC_F1 && m->positive < 0) continue;
         add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
+    if (r->task->gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
+    if (!r->text) return;
+    add_metric(e, "token_accuracy", *tokens);
+    if (r->task->gold != DATA_TEXT)
+        add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
 }
 
-static void tell_split(struct run *r, int split, const struct metrics *m, bool best) {
+static void tell_split(struct run *r, int split, const struct metrics *m, const struct metric_value *tokens,
+                       bool best) {
     const struct dataset *d = &r->task->dev[split];
     char rows[160];
     size_t of = d->report.rows > d->rows ? d->report.rows : d->rows;
@@ -80,26 +99,28 @@ static void tell_split(struct run *r, int split, const struct metrics *m, bool b
                        .rows = rows,
                        .constant = m->constant,
                        .best = best };
-    add_metrics(&e, r, m);
+    add_metrics(&e, r, m, tokens);
     run_send(r, e);
 }
 
 static bool tell_scores(struct run *r) {
     if (r->bad_chunk >= 0) {
         snprintf(r->failure, sizeof r->failure,
-                 "step %lld: evaluation: the logits of dev row %llu are not finite",
-                 (long long)r->step, (unsigned long long)r->bad_row + 1);
+                 "step %lld: evaluation: the logits of dev row %llu%s are not finite", (long long)r->step,
+                 (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
         return false;
     }
     for (int i = 0; i < r->task->devs; i++) {
         struct metrics m;
-        scoring_metrics(&r->scoring[i], r->task->positive, &m);
+        struct metric_value tokens = { 0 };
+        if (r->text) text_scoring_metrics(&r->text_scoring[i], r->task, &m, &tokens);
+        else scoring_metrics(&r->scoring[i], r->task->positive, &m);
         bool best = !i && best_offer(&r->best, r->metric, m.value[r->metric], r->step);
         if (!i) {
             r->worse = best ? 0 : r->worse + 1;
             r->best_unsaved |= best;
         }
-        tell_split(r, i, &m, best);
+        tell_split(r, i, &m, &tokens, best);
         metrics_release(&m);
     }
     r->evaluated = r->step;
@@ -112,5 +133,6 @@ static bool tell_scores(struct run *r) {
 
 bool evaluation_finish(struct run *r) {
     if (r->evaluating && !tell_scores(r)) return false;
+    if (r->samples.now) samples_finish(r);
     return !r->watch.now || watch_finish(r);
 }

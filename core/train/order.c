@@ -37,14 +37,19 @@ static uint64_t length_key(size_t tokens, size_t place) {
     return (uint64_t)(UINT32_MAX - (uint32_t)tokens) << 32 | (uint32_t)place;
 }
 
+static size_t tokens_of(const size_t *start_of, const size_t *target_of, uint32_t row) {
+    size_t tokens = start_of[row + 1] - start_of[row];
+    return target_of ? tokens + target_of[row + 1] - target_of[row] : tokens;
+}
+
 /* Rows of one micro-batch into at most `shards` parts from part *c->parts on. */
 static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards,
-                      const size_t *start_of) {
+                      const size_t *start_of, const size_t *target_of) {
     size_t load[SHARDS] = { 0 };
     int count[SHARDS] = { 0 }, fill[SHARDS];
     if (shards > n) shards = n;
     for (int i = 0; i < n; i++)
-        c->scratch[i] = length_key(start_of[rows[i] + 1] - start_of[rows[i]], (size_t)i);
+        c->scratch[i] = length_key(tokens_of(start_of, target_of, rows[i]), (size_t)i);
     sort_keys(c->scratch, (size_t)n);
     /* The part is kept in the upper half, where the length was. */
     for (int i = 0; i < n; i++) {
@@ -68,20 +73,20 @@ static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards,
 }
 
 void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,
-               const size_t *start_of) {
+               const size_t *start_of, const size_t *target_of) {
     BUG_IF(n < 1 || micro < 1 || shards < 1 || shards > SHARDS);
     if (micro > n) micro = n;
     c->parts = 0;
     c->start[0] = 0;
     for (int i = 0; i < micro; i++) {
         int from = (int)((int64_t)n * i / micro), to = (int)((int64_t)n * (i + 1) / micro);
-        cut_micro(c, rows + from, to - from, shards, start_of);
+        cut_micro(c, rows + from, to - from, shards, start_of, target_of);
     }
 }
 
-void order_by_length(uint32_t *order, size_t rows, const size_t *start_of) {
+void order_by_length(uint32_t *order, size_t rows, const size_t *start_of, const size_t *target_of) {
     uint64_t *key = xmalloc(rows * sizeof *key);
-    for (size_t i = 0; i < rows; i++) key[i] = length_key(start_of[i + 1] - start_of[i], i);
+    for (size_t i = 0; i < rows; i++) key[i] = length_key(tokens_of(start_of, target_of, (uint32_t)i), i);
     sort_keys(key, rows);
     for (size_t i = 0; i < rows; i++) order[i] = (uint32_t)key[i];
     free(key);

@@ -20,11 +20,11 @@ struct cut {
 /* Cuts n rows (numbers in their split) into `micro` runs of nearly equal count, and each of
  * them into `shards` parts of nearly equal tokens: the longest row first, always to the
  * lightest part.  No part is empty: fewer rows than parts make fewer parts.  start_of: a
- * split's token offsets (dataset.h). */
+ * split's token offsets (dataset.h); target_of: those of its targets, which count as well, or NULL. */
 void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,
-               const size_t *start_of);
+               const size_t *start_of, const size_t *target_of);
 
 /* order[0…rows-1] becomes all rows, longest first (ties by number). */
-void order_by_length(uint32_t *order, size_t rows, const size_t *start_of);
+void order_by_length(uint32_t *order, size_t rows, const size_t *start_of, const size_t *target_of);
 
 #endif

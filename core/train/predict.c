@@ -32,12 +32,17 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, stru
                        "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
                        k->path, name ? name : "unnamed", sha256 ? sha256 : "not given",
                        p->m->folder, p->m->sha256);
-    p->regression = k->regression;
+    p->gold = k->gold;
+    p->text = k->config.form == FORM_TEXT;
+    p->prefix = k->config.prefix;
+    p->beams = k->config.beams;
     p->max_len = run_max_len(&k->config, p->m);
+    p->max_target = run_max_target(&k->config, p->m);
     p->labels = k->labels;
     p->label = xcalloc((size_t)k->labels, sizeof *p->label);
     for (int i = 0; i < k->labels; i++) p->label[i] = xstrdup(k->label[i]);
-    p->plan = plan_new(&k->method, &p->m->arch, k->regression ? 1 : k->labels, e);
+    int outputs = p->text ? 0 : k->gold == DATA_REGRESSION ? 1 : k->labels;
+    p->plan = plan_new(&k->method, &p->m->arch, outputs, e);
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;
     return checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
@@ -57,18 +62,34 @@ struct predictor *predictor_open(const char *checkpoint, struct model *m, struct
     return NULL;
 }
 
+/* A model that writes, by a method that changes nothing. */
+static int open_writer(struct predictor *p, struct err *e) {
+    struct run_config usual;
+    config_init(&usual);
+    p->text = true;
+    p->gold = DATA_TEXT;
+    p->prefix = usual.prefix;
+    p->beams = usual.beams;
+    p->max_len = run_max_len(&usual, p->m);
+    p->max_target = run_max_target(&usual, p->m);
+    config_release(&usual);
+    p->plan = plan_new(&preset_find("head")->method, &p->m->arch, 0, e);
+    return p->plan ? allocate(p, e) : e->code;
+}
+
 /* The folder's head as a method that changes nothing else. */
 static int open_model(struct predictor *p, struct err *e) {
     const struct preset *head = preset_find("head");
     struct model *m = p->m;
+    if (arch_generates(&m->arch)) return open_writer(p, e);
     if (!m->head_w)
         return err_set(e, ERR_INPUT,
                        "%s: has no classifier of its own; give a run that was trained on it",
                        m->folder);
     BUG_IF(!head);
     p->max_len = arch_longest(&m->arch);
-    p->regression = m->head_rows == 1;
-    p->labels = p->regression ? 0 : m->head_rows;
+    p->gold = m->head_rows == 1 ? DATA_REGRESSION : DATA_CLASSES;
+    p->labels = m->head_rows == 1 ? 0 : m->head_rows;
     p->label = xcalloc((size_t)m->head_rows, sizeof *p->label);
     for (int i = 0; i < p->labels; i++)
         p->label[i] = i < m->arch.labels ? xstrdup(m->arch.label[i]) : xprintf("LABEL_%d", i);
@@ -102,7 +123,9 @@ const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
 const real *predictor_params(const struct predictor *p) { return p->params; }
 const real *predictor_made(const struct predictor *p) { return p->made; }
 int predictor_classes(const struct predictor *p) { return p->plan->classes; }
-bool predictor_is_regression(const struct predictor *p) { return p->regression; }
+bool predictor_writes(const struct predictor *p) { return p->text; }
+enum data_kind predictor_gold(const struct predictor *p) { return p->gold; }
+bool predictor_is_regression(const struct predictor *p) { return p->gold == DATA_REGRESSION; }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
 
 const char *predictor_label(const struct predictor *p, int i) {
@@ -114,52 +137,67 @@ const char *predictor_label(const struct predictor *p, int i) {
 
 struct job {
     const struct model *m;
-    const struct predictor *p; /* NULL: the model as it is, for its vectors */
-    struct scoring *s;
+    const struct predictor *p;
+    const struct predictor_work *work;
     atomic_int next;
-    atomic_int bad_chunk; /* the first whose logits are not finite; chunks when none is */
-    uint64_t *bad_row;    /* by chunk */
+    atomic_int bad_unit; /* the first whose logits are not finite; units when none is */
+    uint64_t *bad_row;   /* by unit */
 };
 
-static void *score(void *argument) {
+static void *do_units(void *argument) {
     struct job *j = argument;
     struct worker w;
     worker_init(&w, 0);
-    const struct predictor *p = j->p;
-    struct attach *a = p ? attach_new(p->plan, j->m) : NULL;
-    for (int chunk; (chunk = atomic_fetch_add(&j->next, 1)) < j->s->chunks;) {
-        if (scoring_chunk(j->s, chunk, w.tape, w.arena, a, j->m, p ? p->params : NULL, p ? p->made : NULL,
-                          &j->bad_row[chunk]))
-            continue;
-        int first = atomic_load(&j->bad_chunk);
-        while (chunk < first && !atomic_compare_exchange_weak(&j->bad_chunk, &first, chunk))
-            continue;
+    struct attach *a = j->p ? attach_new(j->p->plan, j->m) : NULL;
+    for (int unit; (unit = atomic_fetch_add(&j->next, 1)) < j->work->units;) {
+        if (j->work->unit(j->work->self, unit, &w, a, &j->bad_row[unit])) continue;
+        int first = atomic_load(&j->bad_unit);
+        while (unit < first && !atomic_compare_exchange_weak(&j->bad_unit, &first, unit)) continue;
     }
     if (a) attach_free(a);
     worker_release(&w);
     return NULL;
 }
 
-static int score_all(const struct model *m, const struct predictor *p, struct scoring *s, int workers,
-                     struct err *e) {
+int predictor_units(const struct model *m, const struct predictor *p, const struct predictor_work *work,
+                    int workers, struct err *e) {
     pthread_t thread[THREADS];
     int started = 0;
-    struct job j = { .m = m, .p = p, .s = s };
-    j.bad_row = xcalloc((size_t)s->chunks, sizeof *j.bad_row);
+    struct job j = { .m = m, .p = p, .work = work };
+    j.bad_row = xcalloc((size_t)work->units, sizeof *j.bad_row);
     atomic_init(&j.next, 0);
-    atomic_init(&j.bad_chunk, s->chunks);
+    atomic_init(&j.bad_unit, work->units);
     if (workers > THREADS) workers = THREADS;
-    if (workers > s->chunks) workers = s->chunks;
-    while (started < workers - 1 && !pthread_create(&thread[started], NULL, score, &j)) started++;
-    score(&j);
+    if (workers > work->units) workers = work->units;
+    while (started < workers - 1 && !pthread_create(&thread[started], NULL, do_units, &j)) started++;
+    do_units(&j);
     for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
-    int bad = atomic_load(&j.bad_chunk), rc = 0;
-    if (bad < s->chunks)
-        rc =
-            err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite",
-                    s->data->path ? s->data->path : "text", (unsigned long long)j.bad_row[bad] + 1);
+    int bad = atomic_load(&j.bad_unit), rc = 0;
+    if (bad < work->units)
+        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", work->path ? work->path : "text",
+                     (unsigned long long)j.bad_row[bad] + 1);
     free(j.bad_row);
     return rc;
+}
+
+/* A split under a head. */
+struct headed {
+    const struct model *m;
+    const struct predictor *p;
+    struct scoring *s;
+};
+
+static bool score_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
+    const struct headed *h = self;
+    return scoring_chunk(h->s, unit, w->tape, w->arena, a, h->m, h->p ? h->p->params : NULL,
+                         h->p ? h->p->made : NULL, bad);
+}
+
+static int score_all(const struct model *m, const struct predictor *p, struct scoring *s, int workers,
+                     struct err *e) {
+    struct headed h = { m, p, s };
+    const struct predictor_work work = { &h, s->chunks, score_unit, s->data->path };
+    return predictor_units(m, p, &work, workers, e);
 }
 
 static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities,
@@ -167,7 +205,7 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
     size_t n = (size_t)s->outputs, rows = s->data->rows;
     if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
     for (size_t i = 0; i < rows && probabilities; i++) {
-        if (p->regression) probabilities[i] = s->logits[i];
+        if (p->gold == DATA_REGRESSION) probabilities[i] = s->logits[i];
         else softmax(s->logits + i * n, s->outputs, probabilities + i * n);
     }
 }
@@ -191,9 +229,9 @@ int predictor_run(struct predictor *p, const struct dataset *d, int workers, dou
 int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
-    if (d->kind != (p->regression ? DATA_REGRESSION : DATA_CLASSES))
-        return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path,
-                       p->regression ? "classes" : "scores", p->regression ? "scores" : "classes");
+    if (d->kind != p->gold)
+        return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path, task_kind_name(d->kind),
+                       task_kind_name(p->gold));
     int rc = run_scoring(p, d, workers, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);

@@ -10,6 +10,7 @@
 #include "core/data/metrics.h"
 #include "core/method/plan.h"
 #include "core/model/model.h"
+#include "core/train/text_score.h"
 
 /* A trained method with its head, from a checkpoint file, ready to run. */
 struct predictor;
@@ -24,9 +25,13 @@ const struct plan *predictor_plan(const struct predictor *p);
 const real *predictor_params(const struct predictor *p);
 /* The made values that go with them (attach.h). */
 const real *predictor_made(const struct predictor *p);
-/* Outputs of the head: classes, or 1 for scores. */
+/* Outputs of the head: classes, 1 for scores, 0 where it writes. */
 int predictor_classes(const struct predictor *p);
 bool predictor_is_regression(const struct predictor *p);
+/* Whether it writes texts, also the answers of a labelled task; and what the rows of its run were
+ * labelled with (a model with a decoder and no run: DATA_TEXT). */
+bool predictor_writes(const struct predictor *p);
+enum data_kind predictor_gold(const struct predictor *p);
 const char *predictor_label(const struct predictor *p, int i); /* bytes as in the data */
 /* Tokens a row that it was trained with (the most that the model takes, for a folder's own
  * head): encode with it. */
@@ -41,6 +46,25 @@ int predictor_run(struct predictor *p, const struct dataset *d, int workers, dou
  * by number.  positive: class that F1 is of, or -1. */
 int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e);
+
+/* Makes a task that was just opened ready to be scored: in text form where the predictor writes, and
+ * encoded with max_len. */
+int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e);
+/* Texts written for rows. */
+struct written {
+    size_t rows;
+    char **text; /* NUL-terminated */
+    size_t *size;
+};
+void written_release(struct written *w);
+/* Of a predictor that writes: scores one dev split of a prepared task, and gives the texts; beams 0:
+ * as many as the run's evaluations. */
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
+                             struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
+                             struct err *e);
+/* What it writes for encoded rows. */
+int predictor_write(struct predictor *p, const struct dataset *d, const struct generate_options *how,
+                    int workers, struct written *texts, struct err *e);
 
 /* Vectors of d's rows (encoded) inside the model: layer[i], for i from 0 (embeddings) to the
  * model's layers, gets rows×width numbers (the first token's, or the mean over all of a row's

@@ -8,10 +8,25 @@ struct predictor {
     struct model *m;
     struct plan *plan;
     real *params, *made;
-    bool regression;
-    int max_len;
+    bool text;             /* writes texts: no head */
+    enum data_kind gold;   /* what the rows were labelled with */
+    bool prefix;           /* of labelled tasks in text form */
+    int max_len, max_target, beams;
     int labels;
     char **label;
 };
+
+struct attach;
+struct worker;
+/* Work in units on several threads (p NULL: the model as it is; `a` is then NULL too).  A unit that
+ * finds logits that are not finite names the row and returns false: ERR_FAILED for the first. */
+struct predictor_work {
+    void *self;
+    int units;
+    bool (*unit)(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad);
+    const char *path; /* of the rows, or NULL */
+};
+int predictor_units(const struct model *m, const struct predictor *p, const struct predictor_work *work,
+                    int workers, struct err *e);
 
 #endif

@@ -124,7 +124,7 @@ void run_advance(struct run *r) {
     pthread_mutex_lock(&r->lock);
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);
-    bool evaluate = evaluation_due(r) || watch_due(r);
+    bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
     bool stopping = stop && (evaluate || !is_done(r));
     if (!evaluate || stopping) {
         bool saved = save_due(r, stopping);

@@ -18,11 +18,18 @@
 struct run;
 struct worker;
 
-/* The tokens a row may have: max_len, or what the model can take.  A task must be encoded
- * with so many (task_encode) before a run is made of it. */
+/* The tokens a row may have: max_len, or what the model can take; likewise of a target. */
 int run_max_len(const struct run_config *c, const struct model *m);
+int run_max_target(const struct run_config *c, const struct model *m);
+/* Makes a task that was just opened ready for runs with this config: a labelled one is put as text
+ * where the config or the model wants it, then all splits are encoded.  ERR_USAGE, saying what
+ * would work, when model, task and --form do not go together. */
+int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e);
 
-/* Takes over nothing: model and task must outlive the run (the model is shared by
+/* Outputs of the head of a run on a prepared task: classes, 1 for scores, 0 (none) for texts. */
+int run_outputs(const struct task *t);
+
+/* Takes over nothing: model and task (prepared by run_prepare_task) must outlive the run (the model is shared by
  * reference, task may be shared by runs).  `folder`: where checkpoints go, or NULL for
  * none.  What the config leaves to defaults is filled in (run_config_of: that is what is
  * stored).  On failure NULL and *e: ERR_USAGE names the option. */

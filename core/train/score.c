@@ -15,7 +15,7 @@ void scoring_init(struct scoring *s, const struct dataset *d, int outputs) {
     s->first = xmalloc((d->rows + 1) * sizeof *s->first);
     s->logits = xcalloc(d->rows * (size_t)outputs, sizeof *s->logits);
     s->loss = xcalloc(d->rows, sizeof *s->loss);
-    order_by_length(s->order, d->rows, d->start);
+    order_by_length(s->order, d->rows, d->start, NULL);
     size_t tokens = 0;
     s->first[0] = 0;
     for (size_t i = 0; i < d->rows; i++) {
@@ -103,7 +103,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     struct batch b;
     struct forward f;
     tape_reset(tape, false, 0, 0);
-    batch_pack(&b, arena, s->data, rows, n, 0);
+    batch_pack(&b, arena, &m->arch, s->data, rows, n, 0);
     forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, made, NULL) : NULL);
     struct kept kept = { &f, s, rows };
     if (s->layer) {

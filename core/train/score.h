@@ -12,7 +12,7 @@
 
 struct scoring {
     const struct dataset *data;
-    int outputs;          /* classes, or 1 */
+    int outputs;          /* classes, 1, or 0 without a head */
     int chunks;
     uint32_t *order;      /* rows, longest first */
     uint32_t *first;      /* chunks+1: chunk c is order[first[c]] … order[first[c+1]-1] */

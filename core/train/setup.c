@@ -7,12 +7,60 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/text_form.h"
 #include "core/train/checkpoint.h"
 #include "core/train/state.h"
 
 int run_max_len(const struct run_config *c, const struct model *m) {
     int longest = arch_longest(&m->arch);
     return c->max_len < longest ? c->max_len : longest;
+}
+
+int run_max_target(const struct run_config *c, const struct model *m) {
+    int longest = arch_longest(&m->arch);
+    return c->max_target < longest ? c->max_target : longest;
+}
+
+/* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
+static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
+                         struct err *e) {
+    bool writes = arch_generates(&m->arch);
+    const char *family = family_name(m->arch.family);
+    if (t->gold == DATA_TEXT && !writes)
+        err_set(e, ERR_USAGE,
+                "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
+                "T5, BART or mBART, or a task with labels",
+                t->name, m->name, family);
+    else if (t->gold == DATA_TEXT && c->form == FORM_CLASSES)
+        err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out",
+                t->name);
+    else if (c->form == FORM_CLASSES && writes)
+        err_set(e, ERR_USAGE,
+                "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
+                "--form text has it write the label, a BERT or RoBERTa takes a head",
+                m->name, family);
+    else if (c->form == FORM_TEXT && !writes)
+        err_set(e, ERR_USAGE,
+                "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
+                "--form classes",
+                m->name, family);
+    else return writes ? FORM_TEXT : FORM_CLASSES;
+    return FORM_AUTO;
+}
+
+int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
+    enum form form = form_of(c, m, t, e);
+    if (form == FORM_AUTO) return e->code;
+    const struct text_form how = { .prefix = c->prefix };
+    int rc = form == FORM_TEXT && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
+    size_t max_target = form == FORM_TEXT ? (size_t)run_max_target(c, m) : 0;
+    if (!rc)
+        rc = task_encode(t, m->tokenizer, (size_t)run_max_len(c, m), max_target, m->arch.vocabulary, e);
+    return rc;
+}
+
+int run_outputs(const struct task *t) {
+    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_REGRESSION ? 1 : t->classes;
 }
 
 static void set_text(char **to, const char *s) {
@@ -42,6 +90,26 @@ static int resolve_metric(struct run_config *c, const struct task *t, enum metri
     return 0;
 }
 
+/* The form, and options that only text to text has. */
+static int resolve_form(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
+    enum form form = form_of(c, m, t, e);
+    if (form == FORM_AUTO) return e->code;
+    BUG_IF((form == FORM_TEXT) != (t->kind == DATA_TEXT));
+    c->form = form;
+    if (form == FORM_TEXT) {
+        c->max_target = run_max_target(c, m);
+        BUG_IF(t->train.max_target != (size_t)c->max_target);
+        return 0;
+    }
+    const char *option = c->smoothing > 0                ? "smoothing"
+                         : c->loss_mean != MEAN_TOKENS   ? "loss-mean"
+                         : c->beams > 1                  ? "beams"
+                                                         : NULL;
+    if (!option) return 0;
+    return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s", option,
+                   t->name, m->name);
+}
+
 /* Fills in what was left to defaults, so that the config alone says what is computed. */
 static int resolve(struct run_config *c, const struct model *m, const struct task *t,
                    struct method *method, enum metric_id *metric, struct err *e) {
@@ -59,7 +127,7 @@ static int resolve(struct run_config *c, const struct model *m, const struct tas
     c->max_len = run_max_len(c, m);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
         BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
-    if (resolve_metric(c, t, metric, e)) return e->code;
+    if (resolve_form(c, m, t, e) || resolve_metric(c, t, metric, e)) return e->code;
     if (!c->model) set_text(&c->model, m->folder);
     set_text(&c->model_folder, m->folder);
     set_text(&c->model_sha256, m->sha256);
@@ -68,7 +136,7 @@ static int resolve(struct run_config *c, const struct model *m, const struct tas
     set_text(&c->train_sha256, t->train.sha256);
     set_text(&c->dev_file, t->devs ? t->dev[0].path : NULL);
     set_text(&c->dev_sha256, t->devs ? t->dev[0].sha256 : NULL);
-    c->regression = t->kind == DATA_REGRESSION;
+    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
     if (c->lr == 0) c->lr = default_lr(method);
     int64_t per_epoch = ((int64_t)t->train.rows + c->batch - 1) / c->batch;
     if (!c->steps) c->steps = (int64_t)ceil(c->epochs * (double)per_epoch - 1e-9);
@@ -82,6 +150,15 @@ static real *block(size_t n) {
     real *p = mem_try(n ? n : 1, sizeof *p);
     if (p) memset(p, 0, (n ? n : 1) * sizeof *p);
     return p;
+}
+
+static void init_scoring(struct run *r) {
+    struct generate_options how;
+    if (r->text) how = text_options(r->m, r->task, r->c.beams, r->c.max_target);
+    for (int i = 0; i < r->task->devs; i++) {
+        if (r->text) text_scoring_init(&r->text_scoring[i], r->m, &r->task->dev[i], true, &how);
+        else scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
+    }
 }
 
 static int allocate(struct run *r, struct err *e) {
@@ -117,9 +194,9 @@ static int allocate(struct run *r, struct err *e) {
         r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
         r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
     }
-    for (int i = 0; i < r->task->devs; i++)
-        scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
+    init_scoring(r);
     watch_init(r);
+    samples_init(r);
     return 0;
 }
 
@@ -127,7 +204,6 @@ static int allocate(struct run *r, struct err *e) {
 static struct run *build(int64_t id, struct run_config *c, const struct method *method,
                          enum metric_id metric, struct model *m, struct task *task,
                          const char *folder, struct event_sink sink, struct err *e) {
-    int outputs = task->kind == DATA_REGRESSION ? 1 : task->classes;
     struct run *r = xcalloc(1, sizeof *r);
     r->id = id;
     r->c = *c;
@@ -136,6 +212,7 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->folder = folder ? xstrdup(folder) : NULL;
     r->sink = sink;
     r->metric = metric;
+    r->text = task->kind == DATA_TEXT;
     r->order_epoch = -1;
     r->evaluated = -1;
     r->bad_chunk = -1;
@@ -145,7 +222,7 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->turn, NULL);
-    r->plan = plan_new(method, &m->arch, outputs, e);
+    r->plan = plan_new(method, &m->arch, run_outputs(task), e);
     if (!r->plan || allocate(r, e) || (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -174,8 +251,12 @@ void run_free(struct run *r) {
     if (!r) return;
     for (int i = 0; i < RUN_WORKERS; i++)
         if (r->attach[i]) attach_free(r->attach[i]);
-    for (int i = 0; i < TASK_DEVS; i++) scoring_release(&r->scoring[i]);
+    for (int i = 0; i < TASK_DEVS; i++) {
+        scoring_release(&r->scoring[i]);
+        text_scoring_release(&r->text_scoring[i]);
+    }
     watch_release(r);
+    samples_release(r);
     if (r->prologue) tape_free(r->prologue);
     if (r->prologue_arena) arena_free(r->prologue_arena);
     if (r->plan) plan_free(r->plan);

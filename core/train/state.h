@@ -14,6 +14,8 @@
 #include "core/train/pool.h"
 #include "core/train/run.h"
 #include "core/train/score.h"
+#include "core/train/target.h"
+#include "core/train/text_score.h"
 
 enum { RUN_WORKERS = 64 }; /* most workers of a pool */
 
@@ -55,6 +57,14 @@ struct watch {
     int64_t step;             /* of the last set, -1 before */
 };
 
+/* The rows whose texts are told while the run trains. */
+struct samples {
+    struct dataset rows;      /* a view of the first dev split, as the watch's */
+    struct text_scoring scoring; /* its texts alone are used */
+    bool now;
+    int64_t step;
+};
+
 struct run {
     int64_t id;
     struct run_config c;      /* resolved: nothing is left to a default */
@@ -63,6 +73,7 @@ struct run {
     char *folder;             /* or NULL */
     struct event_sink sink;
     struct plan *plan;
+    bool text;                /* text to text: no head */
     enum metric_id metric;
 
     /* Flat blocks (plan.h). */
@@ -84,10 +95,12 @@ struct run {
     int64_t order_epoch;
     struct cut cut;
     int rows;                 /* of this step */
+    struct target_count targets; /* of this step's rows */
     struct part *part;
 
     /* The evaluation in hand. */
-    struct scoring scoring[TASK_DEVS];
+    struct scoring scoring[TASK_DEVS];         /* classes and scores */
+    struct text_scoring text_scoring[TASK_DEVS]; /* or texts */
     int64_t evaluated;        /* step of the last one, -1 before */
     struct best best;
     int worse;                /* evaluations since the best one */
@@ -96,8 +109,9 @@ struct run {
     int bad_chunk;            /* -1: none */
     bool evaluating;          /* else only vectors are in hand */
 
-    /* Vectors of drawn dev rows, kept while it trains (watch.c). */
+    /* Vectors of drawn dev rows, kept while it trains (watch.c), and texts given for some (sample.c). */
     struct watch watch;
+    struct samples samples;
 
     /* Clocks, monotonic seconds. */
     double before;            /* seconds trained before this span */
@@ -155,6 +169,13 @@ bool watch_due(const struct run *r);
 void watch_chunk(struct run *r, int index, struct worker *w);
 /* Tells the vectors.  False when one is not finite: the run has failed, as r->failure says. */
 bool watch_finish(struct run *r);
+
+/* sample.c: as --sample-every says, and with each evaluation. */
+void samples_init(struct run *r);
+void samples_release(struct run *r);
+bool samples_due(const struct run *r);
+void samples_unit(struct run *r, int index, struct worker *w);
+void samples_finish(struct run *r); /* tells them */
 
 /* The worker's attachment to this run. */
 struct attach *run_attach(struct run *r, struct worker *w);

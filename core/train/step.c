@@ -7,6 +7,7 @@
 #include "core/engine/kernel.h"
 #include "core/train/batch.h"
 #include "core/train/state.h"
+#include "core/train/target.h"
 
 static double dropout_of(const struct run *r, double published) {
     return r->c.dropout < 0 ? published : r->c.dropout;
@@ -36,7 +37,10 @@ void step_prepare(struct run *r) {
         r->order_epoch = epoch;
     }
     r->rows = (int)(left < r->c.batch ? left : r->c.batch);
-    order_cut(&r->cut, r->order + at, r->rows, r->c.accumulate, r->c.shards, r->task->train.start);
+    const struct dataset *d = &r->task->train;
+    order_cut(&r->cut, r->order + at, r->rows, r->c.accumulate, r->c.shards, d->start,
+              r->text ? d->target_start : NULL);
+    if (r->text) r->targets = target_count(d, r->order + at, r->rows);
     run_prologue(r, true);
 }
 
@@ -54,6 +58,21 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
     return w->grads;
 }
 
+/* The weighted sum of the losses of the part's rows, 1×1. */
+static node loss_of(struct run *r, struct attach *a, struct forward *f, const struct batch *b) {
+    struct tape *t = f->tape;
+    node encoded = forward_encode(f);
+    if (r->text) {
+        node decoded = forward_decode(f, encoded);
+        tape_site(t, "loss");
+        return forward_lm_loss(f, decoded, r->c.smoothing);
+    }
+    node out = attach_head(a, f, encoded, dropout_of(r, r->m->arch.classifier_dropout));
+    tape_site(t, "loss");
+    return r->task->kind == DATA_REGRESSION ? op_squared_error(t, out, b->target, b->weight)
+                                            : op_cross_entropy(t, out, b->label, b->weight);
+}
+
 void step_part(struct run *r, int index, struct worker *w) {
     struct part *part = &r->part[index];
     struct batch b;
@@ -66,19 +85,18 @@ void step_part(struct run *r, int index, struct worker *w) {
     }
     struct attach *a = run_attach(r, w);
     tape_reset(w->tape, true, r->c.seed, (uint64_t)r->step);
-    batch_pack(&b, w->arena, &r->task->train, r->cut.row + r->cut.start[index],
-               r->cut.start[index + 1] - r->cut.start[index], (real)(1.0 / r->rows));
+    const uint32_t *rows = r->cut.row + r->cut.start[index];
+    int n = r->cut.start[index + 1] - r->cut.start[index];
+    batch_pack(&b, w->arena, &r->m->arch, &r->task->train, rows, n, (real)(1.0 / r->rows));
+    if (r->text)
+        target_pack(&b, w->arena, &r->m->arch, &r->task->train, rows, n, r->c.loss_mean, &r->targets);
     forward_init(&f, w->tape, r->m, &b, attach_begin(a, w->tape, r->params, r->made, grads));
     f.dropout = dropout_of(r, r->m->arch.dropout);
     f.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
     if (f.activation_dropout > 0) f.activation_dropout = dropout_of(r, f.activation_dropout);
-    node out = attach_head(a, &f, forward_encode(&f), dropout_of(r, r->m->arch.classifier_dropout));
-    tape_site(w->tape, "loss");
-    node loss = r->task->kind == DATA_REGRESSION
-                    ? op_squared_error(w->tape, out, b.target, b.weight)
-                    : op_cross_entropy(w->tape, out, b.label, b.weight);
+    node loss = loss_of(r, a, &f, &b);
     part->loss = (double)*tape_value(w->tape, loss);
-    part->tokens = b.tokens;
+    part->tokens = b.tokens + b.target_tokens;
     /* Looked at before backward, which reuses the memory of values. */
     if (!isfinite(part->loss)) part->op = tape_first_bad(w->tape, part->site);
     const real *seed = NULL;
@@ -149,7 +167,9 @@ static bool diverged(struct run *r, double loss, double norm) {
                  "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
                  "the op is %s)",
                  (long long)r->step, loss,
-                 r->task->kind == DATA_REGRESSION ? "squared_error" : "cross_entropy");
+                 r->text                            ? "vocabulary_loss"
+                 : r->task->kind == DATA_REGRESSION ? "squared_error"
+                                                    : "cross_entropy");
         return false;
     }
     snprintf(r->failure, sizeof r->failure,

@@ -59,12 +59,12 @@ bool watch_finish(struct run *r) {
                  (unsigned long long)w->rows.row[i / width].id + 1);
         return false;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && outputs; i++)
         w->prediction[i] = argmax(w->scoring.logits + i * (size_t)outputs, outputs);
     const struct event_embedding set = {
         .rows = &w->rows, .vector = w->vector, .columns = (int)width,
         .layer = r->m->arch.encoder_layers, .seed = r->c.seed,
-        .prediction = r->task->kind == DATA_REGRESSION ? NULL : w->prediction,
+        .prediction = r->text || r->task->kind == DATA_REGRESSION ? NULL : w->prediction,
     };
     run_send(r, (struct event){
                     .kind = EVENT_EMBEDDING, .split = r->task->dev_name[0], .embedding = &set });

@@ -28,6 +28,32 @@ static void keep_evaluation(struct trained *t, const struct event *e) {
     snprintf(t->evaluation[i].rows, sizeof t->evaluation[i].rows, "%s", e->rows);
     for (int j = 0; j < e->metrics; j++)
         if (!strcmp(e->metric[j].name, "loss")) t->evaluation[i].loss = e->metric[j].value;
+    BUG_IF(e->metrics > TRAINED_METRICS);
+    t->metrics = e->metrics;
+    for (int j = 0; j < e->metrics; j++) {
+        t->metric[j] = e->metric[j].undefined ? NAN : e->metric[j].value;
+        snprintf(t->metric_name[j], sizeof t->metric_name[j], "%s", e->metric[j].name);
+    }
+}
+
+double trained_metric(const struct trained *t, const char *name) {
+    for (int i = 0; i < t->metrics; i++)
+        if (!strcmp(t->metric_name[i], name)) return t->metric[i];
+    return NAN;
+}
+
+static void keep_samples(struct trained *t, const struct event *e) {
+    BUG_IF(t->samples == TRAINED_EVALUATIONS);
+    const struct event_samples *v = e->samples;
+    int i = t->samples++;
+    t->sample[i].step = e->step;
+    t->sample[i].count = v->count;
+    for (int j = 0; j < v->count; j++) {
+        const struct event_sample *x = &v->sample[j];
+        t->sample[i].right += x->target && !strcmp(x->target, x->generated);
+        t->sample[i].valid += x->valid != 0;
+    }
+    snprintf(t->sample[i].first, sizeof t->sample[i].first, "%s", v->sample[0].generated);
 }
 
 static void keep_embedding(struct trained *t, const struct event *e) {
@@ -51,6 +77,7 @@ static void keep(void *self, const struct event *e) {
     case EVENT_EVALUATION: keep_evaluation(t, e); break;
     case EVENT_CHECKPOINT: t->checkpoints++; break;
     case EVENT_EMBEDDING: keep_embedding(t, e); break;
+    case EVENT_SAMPLE: keep_samples(t, e); break;
     case EVENT_MESSAGE: snprintf(t->message, sizeof t->message, "%s", e->text); break;
     case EVENT_STATE:
         BUG_IF(t->states == TRAINED_STATES);
@@ -74,8 +101,7 @@ enum run_state trained_state(const struct trained *t) {
     return t->state[t->states - 1];
 }
 
-void ground_open(struct ground *g, const char *model, const char *train_file, const char *dev,
-                 int max_len) {
+static void open_source(struct ground *g, const char *model, const struct task_source *source, int max_len) {
     struct err e = ERR_INIT;
     struct run_config c;
     *g = (struct ground){ 0 };
@@ -84,14 +110,21 @@ void ground_open(struct ground *g, const char *model, const char *train_file, co
     config_init(&c);
     c.max_len = max_len;
     g->max_len = run_max_len(&c, g->model);
+    test_ok(task_open(&g->task, source, &e), &e);
+    test_ok(run_prepare_task(&c, g->model, &g->task, &e), &e);
     config_release(&c);
-    const struct task_source s = {
-        .train = train_file, .dev = dev, .text = "text", .label = "label"
-    };
-    test_ok(task_open(&g->task, &s, &e), &e);
-    test_ok(task_encode(&g->task, g->model->tokenizer, (size_t)g->max_len, 0,
-                        g->model->arch.vocabulary, &e),
-            &e);
+}
+
+void ground_open(struct ground *g, const char *model, const char *train_file, const char *dev,
+                 int max_len) {
+    const struct task_source s = { .train = train_file, .dev = dev, .text = "text", .label = "label" };
+    open_source(g, model, &s, max_len);
+}
+
+void ground_open_pairs(struct ground *g, const char *model, const char *train_file, const char *dev,
+                       int max_len) {
+    const struct task_source s = { .train = train_file, .dev = dev, .source = "source", .target = "target" };
+    open_source(g, model, &s, max_len);
 }
 
 void ground_release(struct ground *g) {

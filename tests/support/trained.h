@@ -6,7 +6,7 @@
 #include "core/train/pool.h"
 #include "tests/support/fixture.h"
 
-enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16 };
+enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16, TRAINED_METRICS = 16 };
 
 struct trained {
     int points;
@@ -31,11 +31,22 @@ struct trained {
         int rows, columns;
         uint64_t sum; /* of the vectors' bits */
     } embedding[TRAINED_STATES];
+    int samples;
+    struct {
+        int64_t step;
+        int count, right, valid; /* texts; those as wanted; those that are answers */
+        char first[64];          /* the first one's text */
+    } sample[TRAINED_EVALUATIONS];
+    double metric[TRAINED_METRICS]; /* the last evaluation's, by name */
+    char metric_name[TRAINED_METRICS][24];
+    int metrics;
     char sha256[65]; /* of the weights at the end */
     real *params;    /* the flat block at the end, owned */
     size_t params_count;
 };
 void trained_release(struct trained *t);
+/* A metric of the last evaluation; NaN when it had none. */
+double trained_metric(const struct trained *t, const char *name);
 enum run_state trained_state(const struct trained *t); /* the last */
 /* A sink that fills *t. */
 struct event_sink trained_sink(struct trained *t);
@@ -48,6 +59,9 @@ struct ground {
 /* Loads the model and the files (dev NULL: none) with columns text and label. */
 void ground_open(struct ground *g, const char *model, const char *train, const char *dev,
                  int max_len);
+/* The same of columns source and target. */
+void ground_open_pairs(struct ground *g, const char *model, const char *train, const char *dev,
+                       int max_len);
 void ground_release(struct ground *g);
 /* Defaults with the ground's max_len, dropout 0, this method, batch and steps. */
 struct run_config ground_config(const struct ground *g, const char *method, int batch, int steps);

@@ -25,7 +25,7 @@ static void json_round_trips(void **state) {
     set(&c, "schedule", "cosine");
     set(&c, "optimiser", "sgd");
     set(&c, "keep", "best");
-    set(&c, "target", "scores");
+    set(&c, "kind", "scores");
     set(&c, "steps", "123456789");
     set(&c, "dropout", "0.25");
     char *json = config_json(&c);

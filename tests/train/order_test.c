@@ -47,7 +47,7 @@ static void parts_are_whole_and_balanced(void **state) {
         for (int shards = 1; shards <= 8; shards += 3) {
             int seen[MOST] = { 0 };
             size_t least = SIZE_MAX, most = 0;
-            order_cut(&c, rows, n, 1, shards, start_of);
+            order_cut(&c, rows, n, 1, shards, start_of, NULL);
             assert_int_equal(c.parts, n < shards ? n : shards);
             assert_int_equal(c.start[c.parts], n);
             for (int p = 0; p < c.parts; p++) {
@@ -76,7 +76,7 @@ static void micro_batches_are_runs_of_rows(void **state) {
     struct cut c = { .start = start, .row = row, .scratch = scratch };
     random_lengths(9, start_of, ROWS);
     order_epoch(1, 0, rows, ROWS);
-    order_cut(&c, rows, ROWS, 3, 1, start_of);
+    order_cut(&c, rows, ROWS, 3, 1, start_of, NULL);
     assert_int_equal(c.parts, 3);
     static const int from[] = { 0, 2, 4, 7 };
     for (int p = 0; p < 3; p++) {
@@ -87,7 +87,7 @@ static void micro_batches_are_runs_of_rows(void **state) {
             assert_true(there);
         }
     }
-    order_cut(&c, rows, ROWS, 100, 1, start_of);
+    order_cut(&c, rows, ROWS, 100, 1, start_of, NULL);
     assert_int_equal(c.parts, ROWS);
 }
 
@@ -96,7 +96,7 @@ static void rows_by_length(void **state) {
     const size_t start_of[] = { 0, 3, 8, 10, 15 };
     const uint32_t right[] = { 1, 3, 0, 2 };
     uint32_t order[4];
-    order_by_length(order, 4, start_of);
+    order_by_length(order, 4, start_of, NULL);
     assert_memory_equal(order, right, sizeof right);
 }
 

@@ -1,0 +1,77 @@
+/* Predictors that write: their texts, and the scores of these. */
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/data/text_form.h"
+#include "core/train/pool.h"
+#include "core/train/predictor.h"
+
+int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
+    const struct text_form how = { .prefix = p->prefix };
+    if (t->gold == DATA_TEXT && !p->text)
+        return err_set(e, ERR_USAGE, "%s: has source and target texts, and %s is an encoder, which writes none",
+                       t->name, p->m->name);
+    int rc = p->text && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
+    if (!rc)
+        rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
+                         p->m->arch.vocabulary, e);
+    return rc;
+}
+
+void written_release(struct written *w) {
+    for (size_t i = 0; i < w->rows && w->text; i++) free(w->text[i]);
+    free(w->text);
+    free(w->size);
+    *w = (struct written){ 0 };
+}
+
+struct writing {
+    struct predictor *p;
+    struct text_scoring s;
+};
+
+static bool write_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
+    struct writing *x = self;
+    return text_scoring_unit(&x->s, unit, w->tape, w->arena, a, x->p->params, x->p->made, bad);
+}
+
+static int run_units(struct writing *x, int workers, struct err *e) {
+    const struct predictor_work work = { x, text_scoring_units(&x->s), write_unit, x->s.data->path };
+    return predictor_units(x->p->m, x->p, &work, workers, e);
+}
+
+/* The scoring's texts become the caller's. */
+static void take_texts(struct text_scoring *s, struct written *out) {
+    *out = (struct written){ s->data->rows, s->given, s->given_size };
+    s->given = xcalloc(s->data->rows + 1, sizeof *s->given);
+    s->given_size = NULL;
+}
+
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
+                             struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
+                             struct err *e) {
+    struct generate_options how = text_options(p->m, t, beams ? beams : p->beams, p->max_target);
+    struct writing x = { .p = p };
+    BUG_IF(!p->text || t->kind != DATA_TEXT);
+    *texts = (struct written){ 0 };
+    text_scoring_init(&x.s, p->m, &t->dev[split], true, &how);
+    int rc = run_units(&x, workers, e);
+    if (!rc) {
+        text_scoring_metrics(&x.s, t, out, token_accuracy);
+        take_texts(&x.s, texts);
+    }
+    text_scoring_release(&x.s);
+    return rc;
+}
+
+int predictor_write(struct predictor *p, const struct dataset *d, const struct generate_options *how,
+                    int workers, struct written *texts, struct err *e) {
+    struct writing x = { .p = p };
+    BUG_IF(!p->text);
+    *texts = (struct written){ 0 };
+    text_scoring_init(&x.s, p->m, d, false, how);
+    int rc = run_units(&x, workers, e);
+    if (!rc) take_texts(&x.s, texts);
+    text_scoring_release(&x.s);
+    return rc;
+}

@@ -1,0 +1,32 @@
+/* The target side of a batch: what the decoder reads, what it has to predict, and how much each
+ * token counts in the loss. */
+#ifndef CORE_TRAIN_TARGET_H
+#define CORE_TRAIN_TARGET_H
+
+#include "core/data/dataset.h"
+#include "core/engine/arena.h"
+#include "core/model/model.h"
+#include "core/train/config.h"
+
+/* All rows of a step together; what its loss is a mean over. */
+struct target_count {
+    size_t rows, tokens, longest;
+};
+struct target_count target_count(const struct dataset *d, const uint32_t *rows, int n);
+
+/* The weight of each target token of a row that has `tokens` of them, so that the weighted sum of
+ * the tokens' losses over all rows of the step is
+ *   tokens      the mean over its target tokens,
+ *   rows        the mean over its rows of each row's mean,
+ *   sum         the sum,
+ *   positions   the sum over rows × the longest target: the mean over positions as a padded batch
+ *               has them, where the padded ones count 0. */
+double target_weight(enum loss_mean mean, const struct target_count *of, size_t tokens);
+
+/* Fills b's target side for the same rows as batch_pack.  The decoder reads the start token, then
+ * the target less its last token; mBART has the target's last token, its language, for a start.
+ * Arrays are kept on the arena.  of NULL: all weights are 0 (evaluation). */
+void target_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+                 const uint32_t *rows, int n, enum loss_mean mean, const struct target_count *of);
+
+#endif
