@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/text.h"
@@ -114,6 +115,31 @@ static int open_file(struct dataset *d, struct err *e) {
     return 0;
 }
 
+/* No line of the file could be read: why, and what there is. */
+static int no_rows(const struct dataset *d, struct err *e) {
+    const struct report_skip *first = &d->report.first[0];
+    const struct buf *file = &d->memory->file;
+    size_t bom = d->report.bom ? 3 : 0;
+    if (d->format != DATA_JSONL)
+        return err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path, first->line,
+                       first->why);
+    json_t *whole = json_parse("", buf_text(file) + bom, file->size - bom, NULL);
+    if (whole && (d->report.lines > 1 || json_is_object(json_array_get(whole, 0))))
+        err_set(e, ERR_INPUT,
+                "%s: the file is one JSON document, %s of %zu; what is read has an object a line",
+                d->path, json_kind(whole),
+                json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
+    else {
+        char *found = names_text(d->column, d->columns, 8);
+        err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s (the keys of the first lines: "
+                              "%s)",
+                d->path, first->line, first->why, found);
+        free(found);
+    }
+    json_decref(whole);
+    return e->code;
+}
+
 static int read_all(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     int format = m->o->format ? (int)m->o->format : format_of(d->path, e);
@@ -127,9 +153,7 @@ static int read_all(struct import *m, struct err *e) {
     if (!rc) rc = d->format == DATA_JSONL ? jsonl_read(m, e) : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
-    if (!d->rows && d->report.first_count)
-        return err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path,
-                       d->report.first[0].line, d->report.first[0].why);
+    if (!d->rows && d->report.first_count) return no_rows(d, e);
     if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no rows", d->path);
     d->report.rows = d->rows;
     repeats_count(d);

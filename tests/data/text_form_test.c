@@ -142,12 +142,42 @@ static void parsing(void **state) {
     }
 }
 
+/* The targets of GLUE's own files, taken as answers, are all right. */
+static void real_files(void **state) {
+    (void)state;
+    static const char *const name[] = {"CoLA", "SST-2", "MRPC", "STS-B", "QQP", "MNLI", "QNLI", "RTE"};
+    const char *shared = test_shared_data();
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        char *glue = file_join(shared, "glue"), *folder = file_join(glue, name[i]);
+        struct task t;
+        struct err e = ERR_INIT;
+        test_ok(task_open(&t, &(struct task_source){.where = folder, .no_train = true}, &e), &e);
+        test_ok(task_as_text(&t, &(struct text_form){.prefix = true}, &e), &e);
+        const struct dataset *d = &t.dev[0];
+        struct metric_text *answer = xcalloc(d->rows, sizeof *answer);
+        for (size_t k = 0; k < d->rows; k++) {
+            assert_true(d->row[k].gold);
+            answer[k] = (struct metric_text){d->row[k].target_text, d->row[k].target_size};
+        }
+        struct metrics m;
+        text_metrics(&m, &t, d, answer, NULL);
+        assert_int_equal(m.invalid, 0);
+        assert_true(m.value[t.metric].value > (t.gold == DATA_CLASSES ? 1 - 1e-9 : 0.9995));
+        metrics_release(&m);
+        free(answer);
+        task_release(&t);
+        free(folder);
+        free(glue);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(glue),
         cmocka_unit_test(switches),
         cmocka_unit_test(no_gold),
         cmocka_unit_test(parsing),
+        cmocka_unit_test(real_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,26 @@ static void choices(void **state) {
                      wrong[i].why);
 }
 
+/* JSON that is no JSON Lines, and keys that nobody asked for. */
+static void other_json(void **state) {
+    (void)state;
+    static const struct {
+        const char *bytes, *why;
+    } wrong[] = {
+        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "one JSON document, a list of 1"},
+        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "one JSON document, an object of 2"},
+        {"[{\"source\":\"a\"}]", "one JSON document, a list of 1"},
+        {"{\"src\":\"a\",\"tgt\":\"b\"}\n",
+         "line 1: no \"text\" (the keys of the first lines: \"src\", \"tgt\")"},
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct task t;
+        struct err e = ERR_INIT;
+        test_refused(open_file(&t, "a.jsonl", wrong[i].bytes, (struct task_source){0}, &e),
+                     ERR_INPUT, &e, wrong[i].why);
+    }
+}
+
 static void real_files(void **state) {
     (void)state;
     static const struct {
@@ -197,6 +217,7 @@ int main(void) {
         cmocka_unit_test(formats),
         cmocka_unit_test(broken_rows),
         cmocka_unit_test(choices),
+        cmocka_unit_test(other_json),
         cmocka_unit_test(real_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
