@@ -31,6 +31,18 @@ static int print_findings(const struct method *m, const struct arch *arch) {
     return n;
 }
 
+/* "  encoder self   147,456" for each place that trains something. */
+static void print_places(const struct plan *p) {
+    for (int stack = STACK_ENCODER; p->decoder && stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
+            char shown[32];
+            size_t n = 0;
+            for (int i = 0; i < p->method.count; i++) n += plan_trained_at(p, i, stack, site);
+            text_thousands((int64_t)n, shown);
+            if (n) printf("  %s %-6s%12s\n", stack_name(stack), site_name(site), shown);
+        }
+}
+
 static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
     char trained[32], kept[32], head[32], model[32];
     text_thousands((int64_t)p->trained_method, trained);
@@ -46,10 +58,15 @@ static void print_counts(const struct plan *p, const struct method *m, const str
         printf("  module %d   %s\n", i + 1, how);
         free(how);
     }
-    printf("trained now   %12s\nkept after    %12s\nhead (%d out)  %12s\nmodel         %12s\n", trained,
-           kept, p->classes, head, model);
-    printf("%.3f %% trained: %s of the %s of the model, both without the head\n",
-           100.0 * (double)p->trained_method / (double)p->model, trained, model);
+    printf("trained now   %12s\n", trained);
+    print_places(p);
+    printf("kept after    %12s\n", kept);
+    if (p->classes) printf("head (%d out)  %12s\n", p->classes, head);
+    else printf("no head: the model writes text\n");
+    printf("model         %12s\n", model);
+    printf("%.3f %% trained: %s of the %s of the model%s\n",
+           100.0 * (double)p->trained_method / (double)p->model, trained, model,
+           p->classes ? ", both without the head" : "");
     print_findings(m, arch);
 }
 
@@ -67,7 +84,8 @@ int verb_count(const struct args *a, struct err *e) {
     rc = arch_read(folder, &arch, NULL, e);
     free(folder);
     if (rc) return rc;
-    if (!classes) classes = arch.labels ? arch.labels : 2;
+    if (arch_generates(&arch)) classes = 0;
+    else if (!classes) classes = arch.labels ? arch.labels : 2;
     struct plan *p = plan_new(&m, &arch, (int)classes, e);
     if (!p) {
         rc = e->code;

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "tests/method/published.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
@@ -111,6 +112,12 @@ static void count_reads_a_config_alone(void **state) {
     assert_int_equal(json_integer_value(stage_at(v, "head")), 27);
     json_decref(v);
     stage_refused(3, "model.safetensors", "encode --model '%s' --text a", only);
+    free(test_file(only, "config.json", BART_BASE, strlen(BART_BASE)));
+    v = stage_json("count --model '%s' --method 'prefix(l=30)' --json", only);
+    assert_int_equal(json_integer_value(stage_at(v, "trained")), 829440);
+    assert_int_equal(json_integer_value(stage_at(v, "head")), 0); /* it writes text */
+    json_decref(v);
+    stage_refused(2, "has no head of its own", "count --model '%s' --method head", only);
     free(only);
     free(config);
 }
