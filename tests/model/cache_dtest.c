@@ -1,0 +1,1 @@
+#include "tests/model/cache_cases.h"
