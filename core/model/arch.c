@@ -111,10 +111,11 @@ static const char *get_string(struct reading *r, const char *key) {
     return v;
 }
 
-/* A token's id, the first of a list of them; `fallback` when there is none. */
+/* A token's id, the first of a list of them; -1 for null, `fallback` without the key. */
 static int get_id(struct reading *r, const char *key, int fallback) {
     const json_t *v = json_object_get(r->config, key);
-    if (r->failed || !v || json_is_null(v)) return fallback;
+    if (r->failed || !v) return fallback;
+    if (json_is_null(v)) return -1;
     if (json_is_array(v)) {
         v = json_array_get(v, 0);
         if (r->report && json_is_integer(v))
@@ -326,10 +327,12 @@ static const char *type_of_architecture(struct reading *r) {
 
 /* The ids that both config.json and generation_config.json may hold. */
 static void read_ids(struct reading *r, struct arch *a) {
+    const int start = a->family == FAMILY_T5 ? a->pad_id : -1;
     a->bos_id = get_id(r, "bos_token_id", a->bos_id);
     a->eos_id = get_id(r, "eos_token_id", a->eos_id);
     if (!arch_generates(a)) return;
     a->decoder_start = get_id(r, "decoder_start_token_id", a->decoder_start);
+    if (a->decoder_start < 0) a->decoder_start = start;
     a->forced_bos = get_id(r, "forced_bos_token_id", a->forced_bos);
     a->forced_eos = get_id(r, "forced_eos_token_id", a->forced_eos);
     const struct {
@@ -432,7 +435,8 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
     return read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
 }
 
-/* The ids of generation_config.json, which go before those of config.json. */
+/* The ids of generation_config.json, which go before those of config.json; what is forced is
+ * said there alone when it exists. */
 static int read_generation(const char *folder, struct arch *out, struct buf *report,
                            struct err *e) {
     struct err first = ERR_INIT;
@@ -443,6 +447,7 @@ static int read_generation(const char *folder, struct arch *out, struct buf *rep
         r.failed = true;
         err_set(&first, ERR_INPUT, "%s: is not a JSON object", file);
     }
+    if (!r.failed) out->forced_bos = out->forced_eos = -1;
     read_ids(&r, out);
     json_decref(config);
     free(file);

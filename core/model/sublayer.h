@@ -20,8 +20,8 @@ node sublayer_offer(const struct forward *f, struct site *s, enum tap tap, enum 
 node sublayer_drop(const struct forward *f, const struct site *s, const char *what, double p,
                    node x);
 
-/* Attention of the stream x over `keys` (the sublayer's own input when NODE_NONE), and back
- * into the stream: n×d. */
+/* Attention of the stream x, and back into it: n×d.  `keys`: the encoder's output, which
+ * cross-attention reads; self-attention reads its own input. */
 node sublayer_attend(const struct forward *f, struct site *s, node x, node keys);
 node sublayer_feed_forward(const struct forward *f, struct site *s, node x);
 

@@ -1,0 +1,401 @@
+/* Loading the families: prefixes, one word table under several names, heads, biases of the
+ * logits, ids of special tokens, and what is refused. */
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/model/model.h"
+#include "tests/support/edit.h"
+
+/* ---- folders ---- */
+
+static void copy_file(const char *from, const char *to, const char *name) {
+    struct err e = ERR_INIT;
+    struct buf b;
+    char *path = file_join(from, name);
+    if (file_exists(path)) {
+        test_ok(file_read(path, 1 << 20, &b, &e), &e);
+        free(test_file(to, name, b.data, b.size));
+        buf_release(&b);
+    }
+    free(path);
+}
+
+/* A fixture's model in a folder of its own. */
+static char *folder_of(const char *name) {
+    char *below = xprintf("tests/reference/families/%s", name), *from = test_path(below);
+    char *to = test_folder();
+    copy_file(from, to, "config.json");
+    copy_file(from, to, "generation_config.json");
+    copy_file(from, to, "model.safetensors");
+    free(below);
+    free(from);
+    return to;
+}
+
+/* Replaces a piece of the folder's config.json. */
+static void change(const char *folder, const char *from, const char *to) {
+    struct err e = ERR_INIT;
+    struct buf b;
+    char *path = file_join(folder, "config.json");
+    test_ok(file_read(path, 1 << 20, &b, &e), &e);
+    const char *text = buf_text(&b), *at = strstr(text, from);
+    if (!at) fail_msg("%s lacks %s", path, from);
+    char *out = xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    free(test_file(folder, "config.json", out, strlen(out)));
+    free(out);
+    free(path);
+    buf_release(&b);
+}
+
+static struct model *load(const char *folder) {
+    struct err e = ERR_INIT;
+    struct model *m = model_load(folder, &e);
+    if (!m) fail_msg("%s", e.text);
+    return m;
+}
+
+static void refused(const char *folder, const char *part) {
+    struct err e = ERR_INIT;
+    struct model *m = model_load(folder, &e);
+    if (m) fail_msg("loaded, but \"%s\" was expected", part);
+    test_refused(e.code, ERR_INPUT, &e, part);
+}
+
+static void said(const struct model *m, const char *part) {
+    if (!strstr(buf_text(&m->report), part))
+        fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&m->report));
+}
+
+/* ---- names ---- */
+
+static size_t index_of(const struct edit *x, const char *name) {
+    for (size_t i = 0; i < x->tensors; i++)
+        if (!strcmp(x->tensor[i].name, name)) return i;
+    fail_msg("no tensor %s", name);
+    return 0;
+}
+
+/* A model saved without its head has names without the head's prefix. */
+static void test_prefixes(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *prefix;
+    } cases[] = {{"roberta-tiny", "roberta."}, {"bart-tiny", "model."}, {"mbart-odd", "model."}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = folder_of(cases[i].model);
+        struct model *m = load(folder);
+        char *same = xstrdup(m->sha256);
+        model_release(m);
+        struct edit x;
+        edit_open(&x, folder);
+        for (size_t k = 0; k < x.tensors; k++) {
+            const char *name = x.tensor[k].name;
+            if (!text_starts(name, cases[i].prefix)) continue;
+            char *bare = xstrdup(name + strlen(cases[i].prefix));
+            edit_rename(&x, k, bare);
+            free(bare);
+        }
+        edit_save(&x, folder);
+        m = load(folder);
+        assert_string_equal(m->sha256, same);
+        model_release(m);
+        edit_release(&x);
+        free(same);
+        free(folder);
+    }
+}
+
+static void test_one_word_table(void **state) {
+    (void)state;
+    char *folder = folder_of("t5-tiny");
+    struct edit x;
+    struct model *m = load(folder);
+    char *same = xstrdup(m->sha256);
+    said(m, ", 0 unused, 0 missing");
+    assert_true(m->arch.tied && fabs(m->arch.decoded_scale - 0.25) < 1e-15);
+    model_release(m);
+    edit_open(&x, folder);
+    /* One name after the other goes; whichever is left is the table. */
+    static const char *const names[] = {"shared.weight", "lm_head.weight",
+                                        "encoder.embed_tokens.weight"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        edit_drop(&x, names[i]);
+        edit_save(&x, folder);
+        m = load(folder);
+        assert_string_equal(m->sha256, same);
+        assert_true(m->arch.tied);
+        model_release(m);
+    }
+    edit_drop(&x, "decoder.embed_tokens.weight");
+    edit_save(&x, folder);
+    refused(folder, "lack the tensor \"shared.weight\"");
+    edit_release(&x);
+    free(same);
+    free(folder);
+}
+
+static void test_tables_that_differ(void **state) {
+    (void)state;
+    char *folder = folder_of("t5-tiny");
+    struct edit x;
+    edit_open(&x, folder);
+    real *head = (real *)x.tensor[index_of(&x, "lm_head.weight")].data;
+    head[5] += 1;
+    edit_save(&x, folder);
+    struct model *m = load(folder);
+    said(m, "lm_head.weight differs from shared.weight");
+    assert_false(m->arch.tied);
+    /* The scale is the config's matter. */
+    assert_true(fabs(m->arch.decoded_scale - 0.25) < 1e-15);
+    model_release(m);
+    ((real *)x.tensor[index_of(&x, "decoder.embed_tokens.weight")].data)[0] += 1;
+    edit_save(&x, folder);
+    refused(folder, "\"shared.weight\" and \"decoder.embed_tokens.weight\" differ");
+    edit_release(&x);
+    free(folder);
+}
+
+static void test_head_apart(void **state) {
+    (void)state;
+    char *folder = folder_of("t5-odd");
+    struct model *m = load(folder);
+    assert_false(m->arch.tied);
+    assert_true(m->arch.decoded_scale == 1);
+    model_release(m);
+    struct edit x;
+    edit_open(&x, folder);
+    edit_drop(&x, "lm_head.weight");
+    edit_save(&x, folder);
+    m = load(folder);
+    assert_true(m->arch.tied && m->arch.decoded_scale == 1);
+    said(m, "no lm_head.weight: the word table takes its place");
+    model_release(m);
+    /* Newer configs call every T5 tied and say the scale by itself. */
+    change(folder, "\"tie_word_embeddings\": false",
+           "\"tie_word_embeddings\": true, \"scale_decoder_outputs\": false");
+    m = load(folder);
+    assert_true(m->arch.decoded_scale == 1);
+    model_release(m);
+    edit_release(&x);
+    free(folder);
+    folder = folder_of("bart-tiny");
+    change(folder, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+    refused(folder, "lack the tensor \"lm_head.weight\"");
+    free(folder);
+}
+
+/* ---- beside the model ---- */
+
+static void test_logits_bias(void **state) {
+    (void)state;
+    char *folder = folder_of("bart-tiny");
+    struct edit x;
+    struct model *m = load(folder);
+    assert_non_null(m->logits_bias);
+    model_release(m);
+    edit_open(&x, folder);
+    edit_drop(&x, "final_logits_bias");
+    edit_save(&x, folder);
+    m = load(folder);
+    assert_null(m->logits_bias);
+    model_release(m);
+    edit_add(&x, "final_logits_bias", ST_F32, 2, 1, 60);
+    edit_save(&x, folder);
+    m = load(folder);
+    assert_null(m->logits_bias); /* zeros */
+    said(m, ", 0 unused");
+    model_release(m);
+    edit_drop(&x, "final_logits_bias");
+    edit_add(&x, "final_logits_bias", ST_F32, 2, 1, 59);
+    edit_save(&x, folder);
+    refused(folder, "\"final_logits_bias\" is 1×59; by config.json it is 1×60");
+    edit_release(&x);
+    free(folder);
+}
+
+static void test_roberta_head(void **state) {
+    (void)state;
+    char *folder = folder_of("roberta-tiny");
+    struct edit x;
+    edit_open(&x, folder);
+    edit_add(&x, "lm_head.dense.weight", ST_F32, 2, 12, 12);
+    edit_add(&x, "roberta.embeddings.position_ids", ST_I64, 2, 1, 26);
+    edit_add(&x, "roberta.pooler.dense.bias", ST_F32, 1, 12, 0);
+    edit_save(&x, folder);
+    struct model *m = load(folder);
+    assert_int_equal(m->head_rows, 3);
+    assert_non_null(m->dense_w);
+    said(m, "unused: lm_head.dense.weight (head of pretraining)");
+    said(m, "position_ids (positions are counted, not read)");
+    said(m, "unused: roberta.pooler.dense.bias (the head has a map of its own)");
+    model_release(m);
+    edit_drop(&x, "classifier.dense.bias");
+    edit_save(&x, folder);
+    refused(folder, "half a head: classifier.dense.bias is missing");
+    edit_drop(&x, "classifier.dense.weight");
+    edit_save(&x, folder);
+    refused(folder, "half a head: classifier.dense.weight is missing");
+    edit_release(&x);
+    free(folder);
+}
+
+/* ---- ids of special tokens ---- */
+
+static void check_ids(const char *model, int start, int eos, int first, int last) {
+    struct err e = ERR_INIT;
+    struct arch a;
+    char *folder = folder_of(model);
+    test_ok(arch_read(folder, &a, NULL, &e), &e);
+    assert_int_equal(a.decoder_start, start);
+    assert_int_equal(a.eos_id, eos);
+    assert_int_equal(a.forced_bos, first);
+    assert_int_equal(a.forced_eos, last);
+    arch_release(&a);
+    free(folder);
+}
+
+static void test_ids(void **state) {
+    (void)state;
+    check_ids("t5-tiny", 0, 1, -1, -1);
+    check_ids("bart-tiny", 2, 2, -1, 2);
+    check_ids("bart-odd", 2, 2, 0, -1); /* all in config.json, the last one null */
+    check_ids("mbart-tiny", 57, 2, -1, 2);
+    check_ids("mbart-odd", 2, 2, 58, 2);
+}
+
+static void test_generation_config(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *part; /* part NULL: it is read */
+    } cases[] = {
+        {"{\"eos_token_id\":[5,6],\"decoder_start_token_id\":7}", NULL},
+        {"{\"eos_token_id\":\"x\"}", "\"eos_token_id\" is not the id of a token"},
+        {"{\"eos_token_id\":1.5}", "\"eos_token_id\" is not the id of a token"},
+        {"{\"eos_token_id\":[]}", "\"eos_token_id\" is not the id of a token"},
+        {"{\"forced_bos_token_id\":60}", "\"forced_bos_token_id\" is 60; the vocabulary has 60"},
+        {"{\"decoder_start_token_id\":-2}", "\"decoder_start_token_id\" is not the id"},
+        {"[]", "is not a JSON object"},
+        {"{", "generation_config.json: line 1, column 1: not valid JSON"},
+    };
+    char *folder = folder_of("bart-tiny");
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        free(test_file(folder, "generation_config.json", cases[i].text, strlen(cases[i].text)));
+        struct err e = ERR_INIT;
+        struct arch a;
+        struct buf report = BUF_INIT;
+        int rc = arch_read(folder, &a, &report, &e);
+        if (cases[i].part) {
+            test_refused(rc, ERR_INPUT, &e, cases[i].part);
+        } else {
+            test_ok(rc, &e);
+            assert_int_equal(a.eos_id, 5);
+            assert_int_equal(a.decoder_start, 7);
+            assert_int_equal(a.forced_eos, -1);
+            assert_non_null(strstr(buf_text(&report), "\"eos_token_id\" the first is taken, 5"));
+            arch_release(&a);
+        }
+        buf_release(&report);
+    }
+    free(folder);
+}
+
+/* ---- refused ---- */
+
+static void test_broken_configs(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *from, *to, *part;
+    } cases[] = {
+        {"t5-tiny", "\"d_kv\": 4", "\"d_kv\": 65536", "\"d_kv\" is too large"},
+        {"t5-tiny", "\"d_kv\": 4", "\"d_kv\": 5",
+         "\"encoder.block.0.layer.0.SelfAttention.q.weight\" is 16×16; by config.json it is 20×16"},
+        {"t5-tiny", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-silu\"",
+         "\"feed_forward_proj\" is \"gated-silu\"; petri knows relu and gated-gelu"},
+        {"t5-tiny", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-gelu\"",
+         "lack 8 tensors, the first of them \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\""},
+        {"t5-tiny", "max_distance\": 20", "max_distance\": 4", "max_distance\" is too small"},
+        {"t5-tiny", "num_buckets\": 8", "num_buckets\": 9",
+         "relative_attention_bias.weight\" is 8×4; by config.json it is 9×4"},
+        {"t5-tiny", "num_buckets\": 8", "num_buckets\": 3", "num_buckets\" is 3; it must be 4 to"},
+        {"t5-tiny", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 3",
+         "the first of them \"decoder.block.2.layer.0.layer_norm.weight\""},
+        {"t5-tiny", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 0",
+         "\"num_decoder_layers\" is 0"},
+        {"t5-tiny", "\"t5\"", "\"umt5\"", "\"umt5\"; petri knows bert, roberta, bart, mbart, t5"},
+        {"t5-tiny", "\"t5\"", "\"bart\"", "\"encoder_layers\" is missing"},
+        {"bart-tiny", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\": 24",
+         "\"decoder_ffn_dim\" is 24 and differs from the encoder's 20"},
+        {"bart-tiny", "\"decoder_attention_heads\": 3", "\"decoder_attention_heads\": 5",
+         "\"decoder_attention_heads\" is 5 and differs"},
+        {"bart-tiny", "\"encoder_attention_heads\": 3", "\"encoder_attention_heads\": 5",
+         "\"encoder_attention_heads\" is 5; it must divide the width 12"},
+        {"bart-tiny", "max_position_embeddings\": 24", "max_position_embeddings\": 25",
+         "\"model.encoder.embed_positions.weight\" is 26×12; by config.json it is 27×12"},
+        {"bart-tiny", "\"bart\"", "\"mbart\"",
+         "lack 4 tensors, the first of them \"encoder.layer_norm.weight\""},
+        {"bart-tiny", "\"decoder_layers\": 2", "\"decoder_layers\": \"2\"",
+         "\"decoder_layers\" must be a whole number"},
+        {"bart-tiny", "\"scale_embedding\": false", "\"scale_embedding\": 1",
+         "\"scale_embedding\" must be"},
+        {"bart-tiny", "\"activation_dropout\": 0.0", "\"activation_dropout\": 1.5",
+         "\"activation_dropout\" is 1.5"},
+        {"bart-odd", "\"forced_bos_token_id\": 0", "\"forced_bos_token_id\": 900",
+         "\"forced_bos_token_id\" is 900; the vocabulary has 60 tokens"},
+        {"roberta-tiny", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\" is true"},
+        {"roberta-tiny", "\"pad_token_id\": 1", "\"pad_token_id\": 24",
+         "\"max_position_embeddings\" is too small"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = folder_of(cases[i].model);
+        change(folder, cases[i].from, cases[i].to);
+        refused(folder, cases[i].part);
+        free(folder);
+    }
+}
+
+static void test_missing_tensors(void **state) {
+    (void)state;
+    static const struct {
+        const char *model, *tensor, *part;
+    } cases[] = {
+        {"t5-odd", "decoder.block.1.layer.1.EncDecAttention.k.weight",
+         "lack the tensor \"decoder.block.1.layer.1.EncDecAttention.k.weight\""},
+        {"t5-odd", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+         "lack the tensor \"decoder.block.0.layer.0.SelfAttention.relative"},
+        {"bart-odd", "model.decoder.layernorm_embedding.bias",
+         "lack the tensor \"decoder.layernorm_embedding.bias\""},
+        {"mbart-tiny", "model.decoder.layer_norm.bias",
+         "lack the tensor \"decoder.layer_norm.bias\""},
+        {"roberta-odd", "roberta.encoder.layer.2.output.dense.weight",
+         "lack the tensor \"encoder.layer.2.output.dense.weight\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = folder_of(cases[i].model);
+        struct edit x;
+        edit_open(&x, folder);
+        edit_drop(&x, cases[i].tensor);
+        edit_save(&x, folder);
+        refused(folder, cases[i].part);
+        edit_release(&x);
+        free(folder);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prefixes),           cmocka_unit_test(test_one_word_table),
+        cmocka_unit_test(test_tables_that_differ), cmocka_unit_test(test_head_apart),
+        cmocka_unit_test(test_logits_bias),        cmocka_unit_test(test_roberta_head),
+        cmocka_unit_test(test_ids),                cmocka_unit_test(test_generation_config),
+        cmocka_unit_test(test_broken_configs),     cmocka_unit_test(test_missing_tensors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
