@@ -159,6 +159,34 @@ static void test_log_sum(void **state) {
         }
 }
 
+/* exp in place with its sum and the plain sum, and a row scaled and shifted: nothing beyond
+ * n is written. */
+static void test_exp_sum(void **state) {
+    (void)state;
+    const struct kernels *k[3];
+    real x[MOST + 1], e[MOST + 1];
+    for (int i = 0; i <= MOST; i++)
+        x[i] = (real)(3 * rng_normal(rng_key(6, RNG_TEST, 0, 0), (uint64_t)i));
+    for (size_t t = tables(k); t-- > 0;)
+        for (size_t n = 0; n <= MOST; n += n < 70 ? 1 : 31) {
+            double sum = 0, plain = 0, above;
+            for (size_t i = 0; i < n; i++) {
+                sum += exp((double)x[i] - 2);
+                plain += (double)x[i] - 2;
+            }
+            memcpy(e, x, sizeof x);
+            assert_true(fabs(k[t]->exp_sum(n, 2, e, &above) - sum) <= 3e-7 * sum);
+            assert_true(fabs(above - plain) < 1e-3);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs((double)e[i] / exp((double)x[i] - 2) - 1) < 1e-6);
+            k[t]->scale_shift(n, 2, 3, e);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabs((double)e[i] - 2 * exp((double)x[i] - 2) - 3) <
+                            1e-6 * (double)e[i]);
+            assert_memory_equal(e + n, x + n, (MOST + 1 - n) * sizeof *x);
+        }
+}
+
 /* Products of few rows: right for every remainder of rows, weights and depth, a row's bits
  * the same alone as among others, and nothing written beside the result. */
 static void test_few_rows(void **state) {
@@ -234,7 +262,8 @@ int main(void) {
         cmocka_unit_test(test_accuracy),   cmocka_unit_test(test_ends),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_few_rows),
-        cmocka_unit_test(test_log_sum),    cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_log_sum),    cmocka_unit_test(test_exp_sum),
+           cmocka_unit_test(test_dropout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
