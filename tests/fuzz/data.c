@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/data/bleu.h"
 #include "core/data/dataset.h"
+#include "core/data/rouge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -26,6 +28,18 @@ static void start(void) {
     atexit(clean);
 }
 
+/* Scores stay in their ranges, whatever the texts are; a text against itself is all right. */
+static void score(const struct dataset_row *row) {
+    struct rouge r = rouge_of(row->target_text, row->target_size, row->a, row->a_size);
+    struct bleu b = {0};
+    bleu_add(&b, row->target_text, row->target_size, row->a, row->a_size);
+    double bleu = bleu_value(&b);
+    if (!(r.one >= 0 && r.one <= 1 && r.two >= 0 && r.two <= 1 && r.longest <= r.one)) abort();
+    if (!(bleu >= 0 && bleu < 100.000001)) abort();
+    r = rouge_of(row->a, row->a_size, row->a, row->a_size);
+    if (r.one != r.longest || (r.one != 0 && r.one != 1)) abort();
+}
+
 static void check(struct dataset *d) {
     const struct import_report *r = &d->report;
     if (r->rows + r->blank + r->skipped + r->header + r->continued != r->lines + r->spread) abort();
@@ -36,6 +50,7 @@ static void check(struct dataset *d) {
             (d->kind == DATA_TEXT && row->gold != (row->target_text != NULL)))
             abort();
         if (row->target_text && row->target_text[row->target_size]) abort();
+        if (row->target_text && i < 16) score(row);
         if (row->third > row->b_size || (row->third && row->b[row->third - 1] != ' ')) abort();
         if (row->line < 1 || row->line > r->lines) abort();
     }
