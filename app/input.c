@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/task.h"
 
 /* Rows made from texts in memory: --text, or a file with one text a line. */
 static void rows_of_texts(struct dataset *d, char *const *a, char *const *b, size_t n) {
@@ -45,6 +46,14 @@ void input_release(struct input *in) {
     *in = (struct input){ 0 };
 }
 
+/* A JSON Lines file of a known task is known by its keys where no column is named. */
+static int rows_of_table(struct dataset *d, const char *file, const char *column, const char *second,
+                         struct err *e) {
+    int rc = column || second ? 0 : task_rows_by_keys(d, file, e);
+    if (rc) return rc < 0 ? rc : 0;
+    return dataset_read(d, &(struct dataset_options){ .path = file, .text_a = column, .text_b = second }, e);
+}
+
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e) {
     const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
     int rc = 0;
@@ -57,9 +66,7 @@ int input_open(struct input *in, const struct args *a, const char *column, struc
         rows_of_texts(&in->data, &one, second ? &other : NULL, 1);
     } else if (args_get(a, "column") || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
-        rc = dataset_read(&in->data, &(struct dataset_options){ .path = file, .text_a = column,
-                                                                .text_b = second },
-                          e);
+        rc = rows_of_table(&in->data, file, column, second, e);
     } else {
         rc = rows_of_lines(&in->data, file, &in->whole, &in->line, e);
     }

@@ -174,6 +174,23 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     return rc;
 }
 
+int task_rows_by_keys(struct dataset *d, const char *path, struct err *e) {
+    const struct task_source s = {.dev = path};
+    struct plan p;
+    char *name = NULL;
+    memset(d, 0, sizeof *d);
+    int rc = plan_make(&p, &s, &name, e);
+    if (!rc && p.layout) {
+        struct dataset_options o = options(&p, &s);
+        o.path = path;
+        rc = dataset_read(d, &o, e);
+        if (!rc) rc = 1;
+    }
+    plan_release(&p);
+    free(name);
+    return rc;
+}
+
 void task_release(struct task *t) {
     for (int i = 0; i < t->classes && t->class_name; i++) free(t->class_name[i]);
     free(t->class_name);

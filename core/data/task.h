@@ -71,6 +71,11 @@ void task_release(struct task *t);
 int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_t max_target,
                 int embedding_rows, struct err *e);
 
+/* Reads the rows of a JSON Lines file whose first row has the keys of a known task (BoolQ, WiC,
+ * WSC, MultiRC), with or without labels.  1; 0 with *d empty when the file has no such keys;
+ * negative with *e as dataset_read. */
+int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
+
 /* Names that task_open understands without a path: the folders below assets/tasks that have a
  * train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);

@@ -143,6 +143,10 @@ static void without_labels(void **state) {
         assert_non_null(strstr(t.dev[0].row[0].a, want[i].name));
         assert_null(t.dev[0].row[0].target_text);
         task_release(&t);
+        struct dataset d;
+        assert_int_equal(task_rows_by_keys(&d, path, &e), 1);
+        assert_int_equal(d.rows, 1);
+        dataset_release(&d);
         /* such a file cannot be trained on */
         test_refused(task_open(&t, &(struct task_source){.train = path}, &e), ERR_INPUT, &e,
                      "line 1: no label");
