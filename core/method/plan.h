@@ -67,7 +67,7 @@ struct finding {
 int method_check(const struct method *m, const struct arch *a, struct finding *out, int room);
 
 /* NULL with *e when method_check has an error.  `classes` 1 for regression, 0 for a model
- * that writes text: there is no head, and a method of nothing else is refused. */
+ * that writes text: there is no head, and "head" then is the model as it is. */
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e);
 void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…]}, without

@@ -223,6 +223,12 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->turn, NULL);
     r->plan = plan_new(method, &m->arch, run_outputs(task), e);
+    if (r->plan && !r->plan->trained) {
+        err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
+                "a module, as lora");
+        run_free(r);
+        return NULL;
+    }
     if (!r->plan || allocate(r, e) || (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;

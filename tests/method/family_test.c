@@ -232,6 +232,17 @@ static void a_text_narrows_to_places(void **state) {
     COUNT(BART_BASE, bart);
 }
 
+/* A model that writes is used as it is by a method of nothing. */
+static void without_a_head_there_may_be_nothing(void **state) {
+    (void)state;
+    struct arch a = shape(T5_SMALL);
+    struct plan *p = plan_of("head", &a);
+    assert_int_equal(p->tensors, 0);
+    assert_int_equal(p->trained + p->head, 0);
+    plan_free(p);
+    arch_release(&a);
+}
+
 static void places_have_names(void **state) {
     (void)state;
     struct arch a = shape(BART_BASE);
@@ -342,7 +353,6 @@ static void what_is_not_there_is_refused(void **state) {
         {"bias(write=a.q, site=cross)", T5_SMALL, "V11"},
         {"lora(layers=5-7)", BART_BASE, "V40: module 1: layers 5 to 7: the encoder has layers 1 to 6"},
         {"lora(layers=7-,stack=decoder)", BART_BASE, "V40: module 1: layers 7 to 6: the decoder"},
-        {"head", BART_BASE, "V41: nothing is trained: a model that writes text has no head"},
         {"head(frozen)", T5_SMALL, "V41"},
         {"linear(r=2; read=a.k, write=a.out)", BART_BASE, "V46"},
         {"bottleneck(r=2; read=a.res, write=a.v)", T5_SMALL, "V46"},
@@ -410,6 +420,7 @@ int main(void) {
         cmocka_unit_test(counts_are_those_of_papers),
         cmocka_unit_test(projections_may_be_narrower),
         cmocka_unit_test(a_text_narrows_to_places),
+        cmocka_unit_test(without_a_head_there_may_be_nothing),
         cmocka_unit_test(places_have_names),
         cmocka_unit_test(the_first_adapted_layer_is_known),
         cmocka_unit_test(counts_are_written_by_place),
