@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/output.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -54,6 +55,20 @@ static int rows_of_table(struct dataset *d, const char *file, const char *column
     return dataset_read(d, &(struct dataset_options){ .path = file, .text_a = column, .text_b = second }, e);
 }
 
+/* Rows that get no answer are named, on the error channel. */
+static void tell_skipped(const struct dataset *d) {
+    const struct import_report *r = &d->report;
+    if (!r->skipped) return;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s: %zu row%s left out:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
+    for (int i = 0; i < r->first_count; i++)
+        buf_printf(&b, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
+    if (r->skipped > (size_t)r->first_count)
+        buf_printf(&b, "  and %zu more\n", r->skipped - (size_t)r->first_count);
+    out_report(buf_text(&b));
+    buf_release(&b);
+}
+
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e) {
     const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
     int rc = 0;
@@ -71,5 +86,6 @@ int input_open(struct input *in, const struct args *a, const char *column, struc
         rc = rows_of_lines(&in->data, file, &in->whole, &in->line, e);
     }
     if (rc) input_release(in);
+    else tell_skipped(&in->data);
     return rc;
 }

@@ -12,7 +12,8 @@ struct input {
 };
 
 /* column: of a table's text where --column does not say (NULL: the first that is one).
- * ERR_USAGE unless exactly one of --text and --file is given.  On failure nothing is left. */
+ * Rows that cannot be read are named on standard error.  ERR_USAGE unless exactly one of --text
+ * and --file is given.  On failure nothing is left. */
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e);
 void input_release(struct input *in);
 

@@ -199,6 +199,15 @@ static void one_run_through_every_verb(void **state) {
     char *rows = stage_out(0, "predict 1 --db '%s' --file '%s' --json", db, stage.toy);
     assert_int_equal(stage_json_lines(rows), 20);
     free(rows);
+    static const char odd_rows[] = "{\"text\":\"good film\"}\n{\"text\":7}\n";
+    char *some = test_file(stage.folder, "odd.jsonl", odd_rows, sizeof odd_rows - 1);
+    struct command predict;
+    command_run(&predict, NULL, "predict 1 --db '%s' --file '%s' --json", db, some);
+    command_expect(&predict, 0);
+    assert_int_equal(stage_json_lines(buf_text(&predict.out)), 1);
+    assert_non_null(strstr(buf_text(&predict.err), "odd.jsonl: 1 row left out:\n  line 2: \"text\" is a number"));
+    command_release(&predict);
+    free(some);
     v = stage_json("eval 1 --db '%s' --json", db);
     assert_float_equal(json_number_value(stage_at(v, "metrics.accuracy")),
                        json_number_value(stage_at(record, "best.value")), 1e-12);
