@@ -13,33 +13,21 @@
 #include "app/insight_private.h"
 #include "core/base/mem.h"
 
-enum { FRAME_MS = 100, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
-
-/* Texts and labels, which pictures share. */
-struct shelf {
-    atomic_int refs;
-    int n, classes;
-    char **text, **class_name, *rows;
-    int32_t *gold;
-};
-
-/* What a map's picture owns. */
-struct picture {
-    struct shelf *shelf;
-    double *xy[MAP_PANELS];
-    int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
-    char *title[MAP_PANELS], *busy, *failed;
-};
+enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
 
 struct orders {
     bool open, matrices, rewind;
     char *model, *task;
-    int64_t run[MAP_PANELS];
-    int runs, play, steps, perplexity, layer[MAP_PANELS];
+    int64_t run[MAP_PANELS], set[MAP_PANELS];
+    int runs, sets, play, steps, perplexity, layer[MAP_PANELS];
+    int training, moment;           /* how often turned; by how many moments */
+    int chosen;                     /* with matrices: row of Map + 1, 0: as it was */
+    int row, deeper, head;          /* of the attention */
 };
 
 struct insight {
     struct store *store;
+    bool keep;
     void (*wake)(void *);
     void *self;
     pthread_mutex_t lock;
@@ -53,110 +41,10 @@ struct insight {
     struct inside inside;
     struct shelf *shelf;
     bool playing;
+    char *trouble;             /* why the last order came to nothing; until the next */
 };
 
 /* ---- pictures ---- */
-
-static void shelf_drop(struct shelf *s) {
-    if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
-    for (int i = 0; i < s->n; i++) free(s->text[i]);
-    for (int i = 0; i < s->classes; i++) free(s->class_name[i]);
-    free(s->text);
-    free(s->class_name);
-    free(s->gold);
-    free(s->rows);
-    free(s);
-}
-
-static struct shelf *shelf_of(const struct inside *in) {
-    struct shelf *s = xcalloc(1, sizeof *s);
-    const struct dataset *d = in->rows_of;
-    atomic_init(&s->refs, 1);
-    s->n = in->n;
-    s->classes = in->classes;
-    s->text = xcalloc((size_t)s->n, sizeof *s->text);
-    s->gold = xcalloc((size_t)s->n, sizeof *s->gold);
-    s->class_name = xcalloc((size_t)s->classes + 1, sizeof *s->class_name);
-    for (int i = 0; i < s->n; i++) {
-        const struct dataset_row *r = &d->row[i];
-        s->text[i] = r->b ? xprintf("%s | %s", r->a, r->b) : xstrdup(r->a);
-        s->gold[i] = in->gold[i];
-    }
-    for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(in->task.class_name[i]);
-    s->rows = xstrdup(in->rows);
-    return s;
-}
-
-void insight_map_free(struct insight_map *m) {
-    if (!m) return;
-    struct picture *p = m->memory;
-    shelf_drop(p->shelf);
-    for (int i = 0; i < MAP_PANELS; i++) {
-        free(p->xy[i]);
-        free(p->predicted[i]);
-        free(p->neighbour[i]);
-        free(p->title[i]);
-    }
-    free(p->busy);
-    free(p->failed);
-    free(p);
-    free(m);
-}
-
-static int32_t *copied(const int32_t *from, int n) {
-    if (!from) return NULL;
-    int32_t *to = xcalloc((size_t)n, sizeof *to);
-    memcpy(to, from, (size_t)n * sizeof *to);
-    return to;
-}
-
-static void picture_panel(struct insight_map *m, struct picture *p, const struct inside *in, int i) {
-    const struct inside_panel *from = &in->panel[i];
-    struct map_panel *to = &m->data.panel[i];
-    p->title[i] = xstrdup(from->title);
-    p->predicted[i] = copied(from->predicted, in->n);
-    p->neighbour[i] = copied(from->neighbour, in->n * MAP_NEIGHBOURS);
-    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer, .layers = from->layers - 1,
-                              .predicted = p->predicted[i], .neighbour = p->neighbour[i],
-                              .silhouette = from->silhouette, .purity = from->purity,
-                              .purity_k = from->purity_k, .kl = NAN };
-    if (!from->tsne) return;
-    const real *xy = tsne_layout(from->tsne);
-    p->xy[i] = xcalloc(2 * (size_t)in->n, sizeof *p->xy[i]);
-    for (int k = 0; k < 2 * in->n; k++) p->xy[i][k] = (double)xy[k];
-    to->xy = p->xy[i];
-    to->kl = tsne_iteration(from->tsne) ? tsne_divergence(from->tsne) : NAN;
-}
-
-static struct insight_map *picture_of(const struct inside *in, struct shelf *shelf, bool playing,
-                                      const char *busy, const char *failed) {
-    struct insight_map *m = xcalloc(1, sizeof *m);
-    struct picture *p = xcalloc(1, sizeof *p);
-    m->memory = p;
-    m->data.playing = playing;
-    m->data.busy = p->busy = busy ? xstrdup(busy) : NULL;
-    m->data.failed = p->failed = failed ? xstrdup(failed) : NULL;
-    if (!shelf) return m;
-    atomic_fetch_add(&shelf->refs, 1);
-    p->shelf = shelf;
-    const struct tsne *t = in->panel[0].tsne;
-    struct tsne_options o;
-    tsne_options_init(&o);
-    m->data.n = shelf->n;
-    m->data.text = (const char *const *)shelf->text;
-    m->data.gold = shelf->gold;
-    m->data.classes = shelf->classes;
-    m->data.class_name = (const char *const *)shelf->class_name;
-    m->data.rows = shelf->rows;
-    m->data.pool = "mean of tokens";
-    m->data.perplexity = t ? tsne_perplexity(t) : 0;
-    m->data.iteration = t ? tsne_iteration(t) : 0;
-    m->data.iterations = o.iterations;
-    m->data.seed = INSIGHT_SEED;
-    m->data.panels = in->panels;
-    for (int i = 0; i < in->panels; i++) picture_panel(m, p, in, i);
-    return m;
-}
 
 static void publish(struct insight *in, struct insight_map *m) {
     pthread_mutex_lock(&in->lock);
@@ -177,7 +65,7 @@ static void publish_heat(struct insight *in, struct insight_heat *h) {
 }
 
 static void show(struct insight *in, const char *busy, const char *failed) {
-    publish(in, picture_of(&in->inside, in->shelf, in->playing, busy, failed));
+    publish(in, picture_of(&in->inside, in->shelf, in->playing, busy, failed ? failed : in->trouble));
 }
 
 /* A picture without matrices, that says what is being done or why there is none. */
@@ -210,7 +98,8 @@ static void drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     drop(in);
-    int rc = inside_open(&in->inside, in->store, o->model, o->task, o->run, o->runs, tell_busy, in, &e);
+    const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets };
+    int rc = inside_open(&in->inside, in->store, in->keep, &what, tell_busy, in, &e);
     if (rc == ERR_INTERRUPTED) return;
     if (rc) {
         show(in, NULL, e.text);
@@ -224,85 +113,145 @@ static void do_open(struct insight *in, const struct orders *o) {
 }
 
 static bool done(const struct inside *s) {
-    for (int i = 0; i < s->panels; i++)
+    if (s->training) return s->play[0].at >= inside_moments(s) - 1;
+    for (int i = 0; i < s->shown; i++)
         if (s->panel[i].tsne && !tsne_done(s->panel[i].tsne)) return false;
     return true;
 }
 
 static void advance(struct inside *s, int count) {
-    for (int i = 0; i < s->panels; i++)
+    for (int i = 0; i < s->shown; i++)
         if (s->panel[i].tsne) tsne_step(s->panel[i].tsne, count);
 }
 
-static void rewind_all(struct inside *s) {
-    for (int i = 0; i < s->panels; i++)
+/* The moment shown: of several runs the one that is furthest on. */
+static int moment_of(const struct inside *s) {
+    int at = 0;
+    for (int i = 0; i < s->shown; i++)
+        if (s->play[i].at > at) at = s->play[i].at;
+    return at;
+}
+
+static void go_to_moment(struct insight *in, int at) {
+    struct err e = ERR_INIT;
+    int last = inside_moments(&in->inside) - 1;
+    inside_moment(&in->inside, at < 0 ? 0 : at > last ? last : at, &e);
+    if (e.code) in->playing = false;
+    show(in, NULL, e.code ? e.text : NULL);
+}
+
+static void rewind_all(struct insight *in) {
+    struct inside *s = &in->inside;
+    if (s->training) {
+        go_to_moment(in, 0);
+        return;
+    }
+    for (int i = 0; i < s->shown; i++)
         if (s->panel[i].tsne) tsne_rewind(s->panel[i].tsne);
 }
 
-/* The next perplexity of the series, at most what so many rows allow. */
+/* The next perplexity of the series; the first that is too great for so many rows may be asked
+ * for, and is lowered and shown so. */
 static double next_perplexity(double now, int by, int n) {
     static const double series[] = { 5, 10, 20, 30, 50, 100 };
-    double most = (n - 1) / 3.0, best = now;
+    double most = (n - 1) / 3.0;
     for (size_t i = 0; i < COUNT_OF(series); i++) {
         double v = series[by > 0 ? i : COUNT_OF(series) - 1 - i];
-        if (v <= most && (by > 0 ? v > now : v < now)) {
-            best = v;
-            break;
-        }
+        if (by > 0 ? v > now && now < most : v < now) return v;
     }
-    return best;
+    return now;
 }
 
 /* Layouts anew, at another perplexity or layer; `panel` -1: of all. */
 static void lay_anew(struct insight *in, int panel) {
     struct err e = ERR_INIT;
+    struct inside *s = &in->inside;
     show(in, "neighbours of all rows", NULL);
-    for (int i = 0; i < in->inside.panels; i++) {
-        if (panel >= 0 && i != panel) tsne_rewind(in->inside.panel[i].tsne);
-        else if (inside_layer(&in->inside, i, &e)) break;
+    if (panel < 0) inside_perplexity(s, s->perplexity, &e);
+    for (int i = 0; panel >= 0 && i < s->shown; i++) {
+        if (i != panel) tsne_rewind(s->panel[i].tsne);
+        else if (inside_look(s, i, &e)) break;
     }
-    in->playing = !e.code;
+    in->playing = !e.code && !s->training;
     show(in, NULL, e.code ? e.text : NULL);
 }
 
 static void change_layer(struct insight *in, int panel, int by) {
-    struct inside_panel *p = &in->inside.panel[panel];
+    struct inside *s = &in->inside;
+    struct inside_panel *p = &s->panel[panel];
     int to = p->layer + by;
-    if (panel >= in->inside.panels || to < 0 || to >= p->layers) return;
+    if (panel >= s->shown || !p->probe || to < 0 || to > p->layers) return;
     p->layer = to;
-    publish_heat(in, heat_says(NULL, NULL)); /* those there were are of another layer */
+    album_drop(s->album); /* those there were are of another layer */
+    s->album = NULL;
+    publish_heat(in, heat_says(NULL, NULL));
     lay_anew(in, panel);
 }
 
+/* To the moments of training, or back. */
+static void turn(struct insight *in) {
+    struct err e = ERR_INIT;
+    struct inside *s = &in->inside;
+    bool on = !s->training;
+    show(in, on ? "reading what was kept while it trained" : "neighbours of all rows", NULL);
+    if (inside_training(s, on, &e)) {
+        if (s->training) inside_training(s, false, &(struct err)ERR_INIT);
+        in->trouble = xstrdup(e.text);
+        show(in, NULL, NULL);
+        return;
+    }
+    shelf_drop(in->shelf);
+    in->shelf = shelf_of(s);
+    in->playing = true;
+    show(in, NULL, NULL);
+}
+
+static void show_matrices(struct insight *in, const struct orders *o) {
+    struct err e = ERR_INIT;
+    struct inside *s = &in->inside;
+    if (o->chosen) inside_attention_row(s, o->chosen - 1);
+    if (o->row || o->deeper || o->head) inside_attention(s, o->row, o->deeper, o->head);
+    if (!s->album) publish_heat(in, heat_says("comparing classes, layers and rows", NULL));
+    if (inside_matrices(s, &e)) publish_heat(in, heat_says(NULL, e.text));
+    else publish_heat(in, inside_heat(s));
+}
+
+static void step_on(struct insight *in, int steps) {
+    in->playing = false;
+    if (in->inside.training) go_to_moment(in, moment_of(&in->inside) + steps);
+    else advance(&in->inside, steps);
+}
+
 static void carry_out(struct insight *in, struct orders *o) {
+    struct inside *s = &in->inside;
+    free(in->trouble);
+    in->trouble = NULL;
     if (o->open) do_open(in, o);
-    if (!in->inside.panels) return;
+    if (!s->panels) return;
+    if (o->training % 2) turn(in);
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
-    double perplexity = in->inside.perplexity;
-    if (o->perplexity) perplexity = next_perplexity(perplexity, o->perplexity, in->inside.n);
-    if (perplexity != in->inside.perplexity) {
-        in->inside.perplexity = perplexity;
+    double perplexity = s->perplexity;
+    if (o->perplexity) perplexity = next_perplexity(perplexity, o->perplexity, s->panel[0].rows->n);
+    if (perplexity != s->perplexity) {
+        s->perplexity = perplexity;
         lay_anew(in, -1);
     }
-    if (o->rewind) rewind_all(&in->inside);
-    if (o->steps) {
-        in->playing = false;
-        advance(&in->inside, o->steps);
-    }
+    if (o->rewind) rewind_all(in);
+    if (o->steps) step_on(in, o->steps);
+    if (o->moment && s->training) step_on(in, o->moment);
     if (o->play % 2) {
-        if (!in->playing && done(&in->inside)) rewind_all(&in->inside);
+        if (!in->playing && done(s)) rewind_all(in);
         in->playing = !in->playing;
     }
     if (o->rewind || o->steps || o->play) show(in, NULL, NULL);
-    if (!o->matrices) return;
-    publish_heat(in, heat_says("comparing classes, layers and rows", NULL));
-    publish_heat(in, inside_matrices(&in->inside));
+    if (o->matrices) show_matrices(in, o);
 }
 
 static bool any(const struct orders *o) {
     bool layer = o->layer[0] || o->layer[1];
-    return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer;
+    bool training = o->training || o->moment;
+    return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
 static int64_t now_ms(void) {
@@ -314,6 +263,14 @@ static int64_t now_ms(void) {
 /* A frame of the layout: so many iterations, or as many as its time allows. */
 static void frame(struct insight *in) {
     int64_t began = now_ms();
+    if (in->inside.training) {
+        go_to_moment(in, moment_of(&in->inside) + 1);
+        if (in->playing && done(&in->inside)) {
+            in->playing = false;
+            show(in, NULL, NULL);
+        }
+        return;
+    }
     for (int i = 0; i < FRAME_ITERATIONS && now_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
     if (done(&in->inside)) in->playing = false;
     show(in, NULL, NULL);
@@ -346,7 +303,7 @@ static void *work(void *self) {
         free(o.model);
         free(o.task);
         pthread_mutex_lock(&in->lock);
-        int64_t left = FRAME_MS - (now_ms() - began);
+        int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (now_ms() - began);
         if (in->playing && left > 0) wait_ms(in, left);
     }
     pthread_mutex_unlock(&in->lock);
@@ -355,9 +312,10 @@ static void *work(void *self) {
 
 /* ---- for the screen's thread ---- */
 
-struct insight *insight_new(struct store *s, void (*wake)(void *), void *self) {
+struct insight *insight_new(struct store *s, bool keep, void (*wake)(void *), void *self) {
     struct insight *in = xcalloc(1, sizeof *in);
     in->store = s;
+    in->keep = keep;
     in->wake = wake;
     in->self = self;
     pthread_mutex_init(&in->lock, NULL);
@@ -377,6 +335,7 @@ void insight_free(struct insight *in) {
     free(in->orders.task);
     insight_map_free(in->map);
     insight_heat_free(in->heat);
+    free(in->trouble);
     pthread_mutex_destroy(&in->lock);
     pthread_cond_destroy(&in->asked);
     free(in);
@@ -395,13 +354,15 @@ static void end_order(struct insight *in) {
     pthread_mutex_unlock(&in->lock);
 }
 
-void insight_open(struct insight *in, const char *model, const char *task, const int64_t *run, int runs) {
+void insight_open(struct insight *in, const struct insight_subject *what) {
     struct orders *o = begin_order(in);
     free(o->model);
     free(o->task);
-    *o = (struct orders){ .open = true, .model = xstrdup(model), .task = xstrdup(task) };
-    o->runs = runs < MAP_PANELS ? runs : MAP_PANELS;
-    for (int i = 0; i < o->runs; i++) o->run[i] = run[i];
+    *o = (struct orders){ .open = true, .model = xstrdup(what->model), .task = xstrdup(what->task) };
+    o->runs = what->runs < MAP_PANELS ? what->runs : MAP_PANELS;
+    o->sets = what->sets < MAP_PANELS ? what->sets : MAP_PANELS;
+    for (int i = 0; i < o->runs; i++) o->run[i] = what->run[i];
+    for (int i = 0; i < o->sets; i++) o->set[i] = what->set[i];
     end_order(in);
 }
 
@@ -431,8 +392,29 @@ void insight_layer(struct insight *in, int panel, int by) {
     end_order(in);
 }
 
-void insight_matrices(struct insight *in) {
-    begin_order(in)->matrices = true;
+void insight_training(struct insight *in) {
+    begin_order(in)->training++;
+    end_order(in);
+}
+
+void insight_moment(struct insight *in, int by) {
+    begin_order(in)->moment += by;
+    end_order(in);
+}
+
+void insight_matrices(struct insight *in, int chosen) {
+    struct orders *o = begin_order(in);
+    o->matrices = true;
+    if (chosen >= 0) o->chosen = chosen + 1;
+    end_order(in);
+}
+
+void insight_attention(struct insight *in, int row, int layer, int head) {
+    struct orders *o = begin_order(in);
+    o->matrices = true;
+    o->row += row;
+    o->deeper += layer;
+    o->head += head;
     end_order(in);
 }
 
@@ -460,16 +442,20 @@ static bool say_nothing(void *self, const char *what) {
     return true;
 }
 
-int insight_now(struct store *s, const char *model, const char *task, const int64_t *run, int runs,
-                struct insight_map **map, struct insight_heat **heat, struct err *e) {
+int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,
+                struct insight_heat **heat, struct err *e) {
     struct inside in;
-    int rc = inside_open(&in, s, model, task, run, runs, say_nothing, NULL, e);
+    int rc = inside_open(&in, s, false, what, say_nothing, NULL, e);
+    bool opened = !rc;
+    if (!rc && training) rc = inside_training(&in, true, e);
+    if (!rc && training) rc = inside_moment(&in, inside_moments(&in) - 1, e);
     if (map && !rc)
         while (!done(&in)) advance(&in, FRAME_ITERATIONS);
     struct shelf *shelf = rc ? NULL : shelf_of(&in);
     if (map) *map = picture_of(&in, shelf, false, NULL, rc ? e->text : NULL);
-    if (heat) *heat = rc ? heat_says(NULL, e->text) : inside_matrices(&in);
+    if (heat && !rc) rc = inside_matrices(&in, e);
+    if (heat) *heat = rc ? heat_says(NULL, e->text) : inside_heat(&in);
     shelf_drop(shelf);
-    inside_release(&in);
+    if (opened) inside_release(&in);
     return rc;
 }

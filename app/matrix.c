@@ -121,24 +121,38 @@ static char *row_name(const struct rowset *r, int i) {
                            : xprintf("%lld %s", (long long)r->row[i], r->class_name[r->label[i]]);
 }
 
-int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e) {
+/* The vectors of picked rows; caller frees. */
+static real *picked(const struct probe *p, int layer, const int *pick, int n) {
+    size_t w = (size_t)p->width;
+    real *x = xmalloc(((size_t)n * w + 1) * sizeof *x);
+    for (int i = 0; i < n; i++)
+        memcpy(x + (size_t)i * w, p->layer[layer] + (size_t)(pick ? pick[i] : i) * w, w * sizeof *x);
+    return x;
+}
+
+int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick, int picks,
+                struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
     const struct rowset *r = &a->rows;
-    int rc = comparable(side, sides, layer, e);
+    int rc = comparable(side, sides, layer, e), n = pick ? picks : r->n;
     if (rc) return rc;
-    matrix_new(m, OF_ROWS, "cosine", r->n, r->n);
-    similarity_cosine(a->layer[layer], r->n, b->layer[layer], r->n, a->width, m->value);
-    for (int i = 0; i < r->n; i++) {
-        m->row_name[i] = row_name(r, i);
+    matrix_new(m, OF_ROWS, "cosine", n, n);
+    real *x = picked(a, layer, pick, n), *y = picked(b, layer, pick, n);
+    similarity_cosine(x, n, y, n, a->width, m->value);
+    free(x);
+    free(y);
+    for (int i = 0; i < n; i++) {
+        m->row_name[i] = row_name(r, pick ? pick[i] : i);
         m->column_name[i] = xstrdup(m->row_name[i]);
     }
     struct buf about = BUF_INIT;
     describe(m, side, sides, layer, &about);
+    if (pick) json_member_int(&about, "shown", n);
     end_description(m, &about);
     char *name = side_name(b);
     m->title = xprintf("rows of %s, cosine", name);
     free(name);
-    m->what = xprintf("cosine of %d rows, layer %d", r->n, layer);
+    m->what = xprintf("cosine of %d rows, layer %d", n, layer);
     m->undefined = "a zero vector";
     return 0;
 }

@@ -29,7 +29,9 @@ void matrix_release(struct matrix *m);
 /* Sides: one is compared with itself, of two the rows are the first's.  All refuse (ERR_USAGE) what
  * cannot be compared: other rows, widths, no classes.  Layers must be embedded that are asked for. */
 int matrix_classes(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e);
-int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e);
+/* pick: `picks` of the drawn rows; NULL: all. */
+int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick, int picks,
+                struct err *e);
 int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, struct err *e);
 /* Trained tensors: low-rank products by principal angles, others by cosine (likeness.h). */
 int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e);

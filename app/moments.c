@@ -61,6 +61,8 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
     if (rc) return rc;
     rc = rowset_read(&rows, &k->predicted, set.items, set.rows, set.task, e);
     if (!rc && !m->model) {
+        m->run = set.run;
+        k->step = set.step;
         m->model = xstrdup(set.model);
         m->task = xstrdup(set.task);
         m->split = xstrdup(set.split);
@@ -118,6 +120,17 @@ int moments_open(struct moments *m, struct store *s, int64_t run, struct err *e)
         if (rc) err_prefix(e, "set %lld of step %lld", (long long)m->moment[i].set, (long long)m->moment[i].step);
     }
     if (!rc) rc = read_metric(m, s, e);
+    if (rc) moments_release(m);
+    return rc;
+}
+
+int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err *e) {
+    *m = (struct moments){ .perplexity = 30, .count = 1 };
+    m->moment = xcalloc(1, sizeof *m->moment);
+    m->moment[0] = (struct moment){ .set = set, .metric = NAN };
+    int rc = read_moment(m, s, &m->moment[0], e);
+    if (!rc && m->run) m->title = xprintf("set %lld: #%lld, %s", (long long)set, (long long)m->run, m->task);
+    else if (!rc) m->title = xprintf("set %lld: %s, %s", (long long)set, m->model, m->task);
     if (rc) moments_release(m);
     return rc;
 }

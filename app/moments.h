@@ -21,7 +21,7 @@ struct moment {
 };
 
 struct moments {
-    int64_t run;
+    int64_t run;           /* 0: of an untouched model */
     char *title, *model, *task, *split, *pool, *metric;
     int layer, width;
     uint64_t seed;
@@ -36,6 +36,8 @@ struct moments {
 /* The run's longest series of sets of the same rows, layer and pooling.  ERR_NOT_FOUND when it kept
  * none while it trained, ERR_USAGE when sets of one series differ in their rows. */
 int moments_open(struct moments *m, struct store *s, int64_t run, struct err *e);
+/* One kept set alone, as the only moment. */
+int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err *e);
 /* The map of moment i; those before must be there.  The same points, perplexity and seed give the
  * same maps, for any number of workers. */
 int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err *e);

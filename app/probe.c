@@ -67,8 +67,9 @@ static int open_task(struct probe *p, const struct task_source *from, const stru
 
 /* The run's own rows, whose labels are its head's by name. */
 static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
-    const struct predictor *u = p->u.predictor;
-    struct task_source s = jobs_source(&p->u.config);
+    const struct user *run = how->own ? how->own : &p->u;
+    const struct predictor *u = run->predictor;
+    struct task_source s = jobs_source(&run->config);
     const char **name = NULL;
     if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
         s.name_count = predictor_classes(u);

@@ -36,6 +36,7 @@ struct probe_draw {
     const char *split;     /* NULL: the first dev split; "train"; a dev split's name */
     int64_t most;
     uint64_t seed;
+    const struct user *own; /* the run whose task is meant without sources; NULL: the probe's */
     int max_len;           /* 0: the run's, or what the model takes */
 };
 
@@ -56,7 +57,7 @@ struct probe_look {
  * failure. */
 int probe_open_run(struct probe *p, struct store *s, int64_t run, struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);
-/* Opens the sources (none: the run's own task), takes the split of each and draws at most `most`
+/* Opens the sources (none: the own task of a run), takes the split of each and draws at most `most`
  * rows evenly over the tasks, and over the classes of each; encodes them. */
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e);

@@ -215,7 +215,7 @@ int session_run(int argc, char **argv, struct err *e) {
     s.task_arg = xstrdup(args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
-    s.insight = insight_new(s.store, notify, NULL);
+    s.insight = insight_new(s.store, true, notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     int w, h;
     term_size(&w, &h);

@@ -166,6 +166,19 @@ static void picture(struct session *s) {
     free(path);
 }
 
+static void look_inside(struct session *s, const struct effect *x) {
+    struct insight_subject what = { .model = s->model_arg, .task = s->task_arg };
+    if (x->kind == EFFECT_SETS) {
+        what.set = x->run;
+        what.sets = x->runs;
+    } else {
+        what.run = x->run;
+        what.runs = x->runs;
+    }
+    insight_open(s->insight, &what);
+    if (x->keep) insight_matrices(s->insight, -1);
+}
+
 void session__effect(struct session *s, const struct effect *x) {
     switch (x->kind) {
     case EFFECT_NONE:
@@ -194,10 +207,13 @@ void session__effect(struct session *s, const struct effect *x) {
         ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
         break;
     case EFFECT_INSPECT:
-        insight_open(s->insight, s->model_arg, s->task_arg, x->run, x->runs);
-        if (x->keep) insight_matrices(s->insight);
-        break;
-    case EFFECT_HEATMAP: insight_matrices(s->insight); break;
+    case EFFECT_SETS: look_inside(s, x); break;
+    case EFFECT_HEATMAP: insight_matrices(s->insight, x->by); break;
+    case EFFECT_ATTENTION_ROW: insight_attention(s->insight, x->by, 0, 0); break;
+    case EFFECT_ATTENTION_LAYER: insight_attention(s->insight, 0, x->by, 0); break;
+    case EFFECT_ATTENTION_HEAD: insight_attention(s->insight, 0, 0, x->by); break;
+    case EFFECT_MAP_TRAINING: insight_training(s->insight); break;
+    case EFFECT_MAP_MOMENT: insight_moment(s->insight, x->by); break;
     case EFFECT_MAP_PLAY: insight_play(s->insight); break;
     case EFFECT_MAP_STEP: insight_step(s->insight); break;
     case EFFECT_MAP_REWIND: insight_rewind(s->insight); break;

@@ -11,6 +11,7 @@
 #include "app/paths.h"
 #include "app/session_private.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
 #include "views/render.h"
@@ -86,17 +87,36 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     return 0;
 }
 
-/* Rows of the model, and of the run asked for, looked into. */
+/* --set N or N,M */
+static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *e) {
+    const char *typed = args_get(a, "set");
+    char *copy = xstrdup(typed ? typed : ""), *rest = typed ? copy : NULL, *part;
+    int rc = 0;
+    *sets = 0;
+    while (!rc && (part = strsep(&rest, ",")))
+        if (*sets == MAP_PANELS || !text_to_int(part, &set[(*sets)++]))
+            rc = err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
+    free(copy);
+    return rc;
+}
+
+/* Rows of the model, of the run asked for, or kept sets, looked into. */
 static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                          struct err *e) {
-    int64_t id = 0;
-    bool map = screen == SCREEN_MAP;
-    if (args_get(a, "run")) {
-        int rc = store_find(store, args_get(a, "run"), &id, e);
-        if (rc) return rc;
-    }
-    const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
-    int rc = insight_now(store, verb_model(a), task, &id, id > 0, map ? &s->map : NULL, map ? NULL : &s->heat, e);
+    int64_t id = 0, set[MAP_PANELS];
+    bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
+    struct insight_subject what = { .model = verb_model(a), .run = &id, .set = set };
+    int rc = read_sets(a, set, &what.sets, e);
+    if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
+    if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
+    if (rc) return rc;
+    what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    what.runs = id > 0;
+    rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
+    s->ui.map.subject[0] = what.sets ? set[0] : id;
+    s->ui.map.subjects = what.sets ? what.sets : what.runs;
+    s->ui.map.sets = what.sets > 0;
     if (s->map) s->ui.map.data = s->map->data;
     if (s->heat) s->ui.heatmap.data = s->heat->data;
     return rc;

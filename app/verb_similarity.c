@@ -252,7 +252,7 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct ch
     int row;
     switch (c->of) {
     case OF_CLASSES: return matrix_classes(m, side, sides, (int)c->layer, e);
-    case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, e);
+    case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, NULL, 0, e);
     case OF_LAYERS: return matrix_layers(m, side, sides, e);
     case OF_TENSORS: return matrix_tensors(m, side, sides, e);
     default: break;

@@ -104,6 +104,8 @@ static const struct option_spec RENDER[] = {
     { "size", "WxH", "columns and rows (default 80x24)" },
     { "method", "TEXT", "the method on the Compose screen" },
     { "run", "ID", "the run in focus" },
+    { "steps", NULL, "of map: the last of what the run kept while it trained" },
+    { "set", "N[,N]", "of map: kept sets of vectors" },
     MODEL,
     { "task", "NAME|FOLDER", "the task on the Compose screen" },
     { "ascii", NULL, "only ASCII" },

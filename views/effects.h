@@ -30,7 +30,13 @@ enum effect_kind {
     EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
     EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too */
-    EFFECT_HEATMAP,       /* the matrices of what was inspected */
+    EFFECT_SETS,          /* kept sets run[0…1] on Map */
+    EFFECT_HEATMAP,       /* the matrices of what was inspected; `by`: row of Map whose attention, or -1 */
+    EFFECT_ATTENTION_ROW, /* another row, layer or head of the attention, `by` -1 or 1 */
+    EFFECT_ATTENTION_LAYER,
+    EFFECT_ATTENTION_HEAD,
+    EFFECT_MAP_TRAINING,  /* what the runs kept while they trained is played, or the layers again */
+    EFFECT_MAP_MOMENT,    /* of these the one before or after, `by` -1 or 1 */
     EFFECT_MAP_PLAY,      /* the layout runs, or stands still */
     EFFECT_MAP_STEP,      /* one iteration */
     EFFECT_MAP_REWIND,    /* from its start, same seed */

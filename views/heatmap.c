@@ -58,6 +58,18 @@ static void show(struct heatmap_view *v, int by) {
     v->look = (struct heat_look){.fit = true};
 }
 
+/* Another row, layer or head; the attention comes into sight. */
+static void attend(struct ui *ui, enum effect_kind kind, int by, struct effect *out) {
+    struct heatmap_view *v = &ui->heatmap;
+    if (v->data.attention >= v->data.matrices) {
+        ui_say(ui, SAY_INFO, "no attention is looked at");
+        return;
+    }
+    if (v->shown < v->data.attention) show(v, v->data.matrices - 1 - v->shown);
+    out->kind = kind;
+    out->by = by;
+}
+
 static bool order(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
@@ -100,6 +112,12 @@ bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PAN_RIGHT:
     case REQ_NEXT_PART: show(v, 1); break;
     case REQ_SORT: order(ui); break;
+    case REQ_NEXT:
+    case REQ_PREV: attend(ui, EFFECT_ATTENTION_ROW, r == REQ_NEXT ? 1 : -1, out); break;
+    case REQ_LAYER_LESS:
+    case REQ_LAYER_MORE: attend(ui, EFFECT_ATTENTION_LAYER, r == REQ_LAYER_MORE ? 1 : -1, out); break;
+    case REQ_EARLIER:
+    case REQ_LATER: attend(ui, EFFECT_ATTENTION_HEAD, r == REQ_LATER ? 1 : -1, out); break;
     case REQ_EXPORT: out->kind = EFFECT_PICTURE; return true;
     default: return false;
     }

@@ -22,6 +22,7 @@ struct heat_matrix {
 struct heatmap_data {
     const struct heat_matrix *matrix;
     int matrices;
+    int attention;             /* the first that shows attention; `matrices` when none does */
     const char *busy;          /* what is being computed; NULL */
     const char *failed;        /* why there is nothing; NULL */
 };

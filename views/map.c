@@ -19,11 +19,14 @@ int map_focus(const struct map_view *v) {
     return v->part < last ? v->part : last < 0 ? 0 : last;
 }
 
-int map_classes(const struct map_view *v) { return v->colour == MAP_BY_RIGHT ? 2 : v->data.classes; }
+int map_classes(const struct map_view *v) {
+    return v->colour == MAP_BY_RIGHT ? 2 : v->colour == MAP_BY_TASK ? v->data.tasks : v->data.classes;
+}
 
 const char *map_class_name(const struct map_view *v, int class) {
     static const char *const right[] = {"right", "wrong"};
     if (class < 0 || class >= map_classes(v)) return "none";
+    if (v->colour == MAP_BY_TASK) return v->data.task_name[class];
     return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
 }
 
@@ -32,6 +35,7 @@ void map_labels(const struct map_view *v, int panel, int32_t *out) {
     const int32_t *predicted = d->panel[panel].predicted;
     for (int i = 0; i < d->n; i++) {
         if (v->colour == MAP_BY_LABEL) out[i] = d->gold[i];
+        else if (v->colour == MAP_BY_TASK) out[i] = d->of_task[i];
         else if (!predicted || (v->colour == MAP_BY_RIGHT && d->gold[i] < 0)) out[i] = -1;
         else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->gold[i];
     }
@@ -47,6 +51,7 @@ static struct scatter_data points_of(const struct map_view *v, int panel, int32_
 
 void map_changed(struct map_view *v) {
     const struct map_data *d = &v->data;
+    if (v->colour == MAP_BY_TASK && d->tasks < 2) v->colour = MAP_BY_LABEL;
     if (v->part > d->panels) v->part = d->panels;
     if (v->class >= map_classes(v)) v->class = map_classes(v) ? map_classes(v) - 1 : 0;
     for (int i = 0; i < MAP_PANELS; i++) v->look[i].hidden = v->hidden;
@@ -91,27 +96,46 @@ static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
     return run[0] > 0;
 }
 
+static void begin_anew(struct map_view *v) {
+    v->asked = true;
+    v->hidden = 0;
+    v->alone = false;
+    for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
+}
+
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
     struct map_view *v = &ui->map;
     int64_t run[MAP_PANELS] = {0, 0};
     bool inside = ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP;
     int runs = runs_here(ui, run);
-    bool other = runs && (runs != v->subjects || memcmp(run, v->subject, sizeof run));
+    bool other = runs && (v->sets || runs != v->subjects || memcmp(run, v->subject, sizeof run));
     if (!inside && (!v->asked || other)) {
         memcpy(v->subject, run, sizeof run);
         v->subjects = runs;
-        v->asked = true;
-        v->hidden = 0;
-        v->alone = false;
-        for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
+        v->sets = false;
+        begin_anew(v);
         out->kind = EFFECT_INSPECT;
         out->run = v->subject;
         out->runs = runs;
         out->keep = screen == SCREEN_HEATMAP;
-    } else if (screen == SCREEN_HEATMAP && !ui->heatmap.data.matrices) {
-        out->kind = EFFECT_HEATMAP;
+    } else if (screen == SCREEN_HEATMAP && (!ui->heatmap.data.matrices || ui->screen == SCREEN_MAP)) {
+        out->kind = EFFECT_HEATMAP; /* its attention is of the row under Map's cursor */
+        out->by = ui->screen == SCREEN_MAP ? v->chosen : -1;
     }
     ui_show(ui, screen);
+}
+
+void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out) {
+    struct map_view *v = &ui->map;
+    memset(v->subject, 0, sizeof v->subject);
+    for (int i = 0; i < sets; i++) v->subject[i] = set[i];
+    v->subjects = sets;
+    v->sets = true;
+    begin_anew(v);
+    out->kind = EFFECT_SETS;
+    out->run = v->subject;
+    out->runs = sets;
+    ui_show(ui, SCREEN_MAP);
 }
 
 
@@ -199,7 +223,7 @@ static bool view_request(struct ui *ui, enum request r) {
     case REQ_FILTER_CELL: only_class(v); break;
     case REQ_FILTER_CLEAR: v->hidden = 0; break;
     case REQ_COLOUR:
-        v->colour = (enum map_colour)((v->colour + 1) % MAP_COLOURS);
+        v->colour = (enum map_colour)((v->colour + 1) % (v->data.tasks > 1 ? MAP_COLOURS : MAP_BY_TASK));
         v->hidden = 0;
         break;
     case REQ_NEXT: next_wrong(ui, 1); return true;
@@ -235,6 +259,16 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PAN_RIGHT:
         out->kind = EFFECT_MAP_LAYER;
         out->by = r == REQ_PAN_LEFT ? -1 : 1;
+        break;
+    case REQ_TRAINING:
+        if (v->data.training || (v->subjects && !v->sets)) out->kind = EFFECT_MAP_TRAINING;
+        else ui_say(ui, SAY_INFO, "no run is looked at: 3 lists the runs, 7 there maps one");
+        break;
+    case REQ_EARLIER:
+    case REQ_LATER:
+        if (!v->data.training) ui_say(ui, SAY_INFO, "p plays what the run kept while it trained");
+        else out->kind = EFFECT_MAP_MOMENT;
+        out->by = r == REQ_EARLIER ? -1 : 1;
         break;
     case REQ_EXPORT: out->kind = EFFECT_PICTURE; break;
     default: return false;

@@ -19,6 +19,12 @@ struct map_score {
     const char *undefined;
 };
 
+/* One of the moments at which a run kept its rows' vectors; numbers NaN where they have no value. */
+struct map_moment {
+    int64_t step;
+    double silhouette, purity, metric;
+};
+
 struct map_panel {
     const char *title;         /* "model", "#3 lora(r=8)" */
     int layer, layers;         /* 0: the embedding's output */
@@ -29,6 +35,9 @@ struct map_panel {
     struct map_score silhouette, purity;
     int purity_k;              /* neighbours that purity looked at */
     double kl;                 /* NaN before the first iteration */
+    double kept;               /* share of the 10 nearest that are so in the map; NaN likewise */
+    const struct map_moment *moment; /* while training is played: all, and which is shown */
+    int moments, at;
 };
 
 struct map_data {
@@ -38,8 +47,13 @@ struct map_data {
     int classes;
     const char *const *class_name;
     const char *rows;          /* "400 of 2,538 dev rows"; NULL */
+    int tasks;                 /* more than one: rows of several tasks */
+    const char *const *task_name;
+    const int32_t *of_task;    /* n; NULL with one task */
     const char *pool;          /* "mean" */
-    double perplexity;         /* in use; 0: none yet */
+    double perplexity, asked;  /* in use (0: none yet), and asked for */
+    bool training;             /* moments of training are played */
+    const char *metric;        /* the moments' own; NULL */
     int iteration, iterations;
     uint64_t seed;
     int panels;                /* 0: nothing yet */
@@ -49,13 +63,14 @@ struct map_data {
     const char *failed;        /* why there is nothing; NULL */
 };
 
-enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_COLOURS };
+enum map_colour { MAP_BY_LABEL, MAP_BY_PREDICTION, MAP_BY_RIGHT, MAP_BY_TASK, MAP_COLOURS };
 
 struct map_view {
     struct map_data data;
-    /* what is looked at: 0 the model alone, 1 model and run, 2 two runs */
+    /* what is looked at: 0 the model alone, 1 model and run, 2 two runs; or kept sets */
     int64_t subject[MAP_PANELS];
     int subjects;
+    bool sets;
     bool asked;                /* the app was asked for it */
     /* the view's own */
     struct scatter_look look[MAP_PANELS];

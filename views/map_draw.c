@@ -20,7 +20,22 @@ static void put_score(struct buf *b, const char *name, const struct map_score *s
 
 static void title_of(const struct map_view *v, int panel, char out[120]) {
     const struct map_panel *p = &v->data.panel[panel];
-    snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
+    if (p->moments)
+        snprintf(out, 120, "%.70s \u00B7 step %lld", p->title, (long long)p->moment[p->at].step);
+    else if (p->layers == p->layer && v->sets) snprintf(out, 120, "%.80s \u00B7 layer %d", p->title, p->layer);
+    else snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
+}
+
+/* Numbers of the original space, then of the layout. */
+static void numbers_of(const struct map_panel *p, int w, struct buf *b) {
+    bool narrow = w < 56, short_names = w < 44;
+    put_score(b, short_names ? "silh" : "silhouette", &p->silhouette, narrow);
+    buf_puts(b, " ");
+    put_score(b, short_names ? "pur" : "purity", &p->purity, narrow);
+    if (isfinite(p->kept)) buf_printf(b, " kept %.2f", p->kept);
+    if (isfinite(p->kl)) buf_printf(b, " KL %.2f", p->kl);
+    if (p->moments && isfinite(p->moment[p->at].metric)) buf_printf(b, "  dev %.3f", p->moment[p->at].metric);
+    if (w >= 84 && p->purity_k) buf_printf(b, "   purity and kept of %d neighbours", p->purity_k);
 }
 
 /* Title, numbers of the original space, points. */
@@ -34,11 +49,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title);
     canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
     struct buf b = BUF_INIT;
-    put_score(&b, "silhouette", &p->silhouette, r.w < 56);
-    buf_puts(&b, " ");
-    put_score(&b, "purity", &p->purity, r.w < 56);
-    if (isfinite(p->kl)) buf_printf(&b, " KL %.2f", p->kl);
-    if (r.w >= 56 && p->purity_k) buf_printf(&b, "   purity of %d neighbours", p->purity_k);
+    numbers_of(p, r.w, &b);
     canvas_fit(c, r.x, r.y + 1, r.w, INK_TEXT, buf_text(&b));
     buf_release(&b);
     if (!p->xy) {
@@ -59,7 +70,7 @@ static int count_of(const int32_t *labels, int n, int class) {
 }
 
 static const char *colour_name(enum map_colour k) {
-    static const char *const names[] = {"by label", "by prediction", "right or wrong"};
+    static const char *const names[] = {"by label", "by prediction", "right or wrong", "by task"};
     return names[k];
 }
 
@@ -87,11 +98,38 @@ static void draw_legend_line(const struct map_view *v, struct canvas *c, struct 
     free(labels);
 }
 
+/* The purity of all moments as one line of bars (digits in ASCII), and which is shown. */
+static void put_moments(const struct map_panel *p, enum glyphs g, struct buf *b) {
+    double lo = INFINITY, hi = -INFINITY;
+    for (int i = 0; i < p->moments; i++) {
+        lo = fmin(lo, p->moment[i].purity); /* of a NaN and a number the number */
+        hi = fmax(hi, p->moment[i].purity);
+    }
+    buf_printf(b, "step %lld, %d of %d", (long long)p->moment[p->at].step, p->at + 1, p->moments);
+    if (!(hi > lo)) return;
+    int first = p->at > 20 ? p->at - 20 : 0, end = p->moments < first + 24 ? p->moments : first + 24;
+    buf_puts(b, "  purity ");
+    for (int i = first; i < end; i++) {
+        double share = (p->moment[i].purity - lo) / (hi - lo);
+        char bytes[4];
+        if (!isfinite(share)) buf_putc(b, '?');
+        else if (g == GLYPHS_ASCII) buf_putc(b, (char)('0' + (int)(share * 9)));
+        else buf_add(b, bytes, utf8_encode(0x2581 + (uint32_t)(share * 7), bytes));
+        if (i == p->at) buf_puts(b, g == GLYPHS_ASCII ? "<" : "\u25C2");
+    }
+    buf_puts(b, "  ");
+}
+
 static void settings(const struct map_view *v, struct buf *b) {
     const struct map_data *d = &v->data;
-    if (d->perplexity > 0) buf_printf(b, "perplexity %.4g  ", d->perplexity);
-    buf_printf(b, "iteration %d of %d%s  seed %llu", d->iteration, d->iterations,
-               d->playing || d->iteration >= d->iterations ? "" : " paused", (unsigned long long)d->seed);
+    if (d->training) put_moments(&d->panel[map_focus(v)], v->glyphs, b);
+    if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
+    if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (%g lowered)", d->asked);
+    buf_puts(b, "  ");
+    if (!d->training)
+        buf_printf(b, "iteration %d/%d%s  ", d->iteration, d->iterations,
+                   d->playing || d->iteration >= d->iterations ? "" : " paused");
+    buf_printf(b, "seed %llu", (unsigned long long)d->seed);
     if (d->rows) buf_printf(b, "  %s", d->rows);
     if (d->pool) buf_printf(b, ", %s", d->pool);
     if (d->busy) buf_printf(b, "  %s", d->busy);
@@ -161,6 +199,25 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     }
 }
 
+/* A line a moment: step, silhouette, purity, metric; returns the rows used. */
+static int aside_moments(const struct map_view *v, struct canvas *c, struct rect r) {
+    const struct map_panel *p = &v->data.panel[map_focus(v)];
+    int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
+    char text[120];
+    if (rows < 1) return 0;
+    canvas_rule(c, r.x, r.y, r.w, "steps of training", NULL);
+    snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "");
+    canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, text);
+    for (int i = first; i < first + rows; i++) {
+        const struct map_moment *k = &p->moment[i];
+        char metric[16] = "";
+        if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
+        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step, k->silhouette, k->purity, metric);
+        canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, text);
+    }
+    return rows + 3;
+}
+
 static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r) {
     int32_t *labels = xcalloc((size_t)v->data.n + 1, sizeof *labels);
     map_labels(v, map_focus(v), labels);
@@ -170,7 +227,9 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
     for (int k = first; k < classes && k - first < rows; k++, y++)
         legend_entry(v, c, r.x + 1, y, r.w - 2, k, count_of(labels, v->data.n, k));
     free(labels);
-    aside_row(v, c, (struct rect){r.x, y + 1, r.w, r.y + r.h - y - 1});
+    y++;
+    if (v->data.training) y += aside_moments(v, c, (struct rect){r.x, y, r.w, (r.y + r.h - y) / 2});
+    aside_row(v, c, (struct rect){r.x, y, r.w, r.y + r.h - y});
 }
 
 static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r, bool aside) {

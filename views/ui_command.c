@@ -10,13 +10,13 @@
 #include "views/ui_parts.h"
 
 enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW,
-               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_HELP,
+               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_HELP,
                CMD_QUIT, CMD_COUNT };
 
 /* The verbs of the command line that work here, and a few of the screen's own. */
 static const char *const names[CMD_COUNT] = {
     "train", "method", "methods", "models", "tasks", "runs", "show", "stop", "resume", "clone",
-    "trash", "restore", "export", "help", "quit"};
+    "trash", "restore", "export", "map", "help", "quit"};
 
 int ui_command_count(void) { return CMD_COUNT; }
 const char *ui_command_name(int i) { return names[i]; }
@@ -78,6 +78,25 @@ static void about_run(struct ui *ui, enum command command, const char *rest, str
     }
 }
 
+/* ":map 12 13": kept sets. */
+static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
+    int64_t set[MAP_PANELS];
+    int sets = 0;
+    char word[32];
+    for (const char *at = rest; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, at);
+        if (sets == MAP_PANELS || !text_to_int(word, &set[sets]) || set[sets] < 1) {
+            ui_say(ui, SAY_ERROR, "map: one or two numbers of kept sets, as in  :map 3   (petri embed --list)");
+            return;
+        }
+        sets++;
+        at += n;
+    }
+    if (sets) map_show_sets(ui, set, sets, out);
+    else inspect_show(ui, SCREEN_MAP, out);
+}
+
 static void run_command(struct ui *ui, enum command command, const char *rest,
                         struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", rest);
@@ -88,6 +107,7 @@ static void run_command(struct ui *ui, enum command command, const char *rest,
     case CMD_MODELS: out->kind = *rest ? EFFECT_MODEL : EFFECT_LIST_MODELS; return;
     case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
     case CMD_RUNS: ui_show(ui, SCREEN_RUNS); return;
+    case CMD_MAP: map_sets(ui, rest, out); return;
     case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
     case CMD_QUIT: ui_quit(ui, out); return;
     case CMD_EXPORT:

@@ -139,10 +139,12 @@ static const char *inside_hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_DOWN: return legend ? "class" : NULL;
     case REQ_NEXT_PART: return map ? "panel" : NULL;
     case REQ_MORE: return map ? "zoom" : "size";
-    case REQ_PAN_LEFT: return map ? k->hint : "matrix";
+    case REQ_PAN_LEFT: return !map ? "matrix" : ui->map.data.training || ui->map.sets ? NULL : k->hint;
     case REQ_SORT: return "order";
     case REQ_FILTER_CELL: return "only";
-    case REQ_NEXT: return "wrong";
+    case REQ_NEXT: return map ? "wrong" : "row";
+    case REQ_TRAINING: return ui->map.data.training ? "layers" : ui->map.subjects && !ui->map.sets ? k->hint : NULL;
+    case REQ_LAYER_LESS: return ui->heatmap.data.attention < ui->heatmap.data.matrices ? k->hint : NULL;
     default: return k->hint;
     }
 }

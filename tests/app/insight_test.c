@@ -1,6 +1,7 @@
 /* Looking inside a real run: vectors, layouts, matrices, and the screens drawn of them. */
 #include <math.h>
 #include <poll.h>
+#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,13 @@ static int make(void **state) {
     json_t *third = stage_train(&stage, 0, "--lr 1e-30 --steps 1");
     runs[0] = 1;
     runs[1] = 2;
+    char *more = xprintf("--dev %s --steps 6 --lr 0.02 --embed-every 2 --embed-rows 12 --eval-every 2", stage.toy);
+    json_t *fourth = stage_train(&stage, 0, more);
+    free(more);
     json_decref(first);
     json_decref(second);
     json_decref(third);
+    json_decref(fourth);
     struct err e = ERR_INIT;
     return store_open(&store, stage.db, STORE_READ, &e);
 }
@@ -41,7 +46,7 @@ static void model_and_run_side_by_side(void **state) {
     struct err e = ERR_INIT;
     struct insight_map *map;
     struct insight_heat *heat;
-    test_ok(insight_now(store, NULL, NULL, runs, 1, &map, &heat, &e), &e);
+    test_ok(insight_now(store, &(struct insight_subject){ .run = runs, .runs = 1 }, false, &map, &heat, &e), &e);
     const struct map_data *d = &map->data;
     assert_int_equal(d->panels, 2);
     assert_int_equal(d->n, 20);
@@ -53,11 +58,13 @@ static void model_and_run_side_by_side(void **state) {
         assert_null(d->panel[p].silhouette.undefined);
         assert_true(d->panel[p].purity.value >= 0 && d->panel[p].purity.value <= 1);
         assert_true(isfinite(d->panel[p].kl));
+        assert_true(d->panel[p].kept >= 0 && d->panel[p].kept <= 1);
         for (int i = 0; i < 2 * d->n; i++) assert_true(isfinite(d->panel[p].xy[i]));
         for (int i = 0; i < d->n * MAP_NEIGHBOURS; i++)
             assert_true(d->panel[p].neighbour[i] >= 0 && d->panel[p].neighbour[i] != i / MAP_NEIGHBOURS);
     }
-    assert_int_equal(heat->data.matrices, 5);
+    assert_int_equal(heat->data.matrices, 9);
+    assert_int_equal(heat->data.attention, 5); /* of both sides, by head and of one head */
     const struct heat_matrix *m = &heat->data.matrix[0]; /* layers: embeddings are not adapted */
     assert_int_equal(m->rows, 3);
     assert_true(fabs(m->value[0] - 1) < 1e-6);
@@ -72,7 +79,7 @@ static void zero_updates_are_undefined(void **state) {
     struct err e = ERR_INIT;
     struct insight_heat *heat;
     int64_t pair[2] = { 1, 3 };
-    test_ok(insight_now(store, NULL, NULL, pair, 2, NULL, &heat, &e), &e);
+    test_ok(insight_now(store, &(struct insight_subject){ .run = pair, .runs = 2 }, false, NULL, &heat, &e), &e);
     const struct heat_matrix *m = &heat->data.matrix[2];
     assert_string_equal(m->title, "trained tensors: #1 by #3");
     assert_true(m->rows == m->columns && m->row_cluster);
@@ -100,7 +107,7 @@ static void refusals_say_why(void **state) {
     struct err e = ERR_INIT;
     struct insight_map *map;
     int64_t absent = 99;
-    assert_true(insight_now(store, NULL, NULL, &absent, 1, &map, NULL, &e) < 0);
+    assert_true(insight_now(store, &(struct insight_subject){ .run = &absent, .runs = 1 }, false, &map, NULL, &e) < 0);
     assert_true(map->data.panels == 0 && strstr(map->data.failed, "99"));
     insight_map_free(map);
 }
@@ -112,6 +119,10 @@ static atomic_int woken;
 static void wake(void *self) {
     (void)self;
     atomic_fetch_add(&woken, 1);
+}
+
+static void open_runs(struct insight *in, int n) {
+    insight_open(in, &(struct insight_subject){ "", "", .run = runs, .runs = n });
 }
 
 /* The newest picture once it is at iteration `at` and nothing goes on; fails after 30 s. */
@@ -133,8 +144,8 @@ static void steps(struct insight *in, int n) {
 static void rewinding_gives_the_same_layout(void **state) {
     (void)state;
     enum { SOME = 60 };
-    struct insight *in = insight_new(store, wake, NULL);
-    insight_open(in, "", "", runs, 2);
+    struct insight *in = insight_new(store, false, wake, NULL);
+    open_runs(in, 2);
     insight_play(in); /* stands still */
     insight_rewind(in);
     insight_map_free(wait_map(in, 0));
@@ -162,7 +173,7 @@ static void rewinding_gives_the_same_layout(void **state) {
     insight_map_free(first);
     insight_map_free(second);
     insight_map_free(layer);
-    insight_matrices(in);
+    insight_matrices(in, -1);
     struct insight_heat *heat = NULL;
     for (int i = 0; i < 3000 && (!heat || !heat->data.matrices); i++) {
         insight_heat_free(heat);
@@ -179,15 +190,132 @@ static void rewinding_gives_the_same_layout(void **state) {
 static void leaving_early_is_safe(void **state) {
     (void)state;
     for (int ms = 0; ms < 60; ms += 12) {
-        struct insight *in = insight_new(store, wake, NULL);
-        insight_open(in, "", "", runs, 1);
+        struct insight *in = insight_new(store, false, wake, NULL);
+        open_runs(in, 1);
         poll(NULL, 0, ms);
-        insight_open(in, "", "", runs, 2);
-        insight_matrices(in);
+        open_runs(in, 2);
+        insight_matrices(in, -1);
         poll(NULL, 0, ms);
         insight_free(in);
     }
-    insight_free(insight_new(store, wake, NULL));
+    insight_free(insight_new(store, false, wake, NULL));
+}
+
+/* Takes pictures until one is of this moment and stands still. */
+static struct insight_map *wait_moment(struct insight *in, int at) {
+    for (int i = 0; i < 3000; i++) {
+        struct insight_map *m = insight_take_map(in);
+        bool there = m && m->data.training && !m->data.busy && !m->data.playing && m->data.panel[0].at == at;
+        if (there && m->data.panel[0].xy) return m;
+        insight_map_free(m);
+        poll(NULL, 0, 10);
+    }
+    fail_msg("no picture of moment %d", at);
+    return NULL;
+}
+
+/* A run that kept its rows plays to its last step, is stepped through, and gives the same layouts again. */
+static void training_is_played(void **state) {
+    (void)state;
+    int64_t both[] = { 4, 1 };
+    struct insight *in = insight_new(store, false, wake, NULL);
+    insight_open(in, &(struct insight_subject){ "", "", .run = both, .runs = 1 });
+    insight_training(in);
+    struct insight_map *last = wait_moment(in, 3);
+    const struct map_panel *p = &last->data.panel[0];
+    assert_int_equal(last->data.panels, 1);
+    assert_int_equal(last->data.n, 12);
+    assert_int_equal(p->moments, 4);
+    static const int64_t steps[] = { 0, 2, 4, 6 };
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(p->moment[i].step, steps[i]);
+        assert_true(p->moment[i].purity >= 0 && p->moment[i].purity <= 1);
+    }
+    assert_true(isfinite(p->moment[3].metric) && isnan(p->moment[0].metric));
+    assert_true(p->predicted && isfinite(p->kl) && isfinite(p->kept));
+    assert_true(last->data.perplexity < last->data.asked); /* 12 rows allow (12 - 1)/3 */
+    insight_moment(in, -2);
+    struct insight_map *second = wait_moment(in, 1);
+    size_t size = 2 * 12 * sizeof(double);
+    assert_true(memcmp(second->data.panel[0].xy, p->xy, size) != 0);
+    insight_moment(in, 9);
+    struct insight_map *again = wait_moment(in, 3);
+    assert_memory_equal(again->data.panel[0].xy, p->xy, size);
+    insight_training(in); /* back to the layers */
+    bool back = false;
+    for (int i = 0; i < 3000 && !back; i++) {
+        struct insight_map *m = insight_take_map(in);
+        back = m && !m->data.training && m->data.panels == 2;
+        insight_map_free(m);
+        poll(NULL, 0, 10);
+    }
+    assert_true(back);
+    insight_open(in, &(struct insight_subject){ "", "", .run = both + 1, .runs = 1 });
+    insight_training(in); /* run 1 kept none: it says so and shows what it showed */
+    back = false;
+    for (int i = 0; i < 3000 && !back; i++) {
+        struct insight_map *m = insight_take_map(in);
+        back = m && m->data.failed && strstr(m->data.failed, "--embed-every") && m->data.panels == 2;
+        insight_map_free(m);
+        poll(NULL, 0, 10);
+    }
+    assert_true(back);
+    insight_map_free(last);
+    insight_map_free(second);
+    insight_map_free(again);
+    insight_free(in);
+}
+
+/* What was looked at is kept, and read in place of being computed anew: vectors that were changed in
+ * the database are the ones that are shown. */
+static void what_is_kept_is_read(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct store *s;
+    struct store_embeddings sets;
+    struct store_matrices matrices;
+    test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
+    struct insight *in = insight_new(s, true, wake, NULL);
+    open_runs(in, 1);
+    insight_matrices(in, -1);
+    struct insight_heat *heat = NULL;
+    for (int i = 0; i < 3000 && (!heat || !heat->data.matrices); i++) {
+        insight_heat_free(heat);
+        heat = insight_take_heat(in);
+        poll(NULL, 0, 10);
+    }
+    assert_true(heat && heat->data.matrices);
+    insight_heat_free(heat);
+    insight_free(in);
+    test_ok(store_embeddings(s, runs[0], &sets, &e), &e);
+    test_ok(store_matrices(s, runs[0], &matrices, &e), &e);
+    assert_int_equal(sets.count, 3);     /* a layer each */
+    assert_int_equal(matrices.count, 4); /* layers, classes, tensors, rows */
+    store_embeddings_release(&sets);
+    store_matrices_release(&matrices);
+    store_close(s, &e);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE embedding SET data=(SELECT data FROM embedding e WHERE e.run=1 AND"
+                                      " e.layer=0 AND e.rows=20) WHERE run=1 AND layer=2 AND rows=20",
+                                  NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    struct insight_map *map;
+    test_ok(insight_now(store, &(struct insight_subject){ .run = runs, .runs = 1 }, false, &map, &heat, &e), &e);
+    double last = map->data.panel[1].silhouette.value;
+    insight_map_free(map);
+    insight_heat_free(heat);
+    test_ok(insight_now(store, &(struct insight_subject){ .run = runs, .runs = 1 }, false, NULL, &heat, &e), &e);
+    insight_heat_free(heat);
+    char *text = stage_out(0, "embed --list --run 1 --db %s --json", stage.db);
+    json_t *list = json_loads(text, 0, NULL);
+    long long embeddings = json_integer_value(json_object_get(json_array_get(list, 0), "set"));
+    json_t *layer0 = stage_json("map %lld --db %s --json", embeddings, stage.db);
+    double first = json_number_value(json_object_get(layer0, "silhouette"));
+    if (!(fabs(first - last) < 1e-6)) fail_msg("%g is not the kept %g", last, first);
+    json_decref(layer0);
+    json_decref(list);
+    free(text);
 }
 
 static void screens_are_rendered(void **state) {
@@ -195,7 +323,7 @@ static void screens_are_rendered(void **state) {
     char *map = stage_out(0, "render --screen map --db %s --run 1", stage.db);
     assert_non_null(strstr(map, "7 Map"));
     assert_non_null(strstr(map, "model \u00B7 layer 2 of 2"));
-    assert_non_null(strstr(map, "silhouette"));
+    assert_true(strstr(map, "silh ") && strstr(map, " kept ") && strstr(map, " KL "));
     assert_non_null(strstr(map, "20 of 20"));
     free(map);
     char *again = stage_out(0, "render --screen map --db %s --run 1 --ansi --size 100x40", stage.db);
@@ -207,6 +335,15 @@ static void screens_are_rendered(void **state) {
     assert_true(!strncmp(svg, "<svg", 4) && strstr(svg, "</svg>"));
     free(svg);
     stage_refused(3, "99", "render --screen map --db %s --run 99", stage.db);
+    char *steps = stage_out(0, "render --screen map --db %s --run 4 --steps --size 160x50", stage.db);
+    assert_true(strstr(steps, "step 6, 4 of 4") && strstr(steps, "steps of training"));
+    assert_non_null(strstr(steps, "perplexity 3.67 (30 lowered)"));
+    free(steps);
+    char *set = stage_out(0, "render --screen map --db %s --set 1,2", stage.db); /* two moments of run 4 */
+    assert_true(strstr(set, "set 1: #4") && strstr(set, "set 2: #4"));
+    free(set);
+    stage_refused(3, "--embed-every", "render --screen map --db %s --run 1 --steps", stage.db);
+    stage_refused(2, "--set", "render --screen map --db %s --set 1,2,3", stage.db);
 }
 
 int main(void) {
@@ -214,7 +351,8 @@ int main(void) {
         cmocka_unit_test(model_and_run_side_by_side),
         cmocka_unit_test(zero_updates_are_undefined), cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(rewinding_gives_the_same_layout),
-        cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(screens_are_rendered),
+        cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(training_is_played),
+        cmocka_unit_test(screens_are_rendered),      cmocka_unit_test(what_is_kept_is_read),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include "tests/views/scene.h"
+#include "views/ui_parts.h"
 
 static char *text_of(const struct ui *ui) {
     struct buf b = BUF_INIT;
@@ -19,10 +20,10 @@ static void numbers_come_with_their_caution(void **state) {
     struct ui ui;
     scene_init(&ui, 100, 30, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_MAP);
-    assert_shows(&ui, "silhouette 0.012 purity 0.581 KL 1.21");
+    assert_shows(&ui, "silhouette 0.012 purity 0.581 kept 0.42 KL 1.21");
     assert_shows(&ui, "silhouette \u2013 (1 class) purity 0.934");
     assert_shows(&ui, "Distances between clusters and their sizes say nothing: purity is measured before.");
-    assert_shows(&ui, "perplexity 30  iteration 310 of 750  seed 1  120 of 2,538 dev rows");
+    assert_shows(&ui, "perplexity 30  iteration 310/750  seed 1  120 of 2,538 dev rows");
     ui_release(&ui);
 }
 
@@ -100,7 +101,9 @@ static void seven_inspects_the_run_under_the_cursor(void **state) {
     assert_int_equal(ui.screen, SCREEN_MAP);
     x = scene_press(&ui, '6');
     assert_int_equal(ui.screen, SCREEN_HEATMAP);
-    assert_int_equal(x.kind, EFFECT_NONE); /* matrices are there */
+    assert_true(x.kind == EFFECT_HEATMAP && x.by == ui.map.chosen); /* for the attention of its row */
+    scene_press(&ui, '3');
+    assert_int_equal(scene_press(&ui, '6').kind, EFFECT_NONE); /* matrices are there */
     scene_press(&ui, '3');
     assert_int_equal(scene_press(&ui, '7').kind, EFFECT_NONE); /* the same run again */
     scene_press(&ui, '3');
@@ -109,6 +112,109 @@ static void seven_inspects_the_run_under_the_cursor(void **state) {
     scene_press(&ui, ' ');
     x = scene_press(&ui, '6');
     assert_true(x.kind == EFFECT_INSPECT && x.runs == 2 && x.keep);
+    ui_release(&ui);
+}
+
+/* p plays what was kept, < and > take one step; without a run it says what to do. */
+static void training_is_asked_for(void **state) {
+    (void)state;
+    static const struct map_moment moments[] = {
+        { 0, 0.01, 0.52, NAN }, { 40, 0.05, 0.61, 0.7 }, { 80, 0.2, 0.74, 0.81 } };
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_MAP);
+    assert_int_equal(scene_press(&ui, '<').kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "p plays"));
+    assert_int_equal(scene_press(&ui, 'p').kind, EFFECT_MAP_TRAINING);
+    ui.map.data.panel[0] = ui.map.data.panel[1];
+    ui.map.data.panels = 1;
+    ui.map.data.training = true;
+    ui.map.data.metric = "accuracy";
+    ui.map.data.panel[0].moment = moments;
+    ui.map.data.panel[0].moments = 3;
+    ui.map.data.panel[0].at = 1;
+    ui.map.data.panel[0].layer = 6;
+    ui_changed(&ui);
+    struct effect x = scene_press(&ui, '>');
+    assert_true(x.kind == EFFECT_MAP_MOMENT && x.by == 1);
+    x = scene_press(&ui, '<');
+    assert_true(x.kind == EFFECT_MAP_MOMENT && x.by == -1);
+    assert_shows(&ui, "#3 lora(r=8) \u00B7 step 40");
+    assert_shows(&ui, "dev 0.700");
+    assert_shows(&ui, "step 40, 2 of 3  purity \u2581\u2583\u25C2\u2588");
+    ui_resize(&ui, 160, 50);
+    assert_shows(&ui, "steps of training");
+    assert_shows(&ui, "80     0.2000 0.7400   0.8100");
+    ui.glyphs = GLYPHS_ASCII;
+    ui_resize(&ui, 80, 24);
+    assert_shows(&ui, "purity 03<9");
+    ui.map.subjects = 0;
+    ui.map.data.training = false;
+    assert_int_equal(scene_press(&ui, 'p').kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "no run is looked at"));
+    ui_release(&ui);
+}
+
+/* Rows of several tasks are coloured by task as well. */
+static void tasks_are_a_colour(void **state) {
+    (void)state;
+    static const char *const tasks[] = { "reviews", "snips" };
+    static int32_t of_task[SCENE_ROWS];
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_MAP);
+    for (int i = 0; i < 3; i++) scene_press(&ui, 'c');
+    assert_int_equal(ui.map.colour, MAP_BY_LABEL); /* one task: three colours */
+    for (int i = 0; i < SCENE_ROWS; i++) of_task[i] = i >= 50;
+    ui.map.data.tasks = 2;
+    ui.map.data.task_name = tasks;
+    ui.map.data.of_task = of_task;
+    for (int i = 0; i < 3; i++) scene_press(&ui, 'c');
+    assert_int_equal(ui.map.colour, MAP_BY_TASK);
+    assert_shows(&ui, "reviews 50");
+    assert_shows(&ui, "snips 70");
+    ui.map.data.tasks = 1;
+    ui_changed(&ui);
+    assert_int_equal(ui.map.colour, MAP_BY_LABEL);
+    ui_release(&ui);
+}
+
+/* :map 12 13 shows kept sets; what is no number is said. */
+static void sets_are_asked_for(void **state) {
+    (void)state;
+    struct ui ui;
+    struct effect x = {.kind = EFFECT_NONE};
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_command(&ui, "map 12  13", &x);
+    assert_true(x.kind == EFFECT_SETS && x.runs == 2 && x.run[0] == 12 && x.run[1] == 13);
+    assert_true(ui.screen == SCREEN_MAP && ui.map.sets);
+    static const char *const wrong[] = {"map 1 2 3", "map x", "map 0", "map 3 -1"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        x = (struct effect){.kind = EFFECT_NONE};
+        ui_command(&ui, wrong[i], &x);
+        assert_int_equal(x.kind, EFFECT_NONE);
+        assert_non_null(strstr(ui.message, "kept sets"));
+    }
+    ui_release(&ui);
+}
+
+/* In Heatmap the keys for the attention bring it into sight. */
+static void attention_is_walked(void **state) {
+    (void)state;
+    static const struct { uint32_t key; enum effect_kind kind; int by; } want[] = {
+        {'n', EFFECT_ATTENTION_ROW, 1},    {'N', EFFECT_ATTENTION_ROW, -1}, {'}', EFFECT_ATTENTION_LAYER, 1},
+        {'{', EFFECT_ATTENTION_LAYER, -1}, {'>', EFFECT_ATTENTION_HEAD, 1}, {'<', EFFECT_ATTENTION_HEAD, -1}};
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_HEATMAP);
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        ui.heatmap.shown = 0;
+        struct effect x = scene_press(&ui, want[i].key);
+        if (x.kind != want[i].kind || x.by != want[i].by) fail_msg("%c gives %d, %d", (int)want[i].key, (int)x.kind, x.by);
+        assert_int_equal(ui.heatmap.shown, 1);
+    }
+    ui.heatmap.data.attention = ui.heatmap.data.matrices;
+    assert_int_equal(scene_press(&ui, 'n').kind, EFFECT_NONE);
     ui_release(&ui);
 }
 
@@ -135,6 +241,10 @@ int main(void) {
         cmocka_unit_test(n_goes_to_what_is_wrong),
         cmocka_unit_test(seven_inspects_the_run_under_the_cursor),
         cmocka_unit_test(empty_maps_say_why),
+        cmocka_unit_test(training_is_asked_for),
+        cmocka_unit_test(tasks_are_a_colour),
+        cmocka_unit_test(sets_are_asked_for),
+        cmocka_unit_test(attention_is_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,19 +142,19 @@ static inline void scene_inside(struct ui *ui) {
     }
     struct map_panel model = {.title = "model", .layer = 6, .layers = 6, .xy = scene_xy[0],
                               .neighbour = scene_near, .silhouette = {0.0123, NULL}, .purity = {0.581, NULL},
-                              .purity_k = 10, .kl = 1.213};
+                              .purity_k = 10, .kl = 1.213, .kept = 0.418};
     struct map_panel run = {.title = "#3 lora(r=8)", .layer = 6, .layers = 6, .xy = scene_xy[1],
                             .predicted = scene_predicted, .neighbour = scene_near,
-                            .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764};
+                            .silhouette = {0, "1 class"}, .purity = {0.934, NULL}, .purity_k = 10, .kl = 0.764, .kept = 0.512};
     ui->map.data = (struct map_data){.n = SCENE_ROWS, .text = scene_text, .gold = scene_gold, .classes = 2,
                                      .class_name = scene_classes, .rows = "120 of 2,538 dev rows", .pool = "mean",
-                                     .perplexity = 30, .iteration = 310, .iterations = 750, .seed = 1,
+                                     .perplexity = 30, .asked = 30, .tasks = 1, .iteration = 310, .iterations = 750, .seed = 1,
                                      .panels = 2, .panel = {model, run}, .playing = true};
     ui->map.asked = true;
     ui->map.subject[0] = 3;
     ui->map.subjects = 1;
     ui->map.part = 1;
-    ui->heatmap.data = (struct heatmap_data){scene_matrices, COUNT_OF(scene_matrices), NULL, NULL};
+    ui->heatmap.data = (struct heatmap_data){scene_matrices, COUNT_OF(scene_matrices), 1, NULL, NULL};
 }
 
 /* The interface with every screen filled. */

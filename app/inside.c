@@ -1,0 +1,229 @@
+/* Rows, vectors, scores: what Insight fetches before anything is drawn. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight_private.h"
+#include "app/jobs.h"
+#include "app/verbs.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* Two runs are laid side by side only where the same rows mean the same to both. */
+static int comparable(const struct user *a, const struct user *b, struct err *e) {
+    if (strcmp(a->model->sha256, b->model->sha256))
+        return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
+                       (long long)b->run);
+    int n = predictor_classes(a->predictor);
+    bool same = n == predictor_classes(b->predictor);
+    for (int i = 0; same && n > 1 && i < n; i++)
+        same = !strcmp(predictor_label(a->predictor, i), predictor_label(b->predictor, i));
+    if (same) return 0;
+    return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
+}
+
+/* ---- layers of a model and of runs ---- */
+
+/* Which probe shows the model: with one run it stands before it. */
+static int sides_of(const struct insight_subject *what) { return what->runs < 1 ? 1 : MAP_PANELS; }
+
+static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
+    int sides = sides_of(what), first_run = sides - what->runs, rc = 0;
+    for (int i = first_run; !rc && i < sides; i++)
+        if (what->runs) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], e);
+    if (rc) return rc;
+    if (what->runs > 1) return comparable(&s->probe[0].u, &s->probe[1].u, e);
+    return probe_open_model(&s->probe[0], what->runs ? s->probe[1].u.model->folder : what->model, e);
+}
+
+/* The same rows on both sides: those of the first run, or of the task named. */
+static int draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
+    int sides = sides_of(what);
+    const struct user *run = what->runs ? &s->probe[sides - what->runs].u : NULL;
+    const struct task_source source = { .where = what->task };
+    struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .max_len = PROBE_MODEL_LEN };
+    if (run) {
+        draw.own = run;
+        if (predictor_max_len(run->predictor) < draw.max_len) draw.max_len = predictor_max_len(run->predictor);
+        if (!run->config.dev_file) draw.split = "train";
+    }
+    int rc = 0;
+    for (int i = 0; !rc && i < sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);
+    if (!rc && sides > 1) rc = rowset_same(&s->probe[0].rows, &s->probe[1].rows, e);
+    int n = s->probe[0].rows.n;
+    if (!rc && n < 4)
+        rc = err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", s->probe[0].task[0].d->path, n);
+    return rc;
+}
+
+static int open_layers(struct inside *s, const struct insight_subject *what, bool (*busy)(void *, const char *),
+                       void *self, struct err *e) {
+    struct probe_look look = { .mean = true, .workers = 1, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED,
+                               .busy = busy, .self = self };
+    int rc = open_sides(s, what, e);
+    if (!rc && !busy(self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+    if (!rc) rc = draw_sides(s, what, e);
+    for (int i = 0; !rc && i < sides_of(what); i++) {
+        struct probe *p = &s->probe[i];
+        struct inside_panel *to = &s->live[i];
+        rc = probe_embed(p, -1, &look, e);
+        *to = (struct inside_panel){ .rows = &p->rows, .layer = p->layers, .layers = p->layers, .width = p->width,
+                                     .probe = p, .predicted = p->predicted };
+        to->title = p->u.run ? xprintf("#%lld %s", (long long)p->u.run, p->u.config.method) : xstrdup("model");
+        s->panels++;
+    }
+    if (rc) return rc;
+    char all[32];
+    text_thousands((int64_t)s->probe[0].all, all);
+    s->drawn = xprintf("%d of %s %s rows", s->probe[0].rows.n, all, s->probe[0].split);
+    return 0;
+}
+
+/* ---- kept sets ---- */
+
+static int open_sets(struct inside *s, const struct insight_subject *what, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < what->sets && i < MAP_PANELS; i++) {
+        struct moments *m = &s->moments[i];
+        rc = moments_open_set(m, s->store, what->set[i], e);
+        if (rc) break;
+        s->live[i] = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
+                                            .moments = m, .predicted = m->moment[0].predicted,
+                                            .title = xstrdup(m->title) };
+        s->panels++;
+        if (i) rc = rowset_same(&s->moments[0].rows, &m->rows, e);
+        if (m->rows.n > TSNE_MOST)
+            rc = err_set(e, ERR_USAGE, "set %lld has %d rows; a map takes %d", (long long)what->set[i], m->rows.n,
+                         TSNE_MOST);
+    }
+    if (!rc) s->drawn = xprintf("%d %s rows", s->moments[0].rows.n, s->moments[0].split);
+    return rc;
+}
+
+int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
+                bool (*busy)(void *, const char *), void *self, struct err *e) {
+    *s = (struct inside){ .store = store, .keep = keep, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
+    s->panel = s->live;
+    for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
+    int rc = busy(self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
+    if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, what, busy, self, e);
+    s->shown = s->panels;
+    for (int i = 0; !rc && i < s->panels; i++) {
+        if (!busy(self, "neighbours of all rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+        if (!rc) rc = inside_look(s, i, e);
+    }
+    if (rc) inside_release(s);
+    return rc;
+}
+
+static void clear_look(struct inside_panel *p) {
+    tsne_free(p->tsne);
+    p->tsne = NULL;
+    free(p->unit);
+    p->unit = NULL;
+    free(p->neighbour);
+    p->neighbour = NULL;
+}
+
+void inside_release(struct inside *s) {
+    for (int i = 0; i < MAP_PANELS; i++) {
+        clear_look(&s->live[i]);
+        clear_look(&s->play[i]);
+        free(s->live[i].title);
+        free(s->play[i].title);
+        probe_release(&s->probe[i]);
+        moments_release(&s->moments[i]);
+        moments_release(&s->played[i]);
+    }
+    album_drop(s->album);
+    album_drop(s->attention);
+    free(s->drawn);
+    *s = (struct inside){ .perplexity = 30 };
+    s->panel = s->live;
+}
+
+/* ---- what a panel shows ---- */
+
+int inside_look(struct inside *s, int panel, struct err *e) {
+    struct inside_panel *p = &s->panel[panel];
+    int n = p->rows->n;
+    size_t all = (size_t)n * (size_t)p->width;
+    const real *x = p->probe ? p->probe->layer[p->layer] : p->moments->moment[p->at].vector;
+    clear_look(p);
+    p->unit = xmalloc((all + 1) * sizeof *p->unit);
+    memcpy(p->unit, x, all * sizeof *p->unit);
+    make_unit(p->unit, n, p->width);
+    p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
+    p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);
+    score_neighbours(p->unit, n, p->width, p->near, p->neighbour);
+    if (p->probe) ratings_of(&p->ratings, x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
+    else p->ratings = p->moments->moment[p->at].ratings;
+    if (s->training) return 0;
+    struct tsne_options o;
+    tsne_options_init(&o);
+    o.perplexity = s->perplexity;
+    o.seed = INSIGHT_SEED;
+    o.workers = 1;
+    p->tsne = tsne_new(p->unit, n, p->width, &o, e);
+    return p->tsne ? 0 : e->code;
+}
+
+/* ---- moments of training ---- */
+
+int inside_moments(const struct inside *s) {
+    int most = 0;
+    for (int i = 0; s->training && i < s->shown; i++)
+        if (s->play[i].moments->count > most) most = s->play[i].moments->count;
+    return most;
+}
+
+static int turn_on(struct inside *s, struct err *e) {
+    int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is looked at: 3 lists the runs, 7 there maps one");
+    for (int i = 0; !rc && i < s->runs; i++) {
+        struct moments *m = &s->played[i];
+        struct inside_panel *p = &s->play[i];
+        moments_release(m); /* what came since is read too */
+        rc = moments_open(m, s->store, s->run[i], e);
+        if (rc) break;
+        clear_look(p);
+        free(p->title);
+        *p = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
+                                    .moments = m, .title = xstrdup(m->title) };
+        if (i) rc = rowset_same(&s->played[0].rows, &m->rows, e);
+    }
+    return rc;
+}
+
+int inside_training(struct inside *s, bool on, struct err *e) {
+    int rc = on ? turn_on(s, e) : 0;
+    if (rc) return rc;
+    s->training = on;
+    s->panel = on ? s->play : s->live;
+    s->shown = on ? s->runs : s->panels;
+    if (on) return inside_moment(s, 0, e);
+    for (int i = 0; !rc && i < s->shown; i++) rc = inside_look(s, i, e);
+    return rc;
+}
+
+int inside_moment(struct inside *s, int at, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < s->shown; i++) {
+        struct inside_panel *p = &s->play[i];
+        struct moments *m = p->moments;
+        m->perplexity = s->perplexity;
+        p->at = at < m->count ? at : m->count - 1;
+        for (int k = 0; !rc && k <= p->at; k++)
+            if (!m->moment[k].layout) rc = moments_lay(m, k, INSIGHT_SEED, 1, e);
+        p->predicted = m->moment[p->at].predicted;
+        if (!rc) rc = inside_look(s, i, e);
+    }
+    return rc;
+}
+
+int inside_perplexity(struct inside *s, double perplexity, struct err *e) {
+    int rc = 0;
+    s->perplexity = perplexity;
+    for (int i = 0; i < MAP_PANELS; i++) moments_clear(&s->played[i]);
+    if (s->training) return inside_moment(s, s->play[0].at, e);
+    for (int i = 0; !rc && i < s->shown; i++) rc = inside_look(s, i, e);
+    return rc;
+}
