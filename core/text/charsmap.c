@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/text/unicode.h"
 
 enum { CLUSTER_BYTES = 5 }; /* a longer cluster is never looked up as a whole */
 
@@ -111,11 +111,10 @@ static const char *look_up(const struct charsmap *m, const char *s, size_t n) {
 static size_t cluster(const char *s, size_t n) {
     uint32_t last, cp;
     size_t at = utf8_decode(s, n, &last);
-    utf8proc_int32_t state = 0;
+    struct unicode_cluster c = {0};
     while (at < n) {
         size_t used = utf8_decode(s + at, n - at, &cp);
-        if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)cp, &state))
-            break;
+        if (unicode_breaks(&c, last, cp)) break;
         last = cp;
         at += used;
     }

@@ -27,6 +27,8 @@ int tokenizer_add(struct tokenizer *t, const char *file, const struct added_toke
     struct buf text = BUF_INIT;
     if (own.normalized) normalizer_run(&t->normalizer, token->text, token->size, NULL, &text);
     else buf_add(&text, token->text, token->size);
+    t->vocab.token[known].respelled =
+        text.size != token->size || memcmp(buf_text(&text), token->text, text.size) != 0;
     own.size = text.size;
     own.text = xstrndup(buf_text(&text), text.size);
     buf_release(&text);

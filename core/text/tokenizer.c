@@ -236,13 +236,26 @@ void encoded_release(struct encoded *x) {
     memset(x, 0, sizeof *x);
 }
 
+/* An added token is decoded in its normalised form, as in the reference, where it then no
+ * longer counts as special. */
+static void add_respelled(const struct tokenizer *t, int32_t id, struct buf *out) {
+    for (size_t i = 0; i < t->normalized.count; i++) {
+        if (t->normalized.token[i].id != id) continue;
+        buf_add(out, t->normalized.token[i].text, t->normalized.token[i].size);
+        return;
+    }
+}
+
 void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
                       struct buf *out) {
     struct pieces p = {0};
     for (size_t i = 0; i < n; i++) {
         const char *s = vocab_text(&t->vocab, ids[i]);
-        if (!s || (skip_special && t->vocab.token[ids[i]].special)) continue;
-        buf_add(&p.text, s, t->vocab.token[ids[i]].size);
+        if (!s) continue;
+        const struct vocab_token *token = &t->vocab.token[ids[i]];
+        if (skip_special && token->special && !token->respelled) continue;
+        if (token->respelled) add_respelled(t, ids[i], &p.text);
+        else buf_add(&p.text, s, token->size);
         pieces_end(&p);
     }
     decoder_run(&t->decoder, &p, out);

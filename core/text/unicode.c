@@ -99,6 +99,20 @@ static const struct range sooner_numbers[] = {
     {0x16D70, 0x16D79}, {0x1CCF0, 0x1CCF9}, {0x1E5F1, 0x1E5FA},
 };
 
+/* Marks that grapheme clusters take in already. */
+static const struct range sooner_extenders[] = {
+    {0x897, 0x897}, {0x1ACF, 0x1ADD}, {0x1AE0, 0x1AEB},
+};
+
+/* Consonants that a virama binds into one cluster (UAX 29, rule GB9c, newer than utf8proc). */
+static const struct range conjunct_consonants[] = {
+    {0x915, 0x939}, {0x958, 0x95F}, {0x978, 0x97F}, {0x995, 0x9A8}, {0x9AA, 0x9B0}, {0x9B2, 0x9B2},
+    {0x9B6, 0x9B9}, {0x9DC, 0x9DD}, {0x9DF, 0x9DF}, {0x9F0, 0x9F1}, {0xA95, 0xAA8}, {0xAAA, 0xAB0},
+    {0xAB2, 0xAB3}, {0xAB5, 0xAB9}, {0xAF9, 0xAF9}, {0xB15, 0xB28}, {0xB2A, 0xB30}, {0xB32, 0xB33},
+    {0xB35, 0xB39}, {0xB5C, 0xB5D}, {0xB5F, 0xB5F}, {0xB71, 0xB71}, {0xC15, 0xC28}, {0xC2A, 0xC39},
+    {0xC58, 0xC5A}, {0xD15, 0xD3A},
+};
+
 static const struct range ideographs[] = {
     {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, {0xF900, 0xFAFF}, {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
@@ -242,4 +256,32 @@ size_t unicode_lower(uint32_t cp, uint32_t out[2]) {
             (cp - later_capitals[i].first) % (uint32_t)later_capitals[i].step == 0)
             out[0] = (uint32_t)((int)cp + later_capitals[i].by);
     return 1;
+}
+
+static bool is_virama(uint32_t cp) {
+    return cp == 0x94D || cp == 0x9CD || cp == 0xACD || cp == 0xB4D || cp == 0xC4D || cp == 0xD4D;
+}
+
+/* What may stand between the consonants of a conjunct beside its virama. */
+static bool is_extender(uint32_t cp) {
+    int bound = utf8proc_get_property((utf8proc_int32_t)cp)->boundclass;
+    return cp != 0x200C && (bound == UTF8PROC_BOUNDCLASS_EXTEND || bound == UTF8PROC_BOUNDCLASS_ZWJ);
+}
+
+bool unicode_breaks(struct unicode_cluster *c, uint32_t last, uint32_t cp) {
+    if (!c->begun) c->consonant = WITHIN(last, conjunct_consonants);
+    c->begun = true;
+    bool breaks = utf8proc_grapheme_break_stateful((utf8proc_int32_t)last, (utf8proc_int32_t)cp,
+                                                   &c->state);
+    if (WITHIN(cp, sooner_extenders)) return false;
+    if (WITHIN(cp, conjunct_consonants)) {
+        breaks = breaks && !(c->consonant && c->virama);
+        c->consonant = true;
+        c->virama = false;
+    } else if (is_virama(cp)) {
+        c->virama = true;
+    } else if (!is_extender(cp)) {
+        c->consonant = c->virama = false;
+    }
+    return breaks;
 }

@@ -31,4 +31,12 @@ uint32_t unicode_compose(uint32_t a, uint32_t b);
 /* Full lower case of one code point, without context; 1 or 2 code points. */
 size_t unicode_lower(uint32_t cp, uint32_t out[2]);
 
+/* Grapheme clusters (UAX 29) from left to right; all zero at a cluster's first character. */
+struct unicode_cluster {
+    int32_t state;
+    bool begun, consonant, virama;
+};
+/* Whether the cluster ends between its last character so far and cp. */
+bool unicode_breaks(struct unicode_cluster *c, uint32_t last, uint32_t cp);
+
 #endif

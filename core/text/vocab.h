@@ -24,6 +24,7 @@ struct vocab {
         bool used;           /* false: no token has this id */
         bool added;          /* not the model's: only written in a text, never a piece */
         bool special;        /* left out of decoded text on request */
+        bool respelled;      /* an added token whose normalised form differs */
     } *token;                /* by id */
     size_t ids, room;        /* greatest id + 1 */
     size_t count;

@@ -257,7 +257,7 @@ def make_unigram(folder):
 
 # ---- every code point ----
 
-def unicode_digests():
+def unicode_digests(mapped):
     forms = [f() for f in (normalizers.NFC, normalizers.NFD, normalizers.NFKC, normalizers.NFKD,
                            normalizers.Lowercase, normalizers.StripAccents)]
     cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -270,6 +270,8 @@ def unicode_digests():
                     continue
                 for f in forms:
                     h.update((f.normalize_str("a\u0345" + chr(cp) + "\u0301\u0327b") + "\n").encode())
+                for text in ("ª" + chr(cp), "क्" + chr(cp) + "\u0301"):
+                    h.update((mapped.normalize_str(text) + "\n").encode())
                 for before in "a1!":
                     h.update(("\n".join(w for w, _ in cut.pre_tokenize_str(before + chr(cp))) + "\n").encode())
                 h.update(("\n".join(w for w, _ in blanks.pre_tokenize_str("a" + chr(cp) + "b")) + "\n").encode())
@@ -291,7 +293,7 @@ def main():
             out.write("# %s %d\n" % (name, len(lines)))
             for line in lines:
                 out.write(" ".join([digest(line)] + [digest(result(t, (line.decode(),))) for t in tokenizers]) + "\n")
-    unicode_digests()
+    unicode_digests(tokenizers[1].normalizer)
 
 
 if __name__ == "__main__":

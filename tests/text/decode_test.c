@@ -20,6 +20,7 @@ static void of_wordpiece(void **state) {
         {{13, 5, 13}, 3, "##s thes", "##s thes"},
         {{0, 32, 33, 20, 21, 22, 23, 999, -1, 36, 39}, 11,
          "[PAD] <x1> <x2> \u6211 \u7231 ab ion ure", "<x1> \u6211 \u7231 ab ion ure"},
+        {{35, 6, 35}, 3, "ea cat ea", "ea cat ea"},
         {{0}, 0, "", ""},
     };
     char *folder = test_path("tests/reference/wordpiece_tiny");

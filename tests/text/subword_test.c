@@ -5,6 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/text/parts.h"
@@ -234,6 +235,23 @@ static void add_forms(struct sha256 *h, const struct normalizer *form, size_t fo
     buf_release(&text);
 }
 
+/* The map of sentencepiece, where clusters are looked up as a whole. */
+static void add_mapped(struct sha256 *h, const struct normalizer *z, uint32_t cp) {
+    static const char *const around[][2] = {{"\u00aa", ""}, {"\u0915\u094d", "\u0301"}};
+    for (size_t i = 0; i < COUNT_OF(around); i++) {
+        struct buf text = BUF_INIT, out = BUF_INIT;
+        char bytes[4];
+        buf_puts(&text, around[i][0]);
+        buf_add(&text, bytes, utf8_encode(cp, bytes));
+        buf_puts(&text, around[i][1]);
+        normalizer_run(z, text.data, text.size, NULL, &out);
+        buf_putc(&out, '\n');
+        sha256_add(h, out.data, out.size);
+        buf_release(&text);
+        buf_release(&out);
+    }
+}
+
 static void every_code_point(void **state) {
     (void)state;
     static const struct normalizer form[] = {
@@ -247,6 +265,7 @@ static void every_code_point(void **state) {
     static const struct cutter blanks = {1, {{.kind = CUT_BLANKS}}};
     struct cutter bytes = {0};
     cutter_byte_level(&bytes, false);
+    struct tokenizer *t = open_kind(UNIGRAM);
     struct buf want = fixture("tests/reference/subword_unicode.txt");
     const char *at = want.data;
     for (uint32_t block = 0; block < 0x110000; block += 0x1000, at += 24) {
@@ -255,6 +274,7 @@ static void every_code_point(void **state) {
             char raw[8];
             if (cp >= 0xD800 && cp < 0xE000) continue;
             add_forms(h, form, COUNT_OF(form), cp);
+            add_mapped(h, &t->normalizer, cp);
             size_t n = 1 + utf8_encode(cp, raw + 1);
             for (const char *before = "a1!"; *before; before++) {
                 raw[0] = *before;
@@ -269,7 +289,56 @@ static void every_code_point(void **state) {
         snprintf(line, sizeof line, "%06x %.16s\n", block, hex);
         if (strncmp(at, line, 24)) fail_msg("block %06x differs from the reference", block);
     }
+    tokenizer_free(t);
     buf_release(&want);
+}
+
+/* ---- other parts of tokenizer.json ---- */
+
+static void check_variant(json_t *variant, const json_t *texts) {
+    struct err e = ERR_INIT;
+    const char *name = json_string_value(json_object_get(variant, "name"));
+    char *root = json_dumps(json_object_get(variant, "tokenizer"), JSON_COMPACT);
+    char *folder = test_folder();
+    free(test_file(folder, "tokenizer.json", root, strlen(root)));
+    struct tokenizer *t = tokenizer_read(folder, NULL, &e);
+    if (!t) fail_msg("%s: %s", name, e.text);
+    const json_t *digests = json_object_get(variant, "digests");
+    struct buf got = BUF_INIT;
+    assert_int_equal(json_array_size(digests), json_array_size(texts));
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const json_t *a = json_array_get(json_array_get(texts, i), 0);
+        const json_t *b = json_array_get(json_array_get(texts, i), 1);
+        result(t, json_string_value(a), json_string_length(a), json_string_value(b),
+               json_string_length(b), &got);
+        check_digest(&got, json_string_value(json_array_get(digests, i)), name, i + 1);
+    }
+    buf_release(&got);
+    tokenizer_free(t);
+    free(folder);
+    free(root);
+}
+
+static void variants(void **state) {
+    (void)state;
+    struct buf text = fixture("tests/reference/subword_variants.jsonl");
+    struct err e = ERR_INIT;
+    json_t *texts = NULL;
+    size_t count = 0;
+    for (char *rest = text.data, *one; (one = strsep(&rest, "\n")) && rest;) {
+        json_t *line = json_parse("subword_variants.jsonl", one, strlen(one), &e);
+        if (!line) fail_msg("%s", e.text);
+        if (!texts) {
+            texts = json_incref(json_object_get(line, "texts"));
+        } else {
+            check_variant(line, texts);
+            count++;
+        }
+        json_decref(line);
+    }
+    assert_int_equal(count, 22);
+    json_decref(texts);
+    buf_release(&text);
 }
 
 /* ---- length ---- */
@@ -308,6 +377,7 @@ int main(void) {
         cmocka_unit_test(vocabulary_and_merges),
         cmocka_unit_test(shared_lines),
         cmocka_unit_test(every_code_point),
+        cmocka_unit_test(variants),
         cmocka_unit_test(long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
