@@ -40,18 +40,19 @@ static uint32_t little_endian(const unsigned char *b) {
     return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
-static int take(struct charsmap *m, const char *path, const struct buf *blob, struct err *e) {
-    const unsigned char *b = (const unsigned char *)buf_text(blob);
-    size_t size = blob->size >= 4 ? little_endian(b) : 0;
-    if (blob->size < 8 || !size || size % 4 || size > blob->size - 4)
+int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t n,
+                  struct err *e) {
+    const unsigned char *b = blob;
+    size_t size = n >= 4 ? little_endian(b) : 0;
+    memset(m, 0, sizeof *m);
+    if (!size || size % 4 || size > n - 4)
         return err_set(e, ERR_INPUT,
                        "%s: \"precompiled_charsmap\" holds %zu bytes and says that its trie takes "
-                       "%zu; a whole number of 4-byte units that fits would do",
-                       path, blob->size, size);
+                       "%zu; a whole number of 4-byte units that fits would do", path, n, size);
     m->units = size / 4;
     m->unit = xmalloc(size);
     for (size_t i = 0; i < m->units; i++) m->unit[i] = little_endian(b + 4 + 4 * i);
-    m->pool_size = blob->size - 4 - size;
+    m->pool_size = n - 4 - size;
     m->pool = xmalloc(m->pool_size + 1);
     memcpy(m->pool, b + 4 + size, m->pool_size);
     m->pool[m->pool_size] = '\0';
@@ -69,7 +70,7 @@ int charsmap_read(struct charsmap *m, const char *path, const json_t *value, str
                        path);
     struct buf blob = BUF_INIT;
     size_t n = json_string_length(value), right = from_base64(json_string_value(value), n, &blob);
-    int rc = right == n ? take(m, path, &blob, e)
+    int rc = right == n ? charsmap_take(m, path, buf_text(&blob), blob.size, e)
                         : err_set(e, ERR_INPUT,
                                   "%s: \"precompiled_charsmap\" is not base64 at character %zu",
                                   path, right);

@@ -19,8 +19,10 @@ struct charsmap {
     char *pool;     /* valid UTF-8 */
     size_t pool_size;
 };
-/* `value`: the base64 text of tokenizer.json: trie size in bytes (32-bit little-endian), trie,
- * pool. */
+/* The blob: size of the trie in bytes (32-bit little-endian), trie, pool.  ERR_INPUT when they
+ * do not fit or the pool is not UTF-8. */
+int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t n, struct err *e);
+/* `value`: the blob in base64, as tokenizer.json holds it. */
 int charsmap_read(struct charsmap *m, const char *path, const json_t *value, struct err *e);
 void charsmap_release(struct charsmap *m);
 /* Appends n bytes of UTF-8 with all that the map knows replaced: a grapheme cluster of at most
