@@ -11,7 +11,7 @@
 #include "core/engine/blas.h"
 #include "core/train/pool.h"
 
-static double now(void) {
+double bench_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -31,15 +31,24 @@ static void fill(real *v, size_t n, uint32_t state, double spread) {
     }
 }
 
-struct model *bench_model(int layers, int width, int heads, int inner) {
+/* A config.json's worth of shape. */
+static void shape(struct arch *a, enum family family, int layers, int width, int heads, int inner) {
+    static const char base[] =
+        "{\"model_type\":\"%s\",\"num_hidden_layers\":%d,\"hidden_size\":%d,\"num_attention_heads\":%d,"
+        "\"intermediate_size\":%d,\"hidden_act\":\"gelu\",\"hidden_dropout_prob\":0.1,"
+        "\"attention_probs_dropout_prob\":0.1,\"vocab_size\":%d,\"max_position_embeddings\":%d,"
+        "\"type_vocab_size\":%d,\"layer_norm_eps\":%g,\"pad_token_id\":%d}";
+    bool bert = family == FAMILY_BERT;
+    struct err e = ERR_INIT;
+    char *text = xprintf(base, family_name(family), layers, width, heads, inner, bert ? 30522 : 50265,
+                         bert ? 512 : 514, bert ? 2 : 1, bert ? 1e-12 : 1e-5, bert ? 0 : 1);
+    if (arch_parse("made", text, strlen(text), a, NULL, &e)) BUG("%s", e.text);
+    free(text);
+}
+
+struct model *bench_model(enum family family, int layers, int width, int heads, int inner) {
     struct model *m = xcalloc(1, sizeof *m);
-    m->arch = (struct arch){
-        .family = FAMILY_BERT, .model_type = "bert", .width = width, .heads = heads,
-        .head_width = width / heads, .inner = inner, .encoder_layers = layers, .vocabulary = 30522,
-        .positions = 512, .types = 2, .norm_eps = 1e-12, .act = ACT_GELU, .biases = true,
-        .scale_scores = true, .embed_norm = true, .pooler = true, .dropout = 0.1,
-        .attention_dropout = 0.1, .classifier_dropout = 0.1,
-    };
+    shape(&m->arch, family, layers, width, heads, inner);
     m->tensors = arch_tensors(&m->arch, &m->tensor);
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
     for (int i = 0; i < m->tensors; i++) {
@@ -63,6 +72,7 @@ void bench_model_free(struct model *m) {
     free(m->tensor);
     free(m->folder);
     free(m->name);
+    arch_release(&m->arch);
     free(m);
 }
 
@@ -117,14 +127,14 @@ struct watch {
 static void watch_event(void *self, const struct event *e) {
     struct watch *w = self;
     if (e->kind != EVENT_POINT) return;
-    double t = now();
+    double t = bench_now();
     if (e->step > w->warm && w->points < BENCH_STEPS) {
         w->out->second[w->points++] = t - w->at;
         w->tokens += e->tokens;
     }
     if (w->recording && e->step == w->last - 1) w->record = blas_record_start();
     else if (w->record && e->step == w->last) blas_record_stop(w->record);
-    w->at = now();
+    w->at = bench_now();
 }
 
 static int by_size(const void *a, const void *b) {
@@ -140,6 +150,14 @@ static void run_here(struct run *r) {
     worker_release(&w);
 }
 
+void bench_median(struct bench_times *t) {
+    double sorted[BENCH_STEPS];
+    if (!t->steps) return;
+    memcpy(sorted, t->second, sizeof sorted);
+    qsort(sorted, (size_t)t->steps, sizeof *sorted, by_size);
+    t->median = 0.5 * (sorted[(t->steps - 1) / 2] + sorted[t->steps / 2]);
+}
+
 int bench_train(struct model *m, struct task *t, const char *method, int batch, int warm, int steps,
                 int workers, struct bench_times *out, struct err *e) {
     *out = (struct bench_times){ 0 };
@@ -152,7 +170,7 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
     c.epochs = 0;
     c.lr = 1e-4;
     c.keep = 0;
-    struct watch w = { .warm = warm, .last = c.steps, .at = now(), .out = out, .recording = !workers };
+    struct watch w = { .warm = warm, .last = c.steps, .at = bench_now(), .out = out, .recording = !workers };
     struct run *r = run_new(1, &c, m, t, NULL, (struct event_sink){ &w, watch_event }, e);
     config_release(&c);
     if (!r) return e->code;
@@ -174,11 +192,8 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
         blas_record_free(w.record);
     }
     if (rc) return rc;
-    double sorted[BENCH_STEPS];
-    memcpy(sorted, out->second, sizeof sorted);
-    qsort(sorted, (size_t)w.points, sizeof *sorted, by_size);
     out->steps = w.points;
-    out->median = 0.5 * (sorted[(w.points - 1) / 2] + sorted[w.points / 2]);
+    bench_median(out);
     out->tokens = w.tokens / w.points;
     return 0;
 }
@@ -198,9 +213,9 @@ static void *call_sgemm(void *self) {
     fill(b, (size_t)N * K, 2, 1);
     blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
     pthread_barrier_wait(c->start);
-    double begin = now(), end = begin;
+    double begin = bench_now(), end = begin;
     int calls = 0;
-    for (; end - begin < c->seconds; end = now(), calls++)
+    for (; end - begin < c->seconds; end = bench_now(), calls++)
         blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
     c->rate = 2e-9 * M * N * K * calls / (end - begin);
     free(a);
@@ -239,9 +254,9 @@ double bench_tsne(int points, int workers, double seconds) {
     struct tsne *t = tsne_new(x, points, COLUMNS, &o, &e);
     if (!t) BUG("%s", e.text);
     tsne_step(t, 1);
-    double begin = now(), end = begin;
+    double begin = bench_now(), end = begin;
     int steps = 0;
-    for (; end - begin < seconds && !tsne_done(t); end = now()) steps += tsne_step(t, 5);
+    for (; end - begin < seconds && !tsne_done(t); end = bench_now()) steps += tsne_step(t, 5);
     tsne_free(t);
     free(x);
     return steps / (end - begin);

@@ -17,8 +17,9 @@ struct bench_times {
     double gemm_seconds;        /* replay of the last step's own matrix products; 0: not asked */
 };
 
-/* A model of BERT-base's shape (or another) with made weights; free with bench_model_free. */
-struct model *bench_model(int layers, int width, int heads, int inner);
+/* A model of BERT-base's or RoBERTa-base's kind (or another size) with made weights; free with
+ * bench_model_free. */
+struct model *bench_model(enum family family, int layers, int width, int heads, int inner);
 void bench_model_free(struct model *m);
 /* `rows` rows of `length` made tokens, two classes. */
 void bench_task(struct task *t, int rows, int length, int vocabulary);
@@ -28,6 +29,10 @@ void bench_task_free(struct task *t);
  * thread, with the step's matrix products recorded and replayed. */
 int bench_train(struct model *m, struct task *t, const char *method, int batch, int warm, int steps,
                 int workers, struct bench_times *out, struct err *e);
+/* Sets the median of those steps. */
+void bench_median(struct bench_times *t);
+/* Seconds of a clock that only goes on. */
+double bench_now(void);
 /* Sum of GF/s of `callers` threads that call sgemm on their own at once. */
 double bench_sgemm(int callers, double seconds);
 /* t-SNE iterations a second on `points` made points, set-up left out; about `seconds` long. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/bench.h"
+#include "app/bench_peer.h"
 #include "app/output.h"
 #include "app/verbs.h"
 #include "core/base/json.h"
@@ -25,58 +25,28 @@ static void close_object(const struct args *a, struct buf *b) {
     buf_release(b);
 }
 
-/* The pieces of work that tests/reference/peer_bench.py does with PyTorch. */
 static int peer_work(const struct args *a, const char *name, struct err *e) {
     int64_t threads = 1;
     int rc = args_int(a, "threads", 1, 64, &threads, e);
     if (rc) return rc;
-    bool made = !strcmp(name, "lora-bert-base-8x128");
-    bool minilm = !strcmp(name, "lora-minilm-sst2");
-    if (!made && !minilm && strcmp(name, "lora-bert-base-sst2"))
-        return err_set(e, ERR_USAGE,
-                       "--peer-work is lora-bert-base-8x128, lora-bert-base-sst2 or lora-minilm-sst2");
-    struct model *m = NULL, *reader = NULL;
-    struct task t = { 0 };
-    int batch = made ? 8 : 32, steps = made ? 5 : minilm ? 40 : 8, warm = minilm ? 8 : made ? 2 : 1;
-    if (made) {
-        m = bench_model(12, 768, 12, 3072);
-        bench_task(&t, 64, 128, 30522);
-    } else {
-        const char *folder = args_get(a, "task");
-        if (!folder) return err_set(e, ERR_USAGE, "--peer-work %s needs --task with a folder of SST-2", name);
-        reader = model_load(verb_model(a), e);
-        if (!reader) return e->code;
-        rc = task_open(&t, &(struct task_source){ .where = folder }, e);
-        if (!rc) rc = task_encode(&t, reader->tokenizer, 128, 0, reader->arch.vocabulary, e);
-        size_t most = (size_t)batch * (size_t)steps;
-        if (!rc && t.train.rows > most) t.train.rows = most;
-        for (int i = 0; i < t.devs; i++) dataset_release(&t.dev[i]);
-        t.devs = 0;
-        m = minilm ? reader : bench_model(12, 768, 12, 3072);
-    }
     struct bench_times times;
-    if (!rc) rc = bench_train(m, &t, "lora(r=8)", batch, warm, steps, (int)threads, &times, e);
-    if (!rc) {
-        double sum = 0;
-        for (int i = 0; i < times.steps; i++) sum += times.second[i];
-        struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        if (args_flag(a, "json")) {
-            json_member_string(&b, "work", name);
-            json_member_int(&b, "threads", threads);
-            json_member_int(&b, "steps", times.steps);
-        }
-        say(a, "seconds", sum, "s", "all counted steps", &b);
-        say(a, "median", times.median, "s", "a step", &b);
-        say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
-        say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
-        close_object(a, &b);
+    rc = bench_peer(&(struct bench_peer){ name, args_get(a, "task"), verb_model(a), (int)threads }, &times, e);
+    if (rc) return rc;
+    double sum = 0;
+    for (int i = 0; i < times.steps; i++) sum += times.second[i];
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (args_flag(a, "json")) {
+        json_member_string(&b, "work", name);
+        json_member_int(&b, "threads", threads);
+        json_member_int(&b, "steps", times.steps);
     }
-    if (made) bench_task_free(&t);
-    else task_release(&t);
-    if (m && m != reader) bench_model_free(m);
-    if (reader) model_release(reader);
-    return rc;
+    say(a, "seconds", sum, "s", "all counted steps", &b);
+    say(a, "median", times.median, "s", "a step", &b);
+    say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
+    say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+    close_object(a, &b);
+    return 0;
 }
 
 int verb_bench(const struct args *a, struct err *e) {
@@ -87,7 +57,7 @@ int verb_bench(const struct args *a, struct err *e) {
     if (rc) return rc;
     const struct blas_facts *facts = blas_facts();
     double one = bench_sgemm(1, 0.02 * (double)seconds), two = bench_sgemm(2, 0.02 * (double)seconds);
-    struct model *m = bench_model(12, 768, 12, 3072);
+    struct model *m = bench_model(FAMILY_BERT, 12, 768, 12, 3072);
     struct task t;
     bench_task(&t, 64, 128, 30522);
     struct bench_times alone, both;
