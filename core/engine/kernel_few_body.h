@@ -11,14 +11,12 @@ typedef real four __attribute__((vector_size(4 * sizeof(real))));
 
 /* The sums of four vectors' lanes. */
 #ifndef FOUR_TOTALS
-INLINE four four_totals(vec a, vec b, vec c, vec d) {
-    return (four){ total(a), total(b), total(c), total(d) };
-}
-#define FOUR_TOTALS four_totals
+#define FOUR_TOTALS(a, b, c, d) ((four){ total(a), total(b), total(c), total(d) })
 #endif
 
-INLINE void few_store(four sum, real s, bool add, real *c) {
-    four y = sum * s;
+/* By address: a vector of doubles has no agreed way into a function without AVX. */
+INLINE void few_store(const four *sum, real s, bool add, real *c) {
+    four y = *sum * s;
     if (add) {
         four was;
         memcpy(&was, c, sizeof was);
@@ -42,9 +40,10 @@ INLINE void few_tile(int rows, size_t k, real s, const real *a, size_t lda, cons
             for (int i = 0; i < rows; i++) sum[i][j] += x[i] * w;
         }
     }
-    for (int i = 0; i < rows; i++)
-        few_store((four)FOUR_TOTALS(sum[i][0], sum[i][1], sum[i][2], sum[i][3]), s, add,
-                  c + (size_t)i * ldc);
+    for (int i = 0; i < rows; i++) {
+        four all = (four)FOUR_TOTALS(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+        few_store(&all, s, add, c + (size_t)i * ldc);
+    }
 }
 
 /* One row of b, as a tile would have it. */
