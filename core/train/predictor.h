@@ -29,4 +29,9 @@ struct predictor_work {
 int predictor_units(const struct model *m, const struct predictor *p, const struct predictor_work *work,
                     int workers, struct err *e);
 
+/* Reads an exported folder and compares its logits with the predictor's on the rows of an encoded
+ * split: *worst is the largest difference; ERR_FAILED for one that rounding does not explain. */
+int export_compare(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
+                   struct err *e);
+
 #endif
