@@ -36,6 +36,8 @@ int verb_stop(const struct args *a, struct err *e);
 /* verb_use.c */
 int verb_eval(const struct args *a, struct err *e);
 int verb_predict(const struct args *a, struct err *e);
+/* verb_generate.c */
+int verb_generate(const struct args *a, struct err *e);
 /* verb_runs.c */
 int verb_runs(const struct args *a, struct err *e);
 int verb_show(const struct args *a, struct err *e);

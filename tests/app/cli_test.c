@@ -39,7 +39,7 @@ static int lines_of(const char *text) {
 static const char *const VERBS[] = {
     "train", "stop",  "resume", "eval",    "predict", "encode", "runs",   "show",   "trash", "restore",
     "sql",   "count", "methods", "tasks",  "models",  "map",    "render", "export", "doctor", "bench",
-    "embed", "similarity",
+    "embed", "similarity", "generate",
 };
 
 static void help_fits_a_screen(void **state) {

@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
+#include "tests/support/fixture.h"
 #include "tests/support/test.h"
 
 #define FAMILIES "tests/reference/families"
@@ -133,6 +134,76 @@ static void test_families(void **state) {
         assert_true(sets >= 4);
         reference_close(&r);
     }
+}
+
+/* ---- real weights ---- */
+
+/* The next field of a line of tab-separated ones. */
+static char *field(char **at) {
+    char *from = *at, *tab = strchr(from, '\t');
+    if (tab) *tab++ = '\0';
+    *at = tab ? tab : from + strlen(from);
+    return from;
+}
+
+/* Greedy texts of flan-t5-small, from text to text: lines of gap, source, its ids, text, its
+ * ids. */
+static void test_real(void **state) {
+    (void)state;
+    enum { TEXTS = 51, NEW = 24 };
+    if (!fixture_present("assets/models/flan-t5-small")) skip();
+    struct err e = ERR_INIT;
+    struct buf all = BUF_INIT;
+    char *folder = test_path("assets/models/flan-t5-small");
+    char *path = test_path("tests/reference/flan-t5-small/texts.tsv"), *text[TEXTS];
+    struct model *m = model_load(folder, &e);
+    if (!m) fail_msg("%s", e.text);
+    test_ok(file_read(path, 1 << 20, &all, &e), &e);
+    size_t start[TEXTS + 1] = { 0 }, room = 0;
+    int32_t *ids = NULL, want[TEXTS][LONGEST];
+    double gap[TEXTS];
+    int count[TEXTS], rows = 0, sure = 0;
+    for (char *line = all.data, *stop; line && *line && rows < TEXTS; line = stop + 1, rows++) {
+        struct encoded x;
+        stop = strchr(line, '\n');
+        *stop = '\0';
+        gap[rows] = strtod(field(&line), NULL);
+        char *source = field(&line);
+        int32_t right[LONGEST];
+        int n = read_ids(field(&line), right);
+        text[rows] = field(&line);
+        count[rows] = read_ids(line, want[rows]);
+        test_ok(tokenizer_encode(m->tokenizer, source, strlen(source), NULL, 0, 512, &x, &e), &e);
+        assert_int_equal(x.n, n);
+        assert_memory_equal(x.ids, right, x.n * sizeof *right);
+        GROW(ids, room, start[rows] + x.n);
+        memcpy(ids + start[rows], x.ids, x.n * sizeof *ids);
+        start[rows + 1] = start[rows] + x.n;
+        encoded_release(&x);
+    }
+    assert_int_equal(rows, TEXTS);
+    struct generated out[TEXTS];
+    struct generate_options o;
+    test_ok(generate_defaults(m, &o, NULL, &e), &e);
+    o.max_new = NEW;
+    run(m, &o, &(struct generate_sources){ TEXTS, start, ids }, 2, out);
+    for (int i = 0; i < TEXTS; i++) {
+        struct buf got = BUF_INIT;
+        if (gap[i] <= GAP) continue;
+        sure++;
+        tokenizer_decode(m->tokenizer, out[i].ids, (size_t)out[i].count, true, &got);
+        if (out[i].count != count[i] || memcmp(out[i].ids, want[i], (size_t)count[i] * sizeof **want))
+            fail_msg("text %d: \"%s\", not \"%s\" (gap %g)", i + 1, buf_text(&got), text[i], gap[i]);
+        assert_string_equal(buf_text(&got), text[i]);
+        buf_release(&got);
+    }
+    assert_true(sure >= 50);
+    generated_release(out, TEXTS);
+    free(ids);
+    buf_release(&all);
+    model_release(m);
+    free(folder);
+    free(path);
 }
 
 /* ---- the machinery ---- */
@@ -308,7 +379,7 @@ static void test_options(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),   cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_families),   cmocka_unit_test(test_real), cmocka_unit_test(test_workers),
         cmocka_unit_test(test_watch),      cmocka_unit_test(test_memory),
         cmocka_unit_test(test_not_finite), cmocka_unit_test(test_options),
     };

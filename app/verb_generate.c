@@ -1,0 +1,199 @@
+/* Texts written by an encoder–decoder model, as it is or with a run's trained method. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/input.h"
+#include "app/output.h"
+#include "app/use.h"
+#include "app/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/attach.h"
+#include "core/model/generate.h"
+
+static volatile sig_atomic_t asked_to_stop;
+static void on_signal(int n) { asked_to_stop = n; }
+
+static void catch_signals(void) {
+    struct sigaction stop = { .sa_handler = on_signal };
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+/* ---- the trained method ---- */
+
+/* A run's method on one thread. */
+struct opened {
+    const struct predictor *p;
+    struct attach *attach;
+};
+
+static void *open_method(void *self) {
+    const struct user *u = self;
+    struct opened *o = xcalloc(1, sizeof *o);
+    *o = (struct opened){ u->predictor, attach_new(predictor_plan(u->predictor), u->model) };
+    return o;
+}
+
+static const struct hooks *begin_method(void *opened, struct tape *t) {
+    const struct opened *o = opened;
+    return attach_begin(o->attach, t, predictor_params(o->p), predictor_made(o->p), NULL);
+}
+
+static void close_method(void *opened) {
+    struct opened *o = opened;
+    attach_free(o->attach);
+    free(o);
+}
+
+/* ---- what is asked for ---- */
+
+/* --model and, where it is given, --run, whose backbone the model must then be. */
+static int open_user(struct user *u, const struct args *a, struct err *e) {
+    const char *run = args_get(a, "run"), *where = args_get(a, "model");
+    *u = (struct user){ 0 };
+    if (!run && !where)
+        return err_set(e, ERR_USAGE, "petri generate needs --model DIR, or --run RUN");
+    struct model *m = where ? model_share(where, e) : NULL;
+    if (where && !m) return e->code;
+    if (!run) {
+        u->model = m;
+        return 0;
+    }
+    struct store *s;
+    struct err ignored = ERR_INIT;
+    int64_t id;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (!rc) {
+        rc = store_find(s, run, &id, e);
+        if (!rc) rc = user_open_run(u, s, id, e);
+        store_close(s, &ignored);
+    }
+    if (!rc && m && strcmp(m->sha256, u->model->sha256))
+        rc = err_set(e, ERR_INPUT, "run %lld was trained on another backbone (%s) than %s",
+                     (long long)u->run, u->config.model_folder, m->folder);
+    if (m) model_release(m);
+    return rc;
+}
+
+/* A token by its name or number. */
+static int token_option(const struct args *a, const char *name, const struct model *m, int32_t *out,
+                        struct err *e) {
+    const char *text = args_get(a, name);
+    int64_t id;
+    if (!text) return 0;
+    if (!text_to_int(text, &id)) id = tokenizer_id(m->tokenizer, text);
+    if (id < 0 || id >= m->arch.vocabulary)
+        return err_set(e, ERR_USAGE, "--%s: %s has no token \"%s\"", name, m->name, text);
+    *out = (int32_t)id;
+    return 0;
+}
+
+static int options(const struct args *a, const struct model *m, struct generate_options *o,
+                   struct err *e) {
+    int64_t beams, most, least;
+    struct buf report = BUF_INIT;
+    int rc = generate_defaults(m, o, &report, e);
+    out_report(buf_text(&report));
+    buf_release(&report);
+    if (rc) return rc;
+    const char *penalty = args_get(a, "length-penalty");
+    bool shorter = !args_get(a, "min-new");
+    beams = o->beams, most = o->max_new, least = o->min_new;
+    rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
+    if (!rc) rc = args_int(a, "max-new", 1, GENERATE_MOST, &most, e);
+    if (!rc) rc = args_int(a, "min-new", 0, GENERATE_MOST, &least, e);
+    if (!rc && penalty && !text_to_double(penalty, &o->length_penalty))
+        rc = err_set(e, ERR_USAGE, "--length-penalty must be a number, not \"%s\"", penalty);
+    if (!rc) rc = token_option(a, "start", m, &o->start, e);
+    if (!rc) rc = token_option(a, "first", m, &o->forced_first, e);
+    o->beams = (int)beams, o->max_new = (int)most, o->min_new = (int)least;
+    if (shorter && o->min_new > o->max_new) o->min_new = o->max_new; /* the folder's own */
+    return rc ? rc : generate_check(m, o, e);
+}
+
+/* ---- texts as they come ---- */
+
+struct printer {
+    const struct model *model;
+    bool json;
+};
+
+static void print_row(void *self, size_t row, const struct generated *g) {
+    const struct printer *p = self;
+    struct buf text = BUF_INIT, line = BUF_INIT;
+    (void)row;
+    tokenizer_decode(p->model->tokenizer, g->ids, (size_t)g->count, true, &text);
+    if (p->json) {
+        buf_putc(&line, '{');
+        json_member_string(&line, "text", buf_text(&text));
+        json_add_key(&line, "ids");
+        buf_putc(&line, '[');
+        for (int i = 0; i < g->count; i++) json_member_int(&line, NULL, g->ids[i]);
+        buf_puts(&line, "]}");
+        out_line(&line);
+    } else {
+        char *shown = text_visible(buf_text(&text), text.size);
+        puts(shown);
+        free(shown);
+    }
+    fflush(stdout); /* whoever reads a pipe sees it now */
+    buf_release(&text);
+    buf_release(&line);
+}
+
+static bool stop(void *self) {
+    (void)self;
+    return asked_to_stop != 0;
+}
+
+static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
+                    bool json, int workers, struct err *e) {
+    const struct generate_sources sources = { d->rows, d->start, d->ids };
+    const struct generate_method method = { u, open_method, begin_method, close_method };
+    struct printer printer = { u->model, json };
+    const struct generate_watch watch = { &printer, print_row, stop };
+    struct generation g;
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->start[i] == d->start[i + 1])
+            return err_set(e, ERR_INPUT, "%s: line %zu has no tokens to write from", d->path, d->row[i].line);
+    struct generated *out = mem_try(d->rows ? d->rows : 1, sizeof *out);
+    if (!out) return err_set(e, ERR_SYSTEM, "no memory for %zu rows", d->rows);
+    if (d->report.cut_rows)
+        fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens\n", d->report.cut_rows, d->rows,
+                d->max_len);
+    catch_signals();
+    generation_init(&g, u->model, o, &sources);
+    int rc = generate_rows(&g, u->predictor ? &method : NULL, workers, &watch, out, e);
+    generation_release(&g);
+    generated_release(out, d->rows);
+    free(out);
+    return rc;
+}
+
+int verb_generate(const struct args *a, struct err *e) {
+    struct user u;
+    struct input in = { 0 };
+    struct generate_options o;
+    int workers;
+    if (!args_get(a, "text") == !args_get(a, "file"))
+        return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
+    int rc = verb_workers(a, &workers, e);
+    if (rc) return rc;
+    rc = open_user(&u, a, e);
+    if (!rc && !u.model->tokenizer)
+        rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", u.model->folder);
+    if (!rc) rc = options(a, u.model, &o, e);
+    int64_t max_len = rc ? 0 : u.run ? predictor_max_len(u.predictor) : arch_longest(&u.model->arch);
+    if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&u.model->arch), &max_len, e);
+    if (!rc) rc = input_open(&in, a, u.run ? u.config.text_column : NULL, e);
+    if (!rc)
+        rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
+    if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), workers, e);
+    input_release(&in);
+    user_release(&u);
+    return rc;
+}
