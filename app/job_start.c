@@ -143,6 +143,11 @@ static int freeze(struct run_config *c, const struct task_source *s, struct mode
     put(&c->text_column, copy(s->text));
     put(&c->text_b_column, copy(s->text_b));
     put(&c->label_column, copy(s->label));
+    /* the names that stand in sources, for rows that come later */
+    for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
+        char **column = i ? &c->text_b_column : &c->text_column;
+        if (!*column && t->train.field[i] && *t->train.field[i] != '#') put(column, copy(t->train.field[i]));
+    }
     put(&c->source_column, copy(s->source));
     put(&c->target_column, copy(s->target));
     put(&c->metric, xstrdup(metric_name(t->metric)));

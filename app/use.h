@@ -2,6 +2,7 @@
 #ifndef APP_USE_H
 #define APP_USE_H
 
+#include "app/args.h"
 #include "core/train/config.h"
 #include "core/train/predict.h"
 #include "store/store.h"
@@ -19,6 +20,10 @@ struct user {
 
 /* The run's best checkpoint on its model; names stay empty.  On failure user_release frees. */
 int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
+/* RUN, or --model; with the names.  On failure nothing is left open. */
+int user_open(struct user *u, const struct args *a, struct err *e);
+/* --max-len, or the run's. */
+int user_max_len(const struct user *u, const struct args *a, int64_t *out, struct err *e);
 void user_release(struct user *u);
 
 #endif

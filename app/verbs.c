@@ -74,6 +74,7 @@ static const struct option_spec EVAL[] = {
     { "max-len", "N", "tokens a row (default: the run's, or 128)" },
     { "wrong", "FILE", "write the wrong rows with probabilities as TSV (- for standard output)" },
     WORKERS,
+    { "beams", "N", "text form: beams of the texts written (default: the run's)" },
     END,
 };
 static const struct option_spec PREDICT[] = {

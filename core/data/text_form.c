@@ -56,6 +56,7 @@ static void add_target(struct buf *b, const struct dataset *d, const struct text
 static void dataset_as_text(struct dataset *d, const struct names *names,
                             const struct text_form *f) {
     struct buf b = BUF_INIT;
+    if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* rows that no file gave */
     for (size_t i = 0; i < d->rows; i++) {
         struct dataset_row *r = &d->row[i];
         add_source(&b, names, r);

@@ -128,6 +128,8 @@ enum data_kind predictor_gold(const struct predictor *p) { return p->gold; }
 bool predictor_is_regression(const struct predictor *p) { return p->gold == DATA_REGRESSION; }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
 
+int predictor_labels(const struct predictor *p) { return p->labels; }
+
 const char *predictor_label(const struct predictor *p, int i) {
     BUG_IF(i < 0 || i >= p->labels);
     return p->label[i];

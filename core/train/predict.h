@@ -10,6 +10,7 @@
 #include "core/data/metrics.h"
 #include "core/method/plan.h"
 #include "core/model/model.h"
+#include "core/data/text_form.h"
 #include "core/train/text_score.h"
 
 /* A trained method with its head, from a checkpoint file, ready to run. */
@@ -32,6 +33,8 @@ bool predictor_is_regression(const struct predictor *p);
  * labelled with (a model with a decoder and no run: DATA_TEXT). */
 bool predictor_writes(const struct predictor *p);
 enum data_kind predictor_gold(const struct predictor *p);
+/* The classes' names: none with scores and texts. */
+int predictor_labels(const struct predictor *p);
 const char *predictor_label(const struct predictor *p, int i); /* bytes as in the data */
 /* Tokens a row that it was trained with (the most that the model takes, for a folder's own
  * head): encode with it. */
@@ -62,9 +65,15 @@ void written_release(struct written *w);
 int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
                              struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
                              struct err *e);
-/* What it writes for encoded rows. */
-int predictor_write(struct predictor *p, const struct dataset *d, const struct generate_options *how,
-                    int workers, struct written *texts, struct err *e);
+/* Puts rows without labels into the form that a labelled task of the run had, so that they can be
+ * answered; not after dataset_encode.  `field`: the columns of a and b in that task, or NULL. */
+int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
+                      struct dataset *d, struct err *e);
+/* The answer that a text is, by the run's classes or scores. */
+struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n);
+/* What it writes for encoded rows, as its run's evaluations did. */
+int predictor_answer(struct predictor *p, const struct dataset *d, int workers, struct written *texts,
+                     struct err *e);
 
 /* Vectors of d's rows (encoded) inside the model: layer[i], for i from 0 (embeddings) to the
  * model's layers, gets rows×width numbers (the first token's, or the mean over all of a row's

@@ -1,8 +1,9 @@
 /* Predictors that write: their texts, and the scores of these. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mem.h"
-#include "core/data/text_form.h"
+#include "core/data/layouts.h"
 #include "core/train/pool.h"
 #include "core/train/predictor.h"
 
@@ -16,6 +17,38 @@ int predictor_prepare_task(const struct predictor *p, struct task *t, int max_le
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
                          p->m->arch.vocabulary, e);
     return rc;
+}
+
+/* The run's task without its rows. */
+static struct task bare_task(const struct predictor *p) {
+    return (struct task){ .kind = p->gold, .gold = p->gold, .classes = p->labels, .class_name = p->label,
+                          .positive = -1, .report = BUF_INIT };
+}
+
+int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
+                      struct dataset *d, struct err *e) {
+    const struct text_form how = { .prefix = p->prefix };
+    struct task t = bare_task(p);
+    BUG_IF(p->gold == DATA_TEXT);
+    t.name = (char *)(uintptr_t)task;
+    t.layout = layout_find(task);
+    t.pair = d->pair;
+    t.devs = 1;
+    for (int i = 0; i < 2; i++) {
+        if (!field[i]) continue;
+        free(d->field[i]);
+        d->field[i] = xstrdup(field[i]);
+    }
+    t.dev[0] = *d;
+    int rc = task_as_text(&t, &how, e);
+    *d = t.dev[0];
+    buf_release(&t.report);
+    return rc;
+}
+
+struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n) {
+    const struct task t = bare_task(p);
+    return text_parse(&t, text, n);
 }
 
 void written_release(struct written *w) {
@@ -64,12 +97,14 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     return rc;
 }
 
-int predictor_write(struct predictor *p, const struct dataset *d, const struct generate_options *how,
-                    int workers, struct written *texts, struct err *e) {
+int predictor_answer(struct predictor *p, const struct dataset *d, int workers, struct written *texts,
+                     struct err *e) {
+    const struct task t = bare_task(p);
+    struct generate_options how = text_options(p->m, &t, p->beams, p->max_target);
     struct writing x = { .p = p };
     BUG_IF(!p->text);
     *texts = (struct written){ 0 };
-    text_scoring_init(&x.s, p->m, d, false, how);
+    text_scoring_init(&x.s, p->m, d, false, &how);
     int rc = run_units(&x, workers, e);
     if (!rc) take_texts(&x.s, texts);
     text_scoring_release(&x.s);

@@ -189,56 +189,15 @@ struct generate_options text_options(const struct model *m, const struct task *t
 
 /* ---- scores ---- */
 
-static void scores_of_classes(const struct text_scoring *s, const struct task *task, struct metrics *out) {
-    size_t n = s->data->rows;
-    int32_t *gold = xmalloc((n + 1) * sizeof *gold), *given = xmalloc((n + 1) * sizeof *given);
-    for (size_t i = 0; i < n; i++) {
-        gold[i] = s->data->row[i].gold ? s->data->row[i].label : -1;
-        given[i] = text_parse(task, s->given[i], s->given_size[i]).label;
-    }
-    metrics_of_classes(out, gold, given, NULL, n, task->classes, task->positive);
-    free(gold);
-    free(given);
-}
-
-static void scores_of_scores(const struct text_scoring *s, const struct task *task, struct metrics *out) {
-    size_t n = s->data->rows, invalid = 0;
-    double *gold = xmalloc((n + 1) * sizeof *gold), *given = xmalloc((n + 1) * sizeof *given);
-    bool *has = xmalloc(n + 1);
-    for (size_t i = 0; i < n; i++) {
-        struct parsed p = text_parse(task, s->given[i], s->given_size[i]);
-        gold[i] = s->data->row[i].target;
-        has[i] = s->data->row[i].gold;
-        given[i] = p.score;
-        invalid += !p.valid;
-    }
-    metrics_of_scores(out, gold, has, given, NULL, n);
-    out->invalid = invalid;
-    free(gold);
-    free(given);
-    free(has);
-}
-
-static void scores_of_texts(const struct text_scoring *s, struct metrics *out) {
-    size_t n = s->data->rows;
-    struct metric_text *gold = xcalloc(n + 1, sizeof *gold), *given = xcalloc(n + 1, sizeof *given);
-    for (size_t i = 0; i < n; i++) {
-        const struct dataset_row *row = &s->data->row[i];
-        gold[i] = (struct metric_text){ row->target_text, row->target_size };
-        given[i] = (struct metric_text){ s->given[i], s->given_size[i] };
-    }
-    metrics_of_texts(out, gold, given, NULL, n);
-    free(gold);
-    free(given);
-}
-
 void text_scoring_metrics(const struct text_scoring *s, const struct task *task, struct metrics *out,
                           struct metric_value *token_accuracy) {
     double loss = 0;
     size_t tokens = 0, right = 0;
-    if (task->gold == DATA_CLASSES) scores_of_classes(s, task, out);
-    else if (task->gold == DATA_REGRESSION) scores_of_scores(s, task, out);
-    else scores_of_texts(s, out);
+    struct metric_text *written = xcalloc(s->data->rows + 1, sizeof *written);
+    for (size_t i = 0; i < s->data->rows; i++)
+        written[i] = (struct metric_text){ s->given[i], s->given_size[i] };
+    text_metrics(out, task, s->data, written, NULL);
+    free(written);
     for (size_t i = 0; i < s->data->rows; i++) {
         loss += s->loss[i];
         right += s->right[i];

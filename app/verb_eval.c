@@ -1,0 +1,300 @@
+/* petri eval: a run or a model scored on labelled rows, or on source and target texts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/output.h"
+#include "app/use.h"
+#include "app/verbs.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* The rows to score: --file, --task, or what the run was evaluated on. */
+static int eval_task(const struct user *u, const struct args *a, struct task *t, struct err *e) {
+    struct task_source s;
+    int rc = verb_source(a, &s, e);
+    if (rc) return rc;
+    s.dev = args_get(a, "file");
+    s.no_train = true;
+    if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
+    if (!s.dev && !s.where) {
+        if (!u->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
+        if (!u->config.dev_file)
+            return err_set(e, ERR_USAGE, "run %lld had no dev rows: give --task T or --file F",
+                           (long long)u->run);
+        s.where = u->config.task_folder;
+        if (!s.where) s.dev = u->config.dev_file;
+        s.official_dev = text_ends(u->config.dev_file, "/dev_official.tsv");
+    }
+    if (u->run) {
+        if (!s.text) s.text = u->config.text_column;
+        if (!s.text_b) s.text_b = u->config.text_b_column;
+        if (!s.label) s.label = u->config.label_column;
+        if (!s.source) s.source = u->config.source_column;
+        if (!s.target) s.target = u->config.target_column;
+    }
+    s.names = u->names ? u->name : NULL;
+    s.name_count = u->names;
+    s.names_from = u->run ? "the run" : "the model's id2label";
+    if (predictor_is_regression(u->predictor)) s.kind = DATA_KIND_REGRESSION;
+    return task_open(t, &s, e);
+}
+
+static void add_value(struct buf *b, const char *key, struct metric_value v) {
+    if (v.defined) json_member_double(b, key, v.value);
+    else json_member_string(b, key, NULL);
+}
+
+static void eval_json(const struct user *u, const struct task *t, const struct dataset *d,
+                      const struct metrics *m, const struct metric_value *tokens, const char *split,
+                      size_t wrong) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (u->run) json_member_int(&b, "run", u->run);
+    json_member_string(&b, "model", u->model->name);
+    json_member_string(&b, "file", d->path);
+    json_member_string(&b, "split", split);
+    json_member_int(&b, "rows", (long long)m->rows);
+    json_member_int(&b, "gold", (long long)m->gold);
+    json_add_key(&b, "metrics");
+    buf_putc(&b, '{');
+    for (int i = 0; i < METRIC_COUNT; i++) add_value(&b, metric_name((enum metric_id)i), m->value[i]);
+    add_value(&b, "majority", m->majority);
+    if (tokens) add_value(&b, "token_accuracy", *tokens);
+    buf_putc(&b, '}');
+    if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", (long long)m->invalid);
+    json_add_key(&b, "undefined");
+    buf_putc(&b, '{');
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
+    buf_putc(&b, '}');
+    json_member_string(&b, "metric", metric_name(t->metric));
+    json_member_bool(&b, "constant", m->constant);
+    json_member_bool(&b, "as_majority", m->as_majority);
+    json_member_int(&b, "wrong", (long long)wrong);
+    if (m->classes) {
+        json_add_key(&b, "classes");
+        buf_putc(&b, '[');
+        for (int i = 0; i < m->classes; i++) json_member_string(&b, NULL, t->class_name[i]);
+        buf_putc(&b, ']');
+        json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
+        json_add_key(&b, "f1");
+        buf_putc(&b, '{');
+        for (int i = 0; i < m->classes; i++) add_value(&b, t->class_name[i], m->f1[i]);
+        buf_putc(&b, '}');
+        json_add_key(&b, "confusion");
+        buf_putc(&b, '[');
+        for (int g = 0; g < m->classes; g++) {
+            json_add_key(&b, NULL);
+            buf_putc(&b, '[');
+            for (int p = 0; p < m->classes; p++)
+                json_member_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+            buf_putc(&b, ']');
+        }
+        buf_putc(&b, ']');
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
+                      const struct metric_value *tokens, const char *split) {
+    printf("%s, %zu rows of ", split, m->rows);
+    out_text(d->path);
+    putchar('\n');
+    if (!m->gold) puts("no gold labels: nothing to score; `petri predict` shows the predictions");
+    for (int i = 0; m->gold && i < METRIC_COUNT; i++) {
+        struct metric_value v = m->value[i];
+        if (i == METRIC_F1 && m->positive >= 0 && v.defined) {
+            printf("  %-10s %.6f  of ", metric_name((enum metric_id)i), v.value);
+            out_text(t->class_name[m->positive]);
+            putchar('\n');
+        } else if (v.defined) {
+            printf("  %-10s %.6f\n", metric_name((enum metric_id)i), v.value);
+        } else if (metric_fits((enum metric_id)i, t->gold)) {
+            printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
+        }
+    }
+    if (m->majority.defined) printf("  %-10s %.6f  accuracy of the commonest class\n", "majority", m->majority.value);
+    if (tokens && tokens->defined)
+        printf("  %-10s %.6f  target tokens that are the likeliest\n", "tokens", tokens->value);
+    if (tokens && t->gold != DATA_TEXT)
+        printf("  %-10s %zu of %zu answers, counted wrong\n", "invalid", m->invalid, m->rows);
+    if (m->constant) puts("  every prediction is the same");
+    if (!m->classes || m->classes > 20) return;
+    const char **heading = xcalloc((size_t)m->classes + 1, sizeof *heading);
+    char *align = xcalloc((size_t)m->classes + 2, 1);
+    heading[0] = "gold \\ predicted";
+    align[0] = 'l';
+    char **shown = xcalloc((size_t)m->classes, sizeof *shown);
+    for (int i = 0; i < m->classes; i++) {
+        shown[i] = text_visible(t->class_name[i], strlen(t->class_name[i]));
+        heading[i + 1] = shown[i];
+        align[i + 1] = 'r';
+    }
+    struct table table;
+    table_init(&table, (size_t)m->classes + 1, heading, align);
+    const char **cell = xcalloc((size_t)m->classes + 1, sizeof *cell);
+    for (int g = 0; g < m->classes; g++) {
+        char number[64][24];
+        cell[0] = t->class_name[g];
+        for (int p = 0; p < m->classes; p++) {
+            snprintf(number[p], sizeof number[p], "%zu", m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+            cell[p + 1] = number[p];
+        }
+        table_add(&table, cell);
+    }
+    table_print(&table);
+    for (int i = 0; i < m->classes; i++) free(shown[i]);
+    free(shown);
+    free(cell);
+    free(heading);
+    free(align);
+}
+
+/* A TSV field: no tab, no line end, nothing that moves a terminal. */
+static void add_field(struct buf *b, const char *s, size_t n) {
+    char *shown = text_visible(s, n);
+    buf_puts(b, shown);
+    free(shown);
+}
+
+static size_t wrong_rows(const struct user *u, const struct dataset *d, const double *probability,
+                         struct buf *b) {
+    size_t wrong = 0, k = (size_t)predictor_classes(u->predictor);
+    buf_puts(b, "line\tgold\tpredicted");
+    for (size_t i = 0; i < k; i++) {
+        buf_puts(b, "\tp(");
+        add_field(b, u->name[i], strlen(u->name[i]));
+        buf_putc(b, ')');
+    }
+    buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
+    for (size_t r = 0; r < d->rows; r++) {
+        const struct dataset_row *row = &d->row[r];
+        const double *p = probability + r * k;
+        size_t best = 0;
+        for (size_t i = 1; i < k; i++)
+            if (p[i] > p[best]) best = i;
+        if (!row->gold || (size_t)row->label == best) continue;
+        wrong++;
+        buf_printf(b, "%zu\t", row->line);
+        add_field(b, u->name[row->label], strlen(u->name[row->label]));
+        buf_putc(b, '\t');
+        add_field(b, u->name[best], strlen(u->name[best]));
+        for (size_t i = 0; i < k; i++) buf_printf(b, "\t%.6f", p[i]);
+        buf_putc(b, '\t');
+        add_field(b, row->a, row->a_size);
+        if (d->pair) {
+            buf_putc(b, '\t');
+            add_field(b, row->b, row->b_size);
+        }
+        buf_putc(b, '\n');
+    }
+    return wrong;
+}
+
+/* The rows where something else was written than was wanted. */
+static size_t wrong_texts(const struct task *t, const struct dataset *d, const struct written *texts,
+                          struct buf *b) {
+    size_t wrong = 0;
+    buf_puts(b, "line\twanted\tgiven\tsource\n");
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        if (!row->target_text) continue;
+        bool right = !strcmp(row->target_text, texts->text[i]);
+        if (t->gold == DATA_CLASSES)
+            right = text_parse(t, texts->text[i], texts->size[i]).label == row->label;
+        if (right) continue;
+        wrong++;
+        buf_printf(b, "%zu\t", row->line);
+        add_field(b, row->target_text, row->target_size);
+        buf_putc(b, '\t');
+        add_field(b, texts->text[i], texts->size[i]);
+        buf_putc(b, '\t');
+        add_field(b, row->a, row->a_size);
+        buf_putc(b, '\n');
+    }
+    return wrong;
+}
+
+static int put_wrong(const struct args *a, const struct buf *tsv, struct err *e) {
+    const char *path = args_get(a, "wrong");
+    if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
+    else if (path) return file_write(path, buf_text(tsv), tsv->size, e);
+    return 0;
+}
+
+static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, int workers,
+                      struct err *e) {
+    struct dataset *d = &t->dev[i];
+    struct metrics m;
+    struct metric_value tokens;
+    struct written texts;
+    int64_t beams = 0;
+    int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
+    if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, workers, &texts, &m, &tokens, e);
+    if (rc) return rc;
+    struct buf tsv = BUF_INIT;
+    size_t wrong = wrong_texts(t, d, &texts, &tsv);
+    if (args_flag(a, "json")) eval_json(u, t, d, &m, &tokens, t->dev_name[i], wrong);
+    else eval_text(t, d, &m, &tokens, t->dev_name[i]);
+    rc = put_wrong(a, &tsv, e);
+    buf_release(&tsv);
+    metrics_release(&m);
+    written_release(&texts);
+    return rc;
+}
+
+static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, int workers,
+                      struct err *e) {
+    struct dataset *d = &t->dev[i];
+    size_t k = (size_t)predictor_classes(u->predictor);
+    double *probability = mem_try(d->rows * k, sizeof *probability);
+    if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+    struct metrics m;
+    int rc = predictor_evaluate(u->predictor, d, workers, t->positive, probability, NULL, &m, e);
+    if (!rc) {
+        struct buf tsv = BUF_INIT;
+        size_t wrong = u->names ? wrong_rows(u, d, probability, &tsv) : 0;
+        if (args_flag(a, "json")) eval_json(u, t, d, &m, NULL, t->dev_name[i], wrong);
+        else eval_text(t, d, &m, NULL, t->dev_name[i]);
+        if (args_get(a, "wrong") && !u->names)
+            rc = err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
+        else rc = put_wrong(a, &tsv, e);
+        buf_release(&tsv);
+        metrics_release(&m);
+    }
+    free(probability);
+    return rc;
+}
+
+int verb_eval(const struct args *a, struct err *e) {
+    struct user u;
+    struct task t;
+    int workers;
+    int64_t max_len, batch = 1;
+    int rc = verb_workers(a, &workers, e);
+    if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
+    if (!rc) rc = user_open(&u, a, e);
+    if (rc) return rc;
+    rc = user_max_len(&u, a, &max_len, e);
+    if (!rc && !(rc = eval_task(&u, a, &t, e))) {
+        rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
+        if (!rc) {
+            struct buf report = BUF_INIT;
+            task_report(&t, &report);
+            out_report(buf_text(&report));
+            buf_release(&report);
+        }
+        bool texts = predictor_writes(u.predictor);
+        for (int i = 0; !rc && i < t.devs; i++)
+            rc = (texts ? eval_texts : eval_split)(&u, a, &t, i, workers, e);
+        task_release(&t);
+    }
+    user_release(&u);
+    return rc;
+}
+

@@ -1,0 +1,126 @@
+/* Text to text from the command line: trained, kept, scored and asked again, and refused. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/command.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/writer.h"
+
+static char *home, *t5, *bert, *labels, *pairs;
+
+static int set_up(void **state) {
+    (void)state;
+    home = test_folder();
+    t5 = writer_model(home, "t5", FAMILY_T5, NULL);
+    bert = tiny_bert(home, "bert", NULL);
+    labels = writer_labels(home);
+    pairs = writer_pairs(home);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    free(home);
+    free(t5);
+    free(bert);
+    free(labels);
+    free(pairs);
+    return 0;
+}
+
+static void train(const char *model, const char *columns, const char *file, const char *options) {
+    struct command c;
+    command_run(&c, NULL,
+                "train --model %s --train %s --dev %s %s --method full --max-len 16 --lr 0.01 --dropout 0 "
+                "--workers 2 --db %s/t.db %s",
+                model, file, file, columns, home, options);
+    command_expect(&c, 0);
+    command_release(&c);
+}
+
+static json_t *json_of(const char *words) {
+    struct command c;
+    command_run(&c, NULL, "%s --db %s/t.db --json", words, home);
+    command_expect(&c, 0);
+    json_t *j = command_json(&c, 1);
+    command_release(&c);
+    return j;
+}
+
+static double number(json_t *j, const char *a, const char *b) {
+    json_t *at = json_object_get(j, a);
+    if (b) at = json_object_get(at, b);
+    if (!json_is_number(at)) fail_msg("no number %s %s", a, b ? b : "");
+    return json_number_value(at);
+}
+
+/* A labelled task: digits are learnt; scores, answers and samples are there afterwards. */
+static void a_labelled_task_goes_all_the_way(void **state) {
+    (void)state;
+    train(t5, "--text text --label label", labels, "--batch 20 --steps 60 --eval-every 60 --sample-every 20");
+    json_t *j = json_of("eval 1");
+    assert_true(number(j, "metrics", "accuracy") > 0.9 && number(j, "metrics", "token_accuracy") > 0.9);
+    assert_true(number(j, "invalid", NULL) == 0 && number(j, "wrong", NULL) <= 2);
+    json_decref(j);
+    j = json_of("predict 1 --text 'the dog very good'");
+    assert_string_equal(json_string_value(json_object_get(j, "label")), "1");
+    assert_string_equal(json_string_value(json_object_get(j, "given")), "1");
+    assert_true(json_is_true(json_object_get(j, "valid")));
+    json_decref(j);
+    j = json_of("sql 'SELECT count(*) AS n, count(DISTINCT step) AS steps, min(source) AS source FROM "
+                "v_samples WHERE run = 1'");
+    assert_true(number(j, "n", NULL) == 24 && number(j, "steps", NULL) == 4);
+    assert_string_equal(json_string_value(json_object_get(j, "source")), "toy text: he very bad");
+    json_decref(j);
+    j = json_of("show 1");
+    assert_true(number(j, "head", NULL) == 0);
+    json_decref(j);
+}
+
+static void pairs_go_all_the_way(void **state) {
+    (void)state;
+    train(t5, "--source source --target target", pairs, "--batch 12 --steps 150 --smoothing 0.01 --loss-mean rows");
+    json_t *j = json_of("eval 2 --beams 3");
+    assert_true(number(j, "metrics", "exact") > 0.9);
+    assert_string_equal(json_string_value(json_object_get(j, "file")), pairs);
+    json_decref(j);
+    j = json_of("predict 2 --text 'she saw it'");
+    assert_string_equal(json_string_value(json_object_get(j, "given")), "it");
+    assert_null(json_object_get(j, "label"));
+    json_decref(j);
+}
+
+static void refused(const char *format, const char *part) {
+    struct command c;
+    command_run(&c, NULL, "%s --db %s/t.db", format, home);
+    if (!c.status || !strstr(buf_text(&c.err), part))
+        fail_msg("%s: status %d, %s", format, c.status, buf_text(&c.err));
+    command_release(&c);
+}
+
+static void refusals_say_what_would_work(void **state) {
+    (void)state;
+    char *words = xprintf("train --model %s --train %s --source source --target target", bert, pairs);
+    refused(words, "give a T5, BART or mBART");
+    free(words);
+    words = xprintf("train --model %s --train %s --text text --label label --form classes", t5, labels);
+    refused(words, "--form text");
+    free(words);
+    words = xprintf("train --model %s --train %s --text text --label label --smoothing 0.1", bert, labels);
+    refused(words, "--smoothing: is of text to text");
+    free(words);
+    words = xprintf("train --model %s --train %s --source source --target target --metric accuracy", t5, pairs);
+    refused(words, "target texts");
+    free(words);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_labelled_task_goes_all_the_way),
+        cmocka_unit_test(pairs_go_all_the_way),
+        cmocka_unit_test(refusals_say_what_would_work),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
