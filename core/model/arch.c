@@ -325,7 +325,7 @@ static const char *type_of_architecture(struct reading *r) {
     return NULL;
 }
 
-/* The ids that both config.json and generation_config.json may hold. */
+/* Ids of special tokens. */
 static void read_ids(struct reading *r, struct arch *a) {
     const int start = a->family == FAMILY_T5 ? a->pad_id : -1;
     a->bos_id = get_id(r, "bos_token_id", a->bos_id);
@@ -435,35 +435,12 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
     return read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
 }
 
-/* The ids of generation_config.json, which go before those of config.json; what is forced is
- * said there alone when it exists. */
-static int read_generation(const char *folder, struct arch *out, struct buf *report,
-                           struct err *e) {
-    struct err first = ERR_INIT;
-    char *file = file_join(folder, "generation_config.json");
-    json_t *config = json_read(file, CONFIG_LIMIT, &first);
-    struct reading r = {file, config, report, &first, !config};
-    if (config && !json_is_object(config)) {
-        r.failed = true;
-        err_set(&first, ERR_INPUT, "%s: is not a JSON object", file);
-    }
-    if (!r.failed) out->forced_bos = out->forced_eos = -1;
-    read_ids(&r, out);
-    json_decref(config);
-    free(file);
-    if (!r.failed || first.code == ERR_NOT_FOUND) return 0;
-    arch_release(out);
-    if (e) *e = first;
-    return first.code;
-}
-
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
     struct err first = ERR_INIT;
     char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
     int rc = read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
     free(file);
-    if (rc || !arch_generates(out) || !file_is_folder(path)) return rc;
-    return read_generation(path, out, report, e);
+    return rc;
 }
 
 void arch_release(struct arch *a) {

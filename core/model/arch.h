@@ -28,7 +28,8 @@ struct arch {
     int bos_id, eos_id;            /* -1: the config names none */
     int decoder_start;             /* the decoder's first token; -1: the target's own last one
                                     * goes first (mBART's language code) */
-    int forced_bos, forced_eos;    /* generated first and last whatever the model says; -1: none */
+    int forced_bos, forced_eos;    /* generated first and last whatever the model says; -1: none;
+                                    * generation_config.json, which generate.h reads, goes first */
     int buckets, bucket_distance;  /* T5's relative bias; 0 without */
     double norm_eps;
     enum act act;
@@ -48,9 +49,8 @@ struct arch {
     char torch_dtype[16]; /* "" when absent */
 };
 
-/* Reads DIR/config.json (or the file itself), and the ids of start, end and forced tokens
- * from a generation_config.json beside it.  Defaults taken are said in `report` (may be
- * NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
+/* Reads DIR/config.json (or the file itself).  Defaults taken are said in `report` (may
+ * be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
  * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
  * is refused with the list of those it does; families known but not built yet likewise. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
