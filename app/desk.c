@@ -155,6 +155,7 @@ static int source(const struct desk_order *o, struct desk_answer *a, struct err 
     if (!task_rc) {
         s->task = xstrdup(t.name);
         s->classes = t.kind == DATA_REGRESSION ? 1 : t.classes;
+        s->texts = t.gold == DATA_TEXT;
         s->train_rows = t.train.rows;
         s->dev_rows = t.devs ? t.dev[0].rows : 0;
         task_release(&t);

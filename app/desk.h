@@ -71,6 +71,7 @@ struct desk_source {
     struct arch arch;
     char *model, *model_arg, *task, *task_arg;
     int classes;
+    bool texts;            /* source and target texts */
     size_t train_rows, dev_rows;
 };
 

@@ -35,6 +35,12 @@ void session__config(const struct compose_view *v, const char *model, struct run
     c->clip = o->clip;
     c->dropout = o->dropout;
     c->schedule = o->schedule;
+    if (compose_option_count(v) < OPTION_COUNT) return;
+    c->max_target = o->max_target;
+    c->beams = o->beams;
+    c->smoothing = o->smoothing;
+    c->loss_mean = o->loss_mean;
+    c->prefix = o->prefix;
 }
 
 static void train(struct session *s) {

@@ -189,6 +189,7 @@ static void take_source(struct session *s, struct desk_answer *a) {
     v->model_arg = new->model_arg;
     v->task_arg = new->task_arg;
     v->classes = new->classes;
+    v->texts = new->texts;
     v->train_rows = new->train_rows;
     v->dev_rows = new->dev_rows;
     compose_changed(v);
@@ -210,7 +211,8 @@ static void take_config(struct session *s, const struct run_config *c) {
         .lr = c->lr, .batch = c->batch, .max_len = c->max_len, .epochs = c->epochs,
         .steps = c->epochs > 0 ? 0 : c->steps, .seed = c->seed, .eval_every = c->eval_every,
         .eval_rows = c->eval_rows, .warmup = c->warmup, .weight_decay = c->weight_decay, .clip = c->clip,
-        .dropout = c->dropout, .schedule = c->schedule,
+        .dropout = c->dropout, .schedule = c->schedule, .max_target = c->max_target, .beams = c->beams,
+        .smoothing = c->smoothing, .loss_mean = c->loss_mean, .prefix = c->prefix,
     };
     compose_set(&s->ui.compose, &m, &o);
     ui_show(&s->ui, SCREEN_COMPOSE);

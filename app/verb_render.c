@@ -48,6 +48,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     v->task = v->task_arg = task;
     if (s->have_task) {
         v->classes = s->task.classes;
+        v->texts = s->task.gold == DATA_TEXT;
         v->train_rows = s->task.train.rows;
         v->dev_rows = s->task.devs ? s->task.dev[0].rows : 0;
     }

@@ -23,7 +23,12 @@ void compose_options_init(struct compose_options *o) {
                                   .weight_decay = c.weight_decay,
                                   .clip = c.clip,
                                   .dropout = c.dropout,
-                                  .schedule = c.schedule};
+                                  .schedule = c.schedule,
+                                  .max_target = c.max_target,
+                                  .beams = c.beams,
+                                  .smoothing = c.smoothing,
+                                  .loss_mean = c.loss_mean,
+                                  .prefix = c.prefix};
     config_release(&c);
 }
 
@@ -127,6 +132,7 @@ void compose_changed(struct compose_view *v) {
     if (v->part < 0) v->part = 0;
     if (v->part < v->method.count && !axis_applies(&v->method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;
+    if ((int)v->option >= compose_option_count(v)) v->option = OPTION_LR;
     find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;
     compose_list(v);
@@ -203,6 +209,15 @@ static void add_word(struct buf *b, const char *word) {
     buf_putc(b, '\'');
 }
 
+int compose_option_count(const struct compose_view *v) {
+    return v->arch && arch_generates(v->arch) ? OPTION_COUNT : OPTION_TARGET;
+}
+
+const char *compose_mismatch(const struct compose_view *v) {
+    if (!v->texts || !v->arch || arch_generates(v->arch)) return NULL;
+    return "this task has texts to write: T chooses a T5, BART or mBART";
+}
+
 static void add_number(struct buf *b, const char *option, double value) {
     char text[32];
     if (value == (double)(int64_t)value) snprintf(text, sizeof text, "%lld", (long long)value);
@@ -241,6 +256,13 @@ char *compose_command(const struct compose_view *v) {
     if (o->dropout != usual.dropout) add_number(&b, "dropout", o->dropout);
     if (o->eval_every != usual.eval_every) add_number(&b, "eval-every", o->eval_every);
     if (o->eval_rows != usual.eval_rows) add_number(&b, "eval-rows", o->eval_rows);
+    if (compose_option_count(v) == OPTION_COUNT) {
+        if (o->max_target != usual.max_target) add_number(&b, "max-target", o->max_target);
+        if (o->smoothing != usual.smoothing) add_number(&b, "smoothing", o->smoothing);
+        if (o->loss_mean != usual.loss_mean) buf_printf(&b, " --loss-mean %s", loss_mean_name(o->loss_mean));
+        if (o->beams != usual.beams) add_number(&b, "beams", o->beams);
+        if (!o->prefix) buf_puts(&b, " --prefix off");
+    }
     buf_printf(&b, " --seed %llu", (unsigned long long)o->seed);
     return buf_take(&b);
 }

@@ -25,6 +25,11 @@ struct compose_options {
     int eval_every, eval_rows; /* as in struct run_config */
     double warmup, weight_decay, clip, dropout;
     enum schedule schedule;
+    /* text to text, as in struct run_config */
+    int max_target, beams;
+    double smoothing;
+    enum loss_mean loss_mean;
+    bool prefix;
 };
 void compose_options_init(struct compose_options *o); /* run_config's defaults */
 
@@ -36,7 +41,9 @@ enum axis {
 };
 /* The options of the run, walked the same way in their own part. */
 enum run_option { OPTION_LR, OPTION_BATCH, OPTION_EPOCHS, OPTION_STEPS, OPTION_SEED, OPTION_LENGTH,
-              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL, OPTION_COUNT };
+              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL,
+              OPTION_TARGET, OPTION_SMOOTHING, /* where the model writes */
+              OPTION_COUNT };
 
 enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24 };
 
@@ -78,6 +85,7 @@ struct compose_view {
     const char *model_arg, *task_arg; /* as --model and --task take them */
     int classes;                 /* of the task; 0 not known: 2.  A model that writes text has
                                   * no head for them */
+    bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
     double step_seconds, memory_mb; /* measured or estimated; 0 not known */
     /* the cursor */
@@ -102,6 +110,10 @@ void compose_release(struct compose_view *v);
 void compose_changed(struct compose_view *v);
 /* Takes a method (a preset, a clone) as one undoable step. */
 void compose_set(struct compose_view *v, const struct method *m, const struct compose_options *o);
+/* How many options the run has: those of texts only where the model writes. */
+int compose_option_count(const struct compose_view *v);
+/* Why model and task do not go together, in a line, or NULL. */
+const char *compose_mismatch(const struct compose_view *v);
 /* The equivalent command line; caller frees. */
 char *compose_command(const struct compose_view *v);
 /* The learning rate that the run would get: the user's, else the named method's, else 1e-3. */

@@ -152,7 +152,9 @@ static const char *const option_says[OPTION_COUNT] = {
     "Decides the start values, the order of rows and the dropout: same seed, same bits.",
     "Tokens a row; longer rows are cut.", "How the learning rate falls: linear, cosine, constant.",
     "Share of the steps (below 1) or steps in which the learning rate rises.",
-    "Pull of the matrices towards zero (decoupled).", "Steps between evaluations."};
+    "Pull of the matrices towards zero (decoupled).", "Steps between evaluations.",
+    "Tokens of a target text, its end included; longer targets are cut.",
+    "Share of the loss spread over the whole vocabulary (label smoothing)."};
 
 /* What the choice under the cursor makes of the module: formula and count. */
 static void describe(const struct compose_view *v, struct canvas *c, struct rect r,
@@ -343,8 +345,10 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
         snprintf(rows, sizeof rows, "%.40s", v->task);
     }
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
+    if (*rows && compose_option_count(v) == OPTION_COUNT && !v->texts)
+        x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
     bool here = v->part >= v->method.count;
-    for (int o = 0; o < OPTION_COUNT; o++) {
+    for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && (int)v->option == o, steps = v->options.steps > 0;
         if (((o == OPTION_EPOCHS && steps) || (o == OPTION_STEPS && !steps)) && !on) continue;
         option_value(v, (enum run_option)o, value);
@@ -372,6 +376,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
         snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors,
                  f->errors == 1 ? "" : "s");
     else if (!v->arch) *state = 0;
+    else if (compose_mismatch(v)) snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
     else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     else snprintf(state, sizeof state, "valid \u2713");
     canvas_rule(c, r.x, r.y, r.w, "Run", state);

@@ -13,11 +13,12 @@
 /* The option's name on the command line; these share its checks. */
 static const char *const option_args[OPTION_COUNT] = {"lr",       "batch",  "epochs",       "steps",
                                                       "seed",     "max-len", "schedule",    "warmup",
-                                                      "weight-decay", "eval-every"};
+                                                      "weight-decay", "eval-every", "max-target", "smoothing"};
 
 const char *option_name(enum run_option o) {
     static const char *const names[OPTION_COUNT] = {"lr",     "batch",    "epochs", "steps", "seed",
-                                                    "length", "schedule", "warmup", "decay", "eval every"};
+                                                    "length", "schedule", "warmup", "decay", "eval every",
+                                                    "target", "smoothing"};
     return names[o];
 }
 
@@ -44,6 +45,8 @@ void option_value(const struct compose_view *v, enum run_option o, char out[64])
     case OPTION_WARMUP: number = k->warmup; break;
     case OPTION_DECAY: number = k->weight_decay; break;
     case OPTION_EVAL: number = k->eval_every; break;
+    case OPTION_TARGET: number = k->max_target; break;
+    case OPTION_SMOOTHING: number = k->smoothing; break;
     case OPTION_COUNT: break;
     }
     bool none = number == 0 && (o == OPTION_EPOCHS || o == OPTION_STEPS);
@@ -151,6 +154,8 @@ static bool take_option(struct compose_options *o, enum run_option option, const
     case OPTION_WARMUP: o->warmup = c.warmup; break;
     case OPTION_DECAY: o->weight_decay = c.weight_decay; break;
     case OPTION_EVAL: o->eval_every = c.eval_every; break;
+    case OPTION_TARGET: o->max_target = c.max_target; break;
+    case OPTION_SMOOTHING: o->smoothing = c.smoothing; break;
     case OPTION_COUNT: break;
     }
     config_release(&c);
@@ -232,19 +237,22 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         switch (v->option) {
         case OPTION_LR: value = next_125(compose_lr(v), up); break;
         case OPTION_BATCH:
+        case OPTION_TARGET:
         case OPTION_LENGTH: value = next_double(value, up); break;
         case OPTION_SEED:
         case OPTION_EPOCHS: value = value < 1 ? 1 : value + (up ? 1 : -1); break;
         case OPTION_STEPS:
         case OPTION_EVAL: value = value < 1 ? 20 : next_125(value, up); break;
         case OPTION_WARMUP: value = floor(value * 100 + 0.5) / 100 + (up ? 0.01 : -0.01); break;
+        case OPTION_SMOOTHING: value += up ? 0.05 : -0.05; break;
         case OPTION_DECAY: value = value <= 0 ? up ? 0.01 : 0 : next_125(value, up); break;
         default: break;
         }
         if (value < 1 && (v->option == OPTION_EPOCHS || v->option == OPTION_BATCH || v->option == OPTION_STEPS))
             value = 1;
         if (v->option == OPTION_EVAL && value < 1) value = 0;
-        if (v->option == OPTION_LENGTH && value < 2) value = 2;
+        if ((v->option == OPTION_LENGTH || v->option == OPTION_TARGET) && value < 2) value = 2;
+        if (v->option == OPTION_SMOOTHING && value > 0.95) value = 0.95;
         if (value < 0) value = 0;
     }
     text_from_double(floor(value * 1e9 + 0.5) / 1e9, number);
@@ -288,7 +296,7 @@ static void walk_axis(struct compose_view *v, int by) {
     v->walking = false;
     if (v->part >= v->method.count) {
         int o = (int)v->option + by;
-        if (o >= 0 && o < OPTION_COUNT) v->option = (enum run_option)o;
+        if (o >= 0 && o < compose_option_count(v)) v->option = (enum run_option)o;
         return;
     }
     int a = (int)v->axis;
@@ -354,6 +362,7 @@ static void train(struct ui *ui, struct effect *out) {
     const struct compose_facts *f = &ui->compose.facts;
     if (f->errors) ui_say(ui, SAY_ERROR, "not a valid point: %.300s", f->finding[0].text);
     else if (!ui->compose.arch) ui_say(ui, SAY_WARNING, "no model yet: T chooses one");
+    else if (compose_mismatch(&ui->compose)) ui_say(ui, SAY_WARNING, "%s", compose_mismatch(&ui->compose));
     else out->kind = EFFECT_TRAIN;
 }
 

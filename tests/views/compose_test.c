@@ -283,6 +283,39 @@ static void the_nearest_name(void **state) {
     ui_release(&ui);
 }
 
+/* Options of texts are there where the model writes; a task of texts under an encoder is not trained. */
+static void texts_need_a_decoder(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPOSE);
+    struct compose_view *v = &ui.compose;
+    struct arch t5 = scene_arch;
+    t5.family = FAMILY_T5;
+    t5.decoder_layers = 6;
+    assert_int_equal(compose_option_count(v), OPTION_TARGET);
+    v->texts = true;
+    compose_changed(v);
+    assert_non_null(compose_mismatch(v));
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "T5"));
+    v->arch = &t5;
+    v->options.smoothing = 0.1;
+    v->options.max_target = 32;
+    compose_changed(v);
+    assert_null(compose_mismatch(v));
+    assert_int_equal(compose_option_count(v), OPTION_COUNT);
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_TRAIN);
+    char *command = compose_command(v);
+    assert_non_null(strstr(command, "--max-target 32 --smoothing 0.1"));
+    free(command);
+    v->option = OPTION_SMOOTHING;
+    v->arch = &scene_arch;
+    compose_changed(v);
+    assert_int_equal(v->option, OPTION_LR);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_counts),
@@ -297,6 +330,7 @@ int main(void) {
         cmocka_unit_test(modules_come_and_go),
         cmocka_unit_test(training_is_asked_for),
         cmocka_unit_test(the_nearest_name),
+        cmocka_unit_test(texts_need_a_decoder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
