@@ -268,8 +268,10 @@ static void still_tensors_get_no_gradient(void **state) {
                                         "bottleneck(r=2; read=a.k, write=a.k) + bitfit",
                                         "bitfit + linear(r=2; read=a.k, write=a.k)",
                                         "bottleneck(r=2; write=a.k) + prefix(l=2,site=self)",
-                                        "full + prefix(l=2,layers=1)"};
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+                                        "full + prefix(l=2,layers=1)",
+                                        "bitfit + prefix(l=2,site=self)",
+                                        "bitfit + prefix(l=2,site=cross)"}; /* of a decoder */
+    for (size_t i = 0; i < COUNT_OF(texts) - !!rig.classes; i++) {
         if (!rig_has_place(&rig, texts[i])) continue;
         struct plan *p = rig_plan(&rig, texts[i]);
         real *x = rig_params(&rig, p, 2, 0.1), *g = xcalloc(p->trained, sizeof *g);
@@ -290,6 +292,38 @@ static void still_tensors_get_no_gradient(void **state) {
     }
 }
 
+/* Another token changes no logits before it, and none of other rows. */
+static void sees_nothing_behind(const char *text) {
+    struct batch *b = &rig.fixture.batch;
+    struct plan *p = rig_plan(&rig, text);
+    real *x = rig_params(&rig, p, 6, 0.2), *before = rig_logits(&rig, p, x);
+    for (int row = 0; row < b->rows; row++) {
+        int last = b->target_start[row + 1] - 1, kept = b->target_in[last];
+        b->target_in[last] = (kept + 1) % rig.m->arch.vocabulary;
+        real *after = rig_logits(&rig, p, x);
+        size_t n = (size_t)rig.m->arch.vocabulary;
+        for (int t = 0; t < b->target_tokens; t++) {
+            bool same = !memcmp(before + (size_t)t * n, after + (size_t)t * n, n * sizeof *before);
+            if (same != (t != last)) fail_msg("%s: token %d at %d", text, t, last);
+        }
+        b->target_in[last] = kept;
+        free(after);
+    }
+    free(before);
+    free(x);
+    plan_free(p);
+}
+
+static void a_decoder_sees_nothing_behind(void **state) {
+    (void)state;
+    if (rig.classes) return;
+    for (int i = 0; i < preset_count(); i++) {
+        const char *name = preset_at(i)->name;
+        if (strcmp(name, "head") && rig_has_place(&rig, name)) sees_nothing_behind(name);
+    }
+    sees_nothing_behind("prefix(comp=add) + bottleneck(r=2; read=a.k, write=a.ctx, site=self)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_ops_start_as_the_base),
@@ -298,6 +332,7 @@ int main(void) {
         cmocka_unit_test(what_cannot_is_refused),
         cmocka_unit_test(the_base_stays_as_it_is),
         cmocka_unit_test(still_tensors_get_no_gradient),
+        cmocka_unit_test(a_decoder_sees_nothing_behind),
     };
     int failed = 0;
     for (; rig_folder(model); model++)
