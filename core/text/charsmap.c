@@ -56,6 +56,8 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     m->pool = xmalloc(m->pool_size + 1);
     memcpy(m->pool, b + 4 + size, m->pool_size);
     m->pool[m->pool_size] = '\0';
+    for (size_t at = 0; at <= m->pool_size; at += strlen(m->pool + at) + 1)
+        if (strlen(m->pool + at) > m->longest) m->longest = strlen(m->pool + at);
     if (!utf8_valid(m->pool, m->pool_size))
         return err_set(e, ERR_INPUT, "%s: the texts of \"precompiled_charsmap\" are not UTF-8",
                        path);

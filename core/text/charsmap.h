@@ -18,6 +18,7 @@ struct charsmap {
     size_t units;
     char *pool;     /* valid UTF-8 */
     size_t pool_size;
+    size_t longest; /* bytes of the longest text that one character can become */
 };
 /* The blob: size of the trie in bytes (32-bit little-endian), trie, pool.  ERR_INPUT when they
  * do not fit or the pool is not UTF-8. */

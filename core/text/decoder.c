@@ -322,7 +322,7 @@ static int read_step(struct decoder *d, const char *path, const json_t *part, st
     return 0;
 }
 
-int decoder_read(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+static int read_chain(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type || strcmp(type, "Sequence")) return read_step(d, path, part, e);
@@ -331,6 +331,18 @@ int decoder_read(struct decoder *d, const char *path, const json_t *part, struct
         return err_set(e, ERR_INPUT, "%s: the decoder Sequence needs \"decoders\"", path);
     d->given = true;
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (decoder_read(d, path, json_array_get(list, i), e)) return e->code;
+        if (read_chain(d, path, json_array_get(list, i), e)) return e->code;
     return 0;
+}
+
+int decoder_read(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+    size_t growth = 1;
+    if (read_chain(d, path, part, e)) return e->code;
+    for (size_t i = 0; i < d->count && growth <= DECODER_GROWTH; i++)
+        if (d->step[i].kind == DECODER_REPLACE)
+            growth *= pattern_growth(&d->step[i].pattern, d->step[i].size);
+    if (growth <= DECODER_GROWTH) return 0;
+    return err_set(e, ERR_INPUT,
+                   "%s: the decoder's replacements can make a text more than %d times longer", path,
+                   DECODER_GROWTH);
 }

@@ -39,14 +39,15 @@ struct decoder_step {
     size_t start, stop;
     struct pattern pattern;
 };
-enum { DECODER_STEPS = 16 };
+enum { DECODER_STEPS = 16, DECODER_GROWTH = 256 };
 struct decoder {
     bool given; /* false: the tokens joined by blanks */
     size_t count;
     struct decoder_step step[DECODER_STEPS];
 };
 
-/* `part` may be NULL or null (no decoder).  Steps that are not known are refused by name. */
+/* `part` may be NULL or null (no decoder).  Steps that are not known are refused by name,
+ * and so are replacements that could make a text more than 256 times longer. */
 int decoder_read(struct decoder *d, const char *path, const json_t *part, struct err *e);
 /* BERT's, for folders without tokenizer.json: prefix and clean-up. */
 void decoder_wordpiece(struct decoder *d, const char *prefix);

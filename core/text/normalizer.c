@@ -193,7 +193,7 @@ static int read_step(struct normalizer_step *s, const char *path, const char *ty
                    "them", path, type);
 }
 
-int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
+static int read_chain(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type) type = "nameless";
@@ -202,13 +202,31 @@ int normalizer_read(struct normalizer *z, const char *path, const json_t *part, 
         if (!json_is_array(list))
             return err_set(e, ERR_INPUT, "%s: the normalizer Sequence needs \"normalizers\"", path);
         for (size_t i = 0; i < json_array_size(list); i++)
-            if (normalizer_read(z, path, json_array_get(list, i), e)) return e->code;
+            if (read_chain(z, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
     if (z->count == NORMALIZER_STEPS)
         return err_set(e, ERR_INPUT, "%s: the normalizer has more than %d steps", path,
                        NORMALIZER_STEPS);
     return read_step(&z->step[z->count++], path, type, part, e);
+}
+
+/* Steps that multiply each other's output could fill any memory. */
+static int check_growth(const struct normalizer *z, const char *path, struct err *e) {
+    size_t growth = 1;
+    for (size_t i = 0; i < z->count && growth <= NORMALIZER_GROWTH; i++) {
+        const struct normalizer_step *s = &z->step[i];
+        if (s->kind == NORMALIZER_REPLACE) growth *= pattern_growth(&s->pattern, s->size);
+        if (s->kind == NORMALIZER_CHARSMAP && s->map.longest) growth *= s->map.longest;
+    }
+    if (growth <= NORMALIZER_GROWTH) return 0;
+    return err_set(e, ERR_INPUT,
+                   "%s: the normalizer's replacements can make a text more than %d times longer",
+                   path, NORMALIZER_GROWTH);
+}
+
+int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
+    return read_chain(z, path, part, e) ? e->code : check_growth(z, path, e);
 }
 
 void normalizer_release(struct normalizer *z) {

@@ -32,14 +32,14 @@ struct normalizer_step {
     struct pattern pattern;
     struct charsmap map;
 };
-enum { NORMALIZER_STEPS = 16 };
+enum { NORMALIZER_STEPS = 16, NORMALIZER_GROWTH = 256 };
 struct normalizer {
     size_t count;
     struct normalizer_step step[NORMALIZER_STEPS];
 };
 
 /* `part` may be NULL or null (text as it is).  Steps that are not known are refused by
- * name. */
+ * name, and so are replacements that could make a text more than 256 times longer. */
 int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e);
 void normalizer_release(struct normalizer *z);
 /* Appends the normalised form of n bytes of UTF-8 to out.  *start (may be NULL) becomes false

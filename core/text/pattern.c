@@ -52,6 +52,11 @@ int pattern_read(struct pattern *p, const char *path, const char *what, const js
     return 0;
 }
 
+size_t pattern_growth(const struct pattern *p, size_t size) {
+    size_t least = (p->least ? p->least : 1) * (p->size ? p->size : 1);
+    return size > least ? (size + least - 1) / least : 1;
+}
+
 void pattern_release(struct pattern *p) {
     free(p->text);
     memset(p, 0, sizeof *p);

@@ -20,6 +20,8 @@ struct pattern {
 /* {"String": …} or {"Regex": …}; `what` names the part for messages. */
 int pattern_read(struct pattern *p, const char *path, const char *what, const json_t *value,
                  struct err *e);
+/* How many times longer a text can become when every match is replaced by `size` bytes. */
+size_t pattern_growth(const struct pattern *p, size_t size);
 void pattern_release(struct pattern *p);
 /* The next match in s at or after `at`: true with its span. */
 bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, size_t *from,

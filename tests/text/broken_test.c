@@ -135,6 +135,31 @@ static void broken_parts(void **state) {
         refused((struct folder){.json = bad[i][0]}, bad[i][1], i);
 }
 
+/* Replacements of replacements would fill any memory. */
+static void growth_is_bounded(void **state) {
+    (void)state;
+    static const struct {
+        const char *part, *list, *what;
+    } chain[] = {{"normalizer", "normalizers", "the normalizer's"},
+                 {"decoder", "decoders", "the decoder's"}};
+    static const char step[] = "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},"
+                               "\"content\":\"aaaa\"}";
+    for (size_t i = 0; i < COUNT_OF(chain); i++)
+        for (int steps = 4; steps <= 5; steps++) {
+            struct buf b = BUF_INIT;
+            buf_printf(&b, "{\"model\":{\"type\":\"BPE\"," VOCAB ",\"merges\":[]},\"%s\":{\"type\":"
+                       "\"Sequence\",\"%s\":[", chain[i].part, chain[i].list);
+            for (int k = 0; k < steps; k++) buf_printf(&b, "%s%s", k ? "," : "", step);
+            buf_puts(&b, "]}}");
+            struct err e = ERR_INIT;
+            struct tokenizer *t = read_files((struct folder){.json = b.data}, NULL, &e);
+            if (!t != (steps == 5)) fail_msg("%s, %d steps: %s", chain[i].part, steps, e.text);
+            if (!t) assert_non_null(strstr(e.text, chain[i].what));
+            tokenizer_free(t);
+            buf_release(&b);
+        }
+}
+
 #define IDS "{\"<s>\":0,\"</s>\":1,\"<unk>\":2,\"a\":3,\"b\":4,\"ab\":5}"
 
 static void broken_files(void **state) {
@@ -220,6 +245,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_models),
         cmocka_unit_test(broken_parts),
+        cmocka_unit_test(growth_is_bounded),
         cmocka_unit_test(broken_files),
         cmocka_unit_test(whole_files),
     };

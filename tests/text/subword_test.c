@@ -341,6 +341,28 @@ static void variants(void **state) {
     buf_release(&text);
 }
 
+/* Every byte that is no UTF-8 is read as U+FFFD. */
+static void invalid_bytes(void **state) {
+    (void)state;
+    static const char *const pair[][2] = {
+        {"a\xFF" "b", "a\uFFFDb"}, {"\xE4\xB8", "\uFFFD\uFFFD"},
+        {"the \xC0\x80 cat", "the \uFFFD\uFFFD cat"},
+        {"\xED\xA0\x80<s>\x80", "\uFFFD\uFFFD\uFFFD<s>\uFFFD"}, {"\xF5", "\uFFFD"},
+    };
+    for (int kind = BPE; kind <= UNIGRAM; kind++) {
+        struct tokenizer *t = open_kind(kind);
+        for (size_t i = 0; i < COUNT_OF(pair); i++) {
+            struct buf raw = BUF_INIT, mended = BUF_INIT;
+            result(t, pair[i][0], strlen(pair[i][0]), NULL, 0, &raw);
+            result(t, pair[i][1], strlen(pair[i][1]), NULL, 0, &mended);
+            assert_string_equal(raw.data, mended.data);
+            buf_release(&raw);
+            buf_release(&mended);
+        }
+        tokenizer_free(t);
+    }
+}
+
 /* ---- length ---- */
 
 /* Words of a megabyte of every sort end soon, and none is lost. */
@@ -378,6 +400,7 @@ int main(void) {
         cmocka_unit_test(shared_lines),
         cmocka_unit_test(every_code_point),
         cmocka_unit_test(variants),
+        cmocka_unit_test(invalid_bytes),
         cmocka_unit_test(long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
