@@ -1,4 +1,5 @@
 /* Rows, vectors, scores: what Insight fetches before anything is drawn. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,6 +153,8 @@ int inside_look(struct inside *s, int panel, struct err *e) {
     p->unit = xmalloc((all + 1) * sizeof *p->unit);
     memcpy(p->unit, x, all * sizeof *p->unit);
     make_unit(p->unit, n, p->width);
+    p->kl = p->kept = NAN;
+    p->rated = 0;
     p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
     p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);
     score_neighbours(p->unit, n, p->width, p->near, p->neighbour);

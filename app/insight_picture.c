@@ -6,7 +6,9 @@
 #include "app/insight_private.h"
 #include "core/base/mem.h"
 
-enum { OFTEN = 2000 }; /* points up to which divergence and neighbours of a layout are taken anew with each picture */
+/* Divergence and neighbours of a layout cost more than its iterations: they are taken anew so many
+ * iterations later, of many points only at the end. */
+enum { RATE_EVERY = 75, RATE_POINTS = 2000 };
 
 struct shelf {
     atomic_int refs;
@@ -104,6 +106,20 @@ static double kept_share(const struct inside_panel *p, const real *xy) {
     return share;
 }
 
+static void rate(struct inside_panel *p, const real *xy, bool playing) {
+    int at = tsne_iteration(p->tsne);
+    bool done = tsne_done(p->tsne);
+    if (at < p->rated) { /* begun anew */
+        p->kl = p->kept = NAN;
+        p->rated = 0;
+    }
+    if (at == p->rated || (p->rows->n > RATE_POINTS && !done)) return;
+    if (playing && !done && at - p->rated < RATE_EVERY) return;
+    p->kl = tsne_divergence(p->tsne);
+    p->kept = kept_share(p, xy);
+    p->rated = at;
+}
+
 static struct map_moment *moments_of(const struct moments *m) {
     struct map_moment *out = xcalloc((size_t)m->count + 1, sizeof *out);
     for (int i = 0; i < m->count; i++) {
@@ -119,8 +135,8 @@ static void place_points(struct picture *p, struct map_panel *to, int i, const r
     to->xy = p->xy[i];
 }
 
-static void picture_panel(struct insight_map *m, struct picture *p, const struct inside *in, int i) {
-    const struct inside_panel *from = &in->panel[i];
+static void picture_panel(struct insight_map *m, struct picture *p, struct inside *in, int i) {
+    struct inside_panel *from = &in->panel[i];
     struct map_panel *to = &m->data.panel[i];
     int n = from->rows->n;
     p->title[i] = xstrdup(from->title);
@@ -143,10 +159,10 @@ static void picture_panel(struct insight_map *m, struct picture *p, const struct
         to->kept = k->kept;
     } else if (from->tsne) {
         const real *xy = tsne_layout(from->tsne);
-        bool rate = tsne_done(from->tsne) || n <= OFTEN;
         place_points(p, to, i, xy, n);
-        if (rate && tsne_iteration(from->tsne)) to->kl = tsne_divergence(from->tsne);
-        if (rate && tsne_iteration(from->tsne)) to->kept = kept_share(from, xy);
+        rate(from, xy, m->data.playing);
+        to->kl = from->kl;
+        to->kept = from->kept;
     }
 }
 
@@ -155,7 +171,7 @@ static double perplexity_of(const struct inside *in) {
     return in->training ? p->moments->used : p->tsne ? tsne_perplexity(p->tsne) : 0;
 }
 
-struct insight_map *picture_of(const struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
                                const char *failed) {
     struct insight_map *m = xcalloc(1, sizeof *m);
     struct picture *p = xcalloc(1, sizeof *p);

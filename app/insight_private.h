@@ -34,6 +34,8 @@ struct inside_panel {
     int near;                  /* neighbours of each row: 10, or as many as there are */
     int32_t *neighbour;        /* rows × near, in the original space */
     struct ratings ratings;
+    double kl, kept;           /* of the layout at iteration `rated`; NaN before */
+    int rated;
 };
 
 /* What is looked at. */
@@ -81,7 +83,7 @@ struct insight_heat *inside_heat(const struct inside *s);
 struct shelf; /* texts and labels, which pictures share */
 struct shelf *shelf_of(const struct inside *in);
 void shelf_drop(struct shelf *s);
-struct insight_map *picture_of(const struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
                                const char *failed);
 
 #endif

@@ -129,7 +129,8 @@ int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err
     m->moment = xcalloc(1, sizeof *m->moment);
     m->moment[0] = (struct moment){ .set = set, .metric = NAN };
     int rc = read_moment(m, s, &m->moment[0], e);
-    if (!rc && m->run) m->title = xprintf("set %lld: #%lld, %s", (long long)set, (long long)m->run, m->task);
+    if (!rc && m->run) m->title = xprintf("set %lld: #%lld step %lld, %s", (long long)set, (long long)m->run,
+                                       (long long)m->moment[0].step, m->task);
     else if (!rc) m->title = xprintf("set %lld: %s, %s", (long long)set, m->model, m->task);
     if (rc) moments_release(m);
     return rc;
