@@ -125,11 +125,52 @@ static void what_is_kept_is_listed_and_found(void **state) {
     free(path);
 }
 
+/* Sets told while a run trains: copied, of owned runs alone, and one a step when a resumed run tells
+ * them again. */
+static void sets_told_in_training_are_one_a_step(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    struct err e = ERR_INIT;
+    float data[] = { 1, 2, 3, 4 };
+    char items[] = "[{},{}]";
+    int64_t run = new_run(s);
+    struct store_embedding m = { .run = run, .model = "m", .task = "t", .split = "dev", .pool = "mean", .layer = 2,
+                                 .rows = 2, .columns = 2, .items = items, .data = data, .model_sha256 = "aa",
+                                 .rows_sha256 = "bb" };
+    for (int turn = 0; turn < 2; turn++)
+        for (m.step = 0; m.step <= 20; m.step += 10) {
+            data[0] = (float)m.step;
+            assert_int_equal(store_embedding_put(s, &m), 0);
+            data[0] = -1; /* it was copied */
+        }
+    flush_it(s);
+    struct store_embeddings v;
+    test_ok(store_embeddings(s, run, &v, &e), &e);
+    assert_int_equal(v.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        struct store_embedding set;
+        assert_int_equal(v.set[i].step, 10 * i);
+        assert_string_equal(v.set[i].model_sha256, "aa");
+        assert_string_equal(v.set[i].rows_sha256, "bb");
+        test_ok(store_embedding(s, v.set[i].id, &set, &e), &e);
+        assert_true(set.data[0] == (float)(10 * i) && set.data[3] == 4);
+        assert_string_equal(set.items, "[{},{}]");
+        store_embedding_release(&set);
+    }
+    store_embeddings_release(&v);
+    m.run = run + 1;
+    assert_int_equal(store_embedding_put(s, &m), ERR_USAGE); /* not ours */
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_come_back),
         cmocka_unit_test(matrices_come_back),
         cmocka_unit_test(what_is_kept_is_listed_and_found),
+        cmocka_unit_test(sets_told_in_training_are_one_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
