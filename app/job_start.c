@@ -166,7 +166,8 @@ static int freeze(struct run_config *c, const struct task_source *s, struct mode
 
 static const char *layers_text(const struct module *m, char out[32]) {
     if (m->first <= 1 && m->last == 0) return "all";
-    snprintf(out, 32, "%d-%d", m->first, m->last);
+    if (m->last == 0) snprintf(out, 32, "%d-", m->first);
+    else snprintf(out, 32, "%d-%d", m->first, m->last);
     return out;
 }
 

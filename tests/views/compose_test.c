@@ -165,6 +165,32 @@ static void stack_and_site_are_chosen(void **state) {
     arch_release(&a);
 }
 
+/* Whatever the window and the method: nothing is drawn outside, nothing is read there. */
+static void two_stacks_fit_any_window(void **state) {
+    (void)state;
+    static const char *const methods[] = {
+        "mam", "adapter-houlsby(site=cross)", "ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "full",
+        "prefix + lora + ia3 + adapter-houlsby + parallel-adapter-attn + lora-ffn + mam"};
+    struct arch a;
+    struct err e = ERR_INIT;
+    test_ok(arch_parse("config.json", FLAN_T5_SMALL, strlen(FLAN_T5_SMALL), &a, NULL, &e), &e);
+    for (size_t i = 0; i < COUNT_OF(methods); i++)
+        for (int w = 1; w < 210; w += 13)
+            for (int h = 1; h < 70; h += 7) {
+                struct ui ui;
+                struct buf b = BUF_INIT;
+                scene_init(&ui, w, h, (enum glyphs)(w % GLYPHS_COUNT), COLOURS_NONE);
+                ui.compose.arch = &a;
+                scene_method(&ui, methods[i]);
+                ui_show(&ui, SCREEN_COMPOSE);
+                render_ui(&ui, false, &b);
+                assert_true(b.size > 0);
+                buf_release(&b);
+                ui_release(&ui);
+            }
+    arch_release(&a);
+}
+
 /* An encoder alone has nothing to choose there. */
 static void one_stack_has_no_such_axes(void **state) {
     (void)state;
@@ -323,6 +349,7 @@ int main(void) {
         cmocka_unit_test(a_wrong_choice_says_why),
         cmocka_unit_test(every_walk_leaves_a_valid_point),
         cmocka_unit_test(stack_and_site_are_chosen),
+        cmocka_unit_test(two_stacks_fit_any_window),
         cmocka_unit_test(one_stack_has_no_such_axes),
         cmocka_unit_test(a_range_counts_in_each_stack),
         cmocka_unit_test(sizes_are_typed),
