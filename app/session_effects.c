@@ -30,6 +30,7 @@ void session__config(const struct compose_view *v, const char *model, struct run
     c->seed = o->seed;
     c->eval_every = o->eval_every;
     c->eval_rows = o->eval_rows;
+    c->embed_every = o->embed_every;
     c->warmup = o->warmup;
     c->weight_decay = o->weight_decay;
     c->clip = o->clip;

@@ -210,7 +210,7 @@ static void take_config(struct session *s, const struct run_config *c) {
     struct compose_options o = {
         .lr = c->lr, .batch = c->batch, .max_len = c->max_len, .epochs = c->epochs,
         .steps = c->epochs > 0 ? 0 : c->steps, .seed = c->seed, .eval_every = c->eval_every,
-        .eval_rows = c->eval_rows, .warmup = c->warmup, .weight_decay = c->weight_decay, .clip = c->clip,
+        .eval_rows = c->eval_rows, .embed_every = c->embed_every, .warmup = c->warmup, .weight_decay = c->weight_decay, .clip = c->clip,
         .dropout = c->dropout, .schedule = c->schedule, .max_target = c->max_target, .beams = c->beams,
         .smoothing = c->smoothing, .loss_mean = c->loss_mean, .prefix = c->prefix,
     };

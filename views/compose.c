@@ -19,6 +19,7 @@ void compose_options_init(struct compose_options *o) {
                                   .seed = c.seed,
                                   .eval_every = c.eval_every,
                                   .eval_rows = c.eval_rows,
+                                  .embed_every = c.embed_every,
                                   .warmup = c.warmup,
                                   .weight_decay = c.weight_decay,
                                   .clip = c.clip,
@@ -256,6 +257,7 @@ char *compose_command(const struct compose_view *v) {
     if (o->dropout != usual.dropout) add_number(&b, "dropout", o->dropout);
     if (o->eval_every != usual.eval_every) add_number(&b, "eval-every", o->eval_every);
     if (o->eval_rows != usual.eval_rows) add_number(&b, "eval-rows", o->eval_rows);
+    if (o->embed_every != usual.embed_every) add_number(&b, "embed-every", o->embed_every);
     if (compose_option_count(v) == OPTION_COUNT) {
         if (o->max_target != usual.max_target) add_number(&b, "max-target", o->max_target);
         if (o->smoothing != usual.smoothing) add_number(&b, "smoothing", o->smoothing);

@@ -22,7 +22,7 @@ struct compose_options {
     double epochs;         /* 0 when steps are given */
     int64_t steps;         /* 0 when epochs are given */
     uint64_t seed;
-    int eval_every, eval_rows; /* as in struct run_config */
+    int eval_every, eval_rows, embed_every; /* as in struct run_config */
     double warmup, weight_decay, clip, dropout;
     enum schedule schedule;
     /* text to text, as in struct run_config */
@@ -41,7 +41,7 @@ enum axis {
 };
 /* The options of the run, walked the same way in their own part. */
 enum run_option { OPTION_LR, OPTION_BATCH, OPTION_EPOCHS, OPTION_STEPS, OPTION_SEED, OPTION_LENGTH,
-              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL,
+              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL, OPTION_EMBED,
               OPTION_TARGET, OPTION_SMOOTHING, /* where the model writes */
               OPTION_COUNT };
 

@@ -153,6 +153,7 @@ static const char *const option_says[OPTION_COUNT] = {
     "Tokens a row; longer rows are cut.", "How the learning rate falls: linear, cosine, constant.",
     "Share of the steps (below 1) or steps in which the learning rate rises.",
     "Pull of the matrices towards zero (decoupled).", "Steps between evaluations.",
+    "Steps between sets of dev rows' vectors, which Map plays afterwards (p there); 0: none.",
     "Tokens of a target text, its end included; longer targets are cut.",
     "Share of the loss spread over the whole vocabulary (label smoothing)."};
 

@@ -11,14 +11,14 @@
 #include "views/ui_parts.h"
 
 /* The option's name on the command line; these share its checks. */
-static const char *const option_args[OPTION_COUNT] = {"lr",       "batch",  "epochs",       "steps",
-                                                      "seed",     "max-len", "schedule",    "warmup",
-                                                      "weight-decay", "eval-every", "max-target", "smoothing"};
+static const char *const option_args[OPTION_COUNT] = {
+    "lr",     "batch",        "epochs",     "steps",       "seed",       "max-len",  "schedule",
+    "warmup", "weight-decay", "eval-every", "embed-every", "max-target", "smoothing"};
 
 const char *option_name(enum run_option o) {
     static const char *const names[OPTION_COUNT] = {"lr",     "batch",    "epochs", "steps", "seed",
                                                     "length", "schedule", "warmup", "decay", "eval every",
-                                                    "target", "smoothing"};
+                                                    "embed",  "target",   "smoothing"};
     return names[o];
 }
 
@@ -45,6 +45,7 @@ void option_value(const struct compose_view *v, enum run_option o, char out[64])
     case OPTION_WARMUP: number = k->warmup; break;
     case OPTION_DECAY: number = k->weight_decay; break;
     case OPTION_EVAL: number = k->eval_every; break;
+    case OPTION_EMBED: number = k->embed_every; break;
     case OPTION_TARGET: number = k->max_target; break;
     case OPTION_SMOOTHING: number = k->smoothing; break;
     case OPTION_COUNT: break;
@@ -52,6 +53,7 @@ void option_value(const struct compose_view *v, enum run_option o, char out[64])
     bool none = number == 0 && (o == OPTION_EPOCHS || o == OPTION_STEPS);
     if (none) snprintf(out, 64, "\u2013");
     else if (o == OPTION_EVAL && number == 0) snprintf(out, 64, "epoch");
+    else if (o == OPTION_EMBED && number == 0) snprintf(out, 64, "never");
     else if (o == OPTION_LR || o == OPTION_DECAY) show_short(number, out);
     else snprintf(out, 64, "%.10g", number);
 }
@@ -154,6 +156,7 @@ static bool take_option(struct compose_options *o, enum run_option option, const
     case OPTION_WARMUP: o->warmup = c.warmup; break;
     case OPTION_DECAY: o->weight_decay = c.weight_decay; break;
     case OPTION_EVAL: o->eval_every = c.eval_every; break;
+    case OPTION_EMBED: o->embed_every = c.embed_every; break;
     case OPTION_TARGET: o->max_target = c.max_target; break;
     case OPTION_SMOOTHING: o->smoothing = c.smoothing; break;
     case OPTION_COUNT: break;
@@ -242,6 +245,7 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         case OPTION_SEED:
         case OPTION_EPOCHS: value = value < 1 ? 1 : value + (up ? 1 : -1); break;
         case OPTION_STEPS:
+        case OPTION_EMBED:
         case OPTION_EVAL: value = value < 1 ? 20 : next_125(value, up); break;
         case OPTION_WARMUP: value = floor(value * 100 + 0.5) / 100 + (up ? 0.01 : -0.01); break;
         case OPTION_SMOOTHING: value += up ? 0.05 : -0.05; break;
@@ -250,7 +254,7 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         }
         if (value < 1 && (v->option == OPTION_EPOCHS || v->option == OPTION_BATCH || v->option == OPTION_STEPS))
             value = 1;
-        if (v->option == OPTION_EVAL && value < 1) value = 0;
+        if ((v->option == OPTION_EVAL || v->option == OPTION_EMBED) && value < 1) value = 0;
         if ((v->option == OPTION_LENGTH || v->option == OPTION_TARGET) && value < 2) value = 2;
         if (v->option == OPTION_SMOOTHING && value > 0.95) value = 0.95;
         if (value < 0) value = 0;

@@ -261,7 +261,18 @@ static void options_are_typed_and_in_the_command(void **state) {
     assert_non_null(strstr(command, "--model 'a b'\\''s'"));
     assert_non_null(strstr(command, "--lr 0.0002"));
     assert_non_null(strstr(command, "--seed 1"));
+    assert_null(strstr(command, "--embed-every")); /* none unless it is asked for */
     free(command);
+    ui.compose.option = OPTION_EMBED;
+    scene_press(&ui, 'j');
+    assert_int_equal(ui.compose.options.embed_every, 20);
+    command = compose_command(&ui.compose);
+    assert_non_null(strstr(command, "--embed-every 20"));
+    free(command);
+    scene_press(&ui, PRESS_ENTER);
+    for (const char *p = "0"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.compose.options.embed_every, 0);
     ui_release(&ui);
 }
 
