@@ -137,6 +137,28 @@ static void any_number_of_workers_gives_the_same(void **state) {
         }
 }
 
+/* Evaluating and telling samples leave nothing behind. */
+static void texts_on_the_way_change_nothing(void **state) {
+    (void)state;
+    struct run_config c = config(BART_PAIRS, "prefix(l=3)", 5, 12);
+    struct trained a, b;
+    c.dropout = 0.3;
+    c.eval_every = 1;
+    c.sample_every = 1;
+    c.beams = 3;
+    train(&ground[BART_PAIRS], &c, NULL, 2, &a);
+    assert_true(a.evaluations == 12 && a.samples == 13);
+    c.eval_every = 1000;
+    c.samples = 0;
+    train(&ground[BART_PAIRS], &c, NULL, 2, &b);
+    assert_true(b.evaluations == 1 && b.samples == 0);
+    same_run(&a, &b);
+    assert_true(a.evaluation[11].loss == b.evaluation[0].loss);
+    trained_release(&a);
+    trained_release(&b);
+    config_release(&c);
+}
+
 /* Batch 8 whole, and cut by shards and micro-batches: the same step under every reduction. */
 static void a_step_is_the_same_however_it_is_cut(void **state) {
     (void)state;
@@ -285,6 +307,7 @@ int main(void) {
         cmocka_unit_test(labels_are_written_as_digits),
         cmocka_unit_test(invalid_answers_are_counted),
         cmocka_unit_test(any_number_of_workers_gives_the_same),
+        cmocka_unit_test(texts_on_the_way_change_nothing),
         cmocka_unit_test(a_step_is_the_same_however_it_is_cut),
         cmocka_unit_test(reductions_are_what_they_say),
         cmocka_unit_test(a_resumed_run_is_the_whole_run),
