@@ -1,5 +1,6 @@
 /* Texts written by an encoder–decoder model, as it is or with a run's trained method. */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 #include "core/method/attach.h"
 #include "core/model/generate.h"
 
-static volatile sig_atomic_t asked_to_stop;
-static void on_signal(int n) { asked_to_stop = n; }
+/* Written by the handler on whichever thread it comes, read by all workers. */
+static atomic_int asked_to_stop;
+static void on_signal(int n) { atomic_store(&asked_to_stop, n); }
 
 static void catch_signals(void) {
     struct sigaction stop = { .sa_handler = on_signal };
@@ -147,7 +149,7 @@ static void print_row(void *self, size_t row, const struct generated *g) {
 
 static bool stop(void *self) {
     (void)self;
-    return asked_to_stop != 0;
+    return atomic_load(&asked_to_stop) != 0;
 }
 
 static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
