@@ -49,6 +49,6 @@ void asked_release(struct asked *q) { free(q->tasks); }
 
 int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };
-    bool none = !q->sources && !p->u.run;
+    bool none = !q->sources && !p->u.run && !q->draw.own;
     return probe_rows(p, none ? &standard : q->source, none ? 1 : q->sources, &q->draw, e);
 }

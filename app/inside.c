@@ -112,7 +112,12 @@ int inside_open(struct inside *s, struct store *store, bool keep, const struct i
         if (!busy(self, "neighbours of all rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
         if (!rc) rc = inside_look(s, i, e);
     }
-    if (rc) inside_release(s);
+    if (!rc) return 0;
+    inside_release(s); /* but what a run kept while it trained can be played */
+    s->store = store;
+    s->keep = keep;
+    s->runs = what->sets ? 0 : what->runs;
+    for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
     return rc;
 }
 
@@ -198,6 +203,11 @@ static int turn_on(struct inside *s, struct err *e) {
 
 int inside_training(struct inside *s, bool on, struct err *e) {
     int rc = on ? turn_on(s, e) : 0;
+    if (rc && s->training) { /* what was played has been dropped */
+        s->training = false;
+        s->panel = s->live;
+        s->shown = s->panels;
+    }
     if (rc) return rc;
     s->training = on;
     s->panel = on ? s->play : s->live;

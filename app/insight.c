@@ -101,6 +101,8 @@ static void do_open(struct insight *in, const struct orders *o) {
     const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets };
     int rc = inside_open(&in->inside, in->store, in->keep, &what, tell_busy, in, &e);
     if (rc == ERR_INTERRUPTED) return;
+    /* a run that has no checkpoint yet may have kept vectors */
+    if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT)) rc = 0;
     if (rc) {
         show(in, NULL, e.text);
         publish_heat(in, heat_says(NULL, e.text));
@@ -192,10 +194,10 @@ static void change_layer(struct insight *in, int panel, int by) {
 static void turn(struct insight *in) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
-    bool on = !s->training;
+    bool on = !s->training || !s->panels; /* without layers it can only be read anew */
     show(in, on ? "reading what was kept while it trained" : "neighbours of all rows", NULL);
     if (inside_training(s, on, &e)) {
-        if (s->training) inside_training(s, false, &(struct err)ERR_INIT);
+        if (s->training && s->panels) inside_training(s, false, &(struct err)ERR_INIT);
         in->trouble = xstrdup(e.text);
         show(in, NULL, NULL);
         return;
@@ -227,8 +229,9 @@ static void carry_out(struct insight *in, struct orders *o) {
     free(in->trouble);
     in->trouble = NULL;
     if (o->open) do_open(in, o);
-    if (!s->panels) return;
+    if (!s->panels && !s->runs) return;
     if (o->training % 2) turn(in);
+    if (!s->shown) return;
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
     double perplexity = s->perplexity;

@@ -57,7 +57,8 @@ struct inside {
 };
 
 /* Opens task, model and runs, or kept sets, and fills *s, layers at the last one.  `busy` is told what
- * is being done; once it is false, the rest is given up (ERR_INTERRUPTED). */
+ * is being done; once it is false, the rest is given up (ERR_INTERRUPTED).  After a failure only the
+ * runs' moments of training can be looked at. */
 int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
                 bool (*busy)(void *, const char *), void *self, struct err *e);
 void inside_release(struct inside *s);

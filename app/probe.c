@@ -103,7 +103,8 @@ static int share_of(const struct probe *p, int64_t most, int t) {
 
 static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
     const struct model *m = p->u.model;
-    int longest = how->max_len ? how->max_len : p->u.predictor ? predictor_max_len(p->u.predictor) : arch_longest(&m->arch);
+    const struct predictor *run = how->own ? how->own->predictor : p->u.predictor;
+    int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
     int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
     if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));

@@ -242,6 +242,10 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
     struct map_view *v = &ui->map;
     if (!v->data.panels || !v->data.n) {
         if (r == REQ_BACK) return false;
+        if (r == REQ_TRAINING && v->subjects && !v->sets) {
+            out->kind = EFFECT_MAP_TRAINING;
+            return true;
+        }
         ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
         return true;
     }

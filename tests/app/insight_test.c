@@ -346,6 +346,44 @@ static void screens_are_rendered(void **state) {
     stage_refused(2, "--set", "render --screen map --db %s --set 1,2,3", stage.db);
 }
 
+/* A run that has no checkpoint yet, as while it trains, is played at once; asked again it is read anew. */
+static void a_run_without_checkpoint_is_played(void **state) {
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM artifact WHERE run IN (1,4)", NULL, NULL, NULL), SQLITE_OK);
+    int64_t run = 4;
+    struct insight *in = insight_new(store, false, wake, NULL);
+    insight_open(in, &(struct insight_subject){ "", "", .run = &run, .runs = 1 });
+    insight_map_free(wait_moment(in, 3));
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM embedding WHERE run=4 AND step=6", NULL, NULL, NULL), SQLITE_OK);
+    insight_training(in);
+    struct insight_map *m = wait_moment(in, 2);
+    assert_int_equal(m->data.panel[0].moments, 3);
+    insight_map_free(m);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM embedding WHERE run=4", NULL, NULL, NULL), SQLITE_OK);
+    insight_training(in); /* nothing is left to look at */
+    bool said = false;
+    for (int i = 0; i < 3000 && !said; i++) {
+        m = insight_take_map(in);
+        said = m && !m->data.panels && m->data.failed && strstr(m->data.failed, "--embed-every");
+        insight_map_free(m);
+        poll(NULL, 0, 10);
+    }
+    assert_true(said);
+    insight_open(in, &(struct insight_subject){ "", "", .run = runs, .runs = 1 });
+    said = false;
+    for (int i = 0; i < 3000 && !said; i++) {
+        m = insight_take_map(in);
+        said = m && !m->data.panels && m->data.failed && strstr(m->data.failed, "no checkpoint");
+        insight_map_free(m);
+        poll(NULL, 0, 10);
+    }
+    assert_true(said);
+    insight_free(in);
+    sqlite3_close(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(model_and_run_side_by_side),
@@ -353,6 +391,7 @@ int main(void) {
         cmocka_unit_test(rewinding_gives_the_same_layout),
         cmocka_unit_test(leaving_early_is_safe),     cmocka_unit_test(training_is_played),
         cmocka_unit_test(screens_are_rendered),      cmocka_unit_test(what_is_kept_is_read),
+        cmocka_unit_test(a_run_without_checkpoint_is_played), /* the last: it takes files away */
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
