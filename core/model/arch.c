@@ -1,6 +1,5 @@
 #include "core/model/arch.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -450,7 +449,8 @@ void arch_release(struct arch *a) {
 }
 
 int arch_longest(const struct arch *a) {
-    return a->positions ? a->positions - a->position_offset : INT_MAX;
+    int longest = a->positions ? a->positions - a->position_offset : LONGEST_TEXT;
+    return longest < LONGEST_TEXT ? longest : LONGEST_TEXT;
 }
 
 bool arch_generates(const struct arch *a) { return a->decoder_layers > 0; }

@@ -59,7 +59,9 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
                struct err *e);
 void arch_release(struct arch *a);
 const char *family_name(enum family f);
-/* The longest input in tokens: positions less what the family reserves. */
+/* Tokens of a text at most, whatever the model: attention looks at all pairs of them, which takes 1 GiB here. */
+enum { LONGEST_TEXT = 16384 };
+/* The longest input in tokens: positions less what the family reserves (T5 has none); LONGEST_TEXT at most. */
 int arch_longest(const struct arch *a);
 /* Whether there is a decoder, so that texts can be generated. */
 bool arch_generates(const struct arch *a);

@@ -13,7 +13,7 @@
 #include "core/model/generate_search.h"
 #include "core/model/model.h"
 
-enum { GENERATE_MOST = 16384 }; /* new tokens, where the model's positions allow as many */
+enum { GENERATE_MOST = LONGEST_TEXT }; /* new tokens, where the model's positions allow as many */
 
 /* What the folder's generation_config.json says, or its config.json where there is none, and
  * the library's defaults (greedy, 20 new tokens).  Settings that petri does not follow

@@ -81,7 +81,6 @@ static void read_early(struct reading *r, struct generate_options *o) {
 /* Lengths: those of the files count the start token, except where they say "new". */
 static void read_lengths(struct reading *r, struct generate_options *o) {
     int longest = arch_longest(&r->model->arch);
-    if (longest > GENERATE_MOST) longest = GENERATE_MOST;
     int most = int_of(r, "max_length", 0, 0, INT32_MAX);
     o->max_new = most ? most - 1 : LIBRARY_MOST;
     o->max_new = int_of(r, "max_new_tokens", o->max_new, 1, INT32_MAX);
@@ -159,7 +158,6 @@ int generate_defaults(const struct model *m, struct generate_options *out, struc
 
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e) {
     int longest = arch_longest(&m->arch);
-    if (longest > GENERATE_MOST) longest = GENERATE_MOST;
     if (!arch_generates(&m->arch)) return no_decoder(m, e);
     if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
         return err_set(e, ERR_USAGE, "beams must be 1 to %d, and at most half the vocabulary", BEAMS_MOST);

@@ -93,6 +93,17 @@ static void test_bert_fields(void **state) {
     arch_release(&a);
 }
 
+/* A family without a table of positions, and a table larger than attention can look at. */
+static void test_longest_text(void **state) {
+    (void)state;
+    struct arch a;
+    read_ok(T5_SMALL, &a, NULL);
+    assert_int_equal(arch_longest(&a), LONGEST_TEXT);
+    a.positions = 1 << 20;
+    assert_int_equal(arch_longest(&a), LONGEST_TEXT);
+    arch_release(&a);
+}
+
 static void test_tensor_list(void **state) {
     (void)state;
     struct arch a;
@@ -228,7 +239,7 @@ int main(void) {
         cmocka_unit_test(test_sizes),        cmocka_unit_test(test_bert_fields),
         cmocka_unit_test(test_tensor_list),  cmocka_unit_test(test_defaults_are_said),
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_tap_names),
+        cmocka_unit_test(test_tap_names),    cmocka_unit_test(test_longest_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
