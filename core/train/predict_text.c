@@ -83,12 +83,14 @@ static void take_texts(struct text_scoring *s, struct written *out) {
 int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
                              struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
                              struct err *e) {
-    struct generate_options how = text_options(p->m, t, beams ? beams : p->beams, p->max_target);
+    struct generate_options how;
     struct writing x = { .p = p };
     BUG_IF(!p->text || t->kind != DATA_TEXT);
     *texts = (struct written){ 0 };
+    int rc = text_options(p->m, t, beams ? beams : p->beams, p->max_target, &how, e);
+    if (rc) return rc;
     text_scoring_init(&x.s, p->m, &t->dev[split], true, &how);
-    int rc = run_units(&x, workers, e);
+    rc = run_units(&x, workers, e);
     if (!rc) {
         text_scoring_metrics(&x.s, t, out, token_accuracy);
         take_texts(&x.s, texts);
@@ -100,12 +102,14 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
 int predictor_answer(struct predictor *p, const struct dataset *d, int workers, struct written *texts,
                      struct err *e) {
     const struct task t = bare_task(p);
-    struct generate_options how = text_options(p->m, &t, p->beams, p->max_target);
+    struct generate_options how;
     struct writing x = { .p = p };
     BUG_IF(!p->text);
     *texts = (struct written){ 0 };
+    int rc = text_options(p->m, &t, p->beams, p->max_target, &how, e);
+    if (rc) return rc;
     text_scoring_init(&x.s, p->m, d, false, &how);
-    int rc = run_units(&x, workers, e);
+    rc = run_units(&x, workers, e);
     if (!rc) take_texts(&x.s, texts);
     text_scoring_release(&x.s);
     return rc;

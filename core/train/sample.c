@@ -6,16 +6,15 @@
 #include "core/data/text_form.h"
 #include "core/train/state.h"
 
-void samples_init(struct run *r) {
+void samples_init(struct run *r, const struct generate_options *how) {
     struct samples *s = &r->samples;
     s->step = -1;
-    if (!r->text || !r->c.samples || !r->task->devs) return;
+    if (!r->c.samples) return;
     const struct dataset *d = &r->task->dev[0];
     int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = dataset_pick(d, r->c.samples, r->c.seed, pick);
     dataset_view(&s->rows, d, pick, n);
     free(pick);
-    struct generate_options how = text_options(r->m, r->task, r->c.beams, r->c.max_target);
-    text_scoring_init(&s->scoring, r->m, &s->rows, false, &how);
+    text_scoring_init(&s->scoring, r->m, &s->rows, false, how);
 }
 
 void samples_release(struct run *r) {

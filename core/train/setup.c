@@ -152,13 +152,18 @@ static real *block(size_t n) {
     return p;
 }
 
-static void init_scoring(struct run *r) {
+static int init_scoring(struct run *r, struct err *e) {
     struct generate_options how;
-    if (r->text) how = text_options(r->m, r->task, r->c.beams, r->c.max_target);
+    if (r->text && r->task->devs) {
+        int rc = text_options(r->m, r->task, r->c.beams, r->c.max_target, &how, e);
+        if (rc) return rc;
+        samples_init(r, &how);
+    }
     for (int i = 0; i < r->task->devs; i++) {
         if (r->text) text_scoring_init(&r->text_scoring[i], r->m, &r->task->dev[i], true, &how);
         else scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
     }
+    return 0;
 }
 
 static int allocate(struct run *r, struct err *e) {
@@ -194,10 +199,8 @@ static int allocate(struct run *r, struct err *e) {
         r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
         r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
     }
-    init_scoring(r);
     watch_init(r);
-    samples_init(r);
-    return 0;
+    return init_scoring(r, e);
 }
 
 /* Everything but the values of the parameters.  c is taken over, also on failure. */

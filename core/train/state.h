@@ -171,7 +171,7 @@ void watch_chunk(struct run *r, int index, struct worker *w);
 bool watch_finish(struct run *r);
 
 /* sample.c: as --sample-every says, and with each evaluation. */
-void samples_init(struct run *r);
+void samples_init(struct run *r, const struct generate_options *how);
 void samples_release(struct run *r);
 bool samples_due(const struct run *r);
 void samples_unit(struct run *r, int index, struct worker *w);

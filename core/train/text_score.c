@@ -168,23 +168,23 @@ bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, stru
                          : losses(s, unit - groups, tape, arena, attach, params, made, bad);
 }
 
-struct generate_options text_options(const struct model *m, const struct task *t, int beams,
-                                     int max_target) {
+int text_options(const struct model *m, const struct task *t, int beams, int max_target,
+                 struct generate_options *out, struct err *e) {
     struct generate_options o;
-    struct err e = ERR_INIT;
-    if (generate_defaults(m, &o, NULL, &e)) BUG("%s", e.text);
+    int rc = generate_defaults(m, &o, NULL, e);
+    if (rc) return rc;
     o.beams = beams;
     o.max_new = max_target;
     o.min_new = 0;
     o.no_repeat = 0;
     o.length_penalty = 1;
     o.early = EARLY_HEURISTIC;
-    if (t->gold == DATA_TEXT) return o;
     size_t longest = t->has_train ? t->train.report.target_longest : 0;
     for (int i = 0; i < t->devs; i++)
         if (t->dev[i].report.target_longest > longest) longest = t->dev[i].report.target_longest;
-    if (longest && longest < (size_t)max_target) o.max_new = (int)longest;
-    return o;
+    if (t->gold != DATA_TEXT && longest && longest < (size_t)max_target) o.max_new = (int)longest;
+    *out = o;
+    return generate_check(m, &o, e);
 }
 
 /* ---- scores ---- */

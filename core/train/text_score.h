@@ -45,8 +45,9 @@ void text_scoring_metrics(const struct text_scoring *s, const struct task *task,
                           struct metric_value *token_accuracy);
 
 /* The options of the texts that a run's evaluations write: max_new is the longest target that the
- * classes of a labelled task have, else max_target. */
-struct generate_options text_options(const struct model *m, const struct task *t, int beams,
-                                     int max_target);
+ * classes of a labelled task have, else max_target.  An error where the folder's own settings are
+ * broken, or the model cannot write so (beams of a small vocabulary, no token to start with). */
+int text_options(const struct model *m, const struct task *t, int beams, int max_target,
+                 struct generate_options *out, struct err *e);
 
 #endif

@@ -116,11 +116,41 @@ static void refusals_say_what_would_work(void **state) {
     free(words);
 }
 
+/* What a folder says of generating is read before the first step, and again by whoever asks the run. */
+static void broken_settings_of_generation_are_refused(void **state) {
+    (void)state;
+    static const char bad[] = "{\"num_beams\":0}";
+    char *model = writer_model(home, "beamless", FAMILY_T5, NULL);
+    char *row = xprintf("--source source --target target --steps 1 --batch 4 --train %s --dev %s", pairs, pairs);
+    char *words = xprintf("train --model %s %s --beams 17", model, row);
+    refused(words, "half the vocabulary");
+    free(words);
+    struct command c;
+    command_run(&c, NULL, "train --model %s %s --db %s/beams.db", model, row, home);
+    command_expect(&c, 0);
+    command_release(&c);
+    char *broken = test_file(model, "generation_config.json", bad, sizeof bad - 1);
+    words = xprintf("train --model %s %s", model, row);
+    refused(words, "\"num_beams\" is 0");
+    free(words);
+    static const char *const asks[] = { "eval 1", "predict 1 --text a" };
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        command_run(&c, NULL, "%s --db %s/beams.db", asks[i], home);
+        if (c.status != 5 || !strstr(buf_text(&c.err), "\"num_beams\" is 0"))
+            fail_msg("%s: status %d, %s", asks[i], c.status, buf_text(&c.err));
+        command_release(&c);
+    }
+    free(broken);
+    free(model);
+    free(row);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_labelled_task_goes_all_the_way),
         cmocka_unit_test(pairs_go_all_the_way),
         cmocka_unit_test(refusals_say_what_would_work),
+        cmocka_unit_test(broken_settings_of_generation_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
