@@ -17,8 +17,8 @@ dropout is off.  Dropout in config.json is as published.  expected.safetensors b
                            with (after final norm; T5 with tied embeddings: after the scale 1/√d)
   logits, loss             F64, rows × classes, or target tokens × V; mean over rows or target tokens
   nll, uniform             F64, one a target token: −log p of the label, and Σ_v −log p_v
-  smooth.sum, .tokens,     F64: with ε = 0.1, (1−ε)·nll + (ε/V)·uniform: the sum, its part of the target
-  .rows, .positions        tokens, of the rows, of rows × the longest target
+  smooth.sum, .tokens,     F64: with ε = 0.1, (1−ε)·nll + (ε/V)·uniform: the sum, the mean over target
+  .rows, .positions        tokens, the mean of the rows' means, the sum by rows × the longest target
   decoded.grad,            F64: gradients of loss and of smooth.sum with respect to decoded
   smooth.decoded.grad
   grad.NAME                F64, gradient of loss in full tuning, NAME as in model.safetensors
@@ -338,11 +338,13 @@ def forward(model, call, out):
     logp = torch.log_softmax(logits[kept], -1)
     nll = -logp.gather(1, labels[kept].unsqueeze(1)).squeeze(1)
     uniform = -logp.sum(1)
-    smooth = ((1 - SMOOTHING) * nll + SMOOTHING / logp.shape[1] * uniform).sum()
     out["nll"], out["uniform"] = nll.detach().clone(), uniform.detach().clone()
-    parts = dict(sum=1, tokens=int(kept.sum()), rows=len(labels), positions=labels.numel())
-    for reduction, n in parts.items():
+    each = (1 - SMOOTHING) * nll + SMOOTHING / logp.shape[1] * uniform
+    smooth, lengths = each.sum(), kept.sum(1)
+    for reduction, n in dict(sum=1, tokens=int(kept.sum()), positions=labels.numel()).items():
         out["smooth." + reduction] = (smooth / n).detach().reshape(1)
+    of_rows = torch.stack([row.mean() for row in each.split(lengths.tolist())])
+    out["smooth.rows"] = of_rows.mean().detach().reshape(1)
     return result.loss, smooth, decoded
 
 
