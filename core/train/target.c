@@ -26,6 +26,10 @@ double target_weight(enum loss_mean mean, const struct target_count *of, size_t 
     BUG("mean %d", (int)mean);
 }
 
+bool target_begins_with_last(const struct arch *arch) {
+    return arch->family == FAMILY_MBART || arch->decoder_start < 0;
+}
+
 void target_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
                  const uint32_t *rows, int n, enum loss_mean mean, const struct target_count *of) {
     size_t tokens = target_count(d, rows, n).tokens;
@@ -41,7 +45,7 @@ void target_pack(struct batch *b, struct arena *a, const struct arch *arch, cons
         const int32_t *ids = d->target_ids + d->target_start[rows[i]];
         size_t length = length_of(d, rows[i]);
         BUG_IF(!length);
-        int32_t start = arch->family == FAMILY_MBART || arch->decoder_start < 0 ? ids[length - 1] : arch->decoder_start;
+        int32_t start = target_begins_with_last(arch) ? ids[length - 1] : arch->decoder_start;
         double weight = of ? target_weight(mean, of, length) : 0;
         b->target_start[i] = at;
         for (size_t j = 0; j < length; j++, at++) {

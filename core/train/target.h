@@ -23,6 +23,10 @@ struct target_count target_count(const struct dataset *d, const uint32_t *rows, 
  *               has them, where the padded ones count 0. */
 double target_weight(enum loss_mean mean, const struct target_count *of, size_t tokens);
 
+/* Whether the decoder reads a target's last token first (mBART: its language), and not a start
+ * token of its own. */
+bool target_begins_with_last(const struct arch *arch);
+
 /* Fills b's target side for the same rows as batch_pack.  The decoder reads the start token, then
  * the target less its last token; mBART has the target's last token, its language, for a start.
  * Arrays are kept on the arena.  of NULL: all weights are 0 (evaluation). */

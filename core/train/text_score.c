@@ -168,11 +168,22 @@ bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, stru
                          : losses(s, unit - groups, tape, arena, attach, params, made, bad);
 }
 
+/* What a decoder begins with whose targets' own last token goes first: that of any text. */
+static int32_t last_token(const struct model *m) {
+    struct encoded x;
+    struct err e = ERR_INIT;
+    if (!m->tokenizer || tokenizer_encode(m->tokenizer, "", 0, NULL, 0, 16, &x, &e)) return 0;
+    int32_t id = x.n ? x.ids[x.n - 1] : 0;
+    encoded_release(&x);
+    return id;
+}
+
 int text_options(const struct model *m, const struct task *t, int beams, int max_target,
                  struct generate_options *out, struct err *e) {
     struct generate_options o;
     int rc = generate_defaults(m, &o, NULL, e);
     if (rc) return rc;
+    if (target_begins_with_last(&m->arch)) o.start = last_token(m);
     o.beams = beams;
     o.max_new = max_target;
     o.min_new = 0;

@@ -123,6 +123,28 @@ static void refuses(void **state) {
     stage_refused(2, "no token", "generate --model '%s' --text x --first frobnicate", t5);
 }
 
+/* Settings of a stranger's folder: refused by name in every verb that writes. */
+static void refuses_broken_settings(void **state) {
+    (void)state;
+    static const char *const wrong[] = { "[", "[]", "{\"num_beams\": \"x\"}", "{\"max_length\": 1e99}",
+                                         "{\"eos_token_id\": [1, 2, 3, 4, 5]}", "{\"eos_token_id\": 99}",
+                                         "{\"early_stopping\": 3}", "{\"decoder_start_token_id\": -1}" };
+    char *other = writer_model(stage.folder, "broken", FAMILY_T5, NULL), *pairs = writer_pairs(stage.folder);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        free(test_file(other, "generation_config.json", wrong[i], strlen(wrong[i])));
+        stage_refused(5, "generation_config.json", "generate --model '%s' --text x", other);
+        stage_refused(5, "generation_config.json", "predict --model '%s' --text x", other);
+        struct command c;
+        command_run(&c, NULL, "train --model '%s' --train '%s' --dev '%s' --db '%s'", other, pairs, pairs,
+                    stage.db);
+        command_expect(&c, 5);
+        assert_non_null(strstr(buf_text(&c.err), "generation_config.json"));
+        command_release(&c);
+    }
+    free(other);
+    free(pairs);
+}
+
 static void stops(void **state) {
     (void)state;
     struct buf many = BUF_INIT;
@@ -152,7 +174,8 @@ static void stops(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints_text_and_ids), cmocka_unit_test(reads_files), cmocka_unit_test(uses_a_run),
-        cmocka_unit_test(refuses),             cmocka_unit_test(stops),
+        cmocka_unit_test(refuses),             cmocka_unit_test(refuses_broken_settings),
+        cmocka_unit_test(stops),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
