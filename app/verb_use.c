@@ -134,7 +134,8 @@ static void print_prediction(const struct user *u, const struct args *a, const s
 static void print_text(const struct user *u, const struct args *a, const char *row, const char *given,
                        size_t size) {
     bool any = predictor_gold(u->predictor) == DATA_TEXT;
-    struct parsed p = any ? (struct parsed){ .label = -1 } : predictor_parse(u->predictor, given, size);
+    struct parsed p = { .label = -1 };
+    if (!any) p = predictor_parse(u->predictor, given, size);
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
