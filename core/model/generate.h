@@ -21,6 +21,9 @@ enum { GENERATE_MOST = LONGEST_TEXT }; /* new tokens, where the model's position
  * no decoder. */
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e);
+/* The same from a generation_config.json in memory; `name` stands in messages. */
+int generate_parse(const struct arch *a, const char *name, const char *bytes, size_t n,
+                   struct generate_options *out, struct buf *report, struct err *e);
 /* ERR_USAGE names the first option that is out of its range for the model. */
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e);
 

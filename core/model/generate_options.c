@@ -16,7 +16,7 @@ struct reading {
     const char *file;
     const json_t *object;
     bool own;              /* generation_config.json, not config.json */
-    const struct model *model;
+    const struct arch *arch;
     struct buf *report;
     struct err *e;
 };
@@ -31,7 +31,7 @@ static int int_of(struct reading *r, const char *key, int fallback, int lo, int 
 }
 
 static int32_t token_of(struct reading *r, const char *key, int32_t fallback) {
-    return int_of(r, key, fallback, 0, r->model->arch.vocabulary - 1);
+    return int_of(r, key, fallback, 0, r->arch->vocabulary - 1);
 }
 
 /* A token that is forced: none where the file says null, and none where a file of its own for
@@ -43,9 +43,9 @@ static int32_t forced_of(struct reading *r, const char *key, int32_t habit) {
 
 static void add_end(struct reading *r, struct generate_options *o, const json_t *id) {
     json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
-    if (v < 0 || v >= r->model->arch.vocabulary)
+    if (v < 0 || v >= r->arch->vocabulary)
         err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" must be a token's id, 0 to %d", r->file,
-                r->model->arch.vocabulary - 1);
+                r->arch->vocabulary - 1);
     else if (o->ends == END_TOKENS)
         err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" names more than %d tokens", r->file, END_TOKENS);
     else
@@ -57,7 +57,7 @@ static void read_ends(struct reading *r, struct generate_options *o) {
     const json_t *v = json_object_get(r->object, "eos_token_id");
     if (r->e->code) return;
     if (!v || json_is_null(v)) {
-        if (r->model->arch.eos_id >= 0) o->end[o->ends++] = r->model->arch.eos_id;
+        if (r->arch->eos_id >= 0) o->end[o->ends++] = r->arch->eos_id;
         return;
     }
     if (!json_is_array(v)) {
@@ -80,7 +80,7 @@ static void read_early(struct reading *r, struct generate_options *o) {
 
 /* Lengths: those of the files count the start token, except where they say "new". */
 static void read_lengths(struct reading *r, struct generate_options *o) {
-    int longest = arch_longest(&r->model->arch);
+    int longest = arch_longest(r->arch);
     int most = int_of(r, "max_length", 0, 0, INT32_MAX);
     o->max_new = most ? most - 1 : LIBRARY_MOST;
     o->max_new = int_of(r, "max_new_tokens", o->max_new, 1, INT32_MAX);
@@ -116,7 +116,7 @@ static void say_ignored(const struct reading *r) {
 }
 
 static void read_all(struct reading *r, struct generate_options *o) {
-    const struct arch *a = &r->model->arch;
+    const struct arch *a = r->arch;
     o->beams = int_of(r, "num_beams", 1, 1, BEAMS_MOST);
     read_lengths(r, o);
     if (!r->e->code) json_get_double(r->object, r->file, "length_penalty", &o->length_penalty, r->e);
@@ -135,25 +135,40 @@ static int no_decoder(const struct model *m, struct err *e) {
                    "embed use it", m->folder, family_name(m->arch.family));
 }
 
+/* Takes `object` over; NULL when it could not be read, *first says why. */
+static int read_object(const struct arch *a, const char *file, json_t *object, bool own,
+                       struct generate_options *out, struct buf *report, struct err *first,
+                       struct err *e) {
+    *out = (struct generate_options){ .length_penalty = 1 };
+    if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
+    struct reading r = { file, object, own, a, report, first };
+    if (!first->code) read_all(&r, out);
+    json_decref(object);
+    if (first->code && e) *e = *first;
+    return first->code;
+}
+
+int generate_parse(const struct arch *a, const char *name, const char *bytes, size_t n,
+                   struct generate_options *out, struct buf *report, struct err *e) {
+    struct err first = ERR_INIT;
+    json_t *object = json_parse(name, bytes, n, &first);
+    return read_object(a, name, object, true, out, report, &first, e);
+}
+
 int generate_defaults(const struct model *m, struct generate_options *out, struct buf *report,
                       struct err *e) {
-    struct err own = ERR_INIT;
-    *out = (struct generate_options){ .length_penalty = 1 };
+    struct err first = ERR_INIT;
     if (!arch_generates(&m->arch)) return no_decoder(m, e);
     char *file = file_join(m->folder, "generation_config.json");
-    bool own_file = file_exists(file);
-    if (!own_file) {
+    bool own = file_exists(file);
+    if (!own) {
         free(file);
         file = file_join(m->folder, "config.json");
     }
-    json_t *object = json_read(file, FILE_LIMIT, &own);
-    if (object && !json_is_object(object)) err_set(&own, ERR_INPUT, "%s: is not a JSON object", file);
-    struct reading r = { file, object, own_file, m, report, &own };
-    if (!own.code) read_all(&r, out);
-    json_decref(object);
+    json_t *object = json_read(file, FILE_LIMIT, &first);
+    int rc = read_object(&m->arch, file, object, own, out, report, &first, e);
     free(file);
-    if (own.code && e) *e = own;
-    return own.code;
+    return rc;
 }
 
 int generate_check(const struct model *m, const struct generate_options *o, struct err *e) {
