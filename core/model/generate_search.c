@@ -7,8 +7,6 @@
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 
-const char *const early_names[] = { "heuristic", "full", "never" };
-
 struct candidate {
     real score;
     int row;

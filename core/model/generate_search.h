@@ -22,7 +22,6 @@ enum early_stopping {
     EARLY_FULL,      /* or as soon as all beams are finished */
     EARLY_NEVER,     /* the first, with the longest length for a running one when longer is better */
 };
-extern const char *const early_names[]; /* "heuristic", "full", "never" */
 
 enum { END_TOKENS = 4, BEAMS_MOST = 64 };
 struct generate_options {
