@@ -62,5 +62,7 @@ void insight_heat_free(struct insight_heat *h);
  * failure, and says why. */
 int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,
                 struct insight_heat **heat, struct err *e);
+/* A kept matrix alone, for `petri render`. */
+int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e);
 
 #endif

@@ -174,19 +174,32 @@ static struct heat_matrix page_of(const struct matrix *m) {
                                  .row_cluster = m->order, .column_cluster = m->order };
 }
 
-struct insight_heat *inside_heat(const struct inside *s) {
+/* A picture that holds the two albums with others; attention may be NULL. */
+static struct insight_heat *heat_of(struct album *album, struct album *attention) {
     struct insight_heat *h = xcalloc(1, sizeof *h);
     struct sheet *sheet = xcalloc(1, sizeof *sheet);
-    const struct album *part[] = { s->album, s->attention };
+    struct album *const part[] = { album, attention };
     h->memory = sheet;
-    sheet->album = s->album;
-    sheet->attention = s->attention;
-    atomic_fetch_add(&s->album->refs, 1);
-    atomic_fetch_add(&s->attention->refs, 1);
-    sheet->matrix = xcalloc((size_t)(s->album->count + s->attention->count) + 1, sizeof *sheet->matrix);
-    for (int k = 0; k < 2; k++)
+    sheet->album = album;
+    sheet->attention = attention;
+    sheet->matrix = xcalloc((size_t)(album->count + (attention ? attention->count : 0)) + 1, sizeof *sheet->matrix);
+    for (int k = 0; k < 2 && part[k]; k++) {
+        atomic_fetch_add(&part[k]->refs, 1);
         for (int i = 0; i < part[k]->count; i++) sheet->matrix[h->data.matrices++] = page_of(&part[k]->matrix[i]);
+    }
     h->data.matrix = sheet->matrix;
-    h->data.attention = s->album->count;
+    h->data.attention = album->count;
     return h;
+}
+
+struct insight_heat *inside_heat(const struct inside *s) { return heat_of(s->album, s->attention); }
+
+int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
+    struct album *a = album_new();
+    GROW(a->matrix, a->room, 1);
+    int rc = matrix_read(&a->matrix[0], s, matrix, e);
+    if (!rc) a->count = 1;
+    *heat = rc ? NULL : heat_of(a, NULL);
+    album_drop(a);
+    return rc;
 }

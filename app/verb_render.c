@@ -101,6 +101,17 @@ static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *
     return rc;
 }
 
+static int place_matrix(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                        struct err *e) {
+    int64_t id = 0;
+    int rc = args_int(a, "matrix", 1, INT64_MAX, &id, e);
+    if (!rc && screen != SCREEN_HEATMAP) rc = err_set(e, ERR_USAGE, "--matrix is for --screen heatmap");
+    if (!rc && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
+    if (!rc) rc = insight_kept(store, id, &s->heat, e);
+    if (!rc) s->ui.heatmap.data = s->heat->data;
+    return rc;
+}
+
 /* Rows of the model, of the run asked for, or kept sets, looked into. */
 static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                          struct err *e) {
@@ -110,6 +121,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
+    if (!rc && args_get(a, "matrix")) return place_matrix(s, store, a, screen, e);
     if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
     if (rc) return rc;
     what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;

@@ -124,6 +124,7 @@ static const struct option_spec RENDER[] = {
     { "run", "ID", "the run in focus" },
     { "steps", NULL, "of map: the last of what the run kept while it trained" },
     { "set", "N[,N]", "of map: kept sets of vectors" },
+    { "matrix", "N", "of heatmap: a kept matrix, as an attention" },
     MODEL,
     { "task", "NAME|FOLDER", "the task on the Compose screen" },
     { "ascii", NULL, "only ASCII" },

@@ -276,6 +276,13 @@ static void attention_is_a_matrix(void **state) {
     assert_true(json_equal(json_object_get(kept, "values"), json_object_get(one, "values")));
     assert_int_equal(whole(json_array_get(list, json_array_size(list) - 1), "matrix"), whole(one, "matrix"));
     free(words);
+    words = xprintf("render --screen heatmap --size 90x40 --matrix %lld", whole(one, "matrix"));
+    char *drawn = text_of(words);
+    assert_true(strstr(drawn, "attention") && strstr(drawn, "1 [CLS]") && strstr(drawn, "1 of 1"));
+    free(drawn);
+    free(words);
+    refused("render --screen map --matrix 1", 2, "--matrix is for");
+    refused("render --screen heatmap --matrix 999", 3, "no matrix 999");
     json_decref(heads);
     json_decref(one);
     json_decref(kept);
