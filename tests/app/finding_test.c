@@ -68,6 +68,28 @@ static bool missing(void) {
     return absent;
 }
 
+/* The page's lines of steps against the maps of the run. */
+static void check_steps(const json_t *steps) {
+    struct buf text;
+    struct err e = ERR_INIT;
+    char *path = test_path("docs/finding.md");
+    size_t at = 0;
+    test_ok(file_read(path, 1 << 20, &text, &e), &e);
+    for (char *line = text.data; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        int step, set;
+        double silhouette, purity;
+        if (sscanf(line, " %d %d %lf %lf", &step, &set, &silhouette, &purity) != 4) continue;
+        const json_t *k = json_array_get(steps, at++);
+        assert_int_equal(json_integer_value(json_object_get(k, "step")), step);
+        is_near(step, "silhouette of a step", silhouette, json_number_value(json_object_get(k, "silhouette")), 0.03);
+        is_near(step, "purity of a step", purity, json_number_value(json_object_get(k, "purity")), 0.03);
+    }
+    assert_true(at == 7 && json_array_size(steps) == 7);
+    buf_release(&text);
+    free(path);
+}
+
 /* The model's own vectors: rounding to three decimals, and one neighbour among 4,000 that
  * another kernel's last digits may exchange. */
 static void the_models_columns(void **state) {
@@ -97,7 +119,7 @@ static void the_runs_columns(void **state) {
     read_table(page);
     char *folder = test_folder(), *db = file_join(folder, "runs.db");
     struct command c;
-    command_run(&c, NULL, "train --method 'lora(r=8)' --steps 120 --seed 1 --eval-rows 400 --db %s", db);
+    command_run(&c, NULL, "train --method 'lora(r=8)' --steps 120 --seed 1 --eval-rows 400 --embed-every 20 --db %s", db);
     command_expect(&c, 0);
     command_release(&c);
     for (int layer = 0; layer < LAYERS; layer++) {
@@ -115,6 +137,12 @@ static void the_runs_columns(void **state) {
         is_near((int)layer, "CKA", page[layer][CKA], now, 0.03);
     }
     json_decref(matrix);
+    command_release(&c);
+    command_run(&c, NULL, "map --run 1 --steps --db %s --json", db);
+    command_expect(&c, 0);
+    json_t *map = command_json(&c, 1);
+    check_steps(json_object_get(map, "steps"));
+    json_decref(map);
     command_release(&c);
     free(db);
     free(folder);
