@@ -104,6 +104,15 @@ static void set_head(json_t *config, const struct predictor *p) {
     set_labels(config, p);
 }
 
+/* Whether the map to the vocabulary is tied is what the weights say; a T5 whose scale the tie does
+ * not tell has it written apart. */
+static void set_tie(json_t *config, const struct arch *a) {
+    bool scaled = a->decoded_scale != 1;
+    json_object_set_new(config, "tie_word_embeddings", json_boolean(a->tied));
+    if (a->family == FAMILY_T5 && scaled != a->tied)
+        json_object_set_new(config, "scale_decoder_outputs", json_boolean(scaled));
+}
+
 static int write_config(const struct predictor *p, const char *folder, struct err *e) {
     char *source = file_join(p->m->folder, "config.json"),
          *target = file_join(folder, "config.json");
@@ -117,7 +126,7 @@ static int write_config(const struct predictor *p, const char *folder, struct er
             json_object_set_new(config, "dtype", json_string("float32"));
         json_object_del(config, "_name_or_path");
         if (p->plan->classes) set_head(config, p);
-        else json_object_set_new(config, "tie_word_embeddings", json_boolean(p->m->arch.tied));
+        else set_tie(config, &p->m->arch);
         /* 15 digits give back what people write (1e-12), which 17 do not. */
         char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
         rc = text ? file_write(target, text, strlen(text), e)

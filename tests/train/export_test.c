@@ -12,6 +12,7 @@
 #include "core/model/safetensors.h"
 #include "core/train/predictor.h"
 #include "tests/support/rig.h"
+#include "tests/support/writer.h"
 
 enum { ROWS = 3, LENGTH = 5 };
 
@@ -131,9 +132,42 @@ static void every_family_is_exported(void **state) {
     assert_int_equal(done, 9 * 5 - 2 - 3); /* T5's biases; a decoder where there is none */
 }
 
+/* A T5 that config.json calls untied while its weights are tied: no scale, which a tied one has. */
+static void the_scale_is_kept(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct buf config = BUF_INIT;
+    struct dataset d = encoded();
+    char *home = test_folder(), *folder = writer_model(home, "t5", FAMILY_T5, NULL);
+    char *out = file_join(home, "out"), *file = file_join(folder, "config.json");
+    test_ok(file_read(file, 1 << 20, &config, &e), &e);
+    char *tie = strstr(buf_text(&config), "embeddings\":true");
+    assert_non_null(tie);
+    char *untied = xprintf("%.*sembeddings\":false%s", (int)(tie - buf_text(&config)), buf_text(&config),
+                           tie + strlen("embeddings\":true"));
+    free(test_file(folder, "config.json", untied, strlen(untied)));
+    for (size_t i = 0; i < COUNT_OF(ids); i++) ids[i] %= 30;
+    struct model *m = model_load(folder, &e);
+    if (!m) fail_msg("%s", e.text);
+    assert_true(m->arch.tied && m->arch.decoded_scale == 1);
+    struct predictor *p = made_up(m, "full");
+    double worst = -1;
+    test_ok(predictor_export(p, out, &d, &worst, &e), &e);
+    assert_true(worst >= 0 && worst < 1e-4);
+    predictor_free(p);
+    model_release(m);
+    buf_release(&config);
+    free(untied);
+    free(file);
+    free(out);
+    free(folder);
+    free(home);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_family_is_exported),
+        cmocka_unit_test(the_scale_is_kept),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }
