@@ -131,13 +131,13 @@ static void list_folders(struct session *s, const char *kind, const char *marker
 }
 
 static void list_models(struct session *s) {
-    picker_open(&s->ui.picker, PICK_MODEL, "models (:model DIR takes any folder)");
+    picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
     list_folders(s, "models", "config.json");
     if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_MODEL, "not here yet: make fetch", true);
 }
 
 static void list_tasks(struct session *s) {
-    picker_open(&s->ui.picker, PICK_TASK, "tasks (:task FOLDER takes any folder)");
+    picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
     list_folders(s, "tasks", "train.tsv");
     if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_TASK, "not here yet: make fetch", true);
 }

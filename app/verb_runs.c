@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "app/export_hf.h"
 #include "app/output.h"
@@ -229,9 +230,19 @@ static int move_runs(const struct args *a, struct err *e,
 int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
 int verb_restore(const struct args *a, struct err *e) { return move_runs(a, e, store_restore, "restored"); }
 
+/* Files and pipes get the bytes as they are; a terminal, which would obey them, sees them made visible. */
 static int to_stdout(void *self, const char *bytes, size_t n) {
     (void)self;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;
+    if (!isatty(STDOUT_FILENO)) return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;
+    for (const char *end = bytes + n; bytes < end;) {
+        const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
+        char *line = text_visible(bytes, (size_t)((stop ? stop : end) - bytes));
+        int rc = fputs(line, stdout);
+        free(line);
+        if (rc < 0 || (stop && putchar('\n') < 0)) return ERR_SYSTEM;
+        bytes = stop ? stop + 1 : end;
+    }
+    return 0;
 }
 
 int verb_sql(const struct args *a, struct err *e) {

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "store/store.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
@@ -454,6 +455,41 @@ static void a_paste_is_no_command(void **state) {
     free(text);
 }
 
+/* What a database holds is shown and never obeyed. */
+static void the_database_sends_no_orders(void **state) {
+    (void)state;
+    need_tmux();
+    char *line = xprintf("\"clear; '%s' sql --db '%s' 'SELECT 7||char(27)||char(91)||8' \" Enter", petri, stage.db);
+    struct err e = ERR_INIT;
+    struct store *s;
+    test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
+    test_ok(store_close(s, &e), &e);
+    type(line);
+    await("7\xe2\x90\x9b[8", true);
+    free(line);
+}
+
+/* The command that a list names is one. */
+static void lists_name_their_command(void **state) {
+    (void)state;
+    need_tmux();
+    static const char *const name[] = { "models", "tasks" };
+    first_page();
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        char *said = xprintf("(:%s ", name[i]), *typed = xprintf("\":%s\" Enter", name[i]);
+        type(i ? "T j Enter" : "T Enter");
+        await(said, true);
+        type("Escape");
+        await(said, false);
+        type(typed);
+        await(said, true);
+        type("Escape");
+        await(said, false);
+        free(said);
+        free(typed);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_minute, make, close_shell),
@@ -463,6 +499,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
+        cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
+        cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }
