@@ -24,6 +24,8 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
 int user_open(struct user *u, const struct args *a, struct err *e);
 /* --max-len, or the run's. */
 int user_max_len(const struct user *u, const struct args *a, int64_t *out, struct err *e);
+/* The column that the run read its texts, or source texts, from; NULL when none was named. */
+const char *user_column(const struct user *u);
 void user_release(struct user *u);
 
 #endif

@@ -17,6 +17,10 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
+const char *user_column(const struct user *u) {
+    return u->config.source_column ? u->config.source_column : u->config.text_column;
+}
+
 void user_release(struct user *u) {
     predictor_free(u->predictor);
     if (u->run) config_release(&u->config);
@@ -198,7 +202,7 @@ int verb_predict(const struct args *a, struct err *e) {
     int rc = verb_workers(a, &workers, e);
     if (!rc) rc = user_open(&u, a, e);
     if (rc) return rc;
-    rc = input_open(&in, a, u.run ? u.config.text_column : NULL, e);
+    rc = input_open(&in, a, user_column(&u), e);
     if (!rc) {
         rc = (predictor_writes(u.predictor) ? write_rows : predict_rows)(&u, a, &in.data, workers, e);
         input_release(&in);

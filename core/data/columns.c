@@ -52,9 +52,17 @@ static const char *either(const struct dataset *d, const char *name, const char 
     return name && other && !has(d, name) && has(d, other) ? other : name;
 }
 
+/* Where texts alone are read, a column under a name that source texts have will do. */
+static const char *usual(const struct dataset *d, bool alone) {
+    if (has(d, "sentence")) return "sentence";
+    for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(pair); i++)
+        if (has(d, pair[i][0])) return pair[i][0];
+    return "text";
+}
+
 static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
     const char *a = o->text_a;
-    if (!a) a = has(d, "sentence") ? "sentence" : "text";
+    if (!a) a = usual(d, !o->label);
     *c = (struct columns){.a = either(d, a, o->other.text_a),
                           .b = either(d, o->text_b, o->other.text_b), .c = o->text_c,
                           .label = either(d, o->label, o->other.label)};

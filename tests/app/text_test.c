@@ -145,11 +145,36 @@ static void broken_settings_of_generation_are_refused(void **state) {
     free(row);
 }
 
+/* The file that a run was trained on is one that it can be asked about. */
+static void the_source_column_is_known_again(void **state) {
+    (void)state;
+    static const char summary[] = "document\tsummary\na red mat\tred\nshe sat\tshe\n";
+    static const char own[] = "said\tmeant\na red mat\tred\nshe sat\tshe\n";
+    char *file[] = { test_file(home, "summary.tsv", summary, sizeof summary - 1),
+                     test_file(home, "own.tsv", own, sizeof own - 1) };
+    static const char *const columns[] = { "", "--source said --target meant" };
+    for (int i = 0; i < 2; i++) {
+        struct command c;
+        command_run(&c, NULL, "train --model %s --train %s %s --steps 1 --db %s/columns.db", t5, file[i], columns[i], home);
+        command_expect(&c, 0);
+        command_release(&c);
+        command_run(&c, NULL, "predict %d --file %s --db %s/columns.db --json", i + 1, file[i], home);
+        command_expect(&c, 0);
+        assert_non_null(strstr(buf_text(&c.out), "a red mat"));
+        command_release(&c);
+        command_run(&c, NULL, "generate --run %d --file %s --db %s/columns.db --json", i + 1, file[i], home);
+        command_expect(&c, 0);
+        command_release(&c);
+        free(file[i]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_labelled_task_goes_all_the_way),
         cmocka_unit_test(pairs_go_all_the_way),
         cmocka_unit_test(refusals_say_what_would_work),
+        cmocka_unit_test(the_source_column_is_known_again),
         cmocka_unit_test(broken_settings_of_generation_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
