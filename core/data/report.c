@@ -137,7 +137,7 @@ void report_json(const struct dataset *d, struct buf *out) {
     json_member_int(out, "skipped", (long long)r->skipped);
     json_member_int(out, "spread", (long long)r->spread);
     json_member_int(out, "unlabelled", (long long)r->unlabelled);
-    json_member_int(out, "empty", (long long)(r->empty_a + r->empty_b));
+    json_member_int(out, "empty", (long long)r->empty_a + (long long)r->empty_b);
     json_member_int(out, "not_utf8", (long long)r->not_utf8);
     json_member_int(out, "repeats", (long long)r->same);
     json_member_int(out, "near_repeats", (long long)r->near);
