@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "tests/support/test.h"
+#include "tests/support/tiny.h"
 
 static void keep_point(struct trained *t, const struct event *e) {
     BUG_IF(t->points == TRAINED_POINTS);
@@ -125,6 +126,14 @@ void ground_open_pairs(struct ground *g, const char *model, const char *train_fi
                        int max_len) {
     const struct task_source s = { .train = train_file, .dev = dev, .source = "source", .target = "target" };
     open_source(g, model, &s, max_len);
+}
+
+void ground_open_toy(struct ground *g, bool dev) {
+    char *folder = test_folder(), *toy = tiny_toy(folder), *model = tiny_bert(folder, "tiny", NULL);
+    ground_open(g, model, toy, dev ? toy : NULL, 16);
+    free(model);
+    free(toy);
+    free(folder);
 }
 
 void ground_release(struct ground *g) {

@@ -62,6 +62,9 @@ void ground_open(struct ground *g, const char *model, const char *train, const c
 /* The same of columns source and target. */
 void ground_open_pairs(struct ground *g, const char *model, const char *train, const char *dev,
                        int max_len);
+/* The tiny model and the toy task, which is its own dev split where `dev`, in a fresh
+ * folder; texts cut to 16 tokens. */
+void ground_open_toy(struct ground *g, bool dev);
 void ground_release(struct ground *g);
 /* Defaults with the ground's max_len, dropout 0, this method, batch and steps. */
 struct run_config ground_config(const struct ground *g, const char *method, int batch, int steps);

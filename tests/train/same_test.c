@@ -11,24 +11,17 @@
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
 
-static char *home, *toy;
 static struct ground ground;
 
 static int open_ground(void **state) {
     (void)state;
-    home = test_folder();
-    toy = tiny_toy(home);
-    char *model = tiny_bert(home, "tiny", NULL);
-    ground_open(&ground, model, toy, toy, 16);
-    free(model);
+    ground_open_toy(&ground, true);
     return 0;
 }
 
 static int close_ground(void **state) {
     (void)state;
     ground_release(&ground);
-    free(toy);
-    free(home);
     return 0;
 }
 
@@ -207,9 +200,8 @@ static void every_epoch_sees_every_row_once(void **state) {
         "text\tlabel\nthe cat\tpos\ncat sat on\tneg\nsat\tpos\non the mat .\tneg\n"
         "mat mat\tpos\ngood film\tneg\nbad\tpos\nnot very good film\tneg\n";
     struct ground g;
-    char *file = test_file(home, "eight.tsv", rows, sizeof rows - 1),
-         *model = tiny_bert(home, "tiny8", NULL);
-    char *folder = test_folder();
+    char *folder = test_folder(), *file = test_file(folder, "eight.tsv", rows, sizeof rows - 1),
+         *model = tiny_bert(folder, "tiny8", NULL);
     ground_open(&g, model, file, NULL, 16);
     struct run_config c = ground_config(&g, "lora(r=2)", 1, 24);
     struct trained a, b, two, short_one, first, rest;

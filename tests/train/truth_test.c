@@ -9,24 +9,17 @@
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
 
-static char *home, *toy, *model;
 static struct ground ground;
 
 static int open_ground(void **state) {
     (void)state;
-    home = test_folder();
-    toy = tiny_toy(home);
-    model = tiny_bert(home, "tiny", NULL);
-    ground_open(&ground, model, toy, NULL, 16);
+    ground_open_toy(&ground, false);
     return 0;
 }
 
 static int close_ground(void **state) {
     (void)state;
     ground_release(&ground);
-    free(toy);
-    free(model);
-    free(home);
     return 0;
 }
 
@@ -164,6 +157,7 @@ static void only_matrices_decay(void **state) {
     char first[65], second[65], other[65];
     old.old_norms = true;
     old.prefix = "bert.";
+    char *home = test_folder(), *toy = tiny_toy(home);
     char *a = tiny_bert(home, "plain", &plain), *b = tiny_bert(home, "old", &old);
     ground_open(&g, a, toy, NULL, 16);
     /* 16 matrices and the classifier's; 23 vectors and the classifier's bias. */
@@ -177,6 +171,8 @@ static void only_matrices_decay(void **state) {
     ground_release(&g);
     free(a);
     free(b);
+    free(toy);
+    free(home);
 }
 
 int main(void) {

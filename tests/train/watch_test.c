@@ -5,27 +5,19 @@
 
 #include "core/base/mem.h"
 #include "tests/support/test.h"
-#include "tests/support/tiny.h"
 #include "tests/support/trained.h"
 
-static char *home, *toy;
 static struct ground ground;
 
 static int open_ground(void **state) {
     (void)state;
-    home = test_folder();
-    toy = tiny_toy(home);
-    char *model = tiny_bert(home, "tiny", NULL);
-    ground_open(&ground, model, toy, toy, 16);
-    free(model);
+    ground_open_toy(&ground, true);
     return 0;
 }
 
 static int close_ground(void **state) {
     (void)state;
     ground_release(&ground);
-    free(toy);
-    free(home);
     return 0;
 }
 
