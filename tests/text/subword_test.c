@@ -10,58 +10,12 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 #include "core/text/tokenizer.h"
-#include "tests/support/test.h"
+#include "tests/text/support.h"
 
 enum { BPE, UNIGRAM, T5, KINDS };
 
 static const char *const folder_of[KINDS] = {
     "tests/reference/bpe_tiny", "tests/reference/unigram_tiny", "assets/models/flan-t5-small"};
-
-static struct tokenizer *read_folder(const char *name) {
-    struct err e = ERR_INIT;
-    char *folder = test_path(name);
-    struct tokenizer *t = tokenizer_read(folder, NULL, &e);
-    if (!t) fail_msg("%s", e.text);
-    free(folder);
-    return t;
-}
-
-/* NULL, and the test skipped, when the model was not fetched. */
-static struct tokenizer *open_kind(int kind) {
-    char *folder = test_path(folder_of[kind]);
-    bool there = file_is_folder(folder);
-    free(folder);
-    if (!there) {
-        printf("skipped: %s is absent\n", folder_of[kind]);
-        skip();
-    }
-    return read_folder(folder_of[kind]);
-}
-
-static struct buf fixture(const char *name) {
-    char *path = test_path(name);
-    struct buf text;
-    struct err e = ERR_INIT;
-    test_ok(file_read(path, 1 << 20, &text, &e), &e);
-    free(path);
-    return text;
-}
-
-/* Undoes the escapes of a fixture in place; returns the size. */
-static size_t unescape(char *s) {
-    char *o = s;
-    for (char *p = s; *p;) {
-        if (*p == '\\') {
-            char hex[3] = {p[1], p[2], 0};
-            *o++ = (char)strtol(hex, NULL, 16);
-            p += 3;
-        } else {
-            *o++ = *p++;
-        }
-    }
-    *o = '\0';
-    return (size_t)(o - s);
-}
 
 static void add_numbers(struct buf *b, const int32_t *x, size_t n) {
     for (size_t i = 0; i < n; i++) buf_printf(b, i ? " %d" : "%d", x[i]);
@@ -115,21 +69,21 @@ static void odd_lines(const struct tokenizer *t, int kind) {
 
 static void odd_lines_bpe(void **state) {
     (void)state;
-    struct tokenizer *t = open_kind(BPE);
+    struct tokenizer *t = read_fetched(folder_of[BPE]);
     odd_lines(t, BPE);
     tokenizer_free(t);
 }
 
 static void odd_lines_unigram(void **state) {
     (void)state;
-    struct tokenizer *t = open_kind(UNIGRAM);
+    struct tokenizer *t = read_fetched(folder_of[UNIGRAM]);
     odd_lines(t, UNIGRAM);
     tokenizer_free(t);
 }
 
 static void odd_lines_t5(void **state) {
     (void)state;
-    struct tokenizer *t = open_kind(T5);
+    struct tokenizer *t = read_fetched(folder_of[T5]);
     odd_lines(t, T5);
     tokenizer_free(t);
 }
@@ -137,7 +91,7 @@ static void odd_lines_t5(void **state) {
 /* vocab.json and merges.txt give what tokenizer.json gives. */
 static void vocabulary_and_merges(void **state) {
     (void)state;
-    struct tokenizer *t = read_folder("tests/reference/bpe_tiny/files");
+    struct tokenizer *t = read_reference("tests/reference/bpe_tiny/files");
     odd_lines(t, BPE);
     tokenizer_free(t);
 }
@@ -182,8 +136,9 @@ static void shared_lines(void **state) {
         skip();
     }
     char *t5 = test_path(folder_of[T5]);
-    struct tokenizer *t[KINDS] = {read_folder(folder_of[BPE]), read_folder(folder_of[UNIGRAM]),
-                                  file_is_folder(t5) ? read_folder(folder_of[T5]) : NULL};
+    struct tokenizer *t[KINDS] = {read_reference(folder_of[BPE]),
+                                  read_reference(folder_of[UNIGRAM]),
+                                  file_is_folder(t5) ? read_folder(t5) : NULL};
     struct buf list = fixture("tests/reference/shared_digests.txt");
     size_t all = 0;
     for (const char *at = list.data; *at;) {
@@ -265,7 +220,7 @@ static void every_code_point(void **state) {
     static const struct cutter blanks = {1, {{.kind = CUT_BLANKS}}};
     struct cutter bytes = {0};
     cutter_byte_level(&bytes, false);
-    struct tokenizer *t = open_kind(UNIGRAM);
+    struct tokenizer *t = read_fetched(folder_of[UNIGRAM]);
     struct buf want = fixture("tests/reference/subword_unicode.txt");
     const char *at = want.data;
     for (uint32_t block = 0; block < 0x110000; block += 0x1000, at += 24) {
@@ -350,7 +305,7 @@ static void invalid_bytes(void **state) {
         {"\xED\xA0\x80<s>\x80", "\uFFFD\uFFFD\uFFFD<s>\uFFFD"}, {"\xF5", "\uFFFD"},
     };
     for (int kind = BPE; kind <= UNIGRAM; kind++) {
-        struct tokenizer *t = open_kind(kind);
+        struct tokenizer *t = read_fetched(folder_of[kind]);
         for (size_t i = 0; i < COUNT_OF(pair); i++) {
             struct buf raw = BUF_INIT, mended = BUF_INIT;
             result(t, pair[i][0], strlen(pair[i][0]), NULL, 0, &raw);
@@ -375,7 +330,7 @@ static void long_words(void **state) {
     int32_t *ids = NULL;
     size_t room = 0;
     for (int kind = BPE; kind <= UNIGRAM; kind++) {
-        struct tokenizer *t = open_kind(kind);
+        struct tokenizer *t = read_fetched(folder_of[kind]);
         for (size_t u = 0; u < COUNT_OF(unit); u++) {
             size_t size = strlen(unit[u]);
             for (size_t i = 0; i + size <= SIZE; i += size) memcpy(s + i, unit[u], size);

@@ -7,58 +7,9 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 #include "core/text/tokenizer.h"
-#include "tests/support/test.h"
+#include "tests/text/support.h"
 
-static struct tokenizer *read_folder(const char *folder) {
-    struct err e = ERR_INIT;
-    struct tokenizer *t = tokenizer_read(folder, NULL, &e);
-    if (!t) fail_msg("%s", e.text);
-    return t;
-}
-
-/* NULL, and the test skipped, when the model was not fetched. */
-static struct tokenizer *minilm(void) {
-    char *folder = test_path("assets/models/all-MiniLM-L6-v2");
-    struct tokenizer *t = file_is_folder(folder) ? read_folder(folder) : NULL;
-    free(folder);
-    if (!t) {
-        printf("skipped: assets/models/all-MiniLM-L6-v2 is absent\n");
-        skip();
-    }
-    return t;
-}
-
-static struct tokenizer *tiny(void) {
-    char *folder = test_path("tests/reference/wordpiece_tiny");
-    struct tokenizer *t = read_folder(folder);
-    free(folder);
-    return t;
-}
-
-static struct buf fixture(const char *name) {
-    char *path = test_path(name);
-    struct buf text;
-    struct err e = ERR_INIT;
-    test_ok(file_read(path, 1 << 20, &text, &e), &e);
-    free(path);
-    return text;
-}
-
-/* Undoes the escapes of a fixture in place; returns the size. */
-static size_t unescape(char *s) {
-    char *o = s;
-    for (char *p = s; *p;) {
-        if (*p == '\\') {
-            char hex[3] = {p[1], p[2], 0};
-            *o++ = (char)strtol(hex, NULL, 16);
-            p += 3;
-        } else {
-            *o++ = *p++;
-        }
-    }
-    *o = '\0';
-    return (size_t)(o - s);
-}
+#define MINILM "assets/models/all-MiniLM-L6-v2"
 
 static char *ids_text(const struct encoded *x) {
     struct buf b = BUF_INIT;
@@ -97,23 +48,23 @@ static size_t check_lines(const struct tokenizer *t, const char *name) {
 
 static void odd_lines_tiny(void **state) {
     (void)state;
-    struct tokenizer *t = tiny();
+    struct tokenizer *t = read_reference("tests/reference/wordpiece_tiny");
     assert_int_equal(check_lines(t, "tests/reference/wordpiece_tiny.tsv"), 1500);
     tokenizer_free(t);
 }
 
 static void odd_lines_minilm(void **state) {
     (void)state;
-    struct tokenizer *t = minilm();
+    struct tokenizer *t = read_fetched(MINILM);
     assert_int_equal(check_lines(t, "tests/reference/wordpiece_minilm.tsv"), 2000);
     tokenizer_free(t);
 }
 
 static void vocabulary_file_gives_the_same(void **state) {
     (void)state;
-    tokenizer_free(minilm());
+    tokenizer_free(read_fetched(MINILM));
     char *folder = test_folder();
-    char *from = test_path("assets/models/all-MiniLM-L6-v2/vocab.txt");
+    char *from = test_path(MINILM "/vocab.txt");
     struct buf vocab;
     struct err e = ERR_INIT;
     test_ok(file_read(from, 1 << 20, &vocab, &e), &e);
@@ -222,7 +173,7 @@ static void shared_lines(void **state) {
         printf("skipped: the shared data is absent\n");
         skip();
     }
-    struct tokenizer *t = minilm();
+    struct tokenizer *t = read_fetched(MINILM);
     struct buf list = fixture("tests/reference/wordpiece_shared.txt");
     size_t all = 0;
     for (const char *at = list.data; *at;) {
@@ -244,7 +195,7 @@ static void shared_lines(void **state) {
 /* V13: the edge words of WordPiece, without special tokens. */
 static void edge_words(void **state) {
     (void)state;
-    struct tokenizer *t = tiny();
+    struct tokenizer *t = read_reference("tests/reference/wordpiece_tiny");
     char bs[128] = "a";
     memset(bs + 1, 'b', 100);
     static const struct {
@@ -296,7 +247,7 @@ static void pairs_are_cut(void **state) {
         {0, 0, 8, "2 3 3", 0, 0}, {2, 2, 4, "2 3 9 3", 2, 1}, {9, 3, 8, "2 6 6 6 3 9 9 3", 6, 1},
         {2, 2, 3, "2 3 3", 2, 2},
     };
-    struct tokenizer *t = tiny();
+    struct tokenizer *t = read_reference("tests/reference/wordpiece_tiny");
     struct err e = ERR_INIT;
     struct encoded x;
     for (size_t i = 0; i < COUNT_OF(want); i++) {
@@ -331,7 +282,7 @@ static void pairs_are_cut(void **state) {
 
 static void special_tokens_in_text(void **state) {
     (void)state;
-    struct tokenizer *t = tiny();
+    struct tokenizer *t = read_reference("tests/reference/wordpiece_tiny");
     struct err e = ERR_INIT;
     struct encoded x;
     test_ok(tokenizer_encode(t, "cat [SEP] mat", 13, "the mat", 7, 64, &x, &e), &e);
@@ -352,7 +303,7 @@ static void special_tokens_in_text(void **state) {
 
 static void million_byte_words_stay_linear(void **state) {
     (void)state;
-    struct tokenizer *t = tiny();
+    struct tokenizer *t = read_reference("tests/reference/wordpiece_tiny");
     enum { SIZE = 1 << 20 };
     char *s = xmalloc(SIZE);
     int32_t *ids = NULL;
