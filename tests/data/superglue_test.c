@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/text_form.h"
-#include "tests/support/test.h"
+#include "tests/data/support.h"
 
 /* A folder of a given name with the files of name/text pairs, ended by NULL; caller frees. */
 static char *make_folder(const char *name, const char *const *files) {
@@ -30,22 +30,9 @@ static void open_folder(struct task *t, const char *name, const char *const *fil
     free(folder);
 }
 
-static void says(const struct task *t, const char *part) {
-    struct buf b = BUF_INIT;
-    task_report(t, &b);
-    if (!strstr(buf_text(&b), part)) fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&b));
-    buf_release(&b);
-}
-
 static void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
     assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines + r->spread);
-}
-
-static void skipped(const struct dataset *d, int at, size_t line, const char *why) {
-    assert_true(at < d->report.first_count);
-    assert_int_equal(d->report.first[at].line, line);
-    assert_string_equal(d->report.first[at].why, why);
 }
 
 #define BOOLQ_ROW "{\"question\":\"is it\",\"passage\":\"It -- is.\",\"idx\":0,\"label\":true}\n"

@@ -6,7 +6,7 @@
 #include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "tests/support/test.h"
+#include "tests/data/support.h"
 
 /* A folder of a given name with the files of name/text pairs, ended by NULL; caller frees. */
 static char *make_task(const char *name, const char *const *files) {
@@ -25,13 +25,6 @@ static void open_folder(struct task *t, const char *name, const char *const *fil
     s.where = folder;
     test_ok(task_open(t, &s, &e), &e);
     free(folder);
-}
-
-static void says(const struct task *t, const char *part) {
-    struct buf b = BUF_INIT;
-    task_report(t, &b);
-    if (!strstr(buf_text(&b), part)) fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&b));
-    buf_release(&b);
 }
 
 struct expected {

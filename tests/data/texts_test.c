@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/task.h"
-#include "tests/support/test.h"
+#include "tests/data/support.h"
 
 /* Opens a task of one file, for training and as its own dev split. */
 static int open_file(struct task *t, const char *name, const char *bytes, struct task_source s,
@@ -19,13 +19,6 @@ static int open_file(struct task *t, const char *name, const char *bytes, struct
     return rc;
 }
 
-static void says(const struct task *t, const char *part) {
-    struct buf b = BUF_INIT;
-    task_report(t, &b);
-    if (!strstr(buf_text(&b), part)) fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&b));
-    buf_release(&b);
-}
-
 static void adds_up(const struct dataset *d) {
     const struct import_report *r = &d->report;
     assert_int_equal(r->rows + r->blank + r->skipped + r->header + r->continued, r->lines);
@@ -34,12 +27,6 @@ static void adds_up(const struct dataset *d) {
         assert_int_equal(row->gold, row->target_text != NULL);
         if (row->gold) assert_int_equal(row->target_text[row->target_size], 0);
     }
-}
-
-static void skipped(const struct dataset *d, int at, size_t line, const char *why) {
-    assert_true(at < d->report.first_count);
-    assert_int_equal(d->report.first[at].line, line);
-    assert_string_equal(d->report.first[at].why, why);
 }
 
 /* The three formats, the usual names and names that are given. */
