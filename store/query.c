@@ -39,7 +39,7 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " LEFT JOIN note n ON n.run=r.id"
 enum { RUN_WIDTH = 36 };
 
-static void fill_run(struct store *s, sqlite3_stmt *st, struct store_run *r) {
+static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
     r->id = sqlite3_column_int64(st, 0);
     r->parent = sqlite3_column_int64(st, 1);
@@ -73,11 +73,34 @@ static void fill_run(struct store *s, sqlite3_stmt *st, struct store_run *r) {
     r->constant = sqlite3_column_int(st, 27) != 0;
     store_value_of(st, 28, &r->best);
     store_value_of(st, 32, &r->loss);
-    if (store_state_is_live(r->state) && !store_is_alive(s, r->id)) {
+}
+
+/* A row that calls a run alive while nobody holds its lock is believed when it is read after
+ * the lock was looked at: an owner commits the last state before it lets go.  So after the
+ * list's own transaction, whose rows may be older. */
+static int settle(struct store *s, struct store_run *r, struct err *e) {
+    if (!store_state_is_live(r->state) || store_is_alive(s, r->id)) return 0;
+    sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT state, reason FROM run WHERE id=?", "i",
+                                  r->id);
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    free(r->reason);
+    r->reason = NULL;
+    int known = -1;
+    if (rc > 0) {
+        char *state = db_text(st, 0, true);
+        known = store_state_by_name(state);
+        free(state);
+        r->reason = db_text(st, 1, false);
+    }
+    sqlite3_finalize(st);
+    if (known >= 0) r->state = (enum store_state)known;
+    if (store_state_is_live(r->state)) {
         r->state = STORE_INTERRUPTED;
         free(r->reason);
         r->reason = xstrdup("the process that trained it is gone");
     }
+    return rc < 0 ? rc : 0;
 }
 
 static void release_value(struct store_value *v) { free(v->undefined); }
@@ -148,7 +171,7 @@ static int list_runs(struct store *s, const struct store_list *list, const struc
     while ((rc = db_step(st, e)) > 0) {
         GROW(out->run, room, out->count + 1);
         struct store_run *r = &out->run[out->count++];
-        fill_run(s, st, r);
+        fill_run(st, r);
         store_value_of(st, RUN_WIDTH, &r->sorted);
     }
     sqlite3_finalize(st);
@@ -174,6 +197,7 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
         }
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
+    for (size_t i = 0; !rc && i < out->count; i++) rc = settle(s, &out->run[i], e);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_runs_release(out);
     return rc;
@@ -257,7 +281,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
     if (!st) return e->code;
     int rc = db_step(st, e);
     if (rc > 0) {
-        fill_run(s, st, out);
+        fill_run(st, out);
         char **const texts[] = { &out->config,       &out->canonical,    &out->method_json,
                                  &out->model_folder, &out->model_sha256, &out->task_folder,
                                  &out->train_file,   &out->dev_file,     &out->train_sha256,
@@ -285,6 +309,7 @@ int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e
         if (!rc) rc = fill_values(s, out, e);
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
+    if (!rc) rc = settle(s, out, e);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_run_release(out);
     return rc;

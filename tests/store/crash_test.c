@@ -31,12 +31,13 @@ static struct shared *share(void) {
     return p;
 }
 
-static void log_until_killed(const char *path, struct shared *shared, int64_t last) {
+/* A child's run of `last` steps; 0 when all went well. */
+static int log_run(const char *path, struct shared *shared, int64_t last) {
     struct store *s;
     struct err e = ERR_INIT;
     struct store_new_run n = plain_run();
     int64_t id;
-    if (store_open(&s, path, STORE_WRITE, &e) || store_create_run(s, &n, &id, &e)) _exit(1);
+    if (store_open(&s, path, STORE_WRITE, &e) || store_create_run(s, &n, &id, &e)) return 1;
     int key = store_key(s, "loss", -1, false, &e);
     struct store_change c = { .run = id, .step = -1, .state = STORE_RUNNING, .seconds = -1 };
     store_change(s, &c);
@@ -44,14 +45,14 @@ static void log_until_killed(const char *path, struct shared *shared, int64_t la
     for (int64_t step = 1; step <= last; step++) {
         struct store_step p = { .run = id, .step = step, .count = 1, .key = { key },
                                 .value = { (double)step } };
-        if (store_step(s, &p)) _exit(2);
+        if (store_step(s, &p)) return 2;
         if (step % 37) continue;
-        if (store_flush(s, &e)) _exit(3);
+        if (store_flush(s, &e)) return 3;
         shared->acknowledged = step;
     }
     c.state = STORE_FINISHED;
     store_change(s, &c);
-    _exit(store_disown(s, id, &e) || store_close(s, &e) ? 4 : 0);
+    return store_disown(s, id, &e) || store_close(s, &e) ? 4 : 0;
 }
 
 static void check_points(struct store *s, int64_t run, int64_t at_least) {
@@ -77,7 +78,7 @@ static void a_killed_process_loses_nothing_acknowledged(void **state) {
     for (int round = 0; round < 8; round++) {
         shared->run = shared->acknowledged = 0;
         pid_t child = fork();
-        if (!child) log_until_killed(path, shared, INT64_MAX);
+        if (!child) _exit(log_run(path, shared, INT64_MAX));
         while (!shared->run) sleep_us(1000);
         struct rng_key key = rng_key(7, RNG_TEST, 0, 0);
         sleep_us((long)rng_below(key, (uint64_t)round, 300000));
@@ -109,7 +110,7 @@ static void two_processes_and_a_reader_lose_nothing(void **state) {
     for (int i = 0; i < CHILDREN; i++) {
         shared[i] = share();
         child[i] = fork();
-        if (!child[i]) log_until_killed(path, shared[i], STEPS);
+        if (!child[i]) _exit(log_run(path, shared[i], STEPS));
     }
     while (!shared[0]->run || !shared[1]->run) sleep_us(1000);
     struct store *s = open_at(path, STORE_READ);
@@ -131,6 +132,39 @@ static void two_processes_and_a_reader_lose_nothing(void **state) {
         munmap(shared[i], sizeof **shared);
     }
     assert_whole(s);
+    close_it(s);
+    free(path);
+}
+
+/* A list is older than the look at the locks: a run that ended between the two is finished. */
+static void a_run_that_ends_while_it_is_listed_is_not_interrupted(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct shared *shared = share();
+    close_it(open_at(path, STORE_WRITE));
+    pid_t child = fork();
+    if (!child) {
+        for (int run = 0; run < 60; run++) {
+            int failed = log_run(path, shared, 40);
+            if (failed) _exit(failed);
+        }
+        _exit(0);
+    }
+    while (!shared->run) sleep_us(100);
+    struct store *s = open_at(path, STORE_READ);
+    int status, looks = 0;
+    for (pid_t ended = 0; !ended; looks++) {
+        struct store_runs list;
+        struct err e = ERR_INIT;
+        ended = waitpid(child, &status, WNOHANG);
+        test_ok(store_list(s, &(struct store_list){ .sort = "-id" }, &list, &e), &e);
+        for (size_t i = 0; i < list.count; i++)
+            assert_int_not_equal(list.run[i].state, STORE_INTERRUPTED);
+        store_runs_release(&list);
+    }
+    assert_int_equal(status, 0);
+    assert_true(looks > 1);
+    munmap(shared, sizeof *shared);
     close_it(s);
     free(path);
 }
@@ -352,6 +386,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_process_loses_nothing_acknowledged),
         cmocka_unit_test(two_processes_and_a_reader_lose_nothing),
+        cmocka_unit_test(a_run_that_ends_while_it_is_listed_is_not_interrupted),
         cmocka_unit_test(four_threads_log_a_hundred_thousand_points),
         cmocka_unit_test(a_dead_run_is_marked_while_others_live),
         cmocka_unit_test(a_full_disk_keeps_the_batch_until_there_is_room),
