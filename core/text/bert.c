@@ -9,19 +9,9 @@
 
 /* Code points that wait for canonical ordering: a run without a starter in between. */
 struct pending {
-    struct waiting {
-        uint32_t cp;
-        int combining;
-        size_t order;
-    } *item;
+    struct unicode_point *item;
     size_t n, room;
 };
-
-static int by_class(const void *a, const void *b) {
-    const struct waiting *x = a, *y = b;
-    if (x->combining != y->combining) return x->combining < y->combining ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
 
 static void put(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
     uint32_t lower[2] = {cp, 0};
@@ -33,7 +23,7 @@ static void put(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
 }
 
 static void flush(const struct bert_normalizer *z, struct pending *p, struct buf *out) {
-    if (p->n > 1) qsort(p->item, p->n, sizeof *p->item, by_class);
+    unicode_order(p->item, p->n);
     for (size_t i = 0; i < p->n; i++) put(z, p->item[i].cp, out);
     p->n = 0;
 }
@@ -52,7 +42,7 @@ static void strip(const struct bert_normalizer *z, uint32_t cp, struct pending *
             continue;
         }
         GROW(p->item, p->room, p->n + 1);
-        p->item[p->n] = (struct waiting){part[i], combining, p->n};
+        p->item[p->n] = (struct unicode_point){part[i], combining, p->n};
         p->n++;
     }
 }

@@ -7,19 +7,9 @@
 
 /* A text as code points with their combining classes. */
 struct points {
-    struct point {
-        uint32_t cp;
-        int combining;
-        size_t order;
-    } *item;
+    struct unicode_point *item;
     size_t n, room;
 };
-
-static int by_class(const void *a, const void *b) {
-    const struct point *x = a, *y = b;
-    if (x->combining != y->combining) return x->combining < y->combining ? -1 : 1;
-    return x->order < y->order ? -1 : 1;
-}
 
 static void decompose(bool compatible, const char *s, size_t n, struct points *p) {
     while (n) {
@@ -29,7 +19,7 @@ static void decompose(bool compatible, const char *s, size_t n, struct points *p
                                   : unicode_decompose(cp, part);
         for (size_t i = 0; i < parts; i++) {
             GROW(p->item, p->room, p->n + 1);
-            p->item[p->n] = (struct point){part[i], unicode_combining(part[i]), p->n};
+            p->item[p->n] = (struct unicode_point){part[i], unicode_combining(part[i]), p->n};
             p->n++;
         }
         s += used;
@@ -42,7 +32,7 @@ static void order(struct points *p) {
     for (size_t i = 0; i < p->n;) {
         size_t from = i;
         while (i < p->n && p->item[i].combining) i++;
-        if (i - from > 1) qsort(p->item + from, i - from, sizeof *p->item, by_class);
+        if (i > from) unicode_order(p->item + from, i - from);
         if (i == from) i++;
     }
 }
@@ -53,7 +43,7 @@ static void compose(struct points *p) {
     size_t kept = 0, starter = 0;
     bool open = false; /* there is a starter */
     for (size_t i = 0; i < p->n; i++) {
-        struct point x = p->item[i];
+        struct unicode_point x = p->item[i];
         bool next = open && kept == starter + 1;
         if (open && (next || (x.combining && p->item[kept - 1].combining < x.combining))) {
             uint32_t whole = unicode_compose(p->item[starter].cp, x.cp);

@@ -1,5 +1,6 @@
 #include "core/text/unicode.h"
 
+#include <stdlib.h>
 #include <utf8proc.h>
 
 #include "core/base/mem.h"
@@ -238,6 +239,16 @@ uint32_t unicode_compose(uint32_t a, uint32_t b) {
     utf8proc_int32_t pair[2] = {(utf8proc_int32_t)a, (utf8proc_int32_t)b};
     utf8proc_ssize_t n = utf8proc_normalize_utf32(pair, 2, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
     return n == 1 ? (uint32_t)pair[0] : 0;
+}
+
+static int by_class(const void *a, const void *b) {
+    const struct unicode_point *x = a, *y = b;
+    if (x->combining != y->combining) return x->combining < y->combining ? -1 : 1;
+    return x->order < y->order ? -1 : 1;
+}
+
+void unicode_order(struct unicode_point *point, size_t n) {
+    if (n > 1) qsort(point, n, sizeof *point, by_class);
 }
 
 size_t unicode_lower(uint32_t cp, uint32_t out[2]) {

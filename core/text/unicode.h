@@ -31,6 +31,15 @@ uint32_t unicode_compose(uint32_t a, uint32_t b);
 /* Full lower case of one code point, without context; 1 or 2 code points. */
 size_t unicode_lower(uint32_t cp, uint32_t out[2]);
 
+/* A code point of a decomposed text. */
+struct unicode_point {
+    uint32_t cp;
+    int combining; /* its class */
+    size_t order;  /* its place in the text: points of one class keep it */
+};
+/* Canonical ordering (Unicode 3.11, D109) of n points without a starter among them. */
+void unicode_order(struct unicode_point *point, size_t n);
+
 /* Grapheme clusters (UAX 29) from left to right; all zero at a cluster's first character. */
 struct unicode_cluster {
     int32_t state;
