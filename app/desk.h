@@ -93,6 +93,7 @@ struct desk_answer {
 struct desk_answer *desk_take(struct desk *d);
 void desk_answer_free(struct desk_answer *a);
 
+/* For parts that were taken out of an answer; NULL is no work. */
 void desk_runs_free(struct desk_runs *r);
 void desk_series_free(struct desk_series *s);
 void desk_detail_free(struct desk_detail *d);

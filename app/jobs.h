@@ -31,6 +31,8 @@ struct jobs_hook {
 /* Milliseconds of the monotonic clock. */
 int64_t jobs_ms(void);
 
+/* Starts `workers` threads that train, and one that keeps the store's records; the store is
+ * borrowed and must outlive them.  jobs_free. */
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 /* Stops all runs (checkpointed, as "stopped") or, with `finish`, lets them finish first;
  * joins the threads.  The store stays open. */

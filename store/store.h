@@ -200,6 +200,7 @@ void store_paths_release(struct store_paths *p);
 int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
                 struct store_paths *paths, struct err *e);
 
+/* Sets or takes away a run's tag.  ERR_USAGE for an empty one or one with a comma. */
 int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);

@@ -18,6 +18,7 @@ struct bleu {
     uint64_t length, gold_length; /* words */
 };
 
+/* Counts one text beside its reference; sizes in bytes of UTF-8. */
 void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size);
 /* 0 … 100; 0 when no word is right or the texts are too short for any 4-gram. */
 double bleu_value(const struct bleu *b);

@@ -86,6 +86,8 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
                 struct fields *f);
 void multirc_rows(struct import *m, size_t line, const json_t *o, const char *label);
 
+/* Read the whole file of m->d, TSV and CSV or JSONL: rows, columns and what was left out.
+ * ERR_USAGE when a column asked for is not there; ERR_INPUT, with the line, for a broken file. */
 int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */

@@ -14,6 +14,7 @@ struct rouge {
     double longest; /* ROUGE-L: of the longest common subsequence of the whole texts */
 };
 
+/* A text beside its reference; sizes in bytes. */
 struct rouge rouge_of(const char *gold, size_t gold_size, const char *text, size_t size);
 
 #endif

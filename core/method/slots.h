@@ -17,6 +17,7 @@ enum slot {
     SLOT_COUNT
 };
 
+/* Columns of what a tap reads or writes. */
 int tap_width(const struct arch *a, enum tap tap);
 /* The layers first … end-1 (0-based) of one sublayer of one stack; [-1, 0) is the
  * embedding. */

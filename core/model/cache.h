@@ -19,6 +19,7 @@
 struct decode_cache;
 enum { CACHE_BEAMS = 64 }; /* at most */
 
+/* For a model with a decoder; nothing of `a` is kept.  Caller frees. */
 struct decode_cache *cache_new(const struct arch *a);
 void cache_free(struct decode_cache *c);
 

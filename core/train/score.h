@@ -25,6 +25,8 @@ struct scoring {
     bool mean;
 };
 
+/* Cuts the split (encoded, borrowed, at least as long-lived) into chunks; `outputs` as above.
+ * Nothing is scored yet. */
 void scoring_init(struct scoring *s, const struct dataset *d, int outputs);
 void scoring_release(struct scoring *s);
 
