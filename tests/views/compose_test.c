@@ -12,14 +12,6 @@ static void open(struct ui *ui, const char *method) {
     scene_method(ui, method);
 }
 
-static bool shows(const struct ui *ui, const char *text) {
-    struct buf b = BUF_INIT;
-    render_ui(ui, false, &b);
-    bool found = strstr(b.data, text) != NULL;
-    buf_release(&b);
-    return found;
-}
-
 static int find(const struct compose_view *v, const char *name) {
     for (int i = 0; i < v->choice_count; i++)
         if (!strcmp(v->choices[i].name, name)) return i;
@@ -32,9 +24,9 @@ static void names_and_counts(void **state) {
     struct ui ui;
     open(&ui, "lora(r=8)");
     assert_int_equal(ui.compose.facts.trained, 73728); /* 2·8·384·6 for q and for v */
-    assert_true(shows(&ui, "LoRA, Hu et al. 2022"));
-    assert_true(shows(&ui, "73,728"));
-    assert_true(shows(&ui, "valid ✓"));
+    assert_true(scene_shows(&ui, "LoRA, Hu et al. 2022"));
+    assert_true(scene_shows(&ui, "73,728"));
+    assert_true(scene_shows(&ui, "valid ✓"));
     scene_method(&ui, "lora(r=16)");
     assert_int_equal(ui.compose.facts.trained, 147456);
     ui_release(&ui);
@@ -48,7 +40,7 @@ static void a_choice_is_taken_and_undone(void **state) {
     scene_press(&ui, 'l'); /* position */
     scene_press(&ui, 'k'); /* ffn out → ffn act */
     assert_int_equal(ui.compose.method.module[0].write, TAP_F_ACT);
-    assert_true(shows(&ui, "Method ──"));
+    assert_true(scene_shows(&ui, "Method ──"));
     scene_press(&ui, 'k');
     scene_press(&ui, 'u'); /* the walk is one step */
     assert_string_equal(ui.compose.facts.canonical, before);
@@ -73,7 +65,7 @@ static void a_wrong_choice_says_why(void **state) {
     while (v->choice < 3) scene_press(&ui, 'j');
     assert_int_equal(v->choice, 3);
     assert_int_not_equal(v->method.module[0].comp, COMP_GATED);
-    assert_true(shows(&ui, "attention heads"));
+    assert_true(scene_shows(&ui, "attention heads"));
     free(before);
     ui_release(&ui);
 }
@@ -135,10 +127,10 @@ static void stack_and_site_are_chosen(void **state) {
     struct compose_view *v = &ui.compose;
     assert_int_equal(v->facts.trained, 829440);
     assert_int_equal(v->facts.places.trained[STACK_DECODER][SUB_CROSS], 276480);
-    assert_true(shows(&ui, "one of 6 + 6 layers"));
-    assert_true(shows(&ui, " enc "));
-    assert_true(shows(&ui, "276,480"));
-    assert_true(shows(&ui, "no head"));
+    assert_true(scene_shows(&ui, "one of 6 + 6 layers"));
+    assert_true(scene_shows(&ui, " enc "));
+    assert_true(scene_shows(&ui, "276,480"));
+    assert_true(scene_shows(&ui, "no head"));
     scene_press(&ui, 'l');
     scene_press(&ui, 'l');
     assert_int_equal(v->axis, AXIS_SITE);
@@ -147,17 +139,17 @@ static void stack_and_site_are_chosen(void **state) {
     scene_press(&ui, 'j');
     assert_int_equal(v->method.module[0].site, SUB_CROSS);
     assert_int_equal(v->facts.trained, 276480);
-    assert_true(shows(&ui, "cross heads"));
+    assert_true(scene_shows(&ui, "cross heads"));
     scene_press(&ui, 'l');
     assert_int_equal(v->axis, AXIS_STACK);
     scene_press(&ui, 'j'); /* the encoder has none: not taken, and says why */
     assert_int_equal(v->method.module[0].stack, STACK_ALL);
     assert_false(v->choices[v->choice].allowed);
-    assert_true(shows(&ui, "cross-attention is the decoder's"));
+    assert_true(scene_shows(&ui, "cross-attention is the decoder's"));
     scene_press(&ui, 'j');
     assert_int_equal(v->method.module[0].stack, STACK_DECODER);
     assert_string_equal(v->facts.text, "prefix(stack=decoder,site=cross)");
-    assert_true(shows(&ui, " dec"));
+    assert_true(scene_shows(&ui, " dec"));
     scene_press(&ui, 'u');
     scene_press(&ui, 'u');
     assert_int_equal(v->facts.trained, 829440);
@@ -286,7 +278,7 @@ static void modules_come_and_go(void **state) {
     scene_press(&ui, '-');
     scene_press(&ui, '-');
     assert_int_equal(ui.compose.method.count, 0);
-    assert_true(shows(&ui, "the head alone"));
+    assert_true(scene_shows(&ui, "the head alone"));
     for (int i = 0; i < 3; i++) scene_press(&ui, 'u');
     assert_int_equal(ui.compose.method.count, 1);
     for (int i = 0; i < 40; i++) scene_press(&ui, '+');
@@ -304,7 +296,7 @@ static void training_is_asked_for(void **state) {
     assert_true(ui.compose.facts.errors > 0);
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
     assert_int_equal(ui.say, SAY_ERROR);
-    assert_true(shows(&ui, "not valid"));
+    assert_true(scene_shows(&ui, "not valid"));
     ui_release(&ui);
 }
 
@@ -316,7 +308,7 @@ static void the_nearest_name(void **state) {
     ui.compose.method.module[0].read = TAP_F_PRE;
     compose_changed(&ui.compose);
     assert_null(ui.compose.facts.preset);
-    assert_true(shows(&ui, "like "));
+    assert_true(scene_shows(&ui, "like "));
     ui_release(&ui);
 }
 

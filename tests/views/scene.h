@@ -218,4 +218,13 @@ static inline struct effect scene_press(struct ui *ui, uint32_t code) {
     return out;
 }
 
+/* Whether the text stands on the screen as it is drawn now. */
+static inline bool scene_shows(const struct ui *ui, const char *text) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, false, &b);
+    bool found = strstr(b.data, text) != NULL;
+    buf_release(&b);
+    return found;
+}
+
 #endif

@@ -9,14 +9,6 @@ static void open(struct ui *ui) {
     ui_show(ui, SCREEN_TRAIN);
 }
 
-static bool shows(const struct ui *ui, const char *text) {
-    struct buf b = BUF_INIT;
-    render_ui(ui, false, &b);
-    bool found = strstr(b.data, text) != NULL;
-    buf_release(&b);
-    return found;
-}
-
 static void type(struct ui *ui, const char *keys) {
     for (; *keys; keys++) scene_press(ui, (unsigned char)*keys);
 }
@@ -32,7 +24,7 @@ static void the_cursor_reads_out_logged_steps(void **state) {
     int64_t step = ui.train.cursor;
     assert_true(step > 100 && step < 241);
     snprintf(text, sizeof text, "step %lld  loss %.4f", (long long)step, scene_loss[step - 1]);
-    assert_true(shows(&ui, text));
+    assert_true(scene_shows(&ui, text));
     type(&ui, "g");
     assert_int_equal(ui.train.cursor, 1);
     type(&ui, "h");
@@ -72,13 +64,13 @@ static void smoothing_and_scale(void **state) {
     open(&ui);
     type(&ui, "MMMM");
     assert_int_equal(ui.train.look.smooth, 0);
-    assert_false(shows(&ui, "smooth 0"));
+    assert_false(scene_shows(&ui, "smooth 0"));
     type(&ui, "mmmmmmmmm");
     assert_int_equal(ui.train.look.smooth, PLOT_SMOOTH_MAX);
-    assert_true(shows(&ui, "(smooth 0."));
+    assert_true(scene_shows(&ui, "(smooth 0."));
     type(&ui, "v");
     assert_true(ui.train.look.y.log);
-    assert_true(shows(&ui, "loss (log)"));
+    assert_true(scene_shows(&ui, "loss (log)"));
     ui_release(&ui);
 }
 
@@ -98,7 +90,7 @@ static void jobs_are_walked_and_asked_about(void **state) {
     assert_int_equal(scene_press(&ui, 'K').kind, EFFECT_NONE);
     assert_int_equal(ui.ask.kind, ASK_NONE); /* it has failed already */
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_RESUME);
-    assert_true(shows(&ui, "not finite at step 118"));
+    assert_true(scene_shows(&ui, "not finite at step 118"));
     ui_release(&ui);
 }
 
@@ -111,13 +103,13 @@ static void a_finished_run_is_summed_up(void **state) {
     ui.train.job = &done;
     ui.train.jobs = 1;
     ui_changed(&ui);
-    assert_true(shows(&ui, "#3 finished: loss 0."));
-    assert_true(shows(&ui, "accuracy 0.838 at step 240 (majority 0.578)"));
+    assert_true(scene_shows(&ui, "#3 finished: loss 0."));
+    assert_true(scene_shows(&ui, "accuracy 0.838 at step 240 (majority 0.578)"));
     ui.train.jobs = 0;
     ui.train.focus = 0;
     memset(&ui.train.series, 0, sizeof ui.train.series);
     ui_changed(&ui);
-    assert_true(shows(&ui, "No run yet"));
+    assert_true(scene_shows(&ui, "No run yet"));
     assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
     ui_release(&ui);
 }
@@ -128,22 +120,22 @@ static void texts_stand_beside_those_wanted(void **state) {
     struct ui ui;
     open(&ui);
     type(&ui, "t");
-    assert_true(shows(&ui, "no text yet"));
+    assert_true(scene_shows(&ui, "no text yet"));
     ui.train.series.sample = scene_digits;
     ui.train.series.samples = COUNT_OF(scene_digits);
     ui_changed(&ui);
-    assert_true(shows(&ui, "step 200") && shows(&ui, "wanted") && shows(&ui, "quiet power"));
-    assert_false(shows(&ui, "\x1b"));
+    assert_true(scene_shows(&ui, "step 200") && scene_shows(&ui, "wanted") && scene_shows(&ui, "quiet power"));
+    assert_false(scene_shows(&ui, "\x1b"));
     type(&ui, "n");
-    assert_false(shows(&ui, "quiet power"));
+    assert_false(scene_shows(&ui, "quiet power"));
     type(&ui, "nnnnn");
-    assert_true(shows(&ui, "nobody has said"));
+    assert_true(scene_shows(&ui, "nobody has said"));
     type(&ui, "NNNNN");
-    assert_true(shows(&ui, "quiet power"));
+    assert_true(scene_shows(&ui, "quiet power"));
     type(&ui, "g"); /* the cursor at step 1: the set of step 0 */
-    assert_true(shows(&ui, "film ") && !shows(&ui, "nobody has said"));
+    assert_true(scene_shows(&ui, "film ") && !scene_shows(&ui, "nobody has said"));
     type(&ui, "t");
-    assert_true(shows(&ui, "accuracy") && !shows(&ui, "wanted"));
+    assert_true(scene_shows(&ui, "accuracy") && !scene_shows(&ui, "wanted"));
     ui_release(&ui);
 }
 
