@@ -2,8 +2,11 @@
 #ifndef TESTS_STORE_SUPPORT_H
 #define TESTS_STORE_SUPPORT_H
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "store/store.h"
 #include "tests/support/test.h"
@@ -97,6 +100,16 @@ static inline void assert_whole(struct store *s) {
     struct err e = ERR_INIT;
     test_ok(store_check(s, &h, &e), &e);
     if (!h.whole) fail_msg("the database is not whole: %s", h.problem);
+}
+
+/* In a child alone: a disk of `size` ("4m") over the folder, in a mount space of its own, so
+ * that nothing stays mounted; leaves with 77 where the system forbids it. */
+static inline void small_disk(const char *folder, const char *size) {
+    char options[32];
+    snprintf(options, sizeof options, "size=%s", size);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("tmpfs", folder, "tmpfs", 0, options))
+        _exit(77);
 }
 
 #endif
