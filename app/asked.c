@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/output.h"
 #include "app/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -50,5 +51,12 @@ void asked_release(struct asked *q) { free(q->tasks); }
 int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };
     bool none = !q->sources && !p->u.run && !q->draw.own;
-    return probe_rows(p, none ? &standard : q->source, none ? 1 : q->sources, &q->draw, e);
+    int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : q->sources, &q->draw, e);
+    for (int i = 0; !rc && i < p->tasks; i++) {
+        if (!p->task[i].form) continue;
+        char *line = xprintf("%s: read %s", p->task[i].t.name, p->task[i].form);
+        out_report(line);
+        free(line);
+    }
+    return rc;
 }

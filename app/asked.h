@@ -17,7 +17,8 @@ struct asked {
  * --workers.  asked_release, also after a failure. */
 int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e);
 void asked_release(struct asked *q);
-/* The rows of a probe; without --task those of draw.own or the run, or of the default task. */
+/* The rows of a probe; without --task those of draw.own or the run, or of the default task.  Says on standard
+ * error in which text form a task is read. */
 int asked_rows(const struct asked *q, struct probe *p, struct err *e);
 
 #endif

@@ -75,7 +75,8 @@ static int open_layers(struct inside *s, const struct insight_subject *what, boo
     if (rc) return rc;
     char all[32];
     text_thousands((int64_t)s->probe[0].all, all);
-    s->drawn = xprintf("%d of %s %s rows", s->probe[0].rows.n, all, s->probe[0].split);
+    s->drawn = xprintf("%d of %s %s rows%s", s->probe[0].rows.n, all, s->probe[0].split,
+                       s->probe[s->panels - 1].task[0].form ? " as text" : "");
     return 0;
 }
 

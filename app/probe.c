@@ -5,6 +5,7 @@
 
 #include "app/jobs.h"
 #include "app/paths.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
 
@@ -101,6 +102,43 @@ static int share_of(const struct probe *p, int64_t most, int t) {
     return (int)(own <= lo ? own : left > 0 ? lo + 1 : lo);
 }
 
+/* Puts the task into the form that the model reads, and keeps the rows as they were. */
+static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
+    const struct predictor *run = p->u.predictor ? p->u.predictor : how->own ? how->own->predictor : NULL;
+    enum data_kind was = k->t.kind;
+    size_t before = k->t.report.size;
+    k->given = xmalloc(k->d->rows * sizeof *k->given);
+    memcpy(k->given, k->d->row, k->d->rows * sizeof *k->given);
+    int rc = predictor_task_form(run, p->u.model, &k->t, e);
+    if (rc || k->t.kind == was) return rc;
+    const char *line = buf_text(&k->t.report) + before;
+    k->form = xstrndup(line, strcspn(line, "\n"));
+    return 0;
+}
+
+/* The rows that were drawn, with the texts as given; the hash is also over the form they are read in. */
+static void list_rows(struct probe *p) {
+    struct dataset given[ROWSET_TASKS];
+    const struct dataset *d[ROWSET_TASKS];
+    const char *name[ROWSET_TASKS];
+    struct buf forms = BUF_INIT;
+    for (int i = 0; i < p->tasks; i++) {
+        given[i] = *p->task[i].d;
+        given[i].row = p->task[i].given;
+        d[i] = &given[i];
+        name[i] = p->task[i].t.name;
+        if (p->task[i].form) buf_printf(&forms, "%d %s\n", i, p->task[i].form);
+    }
+    rowset_of(&p->rows, d, name, p->tasks);
+    if (forms.size) {
+        struct sha256 *h = sha256_start();
+        sha256_add(h, p->rows.sha256, strlen(p->rows.sha256));
+        sha256_add(h, buf_text(&forms), forms.size);
+        sha256_finish(h, p->rows.sha256);
+    }
+    buf_release(&forms);
+}
+
 static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
     const struct model *m = p->u.model;
     const struct predictor *run = how->own ? how->own->predictor : p->u.predictor;
@@ -110,13 +148,12 @@ static int draw(struct probe *p, int share, struct probe_task *k, const struct p
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
     if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
-    return dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
+    int rc = put_as_read(p, k, how, e);
+    return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
 }
 
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e) {
-    const struct dataset *d[ROWSET_TASKS];
-    const char *name[ROWSET_TASKS];
     int share[ROWSET_TASKS], rc = 0;
     if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
     if (!sources) rc = open_own(p, how, e);
@@ -125,15 +162,11 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
     for (int i = 0; !rc && i < p->tasks; i++) {
         p->all += p->task[i].d->rows;
         share[i] = share_of(p, how->most, i);
-        name[i] = p->task[i].t.name;
-        buf_printf(&names, "%s%s", i ? "," : "", name[i]);
+        buf_printf(&names, "%s%s", i ? "," : "", p->task[i].t.name);
     }
     p->name = buf_take(&names);
-    for (int i = 0; !rc && i < p->tasks; i++) {
-        d[i] = p->task[i].d;
-        rc = draw(p, share[i], &p->task[i], how, e);
-    }
-    if (!rc) rowset_of(&p->rows, d, name, p->tasks);
+    for (int i = 0; !rc && i < p->tasks; i++) rc = draw(p, share[i], &p->task[i], how, e);
+    if (!rc) list_rows(p);
     return rc;
 }
 
@@ -276,7 +309,11 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
 void probe_release(struct probe *p) {
     for (int l = 0; p->layer && l <= p->layers; l++) free(p->layer[l]);
     for (int i = 0; i < ROWSET_TASKS; i++)
-        if (p->task[i].open) task_release(&p->task[i].t);
+        if (p->task[i].open) {
+            task_release(&p->task[i].t);
+            free(p->task[i].given);
+            free(p->task[i].form);
+        }
     free(p->layer);
     free(p->set);
     free(p->name);

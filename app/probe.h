@@ -14,6 +14,8 @@ struct probe_task {
     struct task t;
     bool open;
     struct dataset *d;     /* the drawn rows, encoded; in t */
+    struct dataset_row *given; /* the same rows as their file has them */
+    char *form;            /* what the task's report says of its text form; NULL: read as given */
 };
 
 struct probe {
@@ -58,7 +60,9 @@ struct probe_look {
 int probe_open_run(struct probe *p, struct store *s, int64_t run, struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);
 /* Opens the sources (none: the own task of a run), takes the split of each and draws at most `most`
- * rows evenly over the tasks, and over the classes of each; encodes them. */
+ * rows evenly over the tasks, and over the classes of each; encodes them in the form that the run
+ * was trained in, a model as it is in that of how->own or the one that training would take.  `rows`
+ * keeps the texts as given. */
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e);
 /* The vectors at `layer`, or at all layers with -1, and what a run predicts. */

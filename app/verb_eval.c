@@ -39,7 +39,12 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
     s.name_count = u->names;
     s.names_from = u->run ? "the run" : "the model's id2label";
     if (predictor_is_regression(u->predictor)) s.kind = DATA_KIND_REGRESSION;
-    return task_open(t, &s, e);
+    rc = task_open(t, &s, e);
+    if (!rc && u->run && !args_get(a, "task") && u->config.task) { /* the name that a text form begins with */
+        free(t->name);
+        t->name = xstrdup(u->config.task);
+    }
+    return rc;
 }
 
 static void add_value(struct buf *b, const char *key, struct metric_value v) {

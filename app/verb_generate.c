@@ -176,6 +176,13 @@ static int generate(struct user *u, const struct generate_options *o, const stru
     return rc;
 }
 
+/* Whoever gives a bare text to a run of a labelled task most likely wants it put in the task's form. */
+static void note_form(const struct user *u) {
+    if (!u->run || predictor_gold(u->predictor) == DATA_TEXT) return;
+    fprintf(stderr, "petri: run %lld was trained on a labelled task in text form, and generate takes texts as they are: "
+                    "petri predict %lld puts them in that form\n", (long long)u->run, (long long)u->run);
+}
+
 int verb_generate(const struct args *a, struct err *e) {
     struct user u;
     struct input in = { 0 };
@@ -194,6 +201,7 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc) rc = input_open(&in, a, user_column(&u), e);
     if (!rc)
         rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
+    if (!rc) note_form(&u);
     if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), workers, e);
     input_release(&in);
     user_release(&u);

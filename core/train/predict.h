@@ -50,6 +50,10 @@ int predictor_run(struct predictor *p, const struct dataset *d, int workers, dou
 int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e);
 
+/* Puts a labelled task into the form that rows are read in: text form with the run's switch where the
+ * predictor writes, and for a model as it is (p NULL) the form that training takes by itself.  Other
+ * tasks stay as they are.  Not after task_encode. */
+int predictor_task_form(const struct predictor *p, const struct model *m, struct task *t, struct err *e);
 /* Makes a task that was just opened ready to be scored: in text form where the predictor writes, and
  * encoded with max_len. */
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e);

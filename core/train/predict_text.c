@@ -4,15 +4,24 @@
 
 #include "core/base/mem.h"
 #include "core/data/layouts.h"
+#include "core/train/config.h"
 #include "core/train/pool.h"
 #include "core/train/predictor.h"
 
+int predictor_task_form(const struct predictor *p, const struct model *m, struct task *t, struct err *e) {
+    struct run_config usual;
+    config_init(&usual);
+    const struct text_form how = { .prefix = p ? p->prefix : usual.prefix };
+    config_release(&usual);
+    if (t->kind == DATA_TEXT || !(p ? p->text : arch_generates(&m->arch))) return 0;
+    return task_as_text(t, &how, e);
+}
+
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
-    const struct text_form how = { .prefix = p->prefix };
     if (t->gold == DATA_TEXT && !p->text)
         return err_set(e, ERR_USAGE, "%s: has source and target texts, and %s is an encoder, which writes none",
                        t->name, p->m->name);
-    int rc = p->text && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
+    int rc = predictor_task_form(p, p->m, t, e);
     if (!rc)
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
                          p->m->arch.vocabulary, e);

@@ -169,12 +169,130 @@ static void the_source_column_is_known_again(void **state) {
     }
 }
 
+/* What looks inside reads rows as the run was trained on them: the vectors are those that training
+ * itself keeps of the same weights, and the texts shown are those of the file. */
+static void inside_is_read_in_the_runs_form(void **state) {
+    (void)state;
+    static const char *const form[] = { "\"toy text: …\"", "\"text: …\"" };
+    for (int i = 0; i < 2; i++) {
+        struct command c;
+        command_run(&c, NULL,
+                    "train --model %s --train %s --dev %s --text text --label label --prefix %s --method full --max-len 16 "
+                    "--batch 20 --steps 4 --eval-every 4 --embed-every 4 --lr 0.01 --db %s/inside.db --workers 1",
+                    t5, labels, labels, i ? "off" : "on", home);
+        command_expect(&c, 0);
+        command_release(&c);
+        command_run(&c, NULL, "embed --run %d --db %s/inside.db", i + 1, home);
+        command_expect(&c, 0);
+        if (!strstr(buf_text(&c.err), form[i])) fail_msg("no %s in %s", form[i], buf_text(&c.err));
+        command_release(&c);
+        command_run(&c, NULL,
+                    "sql 'SELECT count(*) AS n, min(a.items) AS items FROM embedding a JOIN embedding b ON a.data = b.data "
+                    "AND b.id < a.id WHERE a.run = %d AND b.run = %d' "
+                    "--db %s/inside.db --json", i + 1, i + 1, home);
+        command_expect(&c, 0);
+        json_t *j = command_json(&c, 1);
+        assert_true(number(j, "n", NULL) == 1);
+        assert_non_null(strstr(json_string_value(json_object_get(j, "items")), "\"text\":\"he very bad\""));
+        json_decref(j);
+        command_release(&c);
+    }
+    static const char *const both[] = { "similarity 1 2 --of layers", "similarity 1 --of layers --model" };
+    for (int i = 0; i < 2; i++) { /* the same rows, each side read in its run's form */
+        struct command c;
+        command_run(&c, NULL, "%s %s --db %s/inside.db", both[i], i ? t5 : "", home);
+        command_expect(&c, 0);
+        assert_non_null(strstr(buf_text(&c.err), form[0]));
+        command_release(&c);
+    }
+    struct command c;
+    command_run(&c, NULL, "render --screen map --run 1 --size 120x40 --db %s/inside.db", home);
+    command_expect(&c, 0);
+    if (!strstr(buf_text(&c.out), "rows as text")) fail_msg("%s", buf_text(&c.out));
+    command_release(&c);
+}
+
+/* A text form begins with the name of the run's task, whatever the file of dev rows is called. */
+static void eval_uses_the_name_of_the_runs_task(void **state) {
+    (void)state;
+    struct command c;
+    char *words = xprintf("cp %s %s/other.tsv", labels, home);
+    assert_int_equal(system(words), 0);
+    free(words);
+    command_run(&c, NULL,
+                "train --model %s --train %s --dev %s/other.tsv --text text --label label --steps 1 --batch 4 "
+                "--db %s/name.db", t5, labels, home, home);
+    command_expect(&c, 0);
+    command_release(&c);
+    static const char *const asks[] = { "eval 1", "embed --run 1" };
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        command_run(&c, NULL, "%s --db %s/name.db", asks[i], home);
+        command_expect(&c, 0);
+        assert_non_null(strstr(buf_text(&c.err), "as text: \"toy text: …\""));
+        command_release(&c);
+    }
+}
+
+/* Rows of a labelled task for a folder, whose name is the task's. */
+static char *labelled_folder(void) {
+    char *folder = xprintf("%s/task", home), *words = xprintf("mkdir -p %s && cp %s %s/train.tsv && cp %s %s/dev.tsv",
+                                                              folder, labels, folder, labels, folder);
+    assert_int_equal(system(words), 0);
+    free(words);
+    return folder;
+}
+
+/* A model as it is reads a labelled task as training would, in a look inside and in an evaluation. */
+static void a_bare_model_reads_the_form_of_training(void **state) {
+    (void)state;
+    struct command c;
+    char *task = labelled_folder();
+    for (int i = 0; i < 2; i++) {
+        command_run(&c, NULL, "embed --model %s --task %s --db %s/bare.db", i ? bert : t5, task, home);
+        command_expect(&c, 0);
+        assert_int_equal(!strstr(buf_text(&c.err), "read as text: \"task text: …\""), i);
+        command_release(&c);
+    }
+    command_run(&c, NULL, "eval --model %s --task %s --db %s/bare.db --json --wrong %s/wrong.tsv", t5, task, home, home);
+    command_expect(&c, 0);
+    assert_non_null(strstr(buf_text(&c.err), "as text: \"task text: …\""));
+    json_t *j = command_json(&c, 1);
+    assert_true(number(j, "rows", NULL) == 20 && number(j, "gold", NULL) == 20);
+    assert_true(number(j, "metrics", "accuracy") >= 0 && number(j, "metrics", "token_accuracy") >= 0);
+    assert_true(number(j, "wrong", NULL) == 20 * (1 - number(j, "metrics", "accuracy")));
+    assert_true(number(j, "invalid", NULL) <= number(j, "wrong", NULL));
+    json_decref(j);
+    command_release(&c);
+    free(task);
+}
+
+/* generate does not put a text into the run's form, and says who does. */
+static void generate_names_predict_for_a_labelled_run(void **state) {
+    (void)state;
+    static const char *const columns[] = { "--text text --label label", "--source source --target target" };
+    for (int i = 0; i < 2; i++) {
+        struct command c;
+        command_run(&c, NULL, "train --model %s --train %s %s --steps 1 --batch 4 --db %s/note.db", t5, i ? pairs : labels,
+                    columns[i], home);
+        command_expect(&c, 0);
+        command_release(&c);
+        command_run(&c, NULL, "generate --run %d --text 'a red mat' --db %s/note.db", i + 1, home);
+        command_expect(&c, 0);
+        assert_int_equal(!strstr(buf_text(&c.err), "petri predict 1"), i);
+        command_release(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_labelled_task_goes_all_the_way),
         cmocka_unit_test(pairs_go_all_the_way),
         cmocka_unit_test(refusals_say_what_would_work),
         cmocka_unit_test(the_source_column_is_known_again),
+        cmocka_unit_test(inside_is_read_in_the_runs_form),
+        cmocka_unit_test(eval_uses_the_name_of_the_runs_task),
+        cmocka_unit_test(a_bare_model_reads_the_form_of_training),
+        cmocka_unit_test(generate_names_predict_for_a_labelled_run),
         cmocka_unit_test(broken_settings_of_generation_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
