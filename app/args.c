@@ -7,6 +7,8 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
+enum { OPTION_COLUMNS = 22 }; /* of an option and its value in the help */
+
 static const struct option_spec COMMON[] = {
     { "json", NULL, "print JSON" },
     { "db", "FILE", "the database (default: $XDG_DATA_HOME/petri/petri.db)" },
@@ -108,9 +110,12 @@ const struct verb *verb_find(const char *name) {
 
 static void print_options(const struct option_spec *o) {
     for (; o && o->name; o++) {
-        char left[40];
+        char left[64];
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-        printf("  %-22s %s\n", left, o->help);
+        /* padded by columns, not bytes; a long name has a line of its own */
+        int gap = OPTION_COLUMNS - text_width(left);
+        if (gap < 0) printf("  %s\n%*s%s\n", left, OPTION_COLUMNS + 3, "", o->help);
+        else printf("  %s%*s %s\n", left, gap, "", o->help);
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "tests/method/published.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -60,6 +61,18 @@ static void help_fits_a_screen(void **state) {
     free(version);
 }
 
+/* What an option does stands in column 25, beside the option or below it. */
+static void options_are_aligned(const char *help) {
+    for (const char *line = strstr(help, "\n  --"); line; line = strstr(line, "\n  --")) {
+        line++;
+        const char *end = strchr(line, '\n');
+        size_t at = text_fit(line, 25);
+        if (end && strspn(end + 1, " ") == 25) continue;
+        if (line + at >= end || line[at - 1] != ' ' || line[at] == ' ')
+            fail_msg("not aligned: %.*s", (int)(end - line), line);
+    }
+}
+
 static void every_verb_has_help(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
@@ -68,6 +81,7 @@ static void every_verb_has_help(void **state) {
         assert_non_null(strstr(help, "--db FILE"));
         assert_non_null(strstr(help, "--json"));
         free(word);
+        options_are_aligned(help);
         free(help);
     }
 }
