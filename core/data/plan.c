@@ -68,6 +68,10 @@ static char *find_folder(const struct task_source *s, struct err *e) {
     char *path = xprintf("%s/tasks/%s", s->assets ? s->assets : "assets", s->where);
     if (file_name_is_safe(s->where) && file_is_folder(path)) return path;
     free(path);
+    if (file_exists(s->where)) {
+        err_set(e, ERR_USAGE, "%s: a file; a task is a folder or a name, and --train takes a file", s->where);
+        return NULL;
+    }
     char **names;
     size_t n = task_names(s->assets, &names);
     const char *near = text_nearest(s->where, (const char *const *)names, n);

@@ -208,6 +208,7 @@ static void wrong_sources(void **state) {
     char *folder = make_task("mine", plain), *empty = test_folder();
     refused((struct task_source){0}, ERR_USAGE, "neither a task nor a file");
     refused((struct task_source){.where = "/nonexistent/x"}, ERR_NOT_FOUND, "no such folder");
+    refused((struct task_source){.where = "README.md"}, ERR_USAGE, "--train takes a file");
     refused((struct task_source){.where = empty}, ERR_NOT_FOUND, "no train.tsv");
     refused((struct task_source){.where = empty, .no_train = true}, ERR_NOT_FOUND, "no dev.tsv");
     refused((struct task_source){.where = folder, .metric = "f2"}, ERR_USAGE,
