@@ -53,12 +53,16 @@ static void close_method(void *opened) {
 
 /* ---- what is asked for ---- */
 
-/* --model and, where it is given, --run, whose backbone the model must then be. */
+/* --model and, where it is given, a run (by place or by --run), whose backbone the model must
+ * then be. */
 static int open_user(struct user *u, const struct args *a, struct err *e) {
     const char *run = args_get(a, "run"), *where = args_get(a, "model");
     *u = (struct user){ 0 };
+    if (run && a->count)
+        return err_set(e, ERR_USAGE, "give RUN or --run, not both");
+    if (a->count) run = a->positional[0];
     if (!run && !where)
-        return err_set(e, ERR_USAGE, "petri generate needs --model DIR, or --run RUN");
+        return err_set(e, ERR_USAGE, "petri generate needs RUN, or --model DIR");
     struct model *m = where ? model_share(where, e) : NULL;
     if (where && !m) return e->code;
     if (!run) {

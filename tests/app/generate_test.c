@@ -96,13 +96,14 @@ static void uses_a_run(void **state) {
                    "--db '%s' --max-target 8 --schedule constant --workers 2",
                    t5, pairs, stage.db));
     char *alone = stage_out(0, "generate --model '%s' --file '%s' --column source --max-new 8", t5, pairs);
-    char *run = stage_out(0, "generate --run 1 --db '%s' --file '%s' --column source --max-new 8", stage.db, pairs);
+    char *run = stage_out(0, "generate 1 --db '%s' --file '%s' --column source --max-new 8", stage.db, pairs);
     char *both = stage_out(0, "generate --model '%s' --run 1 --db '%s' --file '%s' --column source --max-new 8 "
                               "--workers 1", t5, stage.db, pairs);
     assert_string_not_equal(alone, run);
     assert_string_equal(run, both);
     char *other = writer_model(stage.folder, "other", FAMILY_BART, NULL);
     stage_refused(5, "another backbone", "generate --model '%s' --run 1 --db '%s' --text x", other, stage.db);
+    stage_refused(2, "not both", "generate 1 --run 1 --db '%s' --text x", stage.db);
     stage_refused(3, "", "generate --run 77 --db '%s' --text x", stage.db);
     free(other);
     free(alone);
@@ -115,7 +116,7 @@ static void refuses(void **state) {
     (void)state;
     stage_refused(2, "petri predict", "generate --model '%s' --text x", stage.model);
     stage_refused(2, "needs --text or --file", "generate --model '%s'", t5);
-    stage_refused(2, "needs --model", "generate --text x");
+    stage_refused(2, "needs RUN", "generate --text x");
     stage_refused(3, "", "generate --model '%s/none' --text x", stage.folder);
     stage_refused(2, "--beams", "generate --model '%s' --text x --beams 0", t5);
     stage_refused(2, "at least 9", "generate --model '%s' --text x --max-new 4 --min-new 9", t5);
