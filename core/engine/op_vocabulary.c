@@ -14,7 +14,7 @@
 
 enum { IN_X, IN_W, IN_B };
 /* Numbers in a part's logits, and its fewest rows: each part reads all of W. */
-enum { PART_SIZE = 1 << 22, PART_ROWS = 64 };
+enum { PART_SIZE = 1 << 23, PART_ROWS = 64 };
 
 struct vocabulary {
     double smoothing;
