@@ -267,6 +267,18 @@ static bool hung_up(void) {
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
+/* Takes the terminal's size where it differs from the last one seen: the signal of a change
+ * that comes on the heels of another can be lost. */
+static bool follow_size(void) {
+    struct winsize size;
+    int h, w;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) return false;
+    if (size.ws_row == term.h && size.ws_col == term.w) return false;
+    resizeterm(size.ws_row, size.ws_col);
+    getmaxyx(stdscr, h, w);
+    return h != term.h || w != term.w;
+}
+
 void term_read(struct input *out) {
     struct key_code k, next;
     memset(out, 0, sizeof *out);
@@ -274,6 +286,7 @@ void term_read(struct input *out) {
     for (;;) {
         if (!take(&k)) {
             if (hung_up()) out->kind = INPUT_HANGUP;
+            else if (follow_size()) tell_size(out);
             return;
         }
         if (is_key(&k, KEY_RESIZE)) {
@@ -407,10 +420,7 @@ void term_suspend(void) {
     raise(SIGTSTP);
     signal(SIGTSTP, before);
     say(paste_on, sizeof paste_on - 1);
-    struct winsize size;
-    if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row && size.ws_col &&
-        (size.ws_row != term.h || size.ws_col != term.w)) {
-        resizeterm(size.ws_row, size.ws_col);
+    if (follow_size()) {
         struct key_code k = {KEY_CODE_YES, KEY_RESIZE};
         put_back(&k, 1);
     }
