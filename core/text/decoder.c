@@ -78,16 +78,6 @@ static void metaspace(const struct decoder_step *d, size_t i, const char *s, siz
     buf_add(out, s, (size_t)(end - s));
 }
 
-static void replace(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
-    size_t at = 0, from, to;
-    while (pattern_next(&d->pattern, s, n, at, &from, &to)) {
-        buf_add(out, s + at, from - at);
-        buf_add(out, d->text, d->size);
-        at = to;
-    }
-    buf_add(out, s + at, n - at);
-}
-
 static void strip(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
     for (size_t i = 0; i < d->start && n >= d->size && !memcmp(s, d->text, d->size); i++) {
         s += d->size;
@@ -178,7 +168,9 @@ static void step(const struct decoder_step *d, const struct pieces *in, struct p
         switch (d->kind) {
         case DECODER_WORDPIECE: wordpiece(d, i, s, n, &out->text); break;
         case DECODER_METASPACE: metaspace(d, i, s, n, &out->text); break;
-        case DECODER_REPLACE: replace(d, s, n, &out->text); break;
+        case DECODER_REPLACE:
+            pattern_replace(&d->pattern, s, n, d->text, d->size, &out->text);
+            break;
         case DECODER_STRIP: strip(d, s, n, &out->text); break;
         case DECODER_SUFFIX:
             replace_all(s, n, d->text, i + 1 == in->n ? "" : " ", &out->text);

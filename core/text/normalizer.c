@@ -49,16 +49,6 @@ static void strip(const struct normalizer_step *z, const char *s, size_t n, stru
     buf_add(out, s, n);
 }
 
-static void replace(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
-    size_t at = 0, from, to;
-    while (pattern_next(&z->pattern, s, n, at, &from, &to)) {
-        buf_add(out, s + at, from - at);
-        buf_add(out, z->text, z->size);
-        at = to;
-    }
-    buf_add(out, s + at, n - at);
-}
-
 static void step(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
     switch (z->kind) {
     case NORMALIZER_BERT: bert_normalize(&z->bert, s, n, out); break;
@@ -66,7 +56,7 @@ static void step(const struct normalizer_step *z, const char *s, size_t n, struc
     case NORMALIZER_LOWERCASE: lowercase(s, n, out); break;
     case NORMALIZER_STRIP_ACCENTS: strip_accents(s, n, out); break;
     case NORMALIZER_STRIP: strip(z, s, n, out); break;
-    case NORMALIZER_REPLACE: replace(z, s, n, out); break;
+    case NORMALIZER_REPLACE: pattern_replace(&z->pattern, s, n, z->text, z->size, out); break;
     case NORMALIZER_CHARSMAP: charsmap_run(&z->map, s, n, out); break;
     case NORMALIZER_PREPEND:
         if (n) buf_add(out, z->text, z->size);

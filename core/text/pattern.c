@@ -93,3 +93,14 @@ bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, s
     }
     return false;
 }
+
+void pattern_replace(const struct pattern *p, const char *s, size_t n, const char *with,
+                     size_t size, struct buf *out) {
+    size_t at = 0, from, to;
+    while (pattern_next(p, s, n, at, &from, &to)) {
+        buf_add(out, s + at, from - at);
+        buf_add(out, with, size);
+        at = to;
+    }
+    buf_add(out, s + at, n - at);
+}

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/buf.h"
 #include "core/base/err.h"
 
 struct pattern {
@@ -26,5 +27,8 @@ void pattern_release(struct pattern *p);
 /* The next match in s at or after `at`: true with its span. */
 bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, size_t *from,
                   size_t *to);
+/* Appends s to out with every match replaced by the `size` bytes at `with`. */
+void pattern_replace(const struct pattern *p, const char *s, size_t n, const char *with,
+                     size_t size, struct buf *out);
 
 #endif
