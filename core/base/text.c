@@ -29,6 +29,11 @@ size_t utf8_encode(uint32_t cp, char out[4]) {
     return n > 0 ? (size_t)n : utf8_encode(REPLACEMENT, out);
 }
 
+void utf8_add(struct buf *b, uint32_t cp) {
+    char bytes[4];
+    buf_add(b, bytes, utf8_encode(cp, bytes));
+}
+
 bool utf8_valid(const char *s, size_t n) {
     while (n) {
         utf8proc_int32_t c;
@@ -85,8 +90,7 @@ char *text_visible(const char *s, size_t n) {
         size_t used = utf8_decode(s, n, &cp);
         if (cp < 0x20 || cp == 0x7F) {
             /* the block "control pictures" has one sign for each */
-            char sign[4];
-            buf_add(&out, sign, utf8_encode(cp == 0x7F ? 0x2421 : 0x2400 + cp, sign));
+            utf8_add(&out, cp == 0x7F ? 0x2421 : 0x2400 + cp);
         } else if (is_hidden(cp) || (cp == REPLACEMENT && used == 1)) {
             buf_puts(&out, "\u00B7");
         } else {

@@ -16,6 +16,8 @@
 size_t utf8_decode(const char *s, size_t n, uint32_t *cp);
 /* Writes cp as 1 to 4 bytes; returns how many. */
 size_t utf8_encode(uint32_t cp, char out[4]);
+/* Appends cp to b. */
+void utf8_add(struct buf *b, uint32_t cp);
 bool utf8_valid(const char *s, size_t n);
 
 /* Columns that a code point takes on a terminal: 0, 1 or 2. */

@@ -16,10 +16,7 @@ struct pending {
 static void put(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
     uint32_t lower[2] = {cp, 0};
     size_t n = z->lowercase ? unicode_lower(cp, lower) : 1;
-    for (size_t i = 0; i < n; i++) {
-        char bytes[4];
-        buf_add(out, bytes, utf8_encode(lower[i], bytes));
-    }
+    for (size_t i = 0; i < n; i++) utf8_add(out, lower[i]);
 }
 
 static void flush(const struct bert_normalizer *z, struct pending *p, struct buf *out) {

@@ -22,9 +22,8 @@ static int byte_of(uint32_t cp) {
 void bytes_to_signs(const char *s, size_t n, struct buf *out) {
     for (size_t i = 0; i < n; i++) {
         unsigned char byte = (unsigned char)s[i];
-        char sign[4];
         if (byte >= 0x21 && byte <= 0x7E) buf_putc(out, (char)byte);
-        else buf_add(out, sign, utf8_encode(bytes_sign(byte), sign));
+        else utf8_add(out, bytes_sign(byte));
     }
 }
 

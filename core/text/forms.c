@@ -72,9 +72,6 @@ void normalizer_form(bool compatible, bool composed, const char *s, size_t n, st
     decompose(compatible, s, n, &p);
     order(&p);
     if (composed) compose(&p);
-    for (size_t i = 0; i < p.n; i++) {
-        char bytes[4];
-        buf_add(out, bytes, utf8_encode(p.item[i].cp, bytes));
-    }
+    for (size_t i = 0; i < p.n; i++) utf8_add(out, p.item[i].cp);
     free(p.item);
 }

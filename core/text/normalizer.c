@@ -14,10 +14,7 @@ static void lowercase(const char *s, size_t n, struct buf *out) {
     while (n) {
         uint32_t cp, lower[2];
         size_t used = utf8_decode(s, n, &cp), parts = unicode_lower(cp, lower);
-        for (size_t i = 0; i < parts; i++) {
-            char bytes[4];
-            buf_add(out, bytes, utf8_encode(lower[i], bytes));
-        }
+        for (size_t i = 0; i < parts; i++) utf8_add(out, lower[i]);
         s += used;
         n -= used;
     }

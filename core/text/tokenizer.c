@@ -160,9 +160,8 @@ static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct 
     if (!utf8_valid(s, n)) {
         for (size_t at = 0; at < n;) {
             uint32_t cp;
-            char bytes[4];
             at += utf8_decode(s + at, n - at, &cp);
-            buf_add(&mended, bytes, utf8_encode(cp, bytes));
+            utf8_add(&mended, cp);
         }
         s = mended.data;
         n = mended.size;
