@@ -34,6 +34,11 @@ void utf8_add(struct buf *b, uint32_t cp) {
     buf_add(b, bytes, utf8_encode(cp, bytes));
 }
 
+bool utf8_is_one(const char *s) {
+    uint32_t cp;
+    return *s && utf8_decode(s, strlen(s), &cp) == strlen(s);
+}
+
 bool utf8_valid(const char *s, size_t n) {
     while (n) {
         utf8proc_int32_t c;

@@ -19,6 +19,8 @@ size_t utf8_encode(uint32_t cp, char out[4]);
 /* Appends cp to b. */
 void utf8_add(struct buf *b, uint32_t cp);
 bool utf8_valid(const char *s, size_t n);
+/* Whether s is one character, not more and not less. */
+bool utf8_is_one(const char *s);
 
 /* Columns that a code point takes on a terminal: 0, 1 or 2. */
 int text_cp_width(uint32_t cp);

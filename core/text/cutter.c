@@ -167,14 +167,13 @@ static int read_byte_level(struct cut *c, const char *path, const json_t *part, 
 static int read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
     const char *sign = "\u2581", *scheme = NULL;
     bool prefix = true, split = true;
-    uint32_t cp;
     e->code = 0;
     json_get_string(part, path, "replacement", &sign, e);
     json_get_string(part, path, "prepend_scheme", &scheme, e);
     json_get_bool(part, path, "add_prefix_space", &prefix, e);
     json_get_bool(part, path, "split", &split, e);
     if (e->code) return err_prefix(e, "pre_tokenizer Metaspace");
-    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign))
+    if (!utf8_is_one(sign))
         return err_set(e, ERR_INPUT,
                        "%s: the \"replacement\" of the pre_tokenizer Metaspace must be one "
                        "character", path);

@@ -244,8 +244,7 @@ static int read_metaspace(struct decoder *d, const char *path, const json_t *par
     json_get_bool(part, path, "add_prefix_space", &prefix, e);
     json_get_string(part, path, "prepend_scheme", &scheme, e);
     if (e->code) return err_prefix(e, "decoder Metaspace");
-    uint32_t cp;
-    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign))
+    if (!utf8_is_one(sign))
         return err_set(e, ERR_INPUT,
                        "%s: the \"replacement\" of the decoder Metaspace must be one character",
                        path);
@@ -256,13 +255,11 @@ static int read_metaspace(struct decoder *d, const char *path, const json_t *par
 static int read_strip(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     const char *sign = NULL;
     json_int_t start = 0, stop = 0;
-    uint32_t cp;
     if (text_of(path, "Strip", part, "content", &sign, e)) return e->code;
     json_get_int(part, path, "start", &start, e);
     json_get_int(part, path, "stop", &stop, e);
     if (e->code) return err_prefix(e, "decoder Strip");
-    if (!*sign || utf8_decode(sign, strlen(sign), &cp) != strlen(sign) || start < 0 || stop < 0 ||
-        start > 1000 || stop > 1000)
+    if (!utf8_is_one(sign) || start < 0 || stop < 0 || start > 1000 || stop > 1000)
         return err_set(e, ERR_INPUT,
                        "%s: the decoder Strip needs one character as \"content\", and \"start\" "
                        "and \"stop\" from 0 to 1000", path);
