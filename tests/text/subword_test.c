@@ -98,64 +98,28 @@ static void vocabulary_and_merges(void **state) {
 
 /* ---- real text ---- */
 
-static size_t shared_file(struct tokenizer *const t[KINDS], const char *path, const char *digests,
-                          size_t count) {
-    enum { LINE = 17 * (KINDS + 1) };
-    struct buf text, got = BUF_INIT;
-    struct err e = ERR_INIT;
-    size_t found = 0, number = 0;
-    test_ok(file_read(path, 1 << 28, &text, &e), &e);
-    bool *seen = xcalloc(count, sizeof *seen);
-    for (char *rest = text.data, *line; (line = strsep(&rest, "\n"));) {
-        char hex[65];
-        size_t n = strlen(line);
-        number++;
-        sha256_hex(line, n, hex);
-        for (size_t i = 0; i < count; i++) {
-            if (seen[i] || strncmp(digests + LINE * i, hex, 16)) continue;
-            seen[i] = true;
-            found++;
-            for (int kind = 0; kind < KINDS; kind++) {
-                if (!t[kind]) continue;
-                result(t[kind], line, n, NULL, 0, &got);
-                check_digest(&got, digests + LINE * i + 17 * (kind + 1), path, number);
-            }
-        }
+static void check_kinds(void *self, const char *line, size_t n, const char *digests,
+                        const char *file, size_t number) {
+    struct tokenizer *const *t = self;
+    struct buf got = BUF_INIT;
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!t[kind]) continue;
+        result(t[kind], line, n, NULL, 0, &got);
+        check_digest(&got, digests + 17 * kind, file, number);
     }
-    free(seen);
-    buf_release(&text);
     buf_release(&got);
-    return found;
 }
 
 static void shared_lines(void **state) {
     (void)state;
-    const char *shared = test_shared_data();
-    if (!shared) {
-        printf("skipped: the shared data is absent\n");
-        skip();
-    }
+    const char *shared = shared_data();
     char *t5 = test_path(folder_of[T5]);
     struct tokenizer *t[KINDS] = {read_reference(folder_of[BPE]),
                                   read_reference(folder_of[UNIGRAM]),
                                   file_is_folder(t5) ? read_folder(t5) : NULL};
-    struct buf list = fixture("tests/reference/shared_digests.txt");
-    size_t all = 0;
-    for (const char *at = list.data; *at;) {
-        char name[256];
-        size_t count;
-        if (sscanf(at, "# %255s %zu", name, &count) != 2) fail_msg("the fixture is damaged");
-        at = strchr(at, '\n') + 1;
-        char *path = file_join(shared, name);
-        assert_int_equal(shared_file(t, path, at, count), count);
-        free(path);
-        at += 17 * (KINDS + 1) * count;
-        all += count;
-    }
-    assert_int_equal(all, 2000);
-    for (int kind = 0; kind < KINDS; kind++) tokenizer_free(t[kind]);
-    buf_release(&list);
     free(t5);
+    shared_lines_of(shared, "tests/reference/shared_digests.txt", KINDS, check_kinds, t);
+    for (int kind = 0; kind < KINDS; kind++) tokenizer_free(t[kind]);
 }
 
 /* ---- every code point ---- */

@@ -131,64 +131,24 @@ static void marks_are_ordered(void **state) {
 }
 
 /* One line's ids by their digest; the fixture holds only digests of the lines. */
-static void check_shared(const struct tokenizer *t, const char *line, size_t n, const char *digest,
-                         const char *file) {
+static void check_shared(void *self, const char *line, size_t n, const char *digest,
+                         const char *file, size_t number) {
     struct encoded x;
     struct err e = ERR_INIT;
-    test_ok(tokenizer_encode(t, line, n, NULL, 0, 100000, &x, &e), &e);
+    test_ok(tokenizer_encode(self, line, n, NULL, 0, 100000, &x, &e), &e);
     char *ids = ids_text(&x), hex[65];
     sha256_hex(ids, strlen(ids), hex);
-    if (strncmp(hex, digest, 16)) fail_msg("%s: other ids for: %.*s", file, (int)n, line);
+    if (strncmp(hex, digest, 16))
+        fail_msg("%s line %zu: other ids for: %.*s", file, number, (int)n, line);
     free(ids);
     encoded_release(&x);
 }
 
-static size_t shared_file(const struct tokenizer *t, const char *path, const char *digests,
-                          size_t count) {
-    struct buf text;
-    struct err e = ERR_INIT;
-    size_t found = 0;
-    test_ok(file_read(path, 1 << 28, &text, &e), &e);
-    bool *seen = xcalloc(count, sizeof *seen);
-    for (char *rest = text.data, *line; (line = strsep(&rest, "\n"));) {
-        char hex[65];
-        size_t n = strlen(line);
-        sha256_hex(line, n, hex);
-        for (size_t i = 0; i < count; i++) {
-            if (seen[i] || strncmp(digests + 34 * i, hex, 16)) continue;
-            seen[i] = true;
-            found++;
-            check_shared(t, line, n, digests + 34 * i + 17, path);
-        }
-    }
-    free(seen);
-    buf_release(&text);
-    return found;
-}
-
 static void shared_lines(void **state) {
     (void)state;
-    const char *shared = test_shared_data();
-    if (!shared) {
-        printf("skipped: the shared data is absent\n");
-        skip();
-    }
+    const char *shared = shared_data();
     struct tokenizer *t = read_fetched(MINILM);
-    struct buf list = fixture("tests/reference/wordpiece_shared.txt");
-    size_t all = 0;
-    for (const char *at = list.data; *at;) {
-        char name[256];
-        size_t count;
-        if (sscanf(at, "# %255s %zu", name, &count) != 2) fail_msg("the fixture is damaged");
-        at = strchr(at, '\n') + 1;
-        char *path = file_join(shared, name);
-        assert_int_equal(shared_file(t, path, at, count), count);
-        free(path);
-        at += 34 * count;
-        all += count;
-    }
-    assert_int_equal(all, 2000);
-    buf_release(&list);
+    shared_lines_of(shared, "tests/reference/wordpiece_shared.txt", 1, check_shared, t);
     tokenizer_free(t);
 }
 
