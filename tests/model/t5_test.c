@@ -10,23 +10,6 @@
 #define T5_TEXTS "tests/reference/flan-t5-small/texts.tsv"
 enum { TEXTS = 51, LONGEST = 64 };
 
-static const struct t5_limits limits = {.layer = 2e-4, .loss = 1e-4, .gradient = 1e-3};
-
-static void test_forward(void **state) {
-    (void)state;
-    t5_forward(&limits);
-}
-
-static void test_gradients(void **state) {
-    (void)state;
-    t5_gradients(&limits);
-}
-
-static void test_lora(void **state) {
-    (void)state;
-    t5_lora(&limits);
-}
-
 /* ---- greedy texts ---- */
 
 struct line {
@@ -118,9 +101,9 @@ static void test_texts(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_lora),
+        cmocka_unit_test(t5_forward),
+        cmocka_unit_test(t5_gradients),
+        cmocka_unit_test(t5_lora),
         cmocka_unit_test(test_texts),
     };
     if (argc) blas_start(argv);
