@@ -11,10 +11,6 @@
 #include "tests/support/tuned.h"
 
 #define FAMILIES "tests/reference/families/"
-static const char *const folders[] = {
-    FAMILIES "roberta-tiny", FAMILIES "roberta-odd", FAMILIES "t5-tiny",    FAMILIES "t5-odd",
-    FAMILIES "bart-tiny",    FAMILIES "bart-odd",    FAMILIES "mbart-tiny", FAMILIES "mbart-odd",
-};
 
 /* A model on a tape. */
 struct stand {
@@ -109,15 +105,15 @@ static void check_rows(const char *folder) {
 
 static void test_rows_alone(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(folders); i++) check_rows(folders[i]);
+    for (int i = TINY_NOT_BERT; fixture_tiny(i); i++) check_rows(fixture_tiny(i));
 }
 
 /* The decoder at token 1 must not see token 2. */
 static void test_decoder_looks_back(void **state) {
     (void)state;
-    for (size_t i = 2; i < COUNT_OF(folders); i++) {
+    for (int i = TINY_DECODERS; fixture_tiny(i); i++) {
         struct stand x;
-        stand_open(&x, folders[i]);
+        stand_open(&x, fixture_tiny(i));
         struct batch *b = &x.fixture.batch;
         assert_true(b->target_start[1] > 3);
         size_t d = (size_t)x.fixture.model->arch.width;
@@ -172,9 +168,9 @@ static void add_stack(struct buf *b, const char *stack, int layers, bool cross) 
 
 static void test_taps_of_both_stacks(void **state) {
     (void)state;
-    for (size_t i = 2; i < COUNT_OF(folders); i++) {
+    for (int i = TINY_DECODERS; fixture_tiny(i); i++) {
         struct stand x;
-        stand_open(&x, folders[i]);
+        stand_open(&x, fixture_tiny(i));
         const struct arch *a = &x.fixture.model->arch;
         struct buf seen = BUF_INIT, right = BUF_INIT;
         struct hooks hooks = {.self = &seen, .write = note};

@@ -78,6 +78,16 @@ bool fixture_present(const char *model) {
     return there;
 }
 
+const char *fixture_tiny(int i) {
+#define FAMILY(name) "tests/reference/families/" name
+    static const char *const all[] = {
+        "tests/reference/bert-tiny", FAMILY("roberta-tiny"), FAMILY("roberta-odd"),
+        FAMILY("t5-tiny"),           FAMILY("t5-odd"),       FAMILY("bart-tiny"),
+        FAMILY("bart-odd"),          FAMILY("mbart-tiny"),   FAMILY("mbart-odd")};
+#undef FAMILY
+    return i < (int)COUNT_OF(all) ? all[i] : NULL;
+}
+
 void fixture_open(struct fixture *f, const char *model, const char *expected) {
     struct err e = ERR_INIT;
     char *folder = test_path(model), *file = test_path(expected);

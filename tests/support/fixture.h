@@ -17,6 +17,11 @@ struct fixture {
                          * losses is their mean */
 };
 
+/* The tiny models, a folder each with its expected.safetensors: BERT first, then RoBERTa, then
+ * those with a decoder.  NULL past the end. */
+enum { TINY_NOT_BERT = 1, TINY_DECODERS = 3 };
+const char *fixture_tiny(int i);
+
 /* Paths below the project's root.  Fails the test when either cannot be read. */
 void fixture_open(struct fixture *f, const char *model, const char *expected);
 /* False when the folder of real weights is absent: prints "skipped: …". */

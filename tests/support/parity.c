@@ -12,7 +12,6 @@
 
 #define MINILM "assets/models/all-MiniLM-L6-v2"
 #define MINILM_EXPECTED "tests/reference/minilm/expected.safetensors"
-#define FAMILIES "tests/reference/families/"
 
 static struct parity allowed;
 
@@ -312,23 +311,16 @@ static void check_lora(const char *folder) {
 
 /* ---- all tiny models ---- */
 
-static const char *const tinies[] = {
-    "tests/reference/bert-tiny", FAMILIES "roberta-tiny", FAMILIES "roberta-odd",
-    FAMILIES "t5-tiny",          FAMILIES "t5-odd",       FAMILIES "bart-tiny",
-    FAMILIES "bart-odd",         FAMILIES "mbart-tiny",   FAMILIES "mbart-odd",
-};
-enum { FIRST_WITH_DECODER = 3 };
-
 #define EACH(test, check, first)                                                                   \
     static void test(void **state) {                                                               \
         (void)state;                                                                               \
-        for (size_t i = first; i < COUNT_OF(tinies); i++) check(tinies[i]);                        \
+        for (int i = first; fixture_tiny(i); i++) check(fixture_tiny(i));                          \
     }
 EACH(test_tiny_forward, check_forward, 0)
 EACH(test_tiny_gradients, check_gradients, 0)
 EACH(test_tiny_lora, check_lora, 0)
 EACH(test_tiny_steps, check_steps, 0)
-EACH(test_smoothing, check_smoothing, FIRST_WITH_DECODER)
+EACH(test_smoothing, check_smoothing, TINY_DECODERS)
 
 /* ---- real weights: first tokens, and gradients at 16 places of each tensor ---- */
 

@@ -52,15 +52,7 @@ bool rig_has_place(const struct rig *r, const char *text) {
     return false;
 }
 
-const char *rig_folder(int i) {
-#define FAMILY(name) "tests/reference/families/" name
-    static const char *const all[] = {
-        "tests/reference/bert-tiny", FAMILY("roberta-tiny"), FAMILY("roberta-odd"),
-        FAMILY("t5-tiny"),           FAMILY("t5-odd"),       FAMILY("bart-tiny"),
-        FAMILY("bart-odd"),          FAMILY("mbart-tiny"),   FAMILY("mbart-odd")};
-#undef FAMILY
-    return i < (int)COUNT_OF(all) ? all[i] : NULL;
-}
+const char *rig_folder(int i) { return fixture_tiny(i); }
 
 struct plan *rig_bare(const struct rig *r) { return r->classes ? rig_plan(r, "head") : NULL; }
 
