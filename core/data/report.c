@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json.h"
-#include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/dataset.h"
 
@@ -121,85 +119,4 @@ void report_text(const struct dataset *d, struct buf *out) {
     repeats_text(r, d->target_field != NULL, out);
     tokens_text(r, d->pair, out);
     targets_text(r, out);
-}
-
-/* A count of the report and its name in JSON. */
-struct count {
-    const char *key;
-    size_t at; /* of a size_t in struct import_report */
-};
-
-static const struct count of_lines[] = {
-    {"rows", offsetof(struct import_report, rows)},
-    {"lines", offsetof(struct import_report, lines)},
-    {"header", offsetof(struct import_report, header)},
-    {"blank", offsetof(struct import_report, blank)},
-    {"continued", offsetof(struct import_report, continued)},
-    {"skipped", offsetof(struct import_report, skipped)},
-    {"spread", offsetof(struct import_report, spread)},
-    {"unlabelled", offsetof(struct import_report, unlabelled)},
-};
-static const struct count of_rows[] = {
-    {"not_utf8", offsetof(struct import_report, not_utf8)},
-    {"repeats", offsetof(struct import_report, same)},
-    {"near_repeats", offsetof(struct import_report, near)},
-    {"repeats_other_label", offsetof(struct import_report, same_other_label)},
-    {"repeats_across", offsetof(struct import_report, across_same)},
-    {"near_repeats_across", offsetof(struct import_report, across_near)},
-};
-static const struct count of_tokens[] = {
-    {"max_len", offsetof(struct import_report, max_len)},
-    {"tokens", offsetof(struct import_report, tokens)},
-    {"unknown", offsetof(struct import_report, unknown)},
-    {"cut_rows", offsetof(struct import_report, cut_rows)},
-    {"cut_tokens_a", offsetof(struct import_report, cut_tokens_a)},
-    {"cut_tokens_b", offsetof(struct import_report, cut_tokens_b)},
-    {"vanished", offsetof(struct import_report, vanished)},
-    {"special_rows", offsetof(struct import_report, special_rows)},
-};
-static const struct count of_targets[] = {
-    {"max_target", offsetof(struct import_report, max_target)},
-    {"target_tokens", offsetof(struct import_report, target_tokens)},
-    {"target_unknown", offsetof(struct import_report, target_unknown)},
-    {"target_longest", offsetof(struct import_report, target_longest)},
-    {"cut_targets", offsetof(struct import_report, cut_targets)},
-    {"cut_tokens_target", offsetof(struct import_report, cut_tokens_target)},
-};
-
-static void add_counts(const struct import_report *r, const struct count *count, size_t n,
-                       struct buf *out) {
-    for (size_t i = 0; i < n; i++) {
-        size_t value;
-        memcpy(&value, (const char *)r + count[i].at, sizeof value);
-        json_member_int(out, count[i].key, (long long)value);
-    }
-}
-
-void report_json(const struct dataset *d, struct buf *out) {
-    const struct import_report *r = &d->report;
-    buf_puts(out, "{\"file\":");
-    json_add_string(out, d->path);
-    static const char *const kind[] = {"classes", "regression", "text"};
-    buf_printf(out, ",\"sha256\":\"%s\",\"kind\":\"%s\"", d->sha256, kind[d->kind]);
-    add_counts(r, of_lines, COUNT_OF(of_lines), out);
-    json_member_int(out, "empty", (long long)r->empty_a + (long long)r->empty_b);
-    add_counts(r, of_rows, COUNT_OF(of_rows), out);
-    buf_puts(out, ",\"first_skipped\":[");
-    for (int i = 0; i < r->first_count; i++) {
-        buf_printf(out, "%s{\"line\":%zu,\"why\":", i ? "," : "", r->first[i].line);
-        json_add_string(out, r->first[i].why);
-        buf_puts(out, "}");
-    }
-    buf_puts(out, "],\"classes\":[");
-    for (int i = 0; i < d->classes; i++) {
-        buf_puts(out, i ? ",{\"name\":" : "{\"name\":");
-        json_add_string(out, d->class_name[i]);
-        buf_printf(out, ",\"rows\":%zu}", d->class_rows[i]);
-    }
-    buf_puts(out, "]");
-    if (r->max_len) add_counts(r, of_tokens, COUNT_OF(of_tokens), out);
-    if (r->max_target) add_counts(r, of_targets, COUNT_OF(of_targets), out);
-    buf_puts(out, ",\"notes\":");
-    json_add_string(out, buf_text(&r->notes));
-    buf_puts(out, "}");
 }

@@ -68,7 +68,5 @@ struct dataset;
 /* The whole report of a split for people, lines ended by '\n', control characters made
  * visible. */
 void report_text(const struct dataset *d, struct buf *out);
-/* The same as one JSON object. */
-void report_json(const struct dataset *d, struct buf *out);
 
 #endif

@@ -349,7 +349,6 @@ static void control_characters(void **state) {
     assert_string_equal(d.class_name[1], "p\x1b[2Jos");
     struct buf b = BUF_INIT;
     report_text(&d, &b);
-    report_json(&d, &b);
     assert_null(strchr(b.data, '\x1b'));
     assert_null(strstr(b.data, "\xc2\x9b"));
     buf_release(&b);

@@ -59,7 +59,6 @@ static void check(struct dataset *d) {
     dataset_draw(d, d->rows / 2);
     struct buf b = BUF_INIT;
     report_text(d, &b);
-    report_json(d, &b);
     for (size_t i = 0; i < b.size; i++)
         if ((unsigned char)b.data[i] < 32 && b.data[i] != '\n') abort();
     buf_release(&b);
