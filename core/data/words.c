@@ -11,11 +11,6 @@ void words_add(struct words *w, const char *s, size_t n) {
     w->end[w->n++] = w->text.size;
 }
 
-void words_clear(struct words *w) {
-    buf_clear(&w->text);
-    w->n = 0;
-}
-
 void words_release(struct words *w) {
     buf_release(&w->text);
     free(w->end);

@@ -1,6 +1,6 @@
 /* Two texts as sequences of words, and what they have in common: what ROUGE and BLEU count.
  *
- * Plain values: the caller owns a struct words and may fill it again after words_clear. */
+ * Plain values: the caller owns a struct words. */
 #ifndef CORE_DATA_WORDS_H
 #define CORE_DATA_WORDS_H
 
@@ -15,7 +15,6 @@ struct words {
     size_t n, room;
 };
 void words_add(struct words *w, const char *s, size_t n);
-void words_clear(struct words *w); /* keeps the memory */
 void words_release(struct words *w);
 
 /* Numbers for the words of two texts, equal where the words are: x (a->n) and y (b->n). */
