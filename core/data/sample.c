@@ -89,9 +89,6 @@ static void view_targets(struct dataset *view, const struct dataset *from, const
 void dataset_view(struct dataset *view, const struct dataset *from, const int *pick, int n) {
     size_t tokens = 0;
     *view = *from;
-    view->max_target = 0;
-    view->target_start = NULL;
-    view->target_ids = NULL;
     for (int i = 0; i < n; i++) tokens += from->start[pick[i] + 1] - from->start[pick[i]];
     view->rows = (size_t)n;
     view->row = xmalloc((size_t)n * sizeof *view->row);

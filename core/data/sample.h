@@ -14,9 +14,8 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
 /* Keeps only these rows (before dataset_encode). */
 void dataset_keep(struct dataset *d, const int *pick, int n);
 
-/* Rows of an encoded split as one of their own: texts and names stay `from`'s, ids are copied
- * (no target's).
- * dataset_view_release frees. */
+/* Rows of an encoded split as one of their own: texts and names stay `from`'s, ids are copied, a
+ * target's too.  dataset_view_release frees. */
 void dataset_view(struct dataset *view, const struct dataset *from, const int *pick, int n);
 void dataset_view_release(struct dataset *view);
 

@@ -56,6 +56,7 @@ static void a_view_has_ids_and_targets_of_its_own(void **state) {
     for (int i = 0; i < 2 * ROWS; i++) ids[i] = 100 + i;
     for (int i = 0; i < 3 * ROWS; i++) target_ids[i] = 1000 + i;
     d.max_len = 2;
+    d.max_target = 3;
     d.ids = ids;
     d.types = types;
     d.start = start;
@@ -70,6 +71,7 @@ static void a_view_has_ids_and_targets_of_its_own(void **state) {
         assert_memory_equal(v.target_ids + v.target_start[i], target_ids + 3 * pick[i], 3 * sizeof *target_ids);
     }
     assert_int_equal(v.target_start[3], 9);
+    assert_int_equal(v.max_target, 3);
     dataset_view_release(&v);
 }
 
