@@ -20,6 +20,8 @@ struct user {
 
 /* The run's best checkpoint on its model; names stay empty.  On failure user_release frees. */
 int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
+/* The same of a run as it was typed, from the verb's database. */
+int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e);
 /* RUN, or --model; with the names.  On failure nothing is left open. */
 int user_open(struct user *u, const struct args *a, struct err *e);
 /* --max-len, or the run's. */

@@ -69,15 +69,7 @@ static int open_user(struct user *u, const struct args *a, struct err *e) {
         u->model = m;
         return 0;
     }
-    struct store *s;
-    struct err ignored = ERR_INIT;
-    int64_t id;
-    int rc = verb_store(a, STORE_READ, &s, e);
-    if (!rc) {
-        rc = store_find(s, run, &id, e);
-        if (!rc) rc = user_open_run(u, s, id, e);
-        store_close(s, &ignored);
-    }
+    int rc = user_open_typed(u, a, run, e);
     if (!rc && m && strcmp(m->sha256, u->model->sha256))
         rc = err_set(e, ERR_INPUT, "run %lld was trained on another backbone (%s) than %s",
                      (long long)u->run, u->config.model_folder, m->folder);

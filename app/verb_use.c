@@ -61,19 +61,24 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     return u->predictor ? 0 : e->code;
 }
 
+int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e) {
+    struct store *s;
+    struct err ignored = ERR_INIT;
+    int64_t id;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, typed, &id, e);
+    if (!rc) rc = user_open_run(u, s, id, e);
+    store_close(s, &ignored);
+    return rc;
+}
+
 int user_open(struct user *u, const struct args *a, struct err *e) {
     *u = (struct user){ 0 };
     int rc = 0;
     if (a->count && args_get(a, "model")) return err_set(e, ERR_USAGE, "give RUN or --model, not both");
     if (a->count) {
-        struct store *s;
-        int64_t id;
-        rc = verb_store(a, STORE_READ, &s, e);
-        if (rc) return rc;
-        rc = store_find(s, a->positional[0], &id, e);
-        if (!rc) rc = user_open_run(u, s, id, e);
-        struct err ignored = ERR_INIT;
-        store_close(s, &ignored);
+        rc = user_open_typed(u, a, a->positional[0], e);
     } else if (args_get(a, "model")) {
         u->model = model_share(args_get(a, "model"), e);
         u->predictor = u->model ? predictor_of_model(u->model, e) : NULL;
