@@ -1,6 +1,4 @@
 /* Texts written by an encoder–decoder model, as it is or with a run's trained method. */
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +12,6 @@
 #include "core/base/text.h"
 #include "core/method/attach.h"
 #include "core/model/generate.h"
-
-/* Written by the handler on whichever thread it comes, read by all workers. */
-static atomic_int asked_to_stop;
-static void on_signal(int n) { atomic_store(&asked_to_stop, n); }
-
-static void catch_signals(void) {
-    struct sigaction stop = { .sa_handler = on_signal };
-    sigaction(SIGINT, &stop, NULL);
-    sigaction(SIGTERM, &stop, NULL);
-}
 
 /* ---- the trained method ---- */
 
@@ -145,7 +133,7 @@ static void print_row(void *self, size_t row, const struct generated *g) {
 
 static bool stop(void *self) {
     (void)self;
-    return atomic_load(&asked_to_stop) != 0;
+    return verb_interrupted();
 }
 
 static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
@@ -163,7 +151,7 @@ static int generate(struct user *u, const struct generate_options *o, const stru
     if (d->report.cut_rows)
         fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens\n", d->report.cut_rows, d->rows,
                 d->max_len);
-    catch_signals();
+    verb_catch_signals();
     generation_init(&g, u->model, o, &sources);
     int rc = generate_rows(&g, u->predictor ? &method : NULL, workers, &watch, out, e);
     generation_release(&g);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,13 +224,20 @@ static void on_report(void *self, const char *text) {
 
 /* ---- the run's life on the command line ---- */
 
-static volatile sig_atomic_t asked_to_stop;
-static void on_signal(int n) { asked_to_stop = n; }
+/* Written by the handler on whichever thread it comes, read by all. */
+static atomic_int asked_to_stop;
+static void on_signal(int n) { atomic_store(&asked_to_stop, n); }
 
-static void catch_signals(void) {
+void verb_catch_signals(void) {
     struct sigaction stop = { .sa_handler = on_signal };
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
+}
+
+bool verb_interrupted(void) { return atomic_load(&asked_to_stop) != 0; }
+
+static void catch_signals(void) {
+    verb_catch_signals();
     signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
     signal(SIGPIPE, SIG_IGN);
 }
@@ -254,7 +262,7 @@ static bool wait_for(struct jobs *j, const int64_t *id, int n) {
             i++;
             continue;
         }
-        if (!asked_to_stop || stopping) continue;
+        if (!verb_interrupted() || stopping) continue;
         stopping = true;
         struct err ignored = ERR_INIT;
         for (int k = 0; k < n; k++) jobs_stop(j, id[k], &ignored);

@@ -22,6 +22,9 @@ int verb_close(struct store *s, int rc, struct err *e);
 int verb_source(const struct args *a, struct task_source *s, struct err *e);
 /* --workers, or the number of cores. */
 int verb_workers(const struct args *a, int *workers, struct err *e);
+/* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
+void verb_catch_signals(void);
+bool verb_interrupted(void);
 
 /* verb_space.c */
 int verb_count(const struct args *a, struct err *e);
@@ -33,7 +36,7 @@ int verb_encode(const struct args *a, struct err *e);
 int verb_train(const struct args *a, struct err *e);
 int verb_resume(const struct args *a, struct err *e);
 int verb_stop(const struct args *a, struct err *e);
-/* verb_use.c */
+/* verb_eval.c, verb_use.c */
 int verb_eval(const struct args *a, struct err *e);
 int verb_predict(const struct args *a, struct err *e);
 /* verb_generate.c */
