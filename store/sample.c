@@ -62,29 +62,28 @@ int samples_apply(sqlite3 *db, const struct record *r, struct err *e) {
     return rc;
 }
 
+static void take_sample(void *self, sqlite3_stmt *st) {
+    struct store_samples *out = self;
+    GROW(out->sample, out->room, out->count + 1);
+    out->sample[out->count++] = (struct store_sample){
+        .step = sqlite3_column_int64(st, 0),
+        .row = (uint64_t)sqlite3_column_int64(st, 1),
+        .source = db_text(st, 2, true),
+        .target = db_text(st, 3, false),
+        .generated = db_text(st, 4, true),
+        .valid = sqlite3_column_int(st, 5),
+    };
+}
+
 int store_samples(struct store *s, int64_t run, struct store_samples *out, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     *out = (struct store_samples){ 0 };
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT step,row,source,target,generated,coalesce(valid,-1)"
-                                  " FROM sample WHERE run=? ORDER BY step, split, row",
-                                  "i", run);
-    int rc = st ? 1 : e->code;
-    size_t room = 0;
-    while (rc > 0 && (rc = db_step(st, e)) > 0) {
-        GROW(out->sample, room, out->count + 1);
-        out->sample[out->count++] = (struct store_sample){
-            .step = sqlite3_column_int64(st, 0),
-            .row = (uint64_t)sqlite3_column_int64(st, 1),
-            .source = db_text(st, 2, true),
-            .target = db_text(st, 3, false),
-            .generated = db_text(st, 4, true),
-            .valid = sqlite3_column_int(st, 5),
-        };
-    }
-    sqlite3_finalize(st);
+    int rc = db_each(s->reader, e, take_sample, out,
+                     "SELECT step,row,source,target,generated,coalesce(valid,-1)"
+                     " FROM sample WHERE run=? ORDER BY step, split, row",
+                     "i", run);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_samples_release(out);
     return rc;

@@ -379,7 +379,7 @@ struct store_sample {
 int store_samples_put(struct store *s, int64_t run, int64_t step, const char *split,
                       const struct store_sample *sample, size_t count);
 struct store_samples {
-    size_t count;
+    size_t count, room;
     struct store_sample *sample; /* by step, then row */
 };
 /* All sets of a run; a run without any gives none. */
