@@ -109,12 +109,3 @@ void likeness_of(struct likeness *l, const struct user *a, const struct user *b)
     pieces_release(&x);
     pieces_release(&y);
 }
-
-void likeness_release(struct likeness *l) {
-    for (int i = 0; i < l->rows; i++) free(l->row_name[i]);
-    for (int i = 0; i < l->columns; i++) free(l->column_name[i]);
-    free(l->row_name);
-    free(l->column_name);
-    free(l->value);
-    *l = (struct likeness){ 0 };
-}

@@ -10,8 +10,7 @@ struct likeness {
     double *value;                  /* rows×columns; NaN: a change of zero, or other shapes */
 };
 /* Low-rank products by their principal angles, other tensors (of the model: their change) by
- * cosine.  Both are opened runs; likeness_release. */
+ * cosine.  Both are opened runs; names and values are the caller's to free. */
 void likeness_of(struct likeness *l, const struct user *a, const struct user *b);
-void likeness_release(struct likeness *l);
 
 #endif
