@@ -101,11 +101,16 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
     return rc;
 }
 
-int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
-                bool (*busy)(void *, const char *), void *self, struct err *e) {
+/* Nothing opened yet. */
+static void begin(struct inside *s, struct store *store, bool keep, const struct insight_subject *what) {
     *s = (struct inside){ .store = store, .keep = keep, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
     s->panel = s->live;
     for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
+}
+
+int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
+                bool (*busy)(void *, const char *), void *self, struct err *e) {
+    begin(s, store, keep, what);
     int rc = busy(self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, what, busy, self, e);
     s->shown = s->panels;
@@ -115,10 +120,7 @@ int inside_open(struct inside *s, struct store *store, bool keep, const struct i
     }
     if (!rc) return 0;
     inside_release(s); /* but what a run kept while it trained can be played */
-    s->store = store;
-    s->keep = keep;
-    s->runs = what->sets ? 0 : what->runs;
-    for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
+    begin(s, store, keep, what);
     return rc;
 }
 

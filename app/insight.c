@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/insight_private.h"
+#include "app/jobs.h"
 #include "core/base/mem.h"
 
 enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
@@ -257,15 +258,9 @@ static bool any(const struct orders *o) {
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* A frame of the layout: so many iterations, or as many as its time allows. */
 static void frame(struct insight *in) {
-    int64_t began = now_ms();
+    int64_t began = jobs_ms();
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
         if (in->playing && done(&in->inside)) {
@@ -274,7 +269,7 @@ static void frame(struct insight *in) {
         }
         return;
     }
-    for (int i = 0; i < FRAME_ITERATIONS && now_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
+    for (int i = 0; i < FRAME_ITERATIONS && jobs_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
     if (done(&in->inside)) in->playing = false;
     show(in, NULL, NULL);
 }
@@ -300,13 +295,13 @@ static void *work(void *self) {
         struct orders o = in->orders;
         in->orders = (struct orders){ 0 };
         pthread_mutex_unlock(&in->lock);
-        int64_t began = now_ms();
+        int64_t began = jobs_ms();
         if (any(&o)) carry_out(in, &o);
         if (in->playing) frame(in);
         free(o.model);
         free(o.task);
         pthread_mutex_lock(&in->lock);
-        int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (now_ms() - began);
+        int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (jobs_ms() - began);
         if (in->playing && left > 0) wait_ms(in, left);
     }
     pthread_mutex_unlock(&in->lock);

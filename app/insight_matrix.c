@@ -42,14 +42,18 @@ void insight_heat_free(struct insight_heat *h) {
     free(h);
 }
 
+static void put(struct album *a, const struct matrix *m) {
+    GROW(a->matrix, a->room, a->count + 1);
+    a->matrix[a->count++] = *m;
+}
+
 /* Takes over a matrix that was made (rc 0), and keeps or reads it; what cannot be compared has no
  * page in the album. */
 static int add(struct inside *s, struct album *a, int rc, struct matrix *m, bool cluster, struct err *e) {
     if (rc) return rc == ERR_USAGE ? 0 : rc;
     if (s->store) rc = matrix_keep(m, s->store, s->keep, e);
     if (cluster && !rc) matrix_cluster(m);
-    GROW(a->matrix, a->room, a->count + 1);
-    a->matrix[a->count++] = *m;
+    put(a, m);
     return rc;
 }
 
@@ -85,9 +89,7 @@ static int add_others(struct inside *s, struct album *a, struct err *e) {
             struct matrix m;
             if (in_album(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
             rc = matrix_read(&m, s->store, v.matrix[i].id, e);
-            if (rc) break;
-            GROW(a->matrix, a->room, a->count + 1);
-            a->matrix[a->count++] = m;
+            if (!rc) put(a, &m);
         }
         store_matrices_release(&v);
     }
@@ -116,9 +118,7 @@ static int fill_attention(struct inside *s, struct album *a, struct err *e) {
         for (int k = 0; !rc && k < 2; k++) {
             struct matrix m;
             rc = matrix_attention(&m, &s->probe[i], s->row, s->layer, k ? s->head : ATTENTION_FIRST, e);
-            if (rc) break;
-            GROW(a->matrix, a->room, a->count + 1);
-            a->matrix[a->count++] = m; /* too many to be kept each */
+            if (!rc) put(a, &m); /* too many to be kept each */
         }
     return rc;
 }
@@ -196,9 +196,9 @@ struct insight_heat *inside_heat(const struct inside *s) { return heat_of(s->alb
 
 int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
     struct album *a = album_new();
-    GROW(a->matrix, a->room, 1);
-    int rc = matrix_read(&a->matrix[0], s, matrix, e);
-    if (!rc) a->count = 1;
+    struct matrix m;
+    int rc = matrix_read(&m, s, matrix, e);
+    if (!rc) put(a, &m);
     *heat = rc ? NULL : heat_of(a, NULL);
     album_drop(a);
     return rc;
