@@ -12,16 +12,20 @@
 
 /* ---- what is kept ---- */
 
-static void set_json(const struct store_embedding *m, struct buf *b) {
-    char at[32];
-    store_time_text(m->created, at);
-    buf_putc(b, '{');
+void verb_set_members(const struct store_embedding *m, struct buf *b) {
     json_member_int(b, "set", m->id);
     if (m->run) json_member_int(b, "run", m->run);
     else json_member_string(b, "run", NULL);
     json_member_int(b, "step", m->step);
     json_member_string(b, "model", m->model);
     json_member_string(b, "task", m->task);
+}
+
+static void set_json(const struct store_embedding *m, struct buf *b) {
+    char at[32];
+    store_time_text(m->created, at);
+    buf_putc(b, '{');
+    verb_set_members(m, b);
     json_member_string(b, "split", m->split);
     json_member_int(b, "rows", m->rows);
     json_member_int(b, "columns", m->columns);

@@ -29,9 +29,7 @@ struct result {
     struct rowset rows;         /* of a set: v.row counts them from 1 */
     int32_t *predicted;
     bool by_task, pca;
-    int given;          /* points before sampling */
     struct tsne_options options;
-    double asked;       /* perplexity asked for */
     double kl, seconds; /* kl: NaN for PCA */
     double kept;        /* 10-neighbour preservation */
     real *points;       /* n×2 */
@@ -89,10 +87,9 @@ static int map_options(const struct args *a, struct tsne_options *o, struct err 
 
 static int layout(struct result *r, struct err *e) {
     const struct vectors *v = &r->v;
-    double start = seconds_now();
+    double start = seconds_now(), asked = r->options.perplexity;
     r->points = xcalloc(2 * (size_t)v->n, sizeof *r->points);
     r->kl = NAN;
-    r->asked = r->options.perplexity;
     if (r->pca) {
         int rc = pca_two(v->x, v->n, v->d, r->points, e);
         r->seconds = seconds_now() - start;
@@ -106,8 +103,8 @@ static int layout(struct result *r, struct err *e) {
     r->kl = tsne_divergence(t);
     r->options.perplexity = tsne_perplexity(t);
     tsne_free(t);
-    if (r->options.perplexity < r->asked)
-        note(r, "perplexity lowered from %g to %.3g, the most that %d points allow", r->asked, r->options.perplexity,
+    if (r->options.perplexity < asked)
+        note(r, "perplexity lowered from %g to %.3g, the most that %d points allow", asked, r->options.perplexity,
              v->n);
     return 0;
 }
@@ -149,12 +146,7 @@ static void add_points(struct buf *b, const real *xy, int n) {
 }
 
 static void add_source(struct buf *b, const struct store_embedding *m) {
-    json_member_int(b, "set", m->id);
-    if (m->run) json_member_int(b, "run", m->run);
-    else json_member_string(b, "run", NULL);
-    json_member_int(b, "step", m->step);
-    json_member_string(b, "model", m->model);
-    json_member_string(b, "task", m->task);
+    verb_set_members(m, b);
     json_member_int(b, "layer", m->layer);
     json_member_string(b, "pool", m->pool);
 }
@@ -332,9 +324,9 @@ static int one_map(const struct args *a, enum form form, struct err *e) {
     int rc = map_options(a, &r.options, e);
     if (!rc) rc = file ? vectors_read(&r.v, file, args_get(a, "labels"), e) : read_set(a, &r, e);
     if (!rc) {
-        r.given = r.v.n;
+        int given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
-        if (r.v.n < r.given) note(&r, "an even sample of %d of %d points", r.v.n, r.given);
+        if (r.v.n < given) note(&r, "an even sample of %d of %d points", r.v.n, given);
         rc = layout(&r, e);
     }
     if (!rc) {

@@ -16,6 +16,8 @@ const char *verb_model(const struct args *a);
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
 /* The run as a JSON object on a line of standard output. */
 void verb_run_json(const struct store_run *r);
+/* Members that say which set of vectors it is and what of. */
+void verb_set_members(const struct store_embedding *m, struct buf *b);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
 /* --task and the columns; files are the caller's. */
