@@ -33,6 +33,7 @@ struct store {
 int64_t store_now(void); /* UTC milliseconds */
 
 /* ---- owned runs (owner.c) ---- */
+extern const char owner_gone[]; /* why a run is interrupted */
 bool store_owns(struct store *s, int64_t run);
 char *store_lock_of(const struct store *s, int64_t run); /* caller frees */
 /* Whether some process (this one too) holds the run's lock. */

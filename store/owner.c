@@ -16,7 +16,7 @@
 
 enum { ADOPT_MS = 2000 };
 
-static const char gone[] = "the process that trained it is gone";
+const char owner_gone[] = "the process that trained it is gone";
 
 char *store_lock_of(const struct store *s, int64_t run) {
     return xprintf("%s/%lld/lock", s->files, (long long)run);
@@ -199,9 +199,9 @@ static int interrupt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = db_run(db, e,
                     "UPDATE run SET state='interrupted', reason=?, ended=? WHERE id=?"
                     " AND state IN ('queued','running','paused')",
-                    "tii", gone, now, i->run);
+                    "tii", owner_gone, now, i->run);
     i->changed = !rc && sqlite3_changes(db) > 0;
-    if (!rc && i->changed) rc = event_add(db, i->run, now, -1, "state", "interrupted", gone, e);
+    if (!rc && i->changed) rc = event_add(db, i->run, now, -1, "state", "interrupted", owner_gone, e);
     return rc;
 }
 

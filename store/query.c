@@ -98,7 +98,7 @@ static int settle(struct store *s, struct store_run *r, struct err *e) {
     if (store_state_is_live(r->state)) {
         r->state = STORE_INTERRUPTED;
         free(r->reason);
-        r->reason = xstrdup("the process that trained it is gone");
+        r->reason = xstrdup(owner_gone);
     }
     return rc < 0 ? rc : 0;
 }
