@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
+#include "core/train/score.h"
 
 enum { SLICE = 32 }; /* rows between two questions whether to go on */
 
@@ -229,10 +230,8 @@ static void take_predictions(struct probe *p, int task, int first, size_t rows, 
         for (int i = 0; i < p->rows.n; i++) p->predicted[i] = -1;
     }
     for (size_t i = 0; i < rows; i++) {
-        size_t best = 0;
-        for (size_t c = 1; c < k; c++)
-            if (share[i * k + c] > share[i * k + best]) best = c;
-        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(u, (int)best));
+        int best = argmax(share + i * k, (int)k);
+        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(u, best));
     }
 }
 

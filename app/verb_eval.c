@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/score.h"
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
 static int eval_task(const struct user *u, const struct args *a, struct task *t, struct err *e) {
@@ -180,10 +181,8 @@ static size_t wrong_rows(const struct user *u, const struct dataset *d, const do
     for (size_t r = 0; r < d->rows; r++) {
         const struct dataset_row *row = &d->row[r];
         const double *p = probability + r * k;
-        size_t best = 0;
-        for (size_t i = 1; i < k; i++)
-            if (p[i] > p[best]) best = i;
-        if (!row->gold || (size_t)row->label == best) continue;
+        int best = argmax(p, (int)k);
+        if (!row->gold || row->label == best) continue;
         wrong++;
         buf_printf(b, "%zu\t", row->line);
         add_field(b, u->name[row->label], strlen(u->name[row->label]));

@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/score.h"
 
 const char *user_column(const struct user *u) {
     return u->config.source_column ? u->config.source_column : u->config.text_column;
@@ -105,9 +106,8 @@ int user_max_len(const struct user *u, const struct args *a, int64_t *out, struc
 
 static void print_prediction(const struct user *u, const struct args *a, const struct dataset_row *row,
                              const double *p) {
-    size_t k = (size_t)predictor_classes(u->predictor), best = 0;
-    for (size_t i = 1; i < k; i++)
-        if (p[i] > p[best]) best = i;
+    size_t k = (size_t)predictor_classes(u->predictor);
+    int best = argmax(p, (int)k);
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
