@@ -130,7 +130,7 @@ struct parsed text_parse(const struct task *t, const char *text, size_t n) {
 }
 
 static void metrics_of_answers(struct metrics *m, const struct task *t, const struct dataset *d,
-                               const struct metric_text *written, const double *loss) {
+                               const struct metric_text *written) {
     size_t n = d->rows;
     int32_t *label = xcalloc(n + 1, sizeof *label), *gold = xcalloc(n + 1, sizeof *gold);
     double *score = xcalloc(n + 1, sizeof *score), *target = xcalloc(n + 1, sizeof *target);
@@ -146,8 +146,8 @@ static void metrics_of_answers(struct metrics *m, const struct task *t, const st
         has[i] = d->row[i].gold;
     }
     if (t->gold == DATA_CLASSES)
-        metrics_of_classes(m, gold, label, loss, n, t->classes, t->positive);
-    else metrics_of_scores(m, target, has, score, loss, n);
+        metrics_of_classes(m, gold, label, NULL, n, t->classes, t->positive);
+    else metrics_of_scores(m, target, has, score, NULL, n);
     m->invalid = invalid;
     free(label);
     free(gold);
@@ -157,14 +157,14 @@ static void metrics_of_answers(struct metrics *m, const struct task *t, const st
 }
 
 void text_metrics(struct metrics *m, const struct task *t, const struct dataset *d,
-                  const struct metric_text *written, const double *loss) {
+                  const struct metric_text *written) {
     if (t->gold != DATA_TEXT) {
-        metrics_of_answers(m, t, d, written, loss);
+        metrics_of_answers(m, t, d, written);
         return;
     }
     struct metric_text *gold = xcalloc(d->rows + 1, sizeof *gold);
     for (size_t i = 0; i < d->rows; i++)
         gold[i] = (struct metric_text){d->row[i].target_text, d->row[i].target_size};
-    metrics_of_texts(m, gold, written, loss, d->rows);
+    metrics_of_texts(m, gold, written, NULL, d->rows);
     free(gold);
 }

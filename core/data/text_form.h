@@ -40,8 +40,8 @@ struct parsed text_parse(const struct task *t, const char *text, size_t n);
 
 /* Scores what was written for the d->rows rows of a split of the task (DATA_TEXT): parsed back
  * and as classes or scores where the gold labels are such, an invalid score being -1, else as
- * texts.  loss: each row's, or NULL.  metrics_release frees. */
+ * texts.  The loss stays undefined: texts alone have none.  metrics_release frees. */
 void text_metrics(struct metrics *m, const struct task *t, const struct dataset *d,
-                  const struct metric_text *written, const double *loss);
+                  const struct metric_text *written);
 
 #endif

@@ -204,7 +204,7 @@ void text_scoring_metrics(const struct text_scoring *s, const struct task *task,
     struct metric_text *written = xcalloc(s->data->rows + 1, sizeof *written);
     for (size_t i = 0; i < s->data->rows; i++)
         written[i] = (struct metric_text){ s->given[i], s->given_size[i] };
-    text_metrics(out, task, s->data, written, NULL);
+    text_metrics(out, task, s->data, written);
     free(written);
     for (size_t i = 0; i < s->data->rows; i++) {
         loss += s->loss[i];

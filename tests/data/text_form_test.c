@@ -160,7 +160,7 @@ static void real_files(void **state) {
             answer[k] = (struct metric_text){d->row[k].target_text, d->row[k].target_size};
         }
         struct metrics m;
-        text_metrics(&m, &t, d, answer, NULL);
+        text_metrics(&m, &t, d, answer);
         assert_int_equal(m.invalid, 0);
         assert_true(m.value[t.metric].value > (t.gold == DATA_CLASSES ? 1 - 1e-9 : 0.9995));
         metrics_release(&m);

@@ -120,7 +120,7 @@ static void score(struct metrics *m, const struct task *t, const double *gold,
         row[i] = (struct dataset_row){.gold = !none, .label = scores || none ? -1 : (int32_t)gold[i],
                                       .target = scores ? gold[i] : 0};
     }
-    text_metrics(m, t, &d, text, NULL);
+    text_metrics(m, t, &d, text);
 }
 
 static void invalid_answers(void **state) {
