@@ -29,9 +29,9 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
 void map_place(struct ui *ui);
 /* Heatmap's cursor and window inside the matrix shown, at the interface's size. */
 void heatmap_settle(struct ui *ui);
-/* To Map or Heatmap, with what the cursor is on where that is a run. */
 /* Kept sets side by side on Map. */
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
+/* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* A run in a few lines, for the pane beside the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
