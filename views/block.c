@@ -80,12 +80,8 @@ static void draw_counts(const struct wire *d, int y, const struct block_counts *
         if (!wire_sublayer(d, site, &from, &to)) continue;
         text_thousands((int64_t)n->trained[d->stack][site], text);
         int x = to - canvas_width(d->c, text);
-        bool free = true;
-        for (int i = x - 1; i < to; i++) {
-            const struct cell *at = canvas_at(d->c, i, y);
-            if (at && at->cp != ' ' && at->cp != 0) free = false;
-        }
-        if (free && n->trained[d->stack][site]) canvas_text(d->c, x, y, INK_DIM, text);
+        if (n->trained[d->stack][site] && wire_blank(d, x - 1, to - x + 1, y))
+            canvas_text(d->c, x, y, INK_DIM, text);
     }
 }
 

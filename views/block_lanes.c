@@ -92,12 +92,18 @@ static void find_row(struct lane *lane, int i, int rows) {
     lane[i].row = 0;
 }
 
+/* Bold is for the module in focus alone. */
+static struct style module_style(const struct canvas *c, int index, bool focus) {
+    struct style style = canvas_style(c, module_ink(index));
+    if (!focus) style.attr &= (uint8_t)~ATTR_BOLD;
+    return style;
+}
+
 static void draw_lane(const struct wire *d, const struct lane *l, int index, bool focus,
                       const char *text) {
     struct canvas *c = d->c;
-    struct style style = canvas_style(c, module_ink(index));
+    struct style style = module_style(c, index, focus);
     int y = d->y + l->row;
-    if (!focus) style.attr &= (uint8_t)~ATTR_BOLD;
     for (int i = 1; i < l->row; i++) {
         const struct cell *at = canvas_at(c, l->from, d->y + i);
         if (l->from != l->to) canvas_put(c, l->from, d->y + i, style, at && at->cp == 0x2500 ? 0x253C : 0x2502);
@@ -146,21 +152,12 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
     for (int i = 0; i < n; i++)
         if (lane[i].row) draw_lane(d, &lane[i], item[i].module, item[i].module == focus, text[i]);
     for (int i = 0; i < n; i++) { /* labels last: no line runs through them */
-        struct style style = canvas_style(d->c, module_ink(item[i].module));
-        if (item[i].module != focus) style.attr &= (uint8_t)~ATTR_BOLD;
+        struct style style = module_style(d->c, item[i].module, item[i].module == focus);
         if (lane[i].row) canvas_styled(d->c, lane[i].label, d->y + lane[i].row, style, text[i]);
     }
     if (hidden && rows > 0)
         canvas_printf(d->c, d->x1 - 9, d->y - 1, INK_DIM, "+%d more", hidden);
     return deepest;
-}
-
-static bool is_free(const struct wire *d, int x, int w) {
-    for (int i = x - 1; i <= x + w; i++) {
-        const struct cell *at = canvas_at(d->c, i, d->y + 1);
-        if (at && at->cp != ' ' && at->cp != 0) return false;
-    }
-    return true;
 }
 
 void lanes_marks(const struct wire *d, const struct method *m, int focus) {
@@ -169,20 +166,18 @@ void lanes_marks(const struct wire *d, const struct method *m, int focus) {
     for (int i = 0; i < n; i++) {
         char number[16];
         struct lane l;
-        struct style style = canvas_style(d->c, module_ink(item[i].module));
-        if (item[i].module != focus) style.attr &= (uint8_t)~ATTR_BOLD;
+        struct style style = module_style(d->c, item[i].module, item[i].module == focus);
         find_ends(d, &item[i], &l);
         snprintf(number, sizeof number, "%d", item[i].module + 1);
         int w = canvas_width(d->c, number), x = l.to, y = d->y + 1;
-        bool line = l.to - l.from > w + 4 && is_free(d, l.from, l.to - l.from);
+        bool line = l.to - l.from > w + 4 && wire_blank(d, l.from - 1, l.to - l.from + 2, y);
         if (line) {
             for (int k = l.from; k <= l.to; k++)
                 canvas_put(d->c, k, y, style,
                            k == l.from ? 0x2570 : k == l.to ? 0x25B2 : 0x2500);
             x = l.from + 1 + (l.to - l.from - 1 - w) / 2;
         } else {
-            const struct cell *at;
-            while ((at = canvas_at(d->c, x, y)) && at->cp != ' ' && at->cp != 0) x++;
+            while (!wire_blank(d, x, 1, y)) x++;
         }
         canvas_styled(d->c, x, y, style, number);
     }

@@ -16,6 +16,9 @@ int block_tap_width(const struct arch *a, enum tap t) {
 
 static int cross(int site) { return site == SUB_CROSS ? PART_CROSS : 0; }
 
+/* The part that a part of cross-attention is like; any other is itself. */
+static int own_part(int part) { return part > PART_CROSS ? part - PART_CROSS : part; }
+
 static int site_of(int part) {
     if (part == PART_X) return SUB_EMBED;
     if (part > PART_CROSS) return SUB_CROSS;
@@ -54,7 +57,7 @@ static void set_texts(struct wire *d, bool narrow) {
 
 /* q k v stand close; every other part has a wire behind it. */
 static bool stands_close(int part) {
-    int own = part > PART_CROSS ? part - PART_CROSS : part;
+    int own = own_part(part);
     return own == PART_Q || own == PART_K;
 }
 
@@ -112,6 +115,14 @@ bool wire_sublayer(const struct wire *d, int site, int *from, int *to) {
     return *from >= 0;
 }
 
+bool wire_blank(const struct wire *d, int x, int w, int y) {
+    for (int i = x; i < x + w; i++) {
+        const struct cell *at = canvas_at(d->c, i, y);
+        if (at && at->cp != ' ' && at->cp != 0) return false;
+    }
+    return true;
+}
+
 /* ---- taps ---- */
 
 /* Behind what the sublayer begins with: the stream as it comes, or normed. */
@@ -158,7 +169,7 @@ static int trained_by(const struct wire *d, const struct method *m, int part) {
     static const enum tap out[PART_CROSS] = {
         [PART_Q] = TAP_A_Q,  [PART_K] = TAP_A_K,  [PART_V] = TAP_A_V, [PART_WO] = TAP_A_OUT,
         [PART_W1] = TAP_F_PRE, [PART_W2] = TAP_F_OUT};
-    int own = part > PART_CROSS ? part - PART_CROSS : part;
+    int own = own_part(part);
     bool norm = own == PART_LN_A || own == PART_LN_F;
     for (int i = 0; i < m->count; i++) {
         const struct module *k = &m->module[i];
@@ -204,7 +215,7 @@ void wire_residuals(const struct wire *d, int above) {
     int from = PART_X;
     if (d->gap < 3) return;
     for (int i = 0; i < d->parts; i++) {
-        int p = d->order[i], own = p > PART_CROSS ? p - PART_CROSS : p;
+        int p = d->order[i], own = own_part(p);
         bool norm_first = d->a && d->a->pre_norm;
         if (own == PART_ADD_A || own == PART_ADD_F) {
             residual(d, from, p, above);
@@ -218,10 +229,9 @@ void wire_residuals(const struct wire *d, int above) {
 void wire_shapes(const struct wire *d) {
     char text[32];
     for (int i = 0; i < d->parts; i++) {
-        int p = d->order[i], own = p > PART_CROSS ? p - PART_CROSS : p;
+        int p = d->order[i], own = own_part(p);
         bool last = i + 1 == d->parts;
-        int next = last ? p : d->order[i + 1];
-        int to = next > PART_CROSS ? next - PART_CROSS : next;
+        int next = last ? p : d->order[i + 1], to = own_part(next);
         enum tap tap = own == PART_V       ? TAP_A_Q
                        : own == PART_HEADS ? TAP_A_CTX
                        : own == PART_W1    ? TAP_F_PRE

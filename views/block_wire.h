@@ -36,6 +36,8 @@ int wire_read(const struct wire *d, enum tap t, int site);
 int wire_write(const struct wire *d, enum tap t, int site);
 /* First column of a sublayer and the one behind it; false where the stack has none. */
 bool wire_sublayer(const struct wire *d, int site, int *from, int *to);
+/* Is nothing drawn on w columns from x of row y?  Columns outside the canvas count as blank. */
+bool wire_blank(const struct wire *d, int x, int w, int y);
 
 /* The modules below the wire on at most `rows` lanes; returns the deepest used. */
 int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus);
