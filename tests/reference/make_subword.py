@@ -24,6 +24,8 @@ import unicodedata
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from make_wordpiece import block_digests, escape, plain
+
 here = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -31,21 +33,10 @@ def digest(text):
     return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()[:16]
 
 
-def escape(s):
-    return "".join("\\%02x" % ord(c) if ord(c) < 32 or ord(c) in (127, 92) else c for c in s)
-
-
 def result(tokenizer, pair):
     x = tokenizer.encode(*pair)
     texts = [tokenizer.decode(x.ids, skip_special_tokens=skip) for skip in (False, True)]
     return "\n".join([" ".join(map(str, x.ids)), " ".join(map(str, x.type_ids))] + texts)
-
-
-def plain(path):
-    t = Tokenizer.from_file(path)
-    t.no_truncation()
-    t.no_padding()
-    return t
 
 
 # ---- odd lines ----
@@ -262,20 +253,17 @@ def unicode_digests(mapped):
                            normalizers.Lowercase, normalizers.StripAccents)]
     cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
     blanks = pre_tokenizers.WhitespaceSplit()
-    with open(os.path.join(here, "subword_unicode.txt"), "w", newline="\n") as out:
-        for block in range(0, 0x110000, 0x1000):
-            h = hashlib.sha256()
-            for cp in range(block, block + 0x1000):
-                if 0xD800 <= cp < 0xE000:
-                    continue
-                for f in forms:
-                    h.update((f.normalize_str("a\u0345" + chr(cp) + "\u0301\u0327b") + "\n").encode())
-                for text in ("ª" + chr(cp), "क्" + chr(cp) + "\u0301"):
-                    h.update((mapped.normalize_str(text) + "\n").encode())
-                for before in "a1!":
-                    h.update(("\n".join(w for w, _ in cut.pre_tokenize_str(before + chr(cp))) + "\n").encode())
-                h.update(("\n".join(w for w, _ in blanks.pre_tokenize_str("a" + chr(cp) + "b")) + "\n").encode())
-            out.write("%06x %s\n" % (block, h.hexdigest()[:16]))
+
+    def made(c):
+        for f in forms:
+            yield f.normalize_str("a\u0345" + c + "\u0301\u0327b") + "\n"
+        for text in ("ª" + c, "क्" + c + "\u0301"):
+            yield mapped.normalize_str(text) + "\n"
+        for before in "a1!":
+            yield "\n".join(w for w, _ in cut.pre_tokenize_str(before + c)) + "\n"
+        yield "\n".join(w for w, _ in blanks.pre_tokenize_str("a" + c + "b")) + "\n"
+
+    block_digests("subword_unicode.txt", made)
 
 
 def main():

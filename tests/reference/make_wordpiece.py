@@ -140,22 +140,31 @@ def tiny():
     write("wordpiece_tiny.tsv", plain(path), lines)
 
 
+def block_digests(name, made):
+    """A line each 4,096 code points: the digest of all texts that `made` gives for their characters."""
+    with open(os.path.join(here, name), "w", newline="\n") as out:
+        for block in range(0, 0x110000, 0x1000):
+            h = hashlib.sha256()
+            for cp in range(block, block + 0x1000):
+                if 0xD800 <= cp < 0xE000:
+                    continue
+                for text in made(chr(cp)):
+                    h.update(text.encode())
+            out.write("%06x %s\n" % (block, h.hexdigest()[:16]))
+
+
 def unicode_digests():
     settings = [dict(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True),
                 dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=True),
                 dict(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)]
     norms = [normalizers.BertNormalizer(**s) for s in settings]
     cut = pre_tokenizers.BertPreTokenizer()
-    with open(os.path.join(here, "wordpiece_unicode.txt"), "w", newline="\n") as out:
-        for block in range(0, 0x110000, 0x1000):
-            h = hashlib.sha256()
-            for cp in range(block, block + 0x1000):
-                if 0xD800 <= cp < 0xE000:
-                    continue
-                for norm in norms:
-                    text = norm.normalize_str("a" + chr(cp) + "b")
-                    h.update(("\n".join(w for w, _ in cut.pre_tokenize_str(text)) + "\n\n").encode())
-            out.write("%06x %s\n" % (block, h.hexdigest()[:16]))
+
+    def made(c):
+        for norm in norms:
+            yield "\n".join(w for w, _ in cut.pre_tokenize_str(norm.normalize_str("a" + c + "b"))) + "\n\n"
+
+    block_digests("wordpiece_unicode.txt", made)
 
 
 def shared(tokenizer, folder):
@@ -177,9 +186,14 @@ def shared(tokenizer, folder):
                 out.write("%s %s\n" % (hashlib.sha256(line).hexdigest()[:16], digest[:16]))
 
 
-minilm = plain(os.path.join(sys.argv[1], "tokenizer.json"))
-tiny()
-write("wordpiece_minilm.tsv", minilm, odd_lines(2000))
-unicode_digests()
-if len(sys.argv) > 2:
-    shared(minilm, sys.argv[2])
+def main():
+    minilm = plain(os.path.join(sys.argv[1], "tokenizer.json"))
+    tiny()
+    write("wordpiece_minilm.tsv", minilm, odd_lines(2000))
+    unicode_digests()
+    if len(sys.argv) > 2:
+        shared(minilm, sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()
