@@ -127,8 +127,6 @@ int inside_open(struct inside *s, struct store *store, bool keep, const struct i
 static void clear_look(struct inside_panel *p) {
     tsne_free(p->tsne);
     p->tsne = NULL;
-    free(p->unit);
-    p->unit = NULL;
     free(p->neighbour);
     p->neighbour = NULL;
 }
@@ -158,24 +156,26 @@ int inside_look(struct inside *s, int panel, struct err *e) {
     size_t all = (size_t)n * (size_t)p->width;
     const real *x = p->probe ? p->probe->layer[p->layer] : p->moments->moment[p->at].vector;
     clear_look(p);
-    p->unit = xmalloc((all + 1) * sizeof *p->unit);
-    memcpy(p->unit, x, all * sizeof *p->unit);
-    make_unit(p->unit, n, p->width);
+    real *unit = xmalloc((all + 1) * sizeof *unit); /* of length 1: cosine geometry */
+    memcpy(unit, x, all * sizeof *unit);
+    make_unit(unit, n, p->width);
     p->kl = p->kept = NAN;
     p->rated = 0;
     p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
     p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);
-    score_neighbours(p->unit, n, p->width, p->near, p->neighbour);
+    score_neighbours(unit, n, p->width, p->near, p->neighbour);
     if (p->probe) ratings_of(&p->ratings, x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
     else p->ratings = p->moments->moment[p->at].ratings;
-    if (s->training) return 0;
-    struct tsne_options o;
-    tsne_options_init(&o);
-    o.perplexity = s->perplexity;
-    o.seed = INSIGHT_SEED;
-    o.workers = 1;
-    p->tsne = tsne_new(p->unit, n, p->width, &o, e);
-    return p->tsne ? 0 : e->code;
+    if (!s->training) {
+        struct tsne_options o;
+        tsne_options_init(&o);
+        o.perplexity = s->perplexity;
+        o.seed = INSIGHT_SEED;
+        o.workers = 1;
+        p->tsne = tsne_new(unit, n, p->width, &o, e);
+    }
+    free(unit);
+    return s->training || p->tsne ? 0 : e->code;
 }
 
 /* ---- moments of training ---- */

@@ -29,7 +29,6 @@ struct inside_panel {
     struct moments *moments;   /* …its sets, of which `at` is shown */
     int at;
     /* follow from layer or moment */
-    real *unit;                /* rows × width, of length 1: cosine geometry */
     struct tsne *tsne;         /* NULL where moments are played */
     int near;                  /* neighbours of each row: 10, or as many as there are */
     int32_t *neighbour;        /* rows × near, in the original space */

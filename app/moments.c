@@ -69,7 +69,6 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
         m->pool = xstrdup(set.pool);
         m->layer = set.layer;
         m->width = set.columns;
-        m->seed = set.seed;
         m->rows = rows;
         rows = (struct rowset){ 0 };
     } else if (!rc) {
@@ -142,8 +141,7 @@ int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err
     int n = m->rows.n;
     BUG_IF(i && !m->moment[i - 1].layout);
     tsne_options_init(&o);
-    if (!i) m->iterations = o.iterations;
-    else o.iterations = MOMENTS_ITERATIONS;
+    if (i) o.iterations = MOMENTS_ITERATIONS;
     o.perplexity = m->perplexity;
     o.seed = seed;
     o.workers = workers;

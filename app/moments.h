@@ -24,13 +24,11 @@ struct moments {
     int64_t run;           /* 0: of an untouched model */
     char *title, *model, *task, *split, *pool, *metric;
     int layer, width;
-    uint64_t seed;
     struct rowset rows;
     int count;
     struct moment *moment; /* by step */
     double perplexity;     /* asked for: 30 */
     double used;           /* after the first map */
-    int iterations;        /* of the first map */
 };
 
 /* The run's longest series of sets of the same rows, layer and pooling.  ERR_NOT_FOUND when it kept
