@@ -100,19 +100,38 @@ static void stop(struct session *s, int64_t id, bool keep) {
 
 static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
     if (!x->runs) return;
-    desk_ask(s->desk, &(struct desk_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs,
-                                            .text = x->text });
+    const struct desk_order o = { .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text };
+    if (kind == DESK_TRASH || kind == DESK_RESTORE) session__move(s, &o);
+    else desk_ask(s->desk, &o);
 }
 
+void session__move(struct session *s, const struct desk_order *o) {
+    s->moving++;
+    desk_ask(s->desk, o);
+}
+
+/* What can be undone is known when every move is answered: keys typed ahead wait for that. */
 static void undo(struct session *s, bool redo) {
+    if (s->moving) {
+        s->wished += redo ? -1 : 1;
+        return;
+    }
     if (redo ? s->done == s->undone : s->done == 0) {
         ui_say(&s->ui, SAY_INFO, redo ? "nothing to redo" : "nothing to undo");
         return;
     }
     const struct move *m = &s->moves[redo ? s->done : s->done - 1];
     s->undoing = redo ? -1 : 1;
-    desk_ask(s->desk, &(struct desk_order){ .kind = m->trash == redo ? DESK_TRASH : DESK_RESTORE,
-                                            .run = m->run, .runs = m->runs });
+    session__move(s, &(struct desk_order){ .kind = m->trash == redo ? DESK_TRASH : DESK_RESTORE,
+                                           .run = m->run, .runs = m->runs });
+}
+
+void session__moved(struct session *s) {
+    if (--s->moving || !s->wished) return;
+    bool redo = s->wished < 0;
+    s->wished += redo ? 1 : -1;
+    undo(s, redo);
+    if (!s->moving) s->wished = 0; /* nothing to undo: the others wish for no more */
 }
 
 static void list_folders(struct session *s, const char *kind, const char *marker) {

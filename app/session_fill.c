@@ -226,7 +226,7 @@ static void move_free(struct move *m) {
 
 static void record_move(struct session *s, struct desk_answer *a) {
     if (s->undoing) {
-        s->done -= (int)s->undoing;
+        s->done -= s->undoing;
         s->undoing = 0;
         return;
     }
@@ -264,6 +264,7 @@ static void take(struct session *s, struct desk_answer *a) {
     if (a->kind == DESK_TRASH || a->kind == DESK_RESTORE) {
         if (a->moved) record_move(s, a);
         else s->undoing = 0;
+        session__moved(s);
         session__ask_runs(s);
     }
 }

@@ -45,7 +45,9 @@ struct session {
     int live_before;
     struct move moves[MOVES];
     int done, undone;      /* moves below `done` can be undone, up to `undone` redone */
-    int64_t undoing;       /* +1 an undo, -1 a redo under way: it is not recorded anew */
+    int moving;            /* moves into and out of the trash that are not answered yet */
+    int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
+    int wished;            /* undos (less redos) asked for meanwhile */
     int64_t discard;       /* run to put into the trash when it is over */
 };
 
@@ -56,6 +58,9 @@ void session__ask_runs(struct session *s);
 void session__ask_source(struct session *s, const char *model, const char *task);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
+/* Asks the desk to move runs into or out of the trash; the answer ends with session__moved. */
+void session__move(struct session *s, const struct desk_order *o);
+void session__moved(struct session *s);
 
 /* Options of Compose as a run's config; config_release. */
 void session__config(const struct compose_view *v, const char *model, struct run_config *c);

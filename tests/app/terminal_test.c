@@ -405,6 +405,36 @@ static void a_dumb_terminal_is_told(void **state) {
     command_release(&c);
 }
 
+/* ---- keys typed ahead ---- */
+
+static void await_runs(size_t wanted) {
+    double from = now();
+    while (run_count() != wanted && now() - from < 10) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    assert_int_equal(run_count(), wanted);
+}
+
+/* Undo that is typed before the trash has answered undoes what was typed before it. */
+static void undo_can_be_typed_ahead(void **state) {
+    (void)state;
+    need_tmux();
+    for (int i = 0; i < 3; i++) json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 3  finished", true);
+    for (int i = 0; i < 5; i++) type("d u");
+    type("d");
+    await_runs(2);
+    type("d u u");
+    await_runs(3);
+    type("C-r");
+    await_runs(2);
+    type("u");
+    await_runs(3);
+    type("q");
+    await("left=0", true);
+}
+
 /* ---- pastes ---- */
 
 static void a_paste_is_no_command(void **state) {
@@ -447,9 +477,7 @@ static void a_paste_is_no_command(void **state) {
         if (run_count() < 3 || now() - from > 5) break;
     }
     type("Escape u u u u");
-    from = now();
-    while (run_count() < 3 && now() - from < 10) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
-    assert_int_equal(run_count(), 3);
+    await_runs(3);
     type("q");
     await("left=0", true);
     free(text);
@@ -498,6 +526,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
+        cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
