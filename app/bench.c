@@ -5,18 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "core/analysis/tsne.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/train/pool.h"
-
-double bench_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The kernel's own count of this program; getrusage's holds what the process had before exec too. */
 double bench_peak_memory(void) {
@@ -136,14 +130,14 @@ struct watch {
 static void watch_event(void *self, const struct event *e) {
     struct watch *w = self;
     if (e->kind != EVENT_POINT) return;
-    double t = bench_now();
+    double t = clock_seconds();
     if (e->step > w->warm && w->points < BENCH_STEPS) {
         w->out->second[w->points++] = t - w->at;
         w->tokens += e->tokens;
     }
     if (w->recording && e->step == w->last - 1) w->record = blas_record_start();
     else if (w->record && e->step == w->last) blas_record_stop(w->record);
-    w->at = bench_now();
+    w->at = clock_seconds();
 }
 
 static int by_size(const void *a, const void *b) {
@@ -179,7 +173,7 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
     c.epochs = 0;
     c.lr = 1e-4;
     c.keep = 0;
-    struct watch w = { .warm = warm, .last = c.steps, .at = bench_now(), .out = out, .recording = !workers };
+    struct watch w = { .warm = warm, .last = c.steps, .at = clock_seconds(), .out = out, .recording = !workers };
     struct run *r = run_new(1, &c, m, t, NULL, (struct event_sink){ &w, watch_event }, e);
     config_release(&c);
     if (!r) return e->code;
@@ -222,9 +216,9 @@ static void *call_sgemm(void *self) {
     fill(b, (size_t)N * K, 2, 1);
     blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
     pthread_barrier_wait(c->start);
-    double begin = bench_now(), end = begin;
+    double begin = clock_seconds(), end = begin;
     int calls = 0;
-    for (; end - begin < c->seconds; end = bench_now(), calls++)
+    for (; end - begin < c->seconds; end = clock_seconds(), calls++)
         blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
     c->rate = 2e-9 * M * N * K * calls / (end - begin);
     free(a);
@@ -263,9 +257,9 @@ double bench_tsne(int points, int workers, double seconds) {
     struct tsne *t = tsne_new(x, points, COLUMNS, &o, &e);
     if (!t) BUG("%s", e.text);
     tsne_step(t, 1);
-    double begin = bench_now(), end = begin;
+    double begin = clock_seconds(), end = begin;
     int steps = 0;
-    for (; end - begin < seconds && !tsne_done(t); end = bench_now()) steps += tsne_step(t, 5);
+    for (; end - begin < seconds && !tsne_done(t); end = clock_seconds()) steps += tsne_step(t, 5);
     tsne_free(t);
     free(x);
     return steps / (end - begin);

@@ -31,8 +31,6 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
                 int workers, struct bench_times *out, struct err *e);
 /* Sets the median of those steps. */
 void bench_median(struct bench_times *t);
-/* Seconds of a clock that only goes on. */
-double bench_now(void);
 /* Sum of GF/s of `callers` threads that call sgemm on their own at once. */
 double bench_sgemm(int callers, double seconds);
 /* t-SNE iterations a second on `points` made points, set-up left out; about `seconds` long. */

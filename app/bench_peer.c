@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/data/text_form.h"
 #include "core/model/generate.h"
@@ -90,10 +91,10 @@ static int generate(const struct model *m, const struct dataset *d, const struct
     for (int step = 0; step < w->warm + w->steps && !rc; step++) {
         const struct generate_sources some = { (size_t)w->rows, d->start + step * w->rows, d->ids };
         struct generation g;
-        double begin = bench_now();
+        double begin = clock_seconds();
         generation_init(&g, m, &o, &some);
         rc = generate_rows(&g, NULL, threads, NULL, made, e);
-        if (step >= w->warm) out->second[out->steps++] = bench_now() - begin;
+        if (step >= w->warm) out->second[out->steps++] = clock_seconds() - begin;
         generation_release(&g);
         generated_release(made, (size_t)w->rows);
     }

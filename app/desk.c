@@ -9,6 +9,7 @@
 #include "app/desk_private.h"
 #include "app/export_hf.h"
 #include "app/paths.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
@@ -222,7 +223,7 @@ struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), voi
     d->wake = wake;
     d->self = self;
     pthread_mutex_init(&d->lock, NULL);
-    pthread_cond_init(&d->asked, NULL);
+    clock_cond_init(&d->asked);
     if (pthread_create(&d->thread, NULL, work, d)) BUG("no thread for the desk");
     return d;
 }

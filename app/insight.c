@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "app/insight_private.h"
 #include "app/jobs.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 
 enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
@@ -260,7 +260,7 @@ static bool any(const struct orders *o) {
 
 /* A frame of the layout: so many iterations, or as many as its time allows. */
 static void frame(struct insight *in) {
-    int64_t began = jobs_ms();
+    int64_t began = clock_ms();
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
         if (in->playing && done(&in->inside)) {
@@ -269,17 +269,13 @@ static void frame(struct insight *in) {
         }
         return;
     }
-    for (int i = 0; i < FRAME_ITERATIONS && jobs_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
+    for (int i = 0; i < FRAME_ITERATIONS && clock_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
     if (done(&in->inside)) in->playing = false;
     show(in, NULL, NULL);
 }
 
 static void wait_ms(struct insight *in, int64_t ms) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += ms * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = clock_after((double)ms / 1000);
     while (!in->leaving && !any(&in->orders))
         if (pthread_cond_timedwait(&in->asked, &in->lock, &until) == ETIMEDOUT) break;
 }
@@ -295,13 +291,13 @@ static void *work(void *self) {
         struct orders o = in->orders;
         in->orders = (struct orders){ 0 };
         pthread_mutex_unlock(&in->lock);
-        int64_t began = jobs_ms();
+        int64_t began = clock_ms();
         if (any(&o)) carry_out(in, &o);
         if (in->playing) frame(in);
         free(o.model);
         free(o.task);
         pthread_mutex_lock(&in->lock);
-        int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (jobs_ms() - began);
+        int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (clock_ms() - began);
         if (in->playing && left > 0) wait_ms(in, left);
     }
     pthread_mutex_unlock(&in->lock);
@@ -317,7 +313,7 @@ struct insight *insight_new(struct store *s, bool keep, void (*wake)(void *), vo
     in->wake = wake;
     in->self = self;
     pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->asked, NULL);
+    clock_cond_init(&in->asked);
     return in;
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/jobs_private.h"
 #include "app/rowset.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
@@ -127,7 +128,7 @@ static void on_state(struct job *job, const struct event *e) {
     free(job->reason);
     job->reason = xstrdup(e->text);
     /* paused by itself: its checkpoint could not be written */
-    if (e->state == RUN_PAUSED) job->retry = jobs_ms() + RETRY_MS;
+    if (e->state == RUN_PAUSED) job->retry = clock_ms() + RETRY_MS;
     pthread_mutex_unlock(&job->jobs->lock);
 }
 

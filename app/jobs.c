@@ -1,18 +1,11 @@
 #include "app/jobs.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/jobs_private.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
-
-int64_t jobs_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void jobs__say(struct jobs *j, const char *text) {
     pthread_mutex_lock(&j->lock);
@@ -84,7 +77,7 @@ static void retry_paused(struct jobs *j) {
     bool any = false;
     pthread_mutex_lock(&j->lock);
     for (struct job *job = j->first; job; job = job->next) {
-        if (!job->run || !job->retry || jobs_ms() < job->retry) continue;
+        if (!job->run || !job->retry || clock_ms() < job->retry) continue;
         job->retry = 0;
         run_unpause(job->run);
         any = true;
@@ -161,11 +154,7 @@ static void *keep(void *self) {
             return NULL;
         }
         if (!j->pending) {
-            struct timespec until;
-            clock_gettime(CLOCK_REALTIME, &until);
-            long ns = until.tv_nsec + (j->leaving ? 10000000L : 100000000L);
-            until.tv_sec += ns / 1000000000L;
-            until.tv_nsec = ns % 1000000000L;
+            struct timespec until = clock_after(j->leaving ? 0.01 : 0.1);
             pthread_cond_timedwait(&j->changed, &j->lock, &until);
         }
         pthread_mutex_unlock(&j->lock);
@@ -188,7 +177,7 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
         j->key[i] = store_key(s, keys[i].name, keys[i].direction, false, &e);
     }
     pthread_mutex_init(&j->lock, NULL);
-    pthread_cond_init(&j->changed, NULL);
+    clock_cond_init(&j->changed);
     j->pool = pool_new(workers);
     if (pthread_create(&j->keeper, NULL, keep, j)) BUG("no thread for the keeper");
     return j;
@@ -286,14 +275,7 @@ void jobs_move(struct jobs *j, int64_t id, int by) {
 }
 
 bool jobs_wait(struct jobs *j, int64_t id, double seconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)seconds;
-    until.tv_nsec += (long)(1e9 * (seconds - floor(seconds)));
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    struct timespec until = clock_after(seconds);
     pthread_mutex_lock(&j->lock);
     struct job *job = jobs__find(j, id);
     while (job && !job->over)

@@ -28,9 +28,6 @@ struct jobs_hook {
     void (*report)(void *self, const char *text);
 };
 
-/* Milliseconds of the monotonic clock. */
-int64_t jobs_ms(void);
-
 /* Starts `workers` threads that train, and one that keeps the store's records; the store is
  * borrowed and must outlive them.  jobs_free. */
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "app/paths.h"
 #include "app/session_private.h"
 #include "app/verbs.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -82,10 +82,10 @@ static void discard(struct session *s) {
 }
 
 static void loop(struct session *s) {
-    int64_t frame = 0, refreshed = jobs_ms();
+    int64_t frame = 0, refreshed = clock_ms();
     bool dirty = true;
     while (!s->leaving && !hung_up && !told_to_end) {
-        int64_t now = jobs_ms();
+        int64_t now = clock_ms();
         if (dirty && now - frame >= FRAME_MS) {
             session__fill_jobs(s);
             discard(s);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "app/moments.h"
 #include "app/output.h"
 #include "core/analysis/tsne.h"
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -57,12 +57,6 @@ static void note(struct result *r, const char *format, ...) {
     buf_puts(&r->note, text);
 }
 
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int read_form(const struct args *a, enum form *form, struct err *e) {
     *form = args_flag(a, "json") ? FORM_JSON : args_flag(a, "csv") ? FORM_CSV : FORM_TEXT;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
@@ -87,19 +81,19 @@ static int map_options(const struct args *a, struct tsne_options *o, struct err 
 
 static int layout(struct result *r, struct err *e) {
     const struct vectors *v = &r->v;
-    double start = seconds_now(), asked = r->options.perplexity;
+    double start = clock_seconds(), asked = r->options.perplexity;
     r->points = xcalloc(2 * (size_t)v->n, sizeof *r->points);
     r->kl = NAN;
     if (r->pca) {
         int rc = pca_two(v->x, v->n, v->d, r->points, e);
-        r->seconds = seconds_now() - start;
+        r->seconds = clock_seconds() - start;
         return rc;
     }
     struct tsne *t = tsne_new(v->x, v->n, v->d, &r->options, e);
     if (!t) return e->code;
     tsne_step(t, r->options.iterations);
     memcpy(r->points, tsne_layout(t), 2 * (size_t)v->n * sizeof *r->points);
-    r->seconds = seconds_now() - start;
+    r->seconds = clock_seconds() - start;
     r->kl = tsne_divergence(t);
     r->options.perplexity = tsne_perplexity(t);
     tsne_free(t);

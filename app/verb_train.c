@@ -14,6 +14,7 @@
 #include "app/jobs.h"
 #include "app/output.h"
 #include "app/paths.h"
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -98,12 +99,6 @@ struct watcher {
     double shown; /* when the progress line was last written */
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void metrics_json(struct buf *b, const struct event *e) {
     json_add_key(b, "metrics");
     buf_putc(b, '{');
@@ -176,7 +171,7 @@ static void event_json(const struct event *e) {
 
 static void event_text(struct watcher *w, const struct event *e) {
     if (e->kind == EVENT_POINT) {
-        double t = now();
+        double t = clock_seconds();
         if (t - w->shown < (w->tty ? 0.1 : 5)) return;
         w->shown = t;
         fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",

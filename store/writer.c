@@ -4,8 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "store/db.h"
@@ -44,12 +44,6 @@ struct writer {
     struct err why;
     int wal_pages; /* writer's thread only */
 };
-
-static int64_t monotonic_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int on_wal(void *self, sqlite3 *db, const char *name, int pages) {
     (void)db;
@@ -132,7 +126,7 @@ static void write_batch(struct writer *w) {
     } else {
         for (; w->committed < b.to; w->committed++)
             payload_free(w->ring[w->committed % RING].payload);
-        w->oldest = monotonic_ms();
+        w->oldest = clock_ms();
     }
     pthread_cond_broadcast(&w->room);
 }
@@ -168,7 +162,7 @@ static int64_t idle_ms(const struct writer *w) {
     uint64_t waiting = w->put - w->committed;
     if (w->closing || w->first_call || (waiting && w->urgent > w->committed)) return 0;
     if (!waiting) return -1;
-    int64_t age = monotonic_ms() - w->oldest;
+    int64_t age = clock_ms() - w->oldest;
     if (w->condition != STORE_OK) return age >= RETRY_MS ? 0 : RETRY_MS - age;
     if (waiting >= BATCH_RECORDS) return 0;
     return age >= BATCH_MS ? 0 : BATCH_MS - age;
@@ -179,9 +173,8 @@ static void sleep_ms(struct writer *w, int64_t ms) {
         pthread_cond_wait(&w->work, &w->mutex);
         return;
     }
-    int64_t until = monotonic_ms() + ms;
-    struct timespec t = { until / 1000, (long)(until % 1000) * 1000000 };
-    pthread_cond_timedwait(&w->work, &w->mutex, &t);
+    struct timespec until = clock_after((double)ms / 1000);
+    pthread_cond_timedwait(&w->work, &w->mutex, &until);
 }
 
 static void *writer_main(void *self) {
@@ -197,7 +190,7 @@ static void *writer_main(void *self) {
             uint64_t failures = w->failures;
             write_batch(w);
             if (w->failures > failures) {
-                w->oldest = monotonic_ms();
+                w->oldest = clock_ms();
                 fail_calls(w);
                 if (w->closing) break;
             }
@@ -222,12 +215,8 @@ int writer_new(struct store *s, sqlite3 *db, struct err *e) {
     w->ring = xcalloc(RING, sizeof *w->ring);
     sqlite3_wal_hook(db, on_wal, w);
     pthread_mutex_init(&w->mutex, NULL);
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->work, &clock);
-    pthread_cond_init(&w->room, NULL);
-    pthread_condattr_destroy(&clock);
+    clock_cond_init(&w->work);
+    clock_cond_init(&w->room);
     /* signals belong to the program's own threads */
     sigset_t all, before;
     sigfillset(&all);
@@ -319,7 +308,7 @@ int writer_put(struct store *s, const struct record *r) {
     if (dropped) {
         payload_free(r->payload);
     } else {
-        if (w->put == w->committed && w->condition == STORE_OK) w->oldest = monotonic_ms();
+        if (w->put == w->committed && w->condition == STORE_OK) w->oldest = clock_ms();
         w->ring[w->put++ % RING] = *r;
         if (r->kind == RECORD_CHANGE) w->urgent = w->put;
         /* the thread sleeps without a limit only on an empty ring */

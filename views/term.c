@@ -13,11 +13,11 @@
 #include <term.h>
 #undef columns /* terminfo names its capabilities by macros; this one is a common word */
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/term_guard.h"
@@ -249,12 +249,6 @@ static uint32_t press_code(const struct key_code *k) {
     }
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void tell_size(struct input *out) {
     getmaxyx(stdscr, term.h, term.w);
     out->kind = INPUT_RESIZE;
@@ -313,7 +307,7 @@ void term_read(struct input *out) {
         break;
     }
     out->kind = INPUT_PRESS;
-    out->press.ms = now_ms();
+    out->press.ms = clock_ms();
     out->press.code = press_code(&k);
     if (out->press.code != PRESS_ESC || !take(&next)) return;
     if (next.kind == OK && next.code >= 0x20 && next.code != 127) {

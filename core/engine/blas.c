@@ -3,8 +3,8 @@
 #include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 
 struct product {
@@ -65,12 +65,6 @@ double blas_record_flops(const struct blas_record *r) {
     return flops;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void grow(size_t *size, int rows, int cols) {
     size_t need = (size_t)rows * (size_t)cols;
     if (need > *size) *size = need;
@@ -88,14 +82,14 @@ double blas_record_replay(const struct blas_record *r) {
     /* Numbers of usual size: zeros could run faster or slower. */
     for (size_t i = 0; i < na; i++) a[i] = (real)0.5 - (real)(i % 7) / 8;
     for (size_t i = 0; i < nb; i++) b[i] = (real)0.25 - (real)(i % 5) / 16;
-    double start = seconds_now();
+    double start = clock_seconds();
     for (size_t i = 0; i < r->count; i++) {
         const struct product *p = &r->product[i];
         blas_gemm(p->ta, p->tb, p->m, p->n, p->k, 1, a, p->ta ? p->m : p->k, b,
                   p->tb ? p->k : p->n, p->add ? 1 : 0, c, p->n);
         if (p->add && i % 64 == 63) memset(c, 0, nc * sizeof *c); /* sums stay small */
     }
-    double seconds = seconds_now() - start;
+    double seconds = clock_seconds() - start;
     free(a);
     free(b);
     free(c);
@@ -113,8 +107,8 @@ double blas_rate(int m, int n, int k, double seconds) {
     struct product one = { m, n, k, false, true, false };
     r.product = &one;
     r.count = 1;
-    double best = 0, start = seconds_now();
-    for (int i = 0; i < 3 || seconds_now() - start < seconds; i++) {
+    double best = 0, start = clock_seconds();
+    for (int i = 0; i < 3 || clock_seconds() - start < seconds; i++) {
         double took = blas_record_replay(&r);
         double rate = took > 0 ? 2e-9 * m * n * k / took : 0;
         if (rate > best) best = rate;

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/clock.h"
 #include "core/train/state.h"
 
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step) {
@@ -30,7 +31,7 @@ int evaluation_prepare(struct run *r) {
     if (r->watch.now) units += r->watch.scoring.chunks;
     if (r->samples.now) units += text_scoring_units(&r->samples.scoring);
     r->bad_chunk = -1;
-    r->score_began = run_clock();
+    r->score_began = clock_seconds();
     step_make(r);
     return units;
 }
@@ -126,7 +127,7 @@ static bool tell_scores(struct run *r) {
     r->evaluated = r->step;
     r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop && r->step < r->c.steps;
     pthread_mutex_lock(&r->lock);
-    r->score_seconds = run_clock() - r->score_began;
+    r->score_seconds = clock_seconds() - r->score_began;
     pthread_mutex_unlock(&r->lock);
     return true;
 }

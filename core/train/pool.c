@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/train/state.h"
 
@@ -130,12 +130,8 @@ struct pool *pool_new(int workers) {
     p->thread = xcalloc((size_t)p->width, sizeof *p->thread);
     p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->over, &attributes);
-    pthread_condattr_destroy(&attributes);
+    clock_cond_init(&p->work);
+    clock_cond_init(&p->over);
     for (int i = 0; i < p->width; i++) {
         worker_init(&p->worker[i], i);
         struct thread_start *start = xmalloc(sizeof *start);
@@ -206,16 +202,7 @@ static bool is_listed(const struct pool *p, const struct run *r) {
 }
 
 bool pool_wait(struct pool *p, struct run *r, double seconds) {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    if (seconds > 0) {
-        until.tv_sec += (time_t)seconds;
-        until.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-    }
+    struct timespec until = clock_after(seconds > 0 ? seconds : 0);
     pthread_mutex_lock(&p->lock);
     bool waiting = true;
     while (waiting && is_listed(p, r)) {

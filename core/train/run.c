@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/train/checkpoint.h"
@@ -12,14 +12,8 @@
 
 enum { SAVE_SECONDS = 30, SAVE_APART = 2 };
 
-double run_clock(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 double run_seconds(const struct run *r) {
-    return r->before + (r->running ? run_clock() - r->span : 0);
+    return r->before + (r->running ? clock_seconds() - r->span : 0);
 }
 
 void run_send(struct run *r, struct event e) {
@@ -33,8 +27,8 @@ void run_send(struct run *r, struct event e) {
 void run_set_state(struct run *r, enum run_state state, const char *text) {
     pthread_mutex_lock(&r->lock);
     bool run = state == RUN_RUNNING;
-    if (r->running && !run) r->before += run_clock() - r->span;
-    if (run && !r->running) r->span = run_clock();
+    if (r->running && !run) r->before += clock_seconds() - r->span;
+    if (run && !r->running) r->span = clock_seconds();
     r->running = run;
     r->state = state;
     pthread_mutex_unlock(&r->lock);
@@ -69,14 +63,14 @@ static void end(struct run *r, enum run_state state, const char *text) {
  * is set going. */
 static bool save(struct run *r, bool last) {
     struct err e = ERR_INIT;
-    double began = run_clock();
+    double began = clock_seconds();
     if (!r->folder) return true;
     if (checkpoint_save(r, last, &e)) {
         snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
         return false;
     }
     if (last) {
-        r->saved_at = run_clock();
+        r->saved_at = clock_seconds();
         r->save_seconds = r->saved_at - began;
     } else {
         r->best_unsaved = false;
@@ -92,7 +86,7 @@ static bool has_best(const struct run *r) { return r->best.has && (r->c.keep & K
 static bool save_due(struct run *r, bool stopping) {
     if (r->best_unsaved && (r->c.keep & KEEP_BEST) && !save(r, false)) return false;
     /* Writing takes at most a tenth of the time, however large the file. */
-    double since = run_clock() - r->saved_at;
+    double since = clock_seconds() - r->saved_at;
     bool due = since > SAVE_SECONDS || (r->evaluated == r->step && since > SAVE_APART);
     due = stopping || (due && since > 10 * r->save_seconds);
     if (is_done(r)) due = (r->c.keep & KEEP_LAST) || !has_best(r);

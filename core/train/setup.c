@@ -1,3 +1,4 @@
+#include "core/base/clock.h"
 #include "core/train/run.h"
 
 #include <math.h>
@@ -219,12 +220,12 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->order_epoch = -1;
     r->evaluated = -1;
     r->bad_chunk = -1;
-    r->saved_at = run_clock() - 3;
+    r->saved_at = clock_seconds() - 3;
     r->state = RUN_QUEUED;
     r->phase = PHASE_BEGIN;
     r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->turn, NULL);
+    clock_cond_init(&r->turn);
     r->plan = plan_new(method, &m->arch, run_outputs(task), e);
     if (r->plan && !r->plan->trained) {
         err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "

@@ -137,7 +137,6 @@ struct run {
 };
 
 /* run.c */
-double run_clock(void);
 double run_seconds(const struct run *r);
 void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
 void run_set_state(struct run *r, enum run_state state, const char *text);

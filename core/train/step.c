@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/train/batch.h"
@@ -31,7 +32,7 @@ void step_make(struct run *r) { run_prologue(r, false); }
 void step_prepare(struct run *r) {
     int64_t epoch = r->step / r->per_epoch, at = r->step % r->per_epoch * r->c.batch;
     int64_t left = (int64_t)r->task->train.rows - at;
-    r->step_began = run_clock();
+    r->step_began = clock_seconds();
     if (epoch != r->order_epoch) {
         order_epoch(r->c.seed, epoch, r->order, r->task->train.rows);
         r->order_epoch = epoch;
@@ -193,7 +194,7 @@ bool step_finish(struct run *r) {
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
-    double took = run_clock() - r->step_began;
+    double took = clock_seconds() - r->step_began;
     pthread_mutex_lock(&r->lock);
     r->step++;
     r->loss = loss;

@@ -1,9 +1,11 @@
+#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -155,6 +157,26 @@ static void random_numbers_depend_on_key_and_counter_only(void **state) {
     for (int i = 0; i < 100; i++) assert_int_equal(seen[i], 1);
 }
 
+/* A condition and its deadline go by the same clock: else the wait ends at once, or when the day is set. */
+static void a_deadline_is_waited_for(void **state) {
+    (void)state;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+    clock_cond_init(&never);
+    double from = clock_seconds();
+    int64_t ms = clock_ms();
+    struct timespec until = clock_after(0.03);
+    pthread_mutex_lock(&lock);
+    while (pthread_cond_timedwait(&never, &lock, &until) != ETIMEDOUT) {}
+    pthread_mutex_unlock(&lock);
+    double took = clock_seconds() - from;
+    assert_true(took >= 0.03 && took < 20);
+    assert_true(clock_ms() - ms >= 30);
+    struct timespec later = clock_after(1.75);
+    assert_true(later.tv_sec >= until.tv_sec + 1 && later.tv_nsec >= 0 && later.tv_nsec < 1000000000);
+    pthread_cond_destroy(&never);
+}
+
 int main(void) {
     setlocale(LC_CTYPE, "");
     const struct CMUnitTest tests[] = {
@@ -167,6 +189,7 @@ int main(void) {
         cmocka_unit_test(a_lock_is_held_once),
         cmocka_unit_test(json_has_limits),
         cmocka_unit_test(random_numbers_depend_on_key_and_counter_only),
+        cmocka_unit_test(a_deadline_is_waited_for),
     };
     return cmocka_run_group_tests_name("core/base", tests, NULL, NULL);
 }
