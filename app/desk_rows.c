@@ -31,7 +31,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .best = number_or_nan(&r->best), .best_step = r->best.step, .majority = NAN,
         .final_loss = number_or_nan(&r->loss), .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
-        .resumable = over && r->step > 0,
+        .resumable = over,
     };
 }
 

@@ -8,12 +8,10 @@
 
 #include "app/jobs_private.h"
 #include "app/paths.h"
-#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/method/plan.h"
-#include "core/train/checkpoint.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
@@ -359,15 +357,15 @@ static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *sto
 }
 
 static int check_resumable(const struct store_run *stored, struct err *e) {
-    if (stored->state == STORE_FINISHED)
-        return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
-    char *last = checkpoint_path(stored->folder, true);
-    bool there = file_exists(last);
-    free(last);
-    if (there) return 0;
-    return err_set(e, ERR_NOT_FOUND,
-                   "run %lld is %s at step %lld and has no checkpoint to go on from; train it again from the start",
-                   (long long)stored->id, store_state_name(stored->state), (long long)stored->step);
+    if (stored->state != STORE_FINISHED) return 0;
+    return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
+}
+
+static void say_anew(struct jobs *j, int64_t id) {
+    char *text = xprintf("run %lld was ended before its first checkpoint: it begins anew, with the same numbers",
+                         (long long)id);
+    jobs__say(j, text);
+    free(text);
 }
 
 int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
@@ -382,7 +380,9 @@ int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
         if (m) {
             struct task_source source = jobs_source(&c);
             struct shared_task *t = jobs__task(j, m, &source, &c, e);
+            bool anew = !run_has_checkpoint(stored.folder);
             rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;
+            if (!rc && anew) say_anew(j, id);
             if (rc && t) jobs__task_done(j, t);
             if (rc) model_release(m);
         } else if (!rc) {

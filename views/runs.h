@@ -27,7 +27,7 @@ struct run_row {
     const char *started;      /* local time as text */
     const char *reason;       /* of a failure or interruption; NULL */
     bool constant;            /* predictions all the same at the last evaluation */
-    bool resumable;           /* has a checkpoint to go on from */
+    bool resumable;           /* can go on, or begin anew */
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_TRAINED, COL_TIME,

@@ -1,5 +1,6 @@
 #include "core/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -110,6 +111,16 @@ int file_aside_commit(struct file_aside *f, struct err *e) {
     sync_folder_of(f->path);
     aside_free(f);
     return 0;
+}
+
+void file_sweep_aside(const char *folder) {
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        const char *mark = strstr(f->d_name, ".tmp-");
+        if (!mark || !mark[5] || strspn(mark + 5, "0123456789") != strlen(mark + 5)) continue;
+        unlinkat(dirfd(d), f->d_name, 0);
+    }
+    if (d) closedir(d);
 }
 
 int file_write(const char *path, const void *bytes, size_t n, struct err *e) {

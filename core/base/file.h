@@ -26,6 +26,8 @@ int file_aside_open(struct file_aside *f, const char *path, struct err *e);
 int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err *e);
 int file_aside_commit(struct file_aside *f, struct err *e); /* abandons on failure */
 void file_aside_abandon(struct file_aside *f);
+/* Removes what writers that were killed left of this in a folder.  For one that nobody else writes into. */
+void file_sweep_aside(const char *folder);
 
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);

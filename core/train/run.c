@@ -10,7 +10,9 @@
 #include "core/train/checkpoint.h"
 #include "core/train/state.h"
 
-enum { SAVE_SECONDS = 30, SAVE_APART = 2 };
+/* The file to resume from is written each half minute, and with an evaluation where some seconds lie
+ * between, but takes at most a hundredth of the time, however large it is. */
+enum { SAVE_SECONDS = 30, SAVE_APART = 2, SAVE_SHARE = 100 };
 
 double run_seconds(const struct run *r) {
     return r->before + (r->running ? clock_seconds() - r->span : 0);
@@ -63,15 +65,15 @@ static void end(struct run *r, enum run_state state, const char *text) {
  * is set going. */
 static bool save(struct run *r, bool last) {
     struct err e = ERR_INIT;
-    double began = clock_seconds();
     if (!r->folder) return true;
+    double began = clock_seconds();
     if (checkpoint_save(r, last, &e)) {
         snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
         return false;
     }
     if (last) {
-        r->saved_at = clock_seconds();
-        r->save_seconds = r->saved_at - began;
+        r->saved_at = run_seconds(r);
+        r->save_seconds = clock_seconds() - began;
     } else {
         r->best_unsaved = false;
     }
@@ -82,16 +84,18 @@ static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->ea
 
 static bool has_best(const struct run *r) { return r->best.has && (r->c.keep & KEEP_BEST); }
 
-/* Writes what is due; false when the disk refuses. */
-static bool save_due(struct run *r, bool stopping) {
+bool run_save_due(double since, double took, bool evaluated) {
+    return since > (evaluated ? SAVE_APART : SAVE_SECONDS) && since > SAVE_SHARE * took;
+}
+
+/* Writes what is due; false when the disk refuses.  `evaluate`: an evaluation comes next, which may take
+ * long and, at the end, decides whether the last file is wanted. */
+static bool save_due(struct run *r, bool stopping, bool evaluate) {
     if (r->best_unsaved && (r->c.keep & KEEP_BEST) && !save(r, false)) return false;
-    /* Writing takes at most a tenth of the time, however large the file. */
-    double since = clock_seconds() - r->saved_at;
-    bool due = since > SAVE_SECONDS || (r->evaluated == r->step && since > SAVE_APART);
-    due = stopping || (due && since > 10 * r->save_seconds);
-    if (is_done(r)) due = (r->c.keep & KEEP_LAST) || !has_best(r);
-    if (due && !save(r, true)) return false;
-    return true;
+    bool due = run_save_due(run_seconds(r) - r->saved_at, r->save_seconds, r->evaluated == r->step);
+    if (stopping) due = true;
+    else if (is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
+    return !due || save(r, true);
 }
 
 /* The last checkpoint is for resuming; a finished run needs it only when it was asked for. */
@@ -120,31 +124,27 @@ void run_advance(struct run *r) {
     pthread_mutex_unlock(&r->lock);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
     bool stopping = stop && (evaluate || !is_done(r));
-    if (!evaluate || stopping) {
-        bool saved = save_due(r, stopping);
-        if (!saved && stop) {
-            end(r, RUN_STOPPED, r->failure);
-        } else if (!saved) {
-            pthread_mutex_lock(&r->lock);
-            r->want_pause = true;
-            pthread_mutex_unlock(&r->lock);
-            pause_here(r, PHASE_BEGIN, r->failure);
-        } else if (stopping) {
-            end(r, RUN_STOPPED, NULL);
-        } else if (is_done(r)) {
-            finish(r);
-        } else if (pause) {
-            pause_here(r, PHASE_BEGIN, NULL);
-        } else {
-            keep_running(r);
-            step_prepare(r);
-            set_phase(r, PHASE_STEP, r->cut.parts);
-        }
+    bool saved = save_due(r, stopping, evaluate);
+    if (!saved && stop) {
+        end(r, RUN_STOPPED, r->failure);
+    } else if (!saved) {
+        pthread_mutex_lock(&r->lock);
+        r->want_pause = true;
+        pthread_mutex_unlock(&r->lock);
+        pause_here(r, PHASE_BEGIN, r->failure);
+    } else if (stopping) {
+        end(r, RUN_STOPPED, NULL);
+    } else if (!evaluate && is_done(r)) {
+        finish(r);
     } else if (pause) {
         pause_here(r, PHASE_BEGIN, NULL);
-    } else {
+    } else if (evaluate) {
         keep_running(r);
         set_phase(r, PHASE_SCORE, evaluation_prepare(r));
+    } else {
+        keep_running(r);
+        step_prepare(r);
+        set_phase(r, PHASE_STEP, r->cut.parts);
     }
 }
 

@@ -36,12 +36,16 @@ int run_outputs(const struct task *t);
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
                     const char *folder, struct event_sink sink, struct err *e);
 /* The same from the last checkpoint of `folder`; goes on bit for bit as if it had never
- * stopped.  c NULL: the config it was begun with.  ERR_NOT_FOUND without a checkpoint;
+ * stopped.  A run that was ended before its first checkpoint begins anew, which gives the same bits: c must
+ * then be what was stored of it (run_config_of).  What writers that were killed left in the folder is removed.
+ * c NULL: the config it was begun with, from the checkpoint.  ERR_NOT_FOUND with neither;
  * ERR_INPUT, naming the file, when model, train or dev file changed since; ERR_USAGE, naming
  * the option, when c would train differently, or when the run is finished. */
 struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
                             struct task *task, const char *folder, struct event_sink sink,
                             struct err *e);
+/* Whether a run whose files are in `folder` goes on from a checkpoint, or begins anew. */
+bool run_has_checkpoint(const char *folder);
 void run_free(struct run *r);
 
 /* Work for one worker at a time: a shard of a step, a part of an evaluation.  The pool

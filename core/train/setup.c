@@ -2,6 +2,7 @@
 #include "core/train/run.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +221,7 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->order_epoch = -1;
     r->evaluated = -1;
     r->bad_chunk = -1;
-    r->saved_at = clock_seconds() - 3;
+    r->saved_at = -3; /* the first evaluation is saved */
     r->state = RUN_QUEUED;
     r->phase = PHASE_BEGIN;
     r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
@@ -237,25 +238,10 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
         run_free(r);
         return NULL;
     }
+    if (folder) file_sweep_aside(folder);
     return r;
 }
 
-struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
-                    const char *folder, struct event_sink sink, struct err *e) {
-    struct err own = ERR_INIT;
-    struct run_config copy;
-    struct method method;
-    enum metric_id metric;
-    if (!e) e = &own;
-    config_copy(&copy, c);
-    if (resolve(&copy, m, task, &method, &metric, e)) {
-        config_release(&copy);
-        return NULL;
-    }
-    struct run *r = build(id, &copy, &method, metric, m, task, folder, sink, e);
-    if (r) plan_init(r->plan, m, r->c.seed, r->params);
-    return r;
-}
 
 void run_free(struct run *r) {
     if (!r) return;
@@ -293,13 +279,30 @@ void run_free(struct run *r) {
 
 /* ---- resuming ---- */
 
+/* step < 0: since its beginning. */
 static int changed(const char *path, int64_t step, struct err *e) {
-    return err_set(e, ERR_INPUT,
-                   "%s: changed since step %lld of this run; resume with the file as it was", path,
-                   (long long)step);
+    char when[40] = "this run was begun";
+    if (step >= 0) snprintf(when, sizeof when, "step %lld of this run", (long long)step);
+    return err_set(e, ERR_INPUT, "%s: changed since %s; resume with the file as it was", path, when);
 }
 
 static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+
+/* Whether model and files are those that the run was begun with.  `was`: its config; `c`: of now, resolved;
+ * `step`: where it goes on, < 0: at its beginning. */
+static int check_files(const struct run_config *was, int64_t step, const struct run_config *c,
+                       const struct model *m, struct err *e) {
+    if (!same(was->model_sha256, m->sha256)) {
+        char *path = file_join(m->folder, "model.safetensors");
+        changed(file_exists(path) ? path : m->folder, step, e);
+        free(path);
+        return e->code;
+    }
+    if (!same(was->train_sha256, c->train_sha256)) return changed(c->train_file, step, e);
+    if (!same(was->dev_sha256, c->dev_sha256))
+        return changed(c->dev_file ? c->dev_file : was->dev_file, step, e);
+    return 0;
+}
 
 /* `c`: what is asked for now, resolved; the checkpoint's config is what was begun. */
 static int check_resumable(const struct checkpoint *k, const struct run_config *c,
@@ -309,15 +312,7 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
         return err_set(e, ERR_USAGE,
                        "%s: the run is finished (%lld steps); there is nothing to resume", k->path,
                        (long long)k->step);
-    if (!same(was->model_sha256, m->sha256)) {
-        char *path = file_join(m->folder, "model.safetensors");
-        changed(file_exists(path) ? path : m->folder, k->step, e);
-        free(path);
-        return e->code;
-    }
-    if (!same(was->train_sha256, c->train_sha256)) return changed(c->train_file, k->step, e);
-    if (!same(was->dev_sha256, c->dev_sha256))
-        return changed(c->dev_file ? c->dev_file : was->dev_file, k->step, e);
+    if (check_files(was, k->step, c, m, e)) return e->code;
     const char *option = config_difference(was, c);
     if (!option) return 0;
     char *before = config_get(was, option), *now = config_get(c, option);
@@ -330,6 +325,36 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
     return e->code;
 }
 
+/* `again`: c is the config of a run that has been begun before. */
+static struct run *begin(int64_t id, const struct run_config *c, bool again, struct model *m, struct task *task,
+                         const char *folder, struct event_sink sink, struct err *e) {
+    struct err own = ERR_INIT;
+    struct run_config copy;
+    struct method method;
+    enum metric_id metric;
+    if (!e) e = &own;
+    config_copy(&copy, c);
+    if (resolve(&copy, m, task, &method, &metric, e) || (again && check_files(c, -1, &copy, m, e))) {
+        config_release(&copy);
+        return NULL;
+    }
+    struct run *r = build(id, &copy, &method, metric, m, task, folder, sink, e);
+    if (r) plan_init(r->plan, m, r->c.seed, r->params);
+    return r;
+}
+
+struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
+                    const char *folder, struct event_sink sink, struct err *e) {
+    return begin(id, c, false, m, task, folder, sink, e);
+}
+
+bool run_has_checkpoint(const char *folder) {
+    char *path = checkpoint_path(folder, true);
+    bool there = file_exists(path);
+    free(path);
+    return there;
+}
+
 struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
                             struct task *task, const char *folder, struct event_sink sink,
                             struct err *e) {
@@ -340,6 +365,7 @@ struct run *run_resume_from(int64_t id, const struct run_config *c, struct model
     enum metric_id metric;
     struct run *r = NULL;
     if (!e) e = &own;
+    if (c && c->train_sha256 && !run_has_checkpoint(folder)) return begin(id, c, true, m, task, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);
     free(path);
@@ -357,6 +383,7 @@ struct run *run_resume_from(int64_t id, const struct run_config *c, struct model
     if (r) {
         r->step = k.step;
         r->before = k.seconds;
+        r->saved_at += k.seconds;
         r->loss = k.loss;
         r->best = k.best;
         r->worse = k.worse;

@@ -116,7 +116,8 @@ struct run {
     /* Clocks, monotonic seconds. */
     double before;            /* seconds trained before this span */
     double span;              /* when this span began */
-    double step_began, saved_at, save_seconds; /* the last checkpoint: when, how long it took */
+    double step_began;
+    double saved_at, save_seconds; /* the last checkpoint: when (run_seconds), how long it took */
     double rate_steps, rate_tokens, rate_seconds; /* fading sums over about ten steps */
     double score_began, score_seconds; /* the last evaluation began, took */
     bool best_unsaved;        /* the best checkpoint is still to be written */
@@ -144,6 +145,9 @@ void run_set_state(struct run *r, enum run_state state, const char *text);
  * the run alone. */
 void run_advance(struct run *r);
 bool run_wants_stop(struct run *r);
+/* Whether the file to resume from is written again `since` seconds of training after the last time, which
+ * took `took`; `evaluated`: an evaluation has just ended. */
+bool run_save_due(double since, double took, bool evaluated);
 
 /* step.c */
 void step_prepare(struct run *r);

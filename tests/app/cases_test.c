@@ -180,6 +180,43 @@ static void a_resumed_run_ends_the_same(void **state) {
     free(whole);
 }
 
+/* Killed before any checkpoint, and before it had begun: both begin anew and end as if nothing had been. */
+static void a_run_killed_young_goes_on(void **state) {
+    (void)state;
+    const char *line = "--steps 3000 --lr 1e-4 --batch 20 --seeds 1,2 --workers 1";
+    char *whole = weights_of(stage_train(&stage, 0, "--steps 3000 --lr 1e-4 --batch 20"));
+    pid_t pid = start(line);
+    stage_wait_step(&stage, 2, 3);
+    kill(pid, SIGKILL);
+    command_wait(pid, 10);
+    expect_state(2, "interrupted");
+    expect_state(3, "interrupted");
+    char *left = xprintf("%s-files/2/last.safetensors.tmp-99", stage.db);
+    struct err e = ERR_INIT;
+    test_ok(file_write(left, "x", 1, &e), &e);
+    for (int id = 2; id <= 3; id++) {
+        struct command c;
+        command_run(&c, NULL, "resume %d --db '%s' --json", id, stage.db);
+        command_expect(&c, 0);
+        assert_non_null(strstr(buf_text(&c.err), "begins anew"));
+        json_t *run = command_json(&c, 1);
+        assert_string_equal(stage_text(run, "state"), "finished");
+        assert_true(!strcmp(stage_text(run, "weights_sha256"), whole) == (id == 2));
+        json_decref(run);
+        command_release(&c);
+    }
+    assert_false(file_exists(left));
+    char *a = losses(1), *b = losses(2);
+    assert_string_equal(a, b);
+    char *said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE kind='differs'\"", stage.db);
+    assert_non_null(strstr(said, "\n0\n"));
+    free(said);
+    free(a);
+    free(b);
+    free(left);
+    free(whole);
+}
+
 /* ---- the ways a run ends ---- */
 
 static void runs_end_as_they_are_called(void **state) {
@@ -208,7 +245,6 @@ static void runs_end_as_they_are_called(void **state) {
     v = stage_json("show 1 --db '%s' --json", stage.db);
     assert_true(json_integer_value(stage_at(v, "step")) >= 3);
     json_decref(v);
-    stage_refused(3, "no checkpoint", "resume 4 --db '%s'", stage.db);
     stage_refused(2, "nothing to stop", "stop 1 --db '%s'", stage.db);
     char *list = stage_out(0, "runs state=running --db '%s' --json", stage.db);
     assert_string_equal(list, "[]\n");
@@ -549,6 +585,7 @@ int main(void) {
         cmocka_unit_test_setup(labels_are_matched_by_name, make),
         cmocka_unit_test_setup(equal_seeds_give_equal_runs, make),
         cmocka_unit_test_setup(a_resumed_run_ends_the_same, make),
+        cmocka_unit_test_setup(a_run_killed_young_goes_on, make),
         cmocka_unit_test_setup(runs_end_as_they_are_called, make),
         cmocka_unit_test_setup(only_the_same_run_is_resumed, make),
         cmocka_unit_test_setup(epochs_have_orders_of_their_own, make),

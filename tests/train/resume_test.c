@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/model/safetensors.h"
+#include "core/train/state.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
@@ -321,6 +322,64 @@ static void a_disk_that_refuses_pauses_the_run(void **state) {
     free(folder);
 }
 
+/* A run that was killed before its first checkpoint: its stored config gives the same bits.  What writers
+ * that were killed left behind goes, and nothing else. */
+static void a_run_without_checkpoint_begins_anew(void **state) {
+    (void)state;
+    struct stopped s;
+    struct ground g;
+    struct trained whole, again;
+    struct err e = ERR_INIT;
+    stop_half_way(&s, "lora(r=2)");
+    ground_open(&g, s.model, s.toy, s.toy, 16);
+    train(&g, &s.c, NULL, 1, &whole);
+    struct run *r = run_new(1, &s.c, g.model, &g.task, NULL, (struct event_sink){ NULL, NULL }, &e);
+    struct run_config stored;
+    config_copy(&stored, run_config_of(r));
+    run_free(r);
+    char *young = file_join(s.home, "young");
+    test_ok(file_make_folder(young, &e), &e);
+    assert_false(run_has_checkpoint(young));
+    char *left = test_file(young, "last.safetensors.tmp-4711", "x", 1);
+    char *mine = test_file(young, "notes.tmp-b", "x", 1);
+    train_on(&g, &stored, young, 2, &again);
+    assert_false(file_exists(left));
+    assert_true(file_exists(mine));
+    assert_true(run_has_checkpoint(young));
+    assert_int_equal(again.points, whole.points);
+    assert_memory_equal(again.loss, whole.loss, (size_t)whole.points * sizeof whole.loss[0]);
+    assert_string_equal(again.sha256, whole.sha256);
+    ground_release(&g);
+
+    char *none = file_join(s.home, "none");
+    tiny_weights(s.model, &(struct tiny){ .mul = 103 });
+    ground_open(&g, s.model, s.toy, s.toy, 16);
+    assert_null(run_resume_from(1, &stored, g.model, &g.task, none, (struct event_sink){ NULL, told_nothing }, &e));
+    test_refused(e.code, ERR_INPUT, &e, "model.safetensors: changed since this run was begun");
+    tiny_weights(s.model, NULL);
+    ground_release(&g);
+    trained_release(&whole);
+    trained_release(&again);
+    config_release(&stored);
+    free(young);
+    free(left);
+    free(mine);
+    free(none);
+    release(&s);
+}
+
+/* Each half minute or with an evaluation, but never more than a hundredth of the time. */
+static void checkpoints_take_little_of_the_time(void **state) {
+    (void)state;
+    assert_false(run_save_due(29, 0.01, false));
+    assert_true(run_save_due(31, 0.01, false));
+    assert_false(run_save_due(31, 0.5, false));
+    assert_true(run_save_due(51, 0.5, false));
+    assert_true(run_save_due(3, 0.01, true));
+    assert_false(run_save_due(3, 0.5, true));
+    assert_false(run_save_due(1, 0.001, true));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changed_options_are_refused_by_name),
@@ -330,6 +389,8 @@ int main(void) {
         cmocka_unit_test(best_survives_a_resume),
         cmocka_unit_test(evaluations_are_told_once),
         cmocka_unit_test(only_what_was_asked_for_is_kept),
+        cmocka_unit_test(a_run_without_checkpoint_begins_anew),
+        cmocka_unit_test(checkpoints_take_little_of_the_time),
         cmocka_unit_test(a_disk_that_refuses_pauses_the_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
