@@ -140,6 +140,17 @@ bool file_exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
+void file_stamp(const char *path, struct buf *out) {
+    struct stat st;
+    if (stat(path, &st)) {
+        buf_puts(out, " absent");
+        return;
+    }
+    buf_printf(out, " %llu %llu %lld %lld.%09ld %lld.%09ld", (unsigned long long)st.st_dev,
+               (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+               st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+}
+
 bool file_is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);

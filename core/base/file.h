@@ -41,6 +41,10 @@ char *file_base_name(const char *path);
  * "." or "..", no leading '.', not empty. */
 bool file_name_is_safe(const char *name);
 
+/* Adds to `out` what changes whenever the file's content may have (which file it is, its size, when it
+ * was written and when its entry was last touched), or "absent". */
+void file_stamp(const char *path, struct buf *out);
+
 /* Lower-case hexadecimal SHA-256, 64 characters and NUL. */
 void sha256_hex(const void *bytes, size_t n, char out[65]);
 int file_sha256(const char *path, char out[65], struct err *e);

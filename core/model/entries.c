@@ -15,6 +15,36 @@ static const char *const prefixes[FAMILY_COUNT] = {
     [FAMILY_MBART] = "model.", [FAMILY_T5] = "transformer.",
 };
 
+/* What holders of a model put before the names of all of it: data-parallel training, torch.compile,
+ * a base class, an adapter's library. */
+static const char *const wrappers[] = {"module.", "_orig_mod.", "base_model.", "model."};
+
+static bool all_start(const struct weights *w, const char *prefix) {
+    for (size_t i = 0; i < w->files; i++)
+        for (size_t k = 0; k < st_count(w->file[i].st); k++)
+            if (!text_starts(st_at(w->file[i].st, k)->name, prefix)) return false;
+    return w->tensors > 0;
+}
+
+/* The wrappers' prefixes that stand before every name, one within the other; the family's own is
+ * none.  Caller frees. */
+static char *wrapping(const struct weights *w, const struct arch *a) {
+    struct buf all = BUF_INIT;
+    bool found = true;
+    while (found) {
+        found = false;
+        for (size_t i = 0; !found && i < COUNT_OF(wrappers); i++) {
+            char *longer = xprintf("%s%s", buf_text(&all), wrappers[i]);
+            if (strcmp(wrappers[i], prefixes[a->family]) && all_start(w, longer)) {
+                buf_puts(&all, wrappers[i]);
+                found = true;
+            }
+            free(longer);
+        }
+    }
+    return buf_take(&all);
+}
+
 static char *canonical(const struct arch *a, const char *name) {
     const char *prefix = prefixes[a->family];
     if (text_starts(name, prefix)) name += strlen(prefix);
@@ -33,12 +63,16 @@ static void sort(struct entries *x) {
 }
 
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
-                 const char *folder, struct err *e) {
+                 const char *folder, struct buf *report, struct err *e) {
+    char *wrapped = wrapping(w, a);
+    size_t skip = strlen(wrapped);
+    if (skip && report) buf_printf(report, "\"%s\" stands before the name of every tensor and is taken off\n", wrapped);
+    free(wrapped);
     *x = (struct entries){folder, xcalloc(w->tensors, sizeof *x->entry), 0};
     for (size_t i = 0; i < w->files; i++)
         for (size_t k = 0; k < st_count(w->file[i].st); k++) {
             const struct st_tensor *t = st_at(w->file[i].st, k);
-            x->entry[x->n++] = (struct entry){canonical(a, t->name), &w->file[i], t, false};
+            x->entry[x->n++] = (struct entry){canonical(a, t->name + skip), &w->file[i], t, false};
         }
     sort(x);
     for (size_t i = 1; i < x->n; i++)

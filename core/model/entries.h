@@ -9,8 +9,8 @@
 #include "core/model/weights.h"
 
 struct entry {
-    char *name; /* canonical: without the family's prefix, LayerNorm's gamma and beta as
-                 * weight and bias */
+    char *name; /* canonical: without a wrapper's and the family's prefix, LayerNorm's gamma and
+                 * beta as weight and bias */
     const struct weights_file *file;
     const struct st_tensor *tensor;
     bool used;
@@ -22,10 +22,11 @@ struct entries {
     size_t n;
 };
 
-/* Lists all tensors; refuses one that is there under two names.  `w` and `folder` must
- * outlive *x, which is released also after a failure. */
+/* Lists all tensors; refuses one that is there under two names.  What a wrapper put before all of
+ * the names ("module.", "_orig_mod.") is taken off and said.  `w` and `folder` must outlive *x, which
+ * is released also after a failure. */
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
-                 const char *folder, struct err *e);
+                 const char *folder, struct buf *report, struct err *e);
 void entries_release(struct entries *x);
 /* NULL when it is not there. */
 struct entry *entries_find(struct entries *x, const char *name);

@@ -1,5 +1,6 @@
 #include "core/model/load.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,41 @@ static bool other_classifier(const struct arch *a) {
            strstr(a->architecture, "MultipleChoice");
 }
 
+/* Whether all of them are finite.  Eight sums of v·0 side by side, which are NaN as soon as one value
+ * is not: this costs a fifth of the hash that follows. */
+static bool all_finite(const real *v, size_t n) {
+    real sum[8] = {0}, all = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t k = 0; k < 8; k++) sum[k] += v[i + k] * 0;
+    for (; i < n; i++) all += v[i] * 0;
+    for (size_t k = 0; k < 8; k++) all += sum[k];
+    return all == 0;
+}
+
+/* Reads a tensor that is used: all its values must be numbers. */
+static int read_used(struct loading *l, const struct entry *x, real *out) {
+    int rc = st_read(x->file->st, x->tensor, out, l->e);
+    if (rc || all_finite(out, x->tensor->count)) return rc;
+    size_t first = 0, bad = 0, cols = 1;
+    for (size_t i = x->tensor->count; i-- > 0;)
+        if (!isfinite(out[i])) {
+            first = i;
+            bad++;
+        }
+    if (x->tensor->rank == 2) cols = x->tensor->shape[1];
+    char number[32], text[32];
+    text_from_double((double)out[first], number);
+    text_thousands((int64_t)bad, text);
+    char *at = x->tensor->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols) : xprintf("place %zu", first);
+    err_set(l->e, ERR_INPUT,
+            "%s/%s: tensor \"%s\" holds %s at %s (from 0), the first of %s values that are no finite numbers; "
+            "training that diverged, or a damaged copy, leaves such a file",
+            l->m->folder, x->file->name, x->tensor->name, number, at, text);
+    free(at);
+    return l->e->code;
+}
+
 /* A weight and its bias into new memory. */
 static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
                      real **to_b) {
@@ -103,8 +139,8 @@ static int read_pair(struct loading *l, struct entry *w, struct entry *b, int ro
     *to_b = mem_try((size_t)rows, sizeof(real));
     if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
     w->used = b->used = true;
-    rc = st_read(w->file->st, w->tensor, *to_w, l->e);
-    return rc ? rc : st_read(b->file->st, b->tensor, *to_b, l->e);
+    rc = read_used(l, w, *to_w);
+    return rc ? rc : read_used(l, b, *to_b);
 }
 
 static int half_a_head(struct loading *l, const char *name, const char *missing) {
@@ -158,7 +194,7 @@ static int read_logits_bias(struct loading *l) {
     m->logits_bias = mem_try((size_t)m->arch.vocabulary, sizeof(real));
     if (!m->logits_bias)
         return err_set(l->e, ERR_SYSTEM, "%s: no memory for the logits' bias", m->folder);
-    rc = st_read(x->file->st, x->tensor, m->logits_bias, l->e);
+    rc = read_used(l, x, m->logits_bias);
     for (int i = 0; !rc && i < m->arch.vocabulary; i++)
         if (m->logits_bias[i] != 0) return 0;
     free(m->logits_bias);
@@ -191,7 +227,7 @@ static int read_values(struct loading *l, size_t values) {
     for (int i = 0; i < m->tensors; i++) {
         struct entry *x = find_entry(l, m->tensor[i].name);
         if (!x) continue;
-        int rc = st_read(x->file->st, x->tensor, at, l->e);
+        int rc = read_used(l, x, at);
         if (rc) return rc;
         m->weight[i] = at;
         size_t step = 64 / sizeof(real);
@@ -301,7 +337,7 @@ static int load(struct loading *l) {
     int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
     if (rc) return rc;
     rc = weights_open(m->folder, &l->weights, &m->report, l->e);
-    if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, l->e);
+    if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, &m->report, l->e);
     if (!rc) rc = entries_tie(&l->found, &m->arch, &m->report, l->e);
     if (rc) return rc;
     m->tensors = arch_tensors(&m->arch, &m->tensor);

@@ -1,13 +1,14 @@
 #include "core/model/model.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/model/load.h"
 
 static void free_model(struct model *m) {
@@ -71,25 +72,27 @@ struct shared {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shared *list;
 
-static void add_file(struct buf *key, const char *folder, const char *name) {
-    char *path = file_join(folder, name);
-    struct stat st;
-    if (!stat(path, &st))
-        buf_printf(key, "\n%s %llu %llu %lld %lld.%09ld", name, (unsigned long long)st.st_dev,
-                   (unsigned long long)st.st_ino, (long long)st.st_size,
-                   (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
-    free(path);
+/* What a model is read from; whatever else lies in the folder may change. */
+static int is_part(const struct dirent *x) {
+    return text_ends(x->d_name, ".json") || text_ends(x->d_name, ".safetensors") || text_ends(x->d_name, ".txt") ||
+           text_ends(x->d_name, ".model");
 }
 
+/* The folder and the state of every file that a model can be read from, shards too. */
 static char *key_of(const char *folder) {
-    static const char *const files[] = {
-        "config.json",    "model.safetensors", "model.safetensors.index.json",
-        "tokenizer.json", "vocab.txt",         "tokenizer_config.json",
-        "vocab.json",     "merges.txt",        "generation_config.json"};
     struct buf key = BUF_INIT;
+    struct dirent **part = NULL;
     char *path = realpath(folder, NULL);
     buf_puts(&key, path ? path : folder);
-    for (size_t i = 0; i < COUNT_OF(files); i++) add_file(&key, folder, files[i]);
+    int n = scandir(folder, &part, is_part, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *file = file_join(folder, part[i]->d_name);
+        buf_printf(&key, "\n%s", part[i]->d_name);
+        file_stamp(file, &key);
+        free(file);
+        free(part[i]);
+    }
+    free(part);
     free(path);
     return buf_take(&key);
 }

@@ -24,11 +24,30 @@ enum {
 
 static const struct {
     const char *name;
-    size_t size;
+    size_t bits;
 } types[ST_TYPES] = {
-    [ST_F32] = {"F32", 4}, [ST_F16] = {"F16", 2}, [ST_BF16] = {"BF16", 2}, [ST_F64] = {"F64", 8},
-    [ST_I64] = {"I64", 8}, [ST_I32] = {"I32", 4}, [ST_I16] = {"I16", 2},   [ST_I8] = {"I8", 1},
-    [ST_U8] = {"U8", 1},   [ST_BOOL] = {"BOOL", 1},
+    [ST_F32] = {"F32", 32},
+    [ST_F16] = {"F16", 16},
+    [ST_BF16] = {"BF16", 16},
+    [ST_F64] = {"F64", 64},
+    [ST_I64] = {"I64", 64},
+    [ST_I32] = {"I32", 32},
+    [ST_I16] = {"I16", 16},
+    [ST_I8] = {"I8", 8},
+    [ST_U8] = {"U8", 8},
+    [ST_BOOL] = {"BOOL", 8},
+    [ST_U64] = {"U64", 64},
+    [ST_U32] = {"U32", 32},
+    [ST_U16] = {"U16", 16},
+    [ST_C64] = {"C64", 64},
+    [ST_F8_E4M3] = {"F8_E4M3", 8},
+    [ST_F8_E5M2] = {"F8_E5M2", 8},
+    [ST_F8_E8M0] = {"F8_E8M0", 8},
+    [ST_F8_E4M3FNUZ] = {"F8_E4M3FNUZ", 8},
+    [ST_F8_E5M2FNUZ] = {"F8_E5M2FNUZ", 8},
+    [ST_F6_E2M3] = {"F6_E2M3", 6},
+    [ST_F6_E3M2] = {"F6_E3M2", 6},
+    [ST_F4] = {"F4", 4},
 };
 
 const char *st_type_name(enum st_type type) {
@@ -36,8 +55,8 @@ const char *st_type_name(enum st_type type) {
 }
 
 size_t st_type_size(enum st_type type) {
-    BUG_IF((unsigned)type >= ST_TYPES);
-    return types[type].size;
+    BUG_IF((unsigned)type >= ST_TYPES || types[type].bits % 8);
+    return types[type].bits / 8;
 }
 
 struct st_file {
@@ -171,11 +190,12 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
             t->type = (enum st_type)i;
             return 0;
         }
-    return err_set(e, ERR_INPUT,
-                   "%s: tensor \"%s\" has the type \"%s\"; F32, F16, BF16, F64, I64, I32, I16, I8, "
-                   "U8 "
-                   "and BOOL are known",
-                   f->name, t->name, type);
+    char *shown = text_visible(type, strlen(type));
+    err_set(e, ERR_INPUT, "%s: tensor \"%s\" has the type \"%.40s\", which the format does not have (F32, F16, BF16 "
+                          "and F64 are read)",
+            f->name, t->name, shown);
+    free(shown);
+    return e->code;
 }
 
 static int read_shape(const struct st_file *f, const json_t *entry, struct st_tensor *t,
@@ -213,9 +233,11 @@ static int read_range(const struct st_file *f, const json_t *entry, struct st_te
     if (t->end < t->begin)
         return err_set(e, ERR_INPUT, "%s: tensor \"%s\" ends at %zu, before it begins at %zu",
                        f->name, t->name, t->end, t->begin);
-    size_t bytes;
-    if (!mem_mul(t->count, types[t->type].size, &bytes))
+    size_t bits;
+    if (!mem_mul(t->count, types[t->type].bits, &bits))
         return bad_tensor(f, t->name, e, "has a shape whose bytes are beyond 64 bits");
+    if (bits % 8) return bad_tensor(f, t->name, e, "has a shape that ends within a byte");
+    size_t bytes = bits / 8;
     if (t->end - t->begin != bytes)
         return err_set(e, ERR_INPUT,
                        "%s: tensor \"%s\" has data_offsets for %zu bytes; its shape and type make "
@@ -433,7 +455,7 @@ int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struc
                        f->name, t->name, types[t->type].name);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
     if (t->type == own) return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
-    size_t size = types[t->type].size, step = CHUNK / size;
+    size_t size = st_type_size(t->type), step = CHUNK / size;
     unsigned char *chunk = xmalloc(CHUNK);
     int rc = 0;
     for (size_t i = 0; !rc && i < t->count; i += step) {

@@ -16,10 +16,13 @@
 enum st_type {
     ST_F32, ST_F16, ST_BF16, ST_F64,
     ST_I64, ST_I32, ST_I16, ST_I8, ST_U8, ST_BOOL,
+    /* Known so that a file that holds some beside its weights can be opened. */
+    ST_U64, ST_U32, ST_U16, ST_C64, ST_F8_E4M3, ST_F8_E5M2, ST_F8_E8M0, ST_F8_E4M3FNUZ, ST_F8_E5M2FNUZ,
+    ST_F6_E2M3, ST_F6_E3M2, ST_F4,
     ST_TYPES
 };
 const char *st_type_name(enum st_type type);
-size_t st_type_size(enum st_type type); /* bytes a value */
+size_t st_type_size(enum st_type type); /* bytes a value; not of those below a byte */
 
 struct st_tensor {
     char *name;
@@ -49,11 +52,12 @@ int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struc
 /* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
 
-/* Writes a file aside and renames it.  Tensors are stored in the order given as `type`
- * (F32, or F64 for optimiser state of the double build). */
+/* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from
+ * real, F64 (optimiser state of the double build) and the types of integers as their bytes lie.
+ * Nothing is rounded to F16 or BF16. */
 struct st_write {
     const char *name;
-    enum st_type type; /* ST_F32 (from real), ST_F64 (from double), ST_I64 (from int64_t) */
+    enum st_type type;
     int rank;
     size_t shape[8];
     const void *data;

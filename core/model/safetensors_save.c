@@ -70,7 +70,7 @@ static int add_values(struct file_aside *f, const struct st_write *w, struct err
 int st_save(const char *path, const struct st_write *tensors, size_t n, const struct st_pair *meta,
             size_t metas, struct err *e) {
     for (size_t i = 0; i < n; i++)
-        BUG_IF(tensors[i].type != ST_F32 && tensors[i].type != ST_F64 && tensors[i].type != ST_I64);
+        BUG_IF(tensors[i].type == ST_F16 || tensors[i].type == ST_BF16);
     struct file_aside f;
     int rc = file_aside_open(&f, path, e);
     if (rc) return rc;

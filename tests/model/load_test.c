@@ -2,6 +2,7 @@
  * the local cache, and one shared copy. */
 #include "tests/support/test.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -293,6 +294,95 @@ static void test_wrong_rank_and_type(void **state) {
     edit_release(&t);
 }
 
+/* Types that no weight may have are no reason to refuse a folder where nothing reads them. */
+static void test_odd_types_beside(void **state) {
+    (void)state;
+    static const enum st_type odd[] = {ST_U16, ST_U64, ST_C64, ST_F8_E4M3, ST_F8_E5M2, ST_BOOL};
+    char *folder = tiny(), *same = fingerprint_of(folder);
+    struct edit t;
+    edit_open(&t, folder);
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        char *name = xprintf("odd.%s", st_type_name(odd[i]));
+        edit_add(&t, name, odd[i], 1, 3, 0);
+        free(name);
+    }
+    edit_save(&t, folder);
+    struct model *m = load_ok(folder);
+    assert_string_equal(m->sha256, same);
+    assert_said(m, "39 used, 6 unused");
+    model_release(m);
+    edit_drop(&t, "pooler.dense.bias");
+    edit_add(&t, "pooler.dense.bias", ST_F8_E4M3, 1, 8, 0);
+    edit_save(&t, folder);
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" has the type F8_E4M3");
+    edit_release(&t);
+    free(folder);
+    free(same);
+}
+
+static void test_not_finite(void **state) {
+    (void)state;
+    static const struct {
+        real value;
+        const char *name, *part;
+        size_t at;
+    } cases[] = {
+        {(real)NAN, "encoder.layer.1.output.dense.weight", "holds nan at row 2, column 1 (from 0), the first of 1 ", 33},
+        {(real)INFINITY, "pooler.dense.bias", "holds inf at place 7 (from 0)", 7},
+        {(real)-INFINITY, "embeddings.LayerNorm.bias", "holds -inf at place 0", 0},
+        {(real)NAN, "classifier.bias", "holds nan at place 1", 1},
+    };
+    static const struct tiny with_head = {.outputs = 2};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *parent = test_folder(), *folder = tiny_bert(parent, "m", &with_head);
+        struct edit t;
+        edit_open(&t, folder);
+        for (size_t k = 0; k < t.tensors; k++)
+            if (!strcmp(t.tensor[k].name, cases[i].name)) ((real *)(uintptr_t)t.tensor[k].data)[cases[i].at] = cases[i].value;
+        edit_save(&t, folder);
+        load_refused(folder, ERR_INPUT, cases[i].name);
+        load_refused(folder, ERR_INPUT, cases[i].part);
+        edit_release(&t);
+        free(folder);
+        free(parent);
+    }
+    /* where nothing reads it, it says nothing about the model */
+    struct edit t;
+    char *folder = tiny_open(&t);
+    edit_add(&t, "cls.predictions.bias", ST_F32, 1, 32, 0);
+    ((real *)(uintptr_t)t.tensor[t.tensors - 1].data)[3] = (real)NAN;
+    edit_save(&t, folder);
+    model_release(load_ok(folder));
+    edit_release(&t);
+    free(folder);
+}
+
+static void test_wrappers(void **state) {
+    (void)state;
+    static const char *const prefix[] = {"module.", "_orig_mod.", "model.", "module._orig_mod.", "base_model.model.",
+                                         "module.bert."};
+    char *plain = tiny(), *same = fingerprint_of(plain), *parent = test_folder();
+    for (size_t i = 0; i < COUNT_OF(prefix); i++) {
+        char *folder = tiny_bert(parent, "m", &(struct tiny){.prefix = prefix[i]});
+        struct model *m = load_ok(folder);
+        assert_string_equal(m->sha256, same);
+        assert_said(m, "39 used, 0 unused, 0 missing");
+        char *said = xprintf("\"%s\" stands before the name of every tensor and is taken off",
+                             i == 5 ? "module." : prefix[i]);
+        assert_said(m, said);
+        model_release(m);
+        free(said);
+        free(folder);
+    }
+    /* before some of the names it is no wrapper's */
+    char *half = tiny_bert(parent, "m", &(struct tiny){.prefix = "module.", .outputs = 2});
+    load_refused(half, ERR_INPUT, "lack 37 tensors");
+    free(half);
+    free(parent);
+    free(plain);
+    free(same);
+}
+
 /* ---- downloads that went wrong ---- */
 
 static void test_broken_downloads(void **state) {
@@ -539,7 +629,31 @@ static void test_share(void **state) {
     model_release(own);
     model_release(again);
     for (int i = 0; i < THREADS; i++) model_release(m[i]);
+    /* a shard is a part of the model too; notes that lie beside it are not */
+    free(folder);
+    folder = sharded(20, SHARD_1, SHARD_2, "");
+    m[0] = share(folder);
+    assert_non_null(m[0]);
+    put_file(folder, "README.md", "hello");
+    again = share(folder);
+    assert_ptr_equal(again, m[0]);
+    char *shard = file_join(folder, SHARD_2);
+    struct buf bytes;
     struct err e = ERR_INIT;
+    test_ok(file_read(shard, 1 << 20, &bytes, &e), &e);
+    bytes.data[bytes.size - 1] ^= 1; /* as long as before */
+    FILE *f = fopen(shard, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes.data, 1, bytes.size, f), bytes.size);
+    assert_int_equal(fclose(f), 0);
+    changed = share(folder);
+    assert_ptr_not_equal(changed, m[0]);
+    assert_string_not_equal(changed->sha256, m[0]->sha256);
+    model_release(changed);
+    model_release(again);
+    model_release(m[0]);
+    buf_release(&bytes);
+    free(shard);
     assert_null(model_share("/nonexistent", &e));
     free(config);
     free(longer);
@@ -559,6 +673,9 @@ int main(void) {
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_rows_without_words),
         cmocka_unit_test(test_wrong_rank_and_type),
+        cmocka_unit_test(test_odd_types_beside),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_wrappers),
         cmocka_unit_test(test_broken_downloads),
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_broken_indices),

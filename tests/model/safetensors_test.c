@@ -118,6 +118,29 @@ static void test_half_types(void **state) {
     for (int i = 0; i < 5; i++) assert_true((double)got[i] == of_brain[i]);
 }
 
+/* Types below a byte: four bits a value, six bits a value. */
+static void test_packed_types(void **state) {
+    (void)state;
+    static const struct {
+        const char *type;
+        size_t count, bytes;
+        bool good;
+    } cases[] = {{"F4", 4, 2, true}, {"F4", 3, 2, false}, {"F6_E2M3", 4, 3, true}, {"F6_E3M2", 5, 4, false},
+                 {"F8_E8M0", 3, 3, true}, {"U16", 3, 6, true}, {"U64", 1, 8, true}, {"C64", 1, 8, true}, {"F12", 2, 3, false}};
+    static const unsigned char data[8];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t n;
+        unsigned char *file = one_tensor(cases[i].type, cases[i].count, data, cases[i].bytes, &n);
+        struct err e = ERR_INIT;
+        struct st_file *f = st_open_memory("memory", file, n, &e);
+        real got[8];
+        if (!f != !cases[i].good) fail_msg("%s: %s", cases[i].type, e.text);
+        if (f) test_refused(st_read(f, st_at(f, 0), got, &e), ERR_INPUT, &e, "weights must be F32");
+        st_close(f);
+        free(file);
+    }
+}
+
 /* More values than one conversion chunk. */
 static void test_long_conversion(void **state) {
     (void)state;
@@ -137,6 +160,7 @@ int main(void) {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_repeated_save_replaces),
         cmocka_unit_test(test_half_types),
+        cmocka_unit_test(test_packed_types),
         cmocka_unit_test(test_long_conversion),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
