@@ -15,6 +15,7 @@ enum {
     FAR_READ = 2,
     FAR_AXIS = 2,
     FAR_DETAIL = 1,
+    FAR_LEFT_OUT = 3, /* a place of the preset that the method leaves out, with its like elsewhere */
     FAR_MODULE = 7
 };
 
@@ -34,26 +35,42 @@ static int distance(const struct module *a, const struct module *b) {
     return d;
 }
 
-/* Pairs each module of `p` with the nearest free one of `m`: partner[i] is an index in m
- * or -1.  Returns the sum, unpaired modules included. */
-static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
-    bool taken[METHOD_MODULES] = {false};
-    int sum = 0, paired = 0;
-    for (int i = 0; i < p->count; i++) {
-        int best = -1, least = FAR_MODULE + 1;
+/* Whether a module of `m` has the function of the preset's module: then a place is left out,
+ * else the module is. */
+static bool has_like(const struct method *m, const struct module *x) {
+    for (int j = 0; j < m->count; j++)
+        if (m->module[j].fn == x->fn) return true;
+    return false;
+}
+
+/* The pair nearest to each other of those that are free, or false when none is near enough. */
+static bool nearest_pair(const struct method *p, const struct method *m, const int *partner,
+                         const bool *taken, int *at, int *with, int *least) {
+    *least = FAR_MODULE + 1;
+    for (int i = 0; i < p->count; i++)
         for (int j = 0; j < m->count; j++) {
             int d = distance(&p->module[i], &m->module[j]);
-            if (taken[j] || d >= least) continue;
-            best = j;
-            least = d;
+            if (partner[i] >= 0 || taken[j] || d >= *least) continue;
+            *at = i;
+            *with = j;
+            *least = d;
         }
-        partner[i] = best;
-        if (best >= 0) {
-            taken[best] = true;
-            paired++;
-        }
-        sum += best >= 0 ? least : FAR_MODULE;
+    return *least <= FAR_MODULE;
+}
+
+/* Pairs modules of `p` with those of `m`, the nearest first: partner[i] is an index in m or
+ * -1.  Returns the sum, unpaired modules included. */
+static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
+    bool taken[METHOD_MODULES] = {false};
+    int sum = 0, paired = 0, i, j, d;
+    for (int k = 0; k < p->count; k++) partner[k] = -1;
+    for (; nearest_pair(p, m, partner, taken, &i, &j, &d); paired++) {
+        partner[i] = j;
+        taken[j] = true;
+        sum += d;
     }
+    for (int k = 0; k < p->count; k++)
+        if (partner[k] < 0) sum += has_like(m, &p->module[k]) ? FAR_LEFT_OUT : FAR_MODULE;
     return sum + (m->count - paired) * FAR_MODULE;
 }
 

@@ -373,6 +373,40 @@ static void the_nearest_says_what_differs(void **state) {
     nearest("lora + head(frozen)", "lora, but the head frozen");
     nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only at self-attention");
     nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only at the ffn, all only in the decoder");
+    nearest("ia3(at=k)", "ia3, but without its module at a.v, without its module at f.act");
+    nearest("lora(at=v)", "lora, but without its module at a.q");
+    nearest("lora(at=q+k)", "lora, but a.k in place of a.v");
+}
+
+/* A preset that is moved or thinned out by its own keys is still nearest to itself. */
+static void a_changed_preset_is_nearest_to_itself(void **state) {
+    (void)state;
+    static const char *const places[][7] = { { "lora", "q", "k", "v", "o", NULL },
+                                             { "lora-ffn", "w1", "w2", NULL },
+                                             { "ia3", "k", "v", "act", NULL } };
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        for (unsigned set = 1; set < 1u << 6; set++) {
+            struct buf text = BUF_INIT;
+            bool known = true;
+            buf_printf(&text, "%s(at=", places[i][0]);
+            for (int k = 0, n = 0; k < 6; k++) {
+                if (!(set & (1u << k))) continue;
+                int words = 0;
+                while (places[i][words + 1]) words++;
+                if (k >= words) known = false;
+                else buf_printf(&text, "%s%s", n++ ? "+" : "", places[i][k + 1]);
+            }
+            buf_puts(&text, ")");
+            if (known) {
+                struct method m = parsed(text.data);
+                char *s = method_nearest(&m);
+                size_t n = strlen(places[i][0]);
+                if (strncmp(s, places[i][0], n) || (s[n] && s[n] != ','))
+                    fail_msg("%s is called %s", text.data, s);
+                free(s);
+            }
+            buf_release(&text);
+        }
 }
 
 static void json_refused(const char *json, const char *part) {
@@ -421,6 +455,7 @@ int main(void) {
         cmocka_unit_test(presets_are_named_and_recognised),
         cmocka_unit_test(recognition_looks_past_sizes),
         cmocka_unit_test(the_nearest_says_what_differs),
+        cmocka_unit_test(a_changed_preset_is_nearest_to_itself),
         cmocka_unit_test(broken_json_is_refused),
     };
     return cmocka_run_group_tests_name("method text", tests, NULL, NULL);
