@@ -125,18 +125,28 @@ void args_help_verb(const struct verb *v) {
     print_options(COMMON);
 }
 
+/* Verbs that share a line of the overview with the one after them. */
+static const char *pair_help(const char *name) {
+    static const char *const pairs[][2] = {
+        { "stop", "stop a run that trains, go on with one that stopped" },
+        { "trash", "put runs into the trash, take them out" },
+        { "tasks", "the tasks known by name, the models at hand" },
+    };
+    for (size_t i = 0; i < COUNT_OF(pairs); i++)
+        if (!strcmp(pairs[i][0], name)) return pairs[i][1];
+    return NULL;
+}
+
 void args_help(void) {
     printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
            "  petri                opens the terminal workbench\n");
     const struct verb *v;
     for (size_t i = 0; (v = verb_at(i)); i++) {
-        /* neighbours with one help text share a line */
-        const struct verb *next = verb_at(i + 1);
-        bool pair = next && !strcmp(next->help, v->help);
+        const char *pair = pair_help(v->name);
         char names[64];
-        snprintf(names, sizeof names, "%s%s%s", v->name, pair ? ", " : "", pair ? next->name : "");
-        printf("  petri %-14s %s\n", names, v->help);
-        i += pair;
+        snprintf(names, sizeof names, "%s%s%s", v->name, pair ? ", " : "", pair ? verb_at(i + 1)->name : "");
+        printf("  petri %-14s %s\n", names, pair ? pair : v->help);
+        i += pair != NULL;
     }
     printf("Everywhere: --db FILE, --json, --help.  petri --version tells the version.\n");
 }

@@ -14,6 +14,7 @@
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
+#include "core/train/checkpoint.h"
 
 struct order {
     struct order *next;
@@ -78,24 +79,58 @@ static int take_config(struct desk *d, const struct desk_order *o, struct desk_a
     return rc;
 }
 
-/* A run that is over for good is trained anew with the same config. */
-static int again(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+/* Goes on with a run, or, where `anew` allows it, trains its config once more: a run that is over
+ * for good, or one that left no checkpoint. */
+static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, struct err *e) {
     struct job_request r = { 0 };
     enum store_state state;
-    int rc = stored_config(d->store, o->run[0], &r.config, &state, e);
+    int rc = stored_config(d->store, id, &r.config, &state, e);
     if (rc) return rc;
-    if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
-        jobs_resume_later(d->jobs, o->run[0]);
-        say(a, SAY_INFO, "run #%lld goes on", (long long)o->run[0]);
-    } else if (store_state_is_live(state)) {
-        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)o->run[0]);
+    char *folder = store_run_folder(d->store, id), *last = checkpoint_path(folder, true);
+    bool open = state == STORE_STOPPED || state == STORE_INTERRUPTED;
+    if (store_state_is_live(state)) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
+    } else if (open && (file_exists(last) || !anew)) {
+        jobs_resume_later(d->jobs, id);
+        say(a, SAY_INFO, "run #%lld goes on", (long long)id);
+    } else if (!anew) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is %s: nothing is left to resume; R trains its config once more",
+                     (long long)id, store_state_name(state));
     } else {
         r.source = jobs_source(&r.config);
-        r.parent = o->run[0];
+        r.parent = id;
         jobs_start_later(d->jobs, &r);
-        say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)o->run[0]);
+        say(a, SAY_INFO, open ? "run #%lld left no checkpoint: its config is trained once more"
+                              : "the same config as run #%lld is trained once more", (long long)id);
     }
+    free(last);
+    free(folder);
     config_release(&r.config);
+    return rc;
+}
+
+/* All that were marked; one that cannot go on does not keep the others. */
+static int again(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    int rc = 0, begun = 0;
+    for (int i = 0; i < o->runs; i++) {
+        struct err why = ERR_INIT;
+        int one = go_on(d, o->run[i], o->kind == DESK_AGAIN, a, &why);
+        begun += !one;
+        if (!one || rc) continue;
+        rc = one;
+        *e = why;
+    }
+    if (!rc && begun > 1) say(a, SAY_INFO, "%d runs go on or are trained once more", begun);
+    if (rc && begun) err_prefix(e, "%d of %d go on", begun, o->runs);
+    return rc;
+}
+
+/* The owner looks every quarter of a second and ends at a step with a checkpoint. */
+static int stop(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    int rc = store_request(d->store, o->run[0], STORE_STOP, e);
+    if (!rc)
+        say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
+            (long long)o->run[0]);
     return rc;
 }
 
@@ -109,7 +144,7 @@ static int move(struct desk *d, const struct desk_order *o, struct desk_answer *
     char what[48];
     if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
     else snprintf(what, sizeof what, "%d runs", o->runs);
-    say(a, SAY_GOOD, trash ? "%s in the trash; u brings back" : "%s restored; u puts back", what);
+    say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
     return 0;
 }
 
@@ -180,7 +215,9 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
         store_run_release(&run);
         return rc;
     case DESK_CLONE: return take_config(d, o, a, e);
-    case DESK_AGAIN: return again(d, o, a, e);
+    case DESK_AGAIN:
+    case DESK_RESUME: return again(d, o, a, e);
+    case DESK_STOP: return stop(d, o, a, e);
     case DESK_TRASH:
     case DESK_RESTORE: return move(d, o, a, e);
     case DESK_EXPORT: return export(d, o, a, e);
@@ -202,7 +239,7 @@ static void *work(void *self) {
         struct desk_answer *a = xcalloc(1, sizeof *a);
         a->kind = o->what.kind;
         struct err e = ERR_INIT;
-        if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%.399s", e.text);
+        if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%s", e.text);
         order_free(o);
         pthread_mutex_lock(&d->lock);
         struct desk_answer **end = &d->answers;

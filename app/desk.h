@@ -22,7 +22,9 @@ enum desk_kind {
     DESK_SERIES,  /* one run's points, from the store */
     DESK_CLONE,   /* one run's config */
     DESK_AGAIN,   /* resume, or train the same config anew; answers with a message */
-    DESK_TRASH, DESK_RESTORE,
+    DESK_RESUME,  /* resume, and nothing else; answers with a message */
+    DESK_STOP,    /* ask the process that trains the run to stop it; answers with a message */
+    DESK_TRASH, DESK_RESTORE, /* text: the key that takes it back */
     DESK_EXPORT,  /* text: csv, json, hf; answers with a message */
     DESK_SOURCE,  /* model and task by name: shape, classes, rows */
     DESK_MACHINE, /* kernel and GF/s of a core */
@@ -79,7 +81,7 @@ struct desk_answer {
     struct desk_answer *next;
     enum desk_kind kind;
     enum say say;
-    char message[400];     /* "" none */
+    char message[900];     /* "" none */
     struct desk_runs *runs;
     struct desk_detail *detail;
     struct desk_series *series;

@@ -77,7 +77,7 @@ static void draw(struct session *s) {
 /* A cancelled run goes to the trash when it is over. */
 static void discard(struct session *s) {
     if (!s->discard || !jobs_wait(s->jobs, s->discard, 0)) return;
-    session__move(s, &(struct desk_order){ .kind = DESK_TRASH, .run = &s->discard, .runs = 1 });
+    session__move(s, &(struct desk_order){ .kind = DESK_TRASH, .run = &s->discard, .runs = 1, .text = "u" });
     s->discard = 0;
 }
 

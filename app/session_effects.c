@@ -88,8 +88,19 @@ static void pause(struct session *s, int64_t id) {
     ui_say(&s->ui, SAY_INFO, "run #%lld %s", (long long)id, paused ? "goes on" : "pauses after this step");
 }
 
+/* Whether the run trains in this process. */
+static bool is_ours(const struct session *s, int64_t id) {
+    for (size_t i = 0; i < s->shown_count; i++)
+        if (s->shown[i].id == id && s->shown[i].state <= RUN_PAUSED) return true;
+    return false;
+}
+
 static void stop(struct session *s, int64_t id, bool keep) {
     struct err e = ERR_INIT;
+    if (!is_ours(s, id)) { /* another process trains it: it is asked, and keeps a checkpoint */
+        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_STOP, .run = &id, .runs = 1 });
+        return;
+    }
     int rc = jobs_stop(s->jobs, id, &e);
     say_error(s, rc, &e);
     if (rc) return;
@@ -100,9 +111,13 @@ static void stop(struct session *s, int64_t id, bool keep) {
 
 static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
     if (!x->runs) return;
-    const struct desk_order o = { .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text };
-    if (kind == DESK_TRASH || kind == DESK_RESTORE) session__move(s, &o);
-    else desk_ask(s->desk, &o);
+    struct desk_order o = { .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text };
+    if (kind == DESK_TRASH || kind == DESK_RESTORE) {
+        o.text = "u";
+        session__move(s, &o);
+    } else {
+        desk_ask(s->desk, &o);
+    }
 }
 
 void session__move(struct session *s, const struct desk_order *o) {
@@ -123,7 +138,7 @@ static void undo(struct session *s, bool redo) {
     const struct move *m = &s->moves[redo ? s->done : s->done - 1];
     s->undoing = redo ? -1 : 1;
     session__move(s, &(struct desk_order){ .kind = m->trash == redo ? DESK_TRASH : DESK_RESTORE,
-                                           .run = m->run, .runs = m->runs });
+                                           .run = m->run, .runs = m->runs, .text = redo ? "u" : "^r" });
 }
 
 void session__moved(struct session *s) {
@@ -213,7 +228,8 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_TRAIN_FIRST: train_first(s); break;
     case EFFECT_PAUSE: pause(s, x->run[0]); break;
     case EFFECT_STOP: stop(s, x->run[0], x->keep); break;
-    case EFFECT_RESUME: order_runs(s, DESK_AGAIN, x); break;
+    case EFFECT_RESUME: order_runs(s, DESK_RESUME, x); break;
+    case EFFECT_AGAIN: order_runs(s, DESK_AGAIN, x); break;
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
     case EFFECT_TRASH: order_runs(s, DESK_TRASH, x); break;
     case EFFECT_RESTORE: order_runs(s, DESK_RESTORE, x); break;

@@ -8,8 +8,10 @@
 
 #include "app/desk_private.h"
 #include "app/insight.h"
+#include "app/output.h"
 #include "app/paths.h"
 #include "app/session_private.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
@@ -74,6 +76,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     if (args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     else if (s->runs->rows) id = s->runs->row[0].id;
     if (rc || !id) return rc;
+    s->ui.runs.cursor_id = id;
     rc = desk__detail(store, id, &s->detail, e);
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
@@ -135,6 +138,19 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     return rc;
 }
 
+/* The screen with its size, and its rows (or the picture) as one text. */
+static void print_json(const struct ui *ui, const struct args *a, const char *drawn) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "screen", screen_at(ui->screen)->name);
+    json_member_int(&b, "columns", ui->w);
+    json_member_int(&b, "rows", ui->h);
+    json_member_string(&b, args_flag(a, "svg") ? "svg" : args_flag(a, "ansi") ? "ansi" : "text", drawn);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
 static void print(const struct ui *ui, const struct args *a) {
     struct buf out = BUF_INIT;
     if (args_flag(a, "svg")) {
@@ -146,7 +162,8 @@ static void print(const struct ui *ui, const struct args *a) {
     } else {
         render_ui(ui, args_flag(a, "ansi"), &out);
     }
-    fwrite(buf_text(&out), 1, out.size, stdout);
+    if (args_flag(a, "json")) print_json(ui, a, buf_text(&out));
+    else fwrite(buf_text(&out), 1, out.size, stdout);
     buf_release(&out);
 }
 

@@ -35,14 +35,21 @@ static void pairs(struct page *p, int top, const struct detail_pair *pair, int n
     p->y += rows;
 }
 
+/* Wrapped, so that a reason is read to its end. */
+static void paragraph(struct page *p, int top, enum ink ink, const char *text) {
+    struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
+    int rows = canvas_wrap_rows(&measure, p->r.w - 2, text);
+    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + 1, at(p, top), p->r.w - 2, rows}, ink, text);
+    p->y += rows;
+}
+
 static void warnings(struct page *p, int top, const struct detail_view *v) {
-    char text[260], flag[200];
+    char text[RUN_FLAG + 8], flag[RUN_FLAG];
     run_flag(&v->run, flag);
     for (int i = -1; i < v->warnings; i++) {
         if (i < 0 && !*flag) continue;
-        snprintf(text, sizeof text, "\u2691 %.240s", i < 0 ? flag : v->warning[i]);
-        if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), p->r.w - 2, INK_WARN, text);
-        p->y++;
+        snprintf(text, sizeof text, "\u2691 %.*s", RUN_FLAG, i < 0 ? flag : v->warning[i]);
+        paragraph(p, top, INK_WARN, text);
     }
 }
 
@@ -84,10 +91,7 @@ static void head(struct page *p, int top, const struct detail_view *v) {
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
         snprintf(line + n, sizeof line - (size_t)n, " (majority %s)", majority);
-    struct rect box = {p->r.x + 1, at(p, top), p->r.w - 2, 4};
-    struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
-    if (p->c) canvas_wrap(p->c, box, INK_TEXT, line);
-    p->y += canvas_wrap_rows(&measure, box.w, line);
+    paragraph(p, top, INK_TEXT, line);
 }
 
 static void curve(struct page *p, int top, const struct detail_view *v) {
@@ -165,9 +169,7 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
     switch (r) {
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_RUN:
-        if (run->state <= RUN_PAUSED)
-            ui_say(ui, SAY_INFO, "#%lld is %s", (long long)run->id, run_state_name(run->state));
-        else out->kind = EFFECT_RESUME;
+        if (runs_can_go(ui, run)) out->kind = EFFECT_AGAIN;
         return true;
     case REQ_TRASH: out->kind = ui->runs.trash ? EFFECT_RESTORE : EFFECT_TRASH; return true;
     case REQ_STOP:
@@ -185,7 +187,7 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
 }
 
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
-    char value[32], text[300], flag[200];
+    char value[32], text[300], flag[RUN_FLAG];
     int y = r.y, last = r.y + r.h;
     snprintf(text, sizeof text, "#%lld", (long long)row->id);
     canvas_rule(c, r.x, y++, r.w, text, run_state_name(row->state));
@@ -205,8 +207,9 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     if (row->started) canvas_printf(c, r.x, y++, INK_DIM, "started %s", row->started);
     run_flag(row, flag);
     if (*flag) {
-        snprintf(text, sizeof text, "\u2691 %s", flag);
-        y += 1 + canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_WARN, text);
+        char said[RUN_FLAG + 8];
+        snprintf(said, sizeof said, "\u2691 %s", flag);
+        y += 1 + canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_WARN, said);
     }
     return y - r.y;
 }

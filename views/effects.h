@@ -12,7 +12,8 @@ enum effect_kind {
     EFFECT_TRAIN_FIRST,   /* the first page's run: set ui->compose to it, queue it, show Train */
     EFFECT_PAUSE,         /* run[0]: pause when it runs, go on when it is paused */
     EFFECT_STOP,          /* run[0]; `keep`: with a checkpoint, otherwise what it wrote goes */
-    EFFECT_RESUME,        /* run[0…]: go on where it stopped, or the same config once more */
+    EFFECT_RESUME,        /* run[0…]: go on where it stopped, and nothing else */
+    EFFECT_AGAIN,         /* run[0…]: go on where it stopped, or the same config once more */
     EFFECT_QUEUE,         /* run[0] by `by` places in the queue (-1 earlier) */
     EFFECT_TRASH,         /* run[0…] */
     EFFECT_RESTORE,       /* run[0…] */

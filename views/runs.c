@@ -268,6 +268,15 @@ static bool table_request(struct ui *ui, enum request r) {
     return true;
 }
 
+bool runs_can_go(struct ui *ui, const struct run_row *r) {
+    if (ui->runs.trash)
+        ui_say(ui, SAY_INFO, "#%lld is in the trash: d brings it back first", (long long)r->id);
+    else if (r->state <= RUN_PAUSED)
+        ui_say(ui, SAY_INFO, "#%lld is %s", (long long)r->id, run_state_name(r->state));
+    else return true;
+    return false;
+}
+
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (table_request(ui, r)) return true;
@@ -294,7 +303,9 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         ui_show(ui, SCREEN_DETAIL);
         return true;
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
-    case REQ_RUN: out->kind = EFFECT_RESUME; return true;
+    case REQ_RUN:
+        if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;
+        return true;
     case REQ_TRASH:
         out->kind = v->trash ? EFFECT_RESTORE : EFFECT_TRASH;
         v->marks = 0;

@@ -35,21 +35,21 @@ static void cell(struct canvas *c, const struct columns *k, int x, int y, enum r
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
 }
 
-void run_flag(const struct run_row *r, char out[200]) {
+void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
     char majority[32];
     *out = 0;
     show_value(r->majority, majority);
     if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
-        snprintf(out, 200, "%s: %.150s", run_state_name(r->state), r->reason);
+        snprintf(out, RUN_FLAG, "%s: %s", run_state_name(r->state), r->reason);
     else if (r->constant && isfinite(r->majority))
-        snprintf(out, 200, "last evaluation: one class for every row (majority %s)", majority);
+        snprintf(out, RUN_FLAG, "last evaluation: one class for every row (majority %s)", majority);
     else if (r->constant)
-        snprintf(out, 200, "last evaluation: one class for every row");
+        snprintf(out, RUN_FLAG, "last evaluation: one class for every row");
     else if (r->state > RUN_PAUSED && isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
              r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
-        snprintf(out, 200, "no better than always saying the commonest class (%s)", majority);
+        snprintf(out, RUN_FLAG, "no better than always saying the commonest class (%s)", majority);
     else if (r->state == RUN_INTERRUPTED)
-        snprintf(out, 200, "interrupted at step %lld%s", (long long)r->step,
+        snprintf(out, RUN_FLAG, "interrupted at step %lld%s", (long long)r->step,
                  r->resumable ? ": R resumes it" : "");
 }
 
@@ -63,7 +63,7 @@ static void state_text(const struct run_row *r, char out[64]) {
 
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct columns *k,
                      int y, const struct run_row *row, bool here) {
-    char text[64], flag[200];
+    char text[64], flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
@@ -141,7 +141,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
 static void readout(const struct ui *ui, struct buf *out) {
     const struct runs_view *v = &ui->runs;
     const struct run_row *row = runs_at_cursor(v);
-    char flag[200] = "";
+    char flag[RUN_FLAG] = "";
     if (v->trash) buf_puts(out, "trash   ");
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);

@@ -179,7 +179,7 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     case REQ_RUN:
         if (going) ui_say(ui, SAY_INFO, "#%lld is %s", (long long)job->id, run_state_name(job->state));
-        else out->kind = EFFECT_RESUME;
+        else out->kind = EFFECT_AGAIN;
         break;
     case REQ_CLONE: out->kind = EFFECT_CLONE; break;
     case REQ_OPEN:

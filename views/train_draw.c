@@ -52,8 +52,15 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
                                                           : "the first step is on its way"
                                : "No run yet. 1 composes one, Enter there trains it.";
         if (job && job->reason) says = job->reason;
-        canvas_fit(c, r.x + 3, r.y + 2, r.w - 4, job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2},
+                    job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
+    }
+    if (job && job->id == s->run && job->state == RUN_FAILED && job->reason && r.h > 8) {
+        struct rect why = {r.x + 1, r.y + 1, r.w - 2, 4}; /* whole, above the curve */
+        int rows = canvas_wrap(c, why, INK_BAD, job->reason);
+        chart.y += rows;
+        chart.h -= rows;
     }
     struct plot_data d = {s->step, s->loss, s->count};
     struct plot_look look = look_of(v);

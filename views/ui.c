@@ -74,6 +74,7 @@ void ui_changed(struct ui *ui) {
 void ui_show(struct ui *ui, enum screen_id screen) {
     if (ui->screen == screen) return;
     if (ui->screen != SCREEN_HELP && ui->screen != SCREEN_DETAIL) ui->before = ui->screen;
+    if (screen == SCREEN_HELP) ui->helped = ui->screen;
     ui->screen = screen;
     ui->picker.open = false;
     ui->help_top = 0;
@@ -170,7 +171,8 @@ void ui_quit(struct ui *ui, struct effect *out) {
 
 static void go_back(struct ui *ui) {
     if (ui->screen == SCREEN_HELP && *ui->help_search) *ui->help_search = 0;
-    else if (ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL) ui_show(ui, ui->before);
+    else if (ui->screen == SCREEN_HELP) ui_show(ui, ui->helped);
+    else if (ui->screen == SCREEN_DETAIL) ui_show(ui, ui->before);
 }
 
 static void picked(struct ui *ui, struct effect *out) {

@@ -32,7 +32,8 @@ enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH };
 
 struct ui {
     int w, h;
-    enum screen_id screen, before; /* before: where Help, Detail and Esc go back to */
+    enum screen_id screen, before; /* before: where Detail goes back to */
+    enum screen_id helped; /* whose keys Help lists, and where it goes back to */
     enum glyphs glyphs;
     enum colours colours;
     bool ascii_only;       /* started in ASCII: nothing finer can be shown */
@@ -55,7 +56,7 @@ struct ui {
     enum prompt_use use;
     struct picker picker;
     struct ask ask;
-    char message[400];
+    char message[900];     /* holds a whole error */
     enum say say;
     int64_t now;           /* of the last press */
     bool flush;            /* a question has opened: drop what was typed ahead */

@@ -122,7 +122,7 @@ static const char *run_hint(const struct ui *ui, const char *hint) {
     const struct run_row *row = ui->screen == SCREEN_DETAIL ? &ui->detail.run
                                 : ui->screen == SCREEN_RUNS ? runs_at_cursor(&ui->runs)
                                                             : NULL;
-    if (!row || row->state <= RUN_PAUSED) return NULL;
+    if (!row || row->state <= RUN_PAUSED || ui->runs.trash) return NULL;
     return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
 }
 
@@ -256,7 +256,12 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
                 canvas_printf(c, x + 2, r.y, INK_DIM, "Tab: %s", ui_command_name(best));
         }
     } else if (*ui->message) {
-        canvas_fit(c, r.x + 1, r.y, r.w - 2, inks[ui->say], ui->message);
+        /* a long one lies over the rows above until the next press: it is read to its end */
+        int rows = canvas_wrap_rows(c, r.w - 2, ui->message);
+        rows = rows > r.y + 1 ? r.y + 1 : rows < 1 ? 1 : rows;
+        struct rect box = {r.x, r.y - rows + 1, r.w, rows};
+        if (rows > 1) canvas_fill(c, box, INK_TEXT, ' ');
+        canvas_wrap(c, (struct rect){r.x + 1, box.y, r.w - 2, rows}, inks[ui->say], ui->message);
     } else if (ui->picker.open) {
         const struct picker *p = &ui->picker;
         if (p->kind == PICK_PRESET && p->cursor < p->count) {

@@ -13,7 +13,6 @@ void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, 
     __attribute__((format(printf, 4, 5)));
 void ui_ask_stop(struct ui *ui, int64_t run);
 void ui_ask_export(struct ui *ui, int64_t run);
-void ui_ask_export(struct ui *ui, int64_t run);
 /* Leaves, asking when runs go. */
 void ui_quit(struct ui *ui, struct effect *out);
 /* What the screens do when asked, and draw where it is a file of its own. */
@@ -36,7 +35,10 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* A run in a few lines, for the pane beside the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* What looks wrong about a run, one sentence, or "". */
-void run_flag(const struct run_row *row, char out[200]);
+enum { RUN_FLAG = 900 }; /* holds a whole reason */
+void run_flag(const struct run_row *row, char out[RUN_FLAG]);
+/* Whether the run can be gone on with or trained again; else that is said. */
+bool runs_can_go(struct ui *ui, const struct run_row *row);
 
 /* Carries out a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);

@@ -84,6 +84,11 @@ static void every_verb_has_help(void **state) {
         options_are_aligned(help);
         free(help);
     }
+    char *stop = stage_out(0, "stop --help"), *resume = stage_out(0, "resume --help");
+    assert_null(strstr(stop, "go on with")); /* each its own sentence */
+    assert_non_null(strstr(resume, "go on with"));
+    free(stop);
+    free(resume);
 }
 
 static void unknown_words_name_the_nearest(void **state) {
@@ -433,6 +438,14 @@ static void screens_are_drawn_as_text(void **state) {
     }
     char *runs = stage_out(0, "render --screen runs --db '%s' --model '%s'", stage.db, stage.model);
     assert_non_null(strstr(runs, "lora(r=2)"));
+    free(runs);
+    runs = stage_out(0, "render --screen runs --run 1 --db '%s' --model '%s'", stage.db, stage.model);
+    assert_non_null(strstr(runs, "\u25B8    1 ")); /* the cursor is on the run asked for */
+    json_t *v = stage_json("render --screen runs --run 1 --db '%s' --model '%s' --json", stage.db, stage.model);
+    assert_string_equal(stage_text(v, "text"), runs);
+    assert_string_equal(stage_text(v, "screen"), "runs");
+    assert_int_equal(json_integer_value(stage_at(v, "columns")), 80);
+    json_decref(v);
     free(runs);
 }
 

@@ -173,18 +173,24 @@ static size_t run_count(void) {
     return n;
 }
 
-/* Leaves run 1, long, stopped after some steps. */
-static void leave_a_long_run(const char *steps) {
+/* Another process trains run `id`, which is long. */
+static pid_t begin_a_long_run(int id, const char *steps) {
     char *line = stage_line(&stage, "");
     char *whole = xprintf("%s --batch 20 --steps %s", line, steps);
     char *batch = strstr(whole, "--batch 2 "); /* the kit's own */
     memset(batch, ' ', strlen("--batch 2 "));
     pid_t pid = command_start(stage.folder, "%s", whole);
-    stage_wait_step(&stage, 1, 1);
-    free(stage_out(0, "stop 1 --db '%s'", stage.db));
-    command_wait(pid, 20);
+    stage_wait_step(&stage, id, 1);
     free(whole);
     free(line);
+    return pid;
+}
+
+/* Leaves run 1, long, stopped after some steps. */
+static void leave_a_long_run(const char *steps) {
+    pid_t pid = begin_a_long_run(1, steps);
+    free(stage_out(0, "stop 1 --db '%s'", stage.db));
+    command_wait(pid, 20);
 }
 
 static void await_state(int id, const char *wanted) {
@@ -435,6 +441,42 @@ static void undo_can_be_typed_ahead(void **state) {
     await("left=0", true);
 }
 
+/* What a message offers works: the key that takes a move back, resume, stopping a run that
+ * another process trains. */
+static void messages_offer_what_works(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    pid_t pid = begin_a_long_run(2, "100000000");
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 1  finished", true);
+    type("K"); /* the newest, of another process */
+    await("stop #2?", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
+    type("y");
+    await("in another process", true);
+    await_state(2, "stopped");
+    command_wait(pid, 20);
+    type("j");
+    type("\":resume\" Enter");
+    await("nothing is left to resume", true);
+    type("d");
+    await("u brings back", true);
+    type("u");
+    await("restored; ^r puts back", true);
+    type("C-r");
+    await("u brings back", true);
+    type("V");
+    await(" 1  finished", true);
+    type("d");
+    await("restored; u puts back", true);
+    assert_int_equal(run_count(), 2);
+    type("q");
+    await("left=0", true);
+}
+
 /* ---- pastes ---- */
 
 static void a_paste_is_no_command(void **state) {
@@ -527,6 +569,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
+        cmocka_unit_test_setup_teardown(messages_offer_what_works, make, close_shell),
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),

@@ -129,6 +129,30 @@ static void help_searches(void **state) {
     ui_release(&ui);
 }
 
+/* Help lists the keys that work where it was asked for, with what that screen is for, and goes
+ * back there. */
+static void help_is_of_the_screen(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 60, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.screen, SCREEN_DETAIL);
+    scene_press(&ui, '?');
+    assert_true(scene_shows(&ui, "A run's page"));
+    assert_false(scene_shows(&ui, "A method is a set"));
+    assert_false(scene_shows(&ui, "smooth the curve more"));
+    assert_true(scene_shows(&ui, "to the trash"));
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.screen, SCREEN_DETAIL);
+    scene_press(&ui, '1');
+    scene_press(&ui, '?');
+    assert_true(scene_shows(&ui, "A method is a set"));
+    scene_press(&ui, 'q');
+    assert_int_equal(ui.screen, SCREEN_COMPOSE);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
@@ -138,6 +162,7 @@ int main(void) {
         cmocka_unit_test(hints_fit_80_columns),
         cmocka_unit_test(nothing_is_promised_that_does_not_work),
         cmocka_unit_test(help_searches),
+        cmocka_unit_test(help_is_of_the_screen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static void detail_opens_and_goes_back(void **state) {
 /* What is wrong with a run is said without being asked. */
 static void flags(void **state) {
     (void)state;
-    char text[200];
+    char text[RUN_FLAG];
     run_flag(&scene_rows[3], text);
     assert_non_null(strstr(text, "one class"));
     run_flag(&scene_rows[4], text);
@@ -125,6 +125,56 @@ static void flags(void **state) {
     poor.best = poor.majority;
     run_flag(&poor, text);
     assert_non_null(strstr(text, "commonest"));
+}
+
+/* R is refused where there is nothing to go on with, and :resume never trains anew. */
+static void runs_go_on_where_they_can(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui); /* the newest runs */
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "#8 is running"));
+    type(&ui, "j");
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_AGAIN);
+    struct effect out;
+    ui_command(&ui, "resume", &out);
+    assert_int_equal(out.kind, EFFECT_RESUME);
+    ui.runs.trash = true;
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "in the trash"));
+    assert_false(scene_shows(&ui, "run again"));
+    ui_release(&ui);
+}
+
+static const char long_reason[] =
+    "layer 3, tensor encoder.layer.3.attention.self.query.lora_A, holds a value that is not finite after "
+    "the step's update; a smaller learning rate or clipping would be the first things to try, as the \u201Cend\u201D";
+
+/* A reason is read to its end at 80 columns: on the page, in Train, and as a message. */
+static void reasons_are_whole(void **state) {
+    (void)state;
+    static const char last[] = "\u201Cend\u201D";
+    struct ui ui;
+    struct run_row failed = scene_rows[6];
+    struct job job = scene_jobs[2];
+    open(&ui);
+    failed.reason = job.reason = long_reason;
+    job.id = 3; /* the run whose series is shown */
+    ui.detail.run = failed;
+    ui.train.job = &job;
+    ui.train.jobs = 1;
+    ui_changed(&ui);
+    scene_press(&ui, '2');
+    assert_true(scene_shows(&ui, last));
+    ui.train.series.count = 0;
+    assert_true(scene_shows(&ui, last));
+    ui_show(&ui, SCREEN_DETAIL);
+    assert_true(scene_shows(&ui, last));
+    ui_show(&ui, SCREEN_COMPOSE);
+    assert_false(scene_shows(&ui, last));
+    ui_say(&ui, SAY_ERROR, "run #3 failed: %s", long_reason);
+    assert_true(scene_shows(&ui, last));
+    ui_release(&ui);
 }
 
 static double seconds(void) {
@@ -165,6 +215,7 @@ int main(void) {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(the_cursor_stays_on_its_run),
         cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
+        cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

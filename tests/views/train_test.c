@@ -89,7 +89,7 @@ static void jobs_are_walked_and_asked_about(void **state) {
     assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
     assert_int_equal(scene_press(&ui, 'K').kind, EFFECT_NONE);
     assert_int_equal(ui.ask.kind, ASK_NONE); /* it has failed already */
-    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_RESUME);
+    assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_AGAIN);
     assert_true(scene_shows(&ui, "not finite at step 118"));
     ui_release(&ui);
 }
