@@ -83,10 +83,14 @@ static void terminal(struct page *p) {
 }
 
 static int database(struct page *p, const struct args *a, struct err *e) {
-    const char *given = args_get(a, "db");
-    char *path = given ? xstrdup(given) : paths_database();
+    char *path = verb_database(a, e);
     part(p, "database");
     text(p, "sqlite", store_sqlite_version());
+    if (!path) {
+        text(p, "problem", e->text);
+        part_end(p);
+        return e->code;
+    }
     text(p, "path", path);
     bool there = file_exists(path);
     truth(p, "exists", there);

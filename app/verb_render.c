@@ -179,9 +179,9 @@ int verb_render(const struct args *a, struct err *e) {
     ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
             args_flag(a, "ansi") || args_flag(a, "svg") ? COLOURS_256 : COLOURS_NONE);
     struct store *store = NULL;
-    char *path = args_get(a, "db") ? xstrdup(args_get(a, "db")) : paths_database();
     struct err absent = ERR_INIT;
-    int opened = store_open(&store, path, STORE_READ, &absent);
+    char *path = verb_database(a, &absent);
+    int opened = path ? store_open(&store, path, STORE_READ, &absent) : ERR_NOT_FOUND;
     if (opened && (args_get(a, "db") || opened != ERR_NOT_FOUND)) {
         *e = absent;
         rc = opened;
@@ -191,8 +191,8 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     if (!rc && (screen == SCREEN_MAP || screen == SCREEN_HEATMAP)) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
-        char *slash = strrchr(path, '/');
-        s.ui.database = slash ? slash + 1 : path;
+        char *slash = path ? strrchr(path, '/') : NULL;
+        s.ui.database = slash ? slash + 1 : path ? path : "petri.db";
         ui_resize(&s.ui, w, h);
         ui_changed(&s.ui);
         ui_show(&s.ui, screen);

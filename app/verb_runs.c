@@ -16,9 +16,22 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e) {
+char *verb_database(const struct args *a, struct err *e) {
+    static bool said;
     const char *given = args_get(a, "db");
-    char *path = given ? xstrdup(given) : paths_database();
+    bool guessed = false;
+    char *path = given ? xstrdup(given) : paths_database(&guessed, e);
+    if (!guessed || said) return path;
+    char *shown = text_visible(path, strlen(path));
+    fprintf(stderr, "petri: HOME is not set to an absolute path; the history is %s (--db FILE names another)\n", shown);
+    free(shown);
+    said = true;
+    return path;
+}
+
+int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e) {
+    char *path = verb_database(a, e);
+    if (!path) return e->code;
     int rc = store_open(s, path, mode, e);
     free(path);
     return rc;

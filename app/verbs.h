@@ -12,7 +12,10 @@
 
 /* --model, or the default. */
 const char *verb_model(const struct args *a);
-/* Opens --db, or the default database. */
+/* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
+ * is no place for it.  Caller frees. */
+char *verb_database(const struct args *a, struct err *e);
+/* Opens it. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
 /* The run as a JSON object on a line of standard output. */
 void verb_run_json(const struct store_run *r);

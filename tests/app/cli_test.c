@@ -1,5 +1,6 @@
 /* The command line: help, refusals, exit codes, and one run through every verb. */
 #include <jansson.h>
+#include <pwd.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,6 +410,26 @@ static void paths_may_hold_anything(void **state) {
     }
 }
 
+/* Services have no HOME: the account's is meant, not the folder they happen to be in, and that is said. */
+static void without_home_the_place_is_said(void **state) {
+    (void)state;
+    const struct passwd *account = getpwuid(geteuid());
+    static const char *const homes[] = { "HOME= XDG_DATA_HOME=", "HOME=. XDG_DATA_HOME=data" };
+    for (size_t i = 0; i < COUNT_OF(homes); i++) {
+        struct command c;
+        command_run(&c, homes[i], "runs");
+        char *said = xprintf("petri: HOME is not set to an absolute path; the history is %s/.local/share/petri/petri.db (--db FILE",
+                             account ? account->pw_dir : "");
+        if (account && file_is_folder(account->pw_dir)) assert_int_equal(strncmp(buf_text(&c.err), said, strlen(said)), 0);
+        else command_expect(&c, 2);
+        free(said);
+        command_release(&c);
+        char *named = stage_out(0, "runs --db '%s'", stage.db);
+        free(named);
+    }
+    assert_false(file_exists("./.local"));
+}
+
 /* ---- screens as text ---- */
 
 static int columns_of(const char *line, size_t n) {
@@ -462,6 +483,7 @@ int main(void) {
         cmocka_unit_test(long_lists_are_quick),
         cmocka_unit_test(exit_codes_tell_the_kind),
         cmocka_unit_test(paths_may_hold_anything),
+        cmocka_unit_test(without_home_the_place_is_said),
         cmocka_unit_test(screens_are_drawn_as_text),
     };
     return cmocka_run_group_tests(tests, make, drop);
