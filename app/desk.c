@@ -8,6 +8,7 @@
 
 #include "app/desk_private.h"
 #include "app/export_hf.h"
+#include "app/outfile.h"
 #include "app/paths.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -148,28 +149,39 @@ static int move(struct desk *d, const struct desk_order *o, struct desk_answer *
     return 0;
 }
 
+struct file_sink {
+    struct file_aside file;
+    struct err *e;
+};
+
 static int to_file(void *self, const char *bytes, size_t n) {
-    return file_aside_add(self, bytes, n, NULL);
+    struct file_sink *f = self;
+    return file_aside_add(&f->file, bytes, n, f->e);
 }
 
 static int export(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
-    char *path = xprintf("petri-run-%lld%s%s", (long long)o->run[0], strcmp(o->text, "hf") ? "." : "-hf",
-                         strcmp(o->text, "hf") ? o->text : "");
+    bool hf = !strcmp(o->text, "hf"), json = !strcmp(o->text, "json");
+    char *stem = xprintf("petri-run-%lld%s", (long long)o->run[0], hf ? "-hf" : "");
+    char *path = outfile_new_name(stem, hf ? "" : json ? ".json" : ".csv");
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(d->store), false);
     int rc;
-    if (!strcmp(o->text, "hf")) {
+    if (hf) {
         double worst;
-        rc = export_hf_quiet(d->store, o->run[0], path, &worst, e);
+        rc = outfile_check_folder(&g, path, e);
+        if (!rc) rc = export_hf_quiet(d->store, o->run[0], path, &worst, e);
     } else {
-        struct file_aside f;
-        rc = file_aside_open(&f, path, e);
+        struct file_sink f = { .e = e };
+        rc = outfile_open(&f.file, &g, path, e);
         if (!rc) {
-            rc = store_export(d->store, STORE_EXPORT_POINTS,
-                              strcmp(o->text, "json") ? STORE_CSV : STORE_JSON, o->run, (size_t)o->runs,
-                              (struct store_sink){ &f, to_file }, e);
-            if (rc) file_aside_abandon(&f);
-            else rc = file_aside_commit(&f, e);
+            rc = store_export(d->store, STORE_EXPORT_POINTS, json ? STORE_JSON : STORE_CSV, o->run,
+                              (size_t)o->runs, (struct store_sink){ &f, to_file }, e);
+            if (rc) file_aside_abandon(&f.file);
+            else rc = file_aside_commit(&f.file, e);
         }
     }
+    outfile_guard_release(&g);
+    free(stem);
     if (!rc) say(a, SAY_GOOD, "written: %s", path);
     free(path);
     return rc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/outfile.h"
 #include "app/paths.h"
 #include "app/session_private.h"
 #include "app/verbs.h"
@@ -190,20 +191,42 @@ static void method_text_typed(struct session *s, const char *text) {
     if (!rc) compose_set(&s->ui.compose, &m, &s->ui.compose.options);
 }
 
-/* The screen as it is, as a picture in the working folder. */
+/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine": screen, what of, which matrix. */
+static char *picture_stem(const struct session *s) {
+    const struct map_view *v = &s->ui.map;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "petri-%s", screen_at(s->ui.screen)->name);
+    for (int i = 0; i < v->subjects; i++)
+        buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
+    char *base = file_base_name(s->model_arg), *model = outfile_slug(base);
+    if (!v->subjects && *model) buf_printf(&b, "-%s", model);
+    const struct heat_matrix *m = s->ui.screen == SCREEN_HEATMAP ? heatmap_matrix(&s->ui.heatmap) : NULL;
+    char *kind = outfile_slug(m ? m->title : v->data.training ? "training" : "");
+    if (*kind) buf_printf(&b, "-%.60s", kind);
+    free(kind);
+    free(model);
+    free(base);
+    return buf_take(&b);
+}
+
+/* The screen as it is, as a new picture in the working folder. */
 static void picture(struct session *s) {
     struct err e = ERR_INIT;
     struct canvas c;
     struct buf svg = BUF_INIT;
-    char *path = xprintf("petri-%s.svg", screen_at(s->ui.screen)->name);
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s->store), false);
+    char *stem = picture_stem(s), *path = outfile_new_name(stem, ".svg");
     canvas_init(&c, s->ui.w, s->ui.h, s->ui.glyphs, s->ui.colours);
     ui_draw(&s->ui, &c);
     canvas_to_svg(&c, &svg);
-    int rc = file_write(path, buf_text(&svg), svg.size, &e);
+    int rc = outfile_write(&g, path, buf_text(&svg), svg.size, &e);
     say_error(s, rc, &e);
     if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
     canvas_release(&c);
     buf_release(&svg);
+    outfile_guard_release(&g);
+    free(stem);
     free(path);
 }
 

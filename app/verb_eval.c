@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/outfile.h"
 #include "app/output.h"
 #include "app/use.h"
 #include "app/verbs.h"
-#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -168,23 +168,43 @@ static void add_field(struct buf *b, const char *s, size_t n) {
     free(shown);
 }
 
-static size_t wrong_rows(const struct user *u, const struct dataset *d, const double *probability,
-                         struct buf *b) {
-    size_t wrong = 0, k = (size_t)predictor_classes(u->predictor);
-    buf_puts(b, "line\tgold\tpredicted");
-    for (size_t i = 0; i < k; i++) {
-        buf_puts(b, "\tp(");
-        add_field(b, u->name[i], strlen(u->name[i]));
-        buf_putc(b, ')');
+/* The rows of all dev splits in one table: with more than one, each line begins with its split. */
+struct wrong {
+    const char *split; /* of the rows to come; NULL with a single one */
+    struct buf tsv;
+};
+
+static void begin_line(struct wrong *w, const char *first, size_t line) {
+    if (w->split) {
+        add_field(&w->tsv, first ? first : w->split, strlen(first ? first : w->split));
+        buf_putc(&w->tsv, '\t');
     }
-    buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
+    if (first) buf_puts(&w->tsv, "line");
+    else buf_printf(&w->tsv, "%zu", line);
+    buf_putc(&w->tsv, '\t');
+}
+
+static size_t wrong_rows(const struct user *u, const struct dataset *d, const double *probability,
+                         struct wrong *w) {
+    struct buf *b = &w->tsv;
+    size_t wrong = 0, k = (size_t)predictor_classes(u->predictor);
+    if (!b->size) {
+        begin_line(w, "split", 0);
+        buf_puts(b, "gold\tpredicted");
+        for (size_t i = 0; i < k; i++) {
+            buf_puts(b, "\tp(");
+            add_field(b, u->name[i], strlen(u->name[i]));
+            buf_putc(b, ')');
+        }
+        buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
+    }
     for (size_t r = 0; r < d->rows; r++) {
         const struct dataset_row *row = &d->row[r];
         const double *p = probability + r * k;
         int best = argmax(p, (int)k);
         if (!row->gold || row->label == best) continue;
         wrong++;
-        buf_printf(b, "%zu\t", row->line);
+        begin_line(w, NULL, row->line);
         add_field(b, u->name[row->label], strlen(u->name[row->label]));
         buf_putc(b, '\t');
         add_field(b, u->name[best], strlen(u->name[best]));
@@ -202,18 +222,23 @@ static size_t wrong_rows(const struct user *u, const struct dataset *d, const do
 
 /* The rows where something else was written than was wanted. */
 static size_t wrong_texts(const struct task *t, const struct dataset *d, const struct written *texts,
-                          struct buf *b) {
+                          struct wrong *w) {
+    struct buf *b = &w->tsv;
     size_t wrong = 0;
-    buf_puts(b, "line\twanted\tgiven\tsource\n");
+    if (!b->size) {
+        begin_line(w, "split", 0);
+        buf_puts(b, "wanted\tgiven\tsource\n");
+    }
     for (size_t i = 0; i < d->rows; i++) {
         const struct dataset_row *row = &d->row[i];
         if (!row->target_text) continue;
-        bool right = !strcmp(row->target_text, texts->text[i]);
+        bool right = row->target_size == texts->size[i] &&
+                     !memcmp(row->target_text, texts->text[i], row->target_size);
         if (t->gold == DATA_CLASSES)
             right = text_parse(t, texts->text[i], texts->size[i]).label == row->label;
         if (right) continue;
         wrong++;
-        buf_printf(b, "%zu\t", row->line);
+        begin_line(w, NULL, row->line);
         add_field(b, row->target_text, row->target_size);
         buf_putc(b, '\t');
         add_field(b, texts->text[i], texts->size[i]);
@@ -224,15 +249,34 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
     return wrong;
 }
 
-static int put_wrong(const struct args *a, const struct buf *tsv, struct err *e) {
+/* --wrong: refused before anything is scored where it cannot be written. */
+static int guard_wrong(const struct user *u, const struct args *a, const struct task *t,
+                       struct outfile_guard *g, struct err *e) {
+    const char *path = args_get(a, "wrong");
+    *g = (struct outfile_guard){ 0 };
+    if (!path) return args_flag(a, "overwrite") ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
+    if (!u->names && !predictor_writes(u->predictor))
+        return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
+    if (!strcmp(path, "-")) return 0;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    outfile_guard_init(g, database, args_flag(a, "overwrite"));
+    free(database);
+    if (u->run) outfile_guard_run(g, &u->config);
+    outfile_guard_reads(g, u->model->folder);
+    for (int i = 0; i < t->devs; i++) outfile_guard_reads(g, t->dev[i].path);
+    return outfile_check(g, path, e);
+}
+
+static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv, struct err *e) {
     const char *path = args_get(a, "wrong");
     if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
-    else if (path) return file_write(path, buf_text(tsv), tsv->size, e);
+    else if (path) return outfile_write(g, path, buf_text(tsv), tsv->size, e);
     return 0;
 }
 
 static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, int workers,
-                      struct err *e) {
+                      struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     struct metrics m;
     struct metric_value tokens;
@@ -241,19 +285,16 @@ static int eval_texts(const struct user *u, const struct args *a, struct task *t
     int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
     if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, workers, &texts, &m, &tokens, e);
     if (rc) return rc;
-    struct buf tsv = BUF_INIT;
-    size_t wrong = wrong_texts(t, d, &texts, &tsv);
+    size_t wrong = wrong_texts(t, d, &texts, w);
     if (args_flag(a, "json")) eval_json(u, t, d, &m, &tokens, t->dev_name[i], wrong);
     else eval_text(t, d, &m, &tokens, t->dev_name[i]);
-    rc = put_wrong(a, &tsv, e);
-    buf_release(&tsv);
     metrics_release(&m);
     written_release(&texts);
-    return rc;
+    return 0;
 }
 
 static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, int workers,
-                      struct err *e) {
+                      struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     size_t k = (size_t)predictor_classes(u->predictor);
     double *probability = mem_try(d->rows * k, sizeof *probability);
@@ -261,17 +302,31 @@ static int eval_split(const struct user *u, const struct args *a, struct task *t
     struct metrics m;
     int rc = predictor_evaluate(u->predictor, d, workers, t->positive, probability, NULL, &m, e);
     if (!rc) {
-        struct buf tsv = BUF_INIT;
-        size_t wrong = u->names ? wrong_rows(u, d, probability, &tsv) : 0;
+        size_t wrong = u->names ? wrong_rows(u, d, probability, w) : 0;
         if (args_flag(a, "json")) eval_json(u, t, d, &m, NULL, t->dev_name[i], wrong);
         else eval_text(t, d, &m, NULL, t->dev_name[i]);
-        if (args_get(a, "wrong") && !u->names)
-            rc = err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
-        else rc = put_wrong(a, &tsv, e);
-        buf_release(&tsv);
         metrics_release(&m);
     }
     free(probability);
+    return rc;
+}
+
+/* All dev splits, one after the other, then the wrong rows of all. */
+static int eval_all(const struct user *u, const struct args *a, struct task *t, int workers,
+                    const struct outfile_guard *g, struct err *e) {
+    struct wrong w = { .tsv = BUF_INIT };
+    struct buf report = BUF_INIT;
+    int rc = 0;
+    task_report(t, &report);
+    out_report(buf_text(&report));
+    buf_release(&report);
+    bool texts = predictor_writes(u->predictor);
+    for (int i = 0; !rc && i < t->devs; i++) {
+        if (t->devs > 1) w.split = t->dev_name[i];
+        rc = (texts ? eval_texts : eval_split)(u, a, t, i, workers, &w, e);
+    }
+    if (!rc) rc = put_wrong(a, g, &w.tsv, e);
+    buf_release(&w.tsv);
     return rc;
 }
 
@@ -286,16 +341,11 @@ int verb_eval(const struct args *a, struct err *e) {
     if (rc) return rc;
     rc = user_max_len(&u, a, &max_len, e);
     if (!rc && !(rc = eval_task(&u, a, &t, e))) {
-        rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
-        if (!rc) {
-            struct buf report = BUF_INIT;
-            task_report(&t, &report);
-            out_report(buf_text(&report));
-            buf_release(&report);
-        }
-        bool texts = predictor_writes(u.predictor);
-        for (int i = 0; !rc && i < t.devs; i++)
-            rc = (texts ? eval_texts : eval_split)(&u, a, &t, i, workers, e);
+        struct outfile_guard g;
+        rc = guard_wrong(&u, a, &t, &g, e);
+        if (!rc) rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
+        if (!rc) rc = eval_all(&u, a, &t, workers, &g, e);
+        outfile_guard_release(&g);
         task_release(&t);
     }
     user_release(&u);

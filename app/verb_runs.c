@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/export_hf.h"
+#include "app/outfile.h"
 #include "app/output.h"
 #include "app/paths.h"
 #include "core/base/file.h"
@@ -277,12 +278,12 @@ static int to_file(void *self, const char *bytes, size_t n) {
     return file_aside_add(&f->file, bytes, n, f->e);
 }
 
-/* Points as CSV, or the run's record as JSON. */
-static int export_text(const struct args *a, struct store *s, int64_t id, bool json, const char *path,
+/* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
+static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
                        struct err *e) {
     struct file_sink f = { .e = e };
     struct store_sink sink = { NULL, to_stdout };
-    int rc = path ? file_aside_open(&f.file, path, e) : 0;
+    int rc = path ? outfile_open(&f.file, g, path, e) : 0;
     if (rc) return rc;
     if (path) sink = (struct store_sink){ &f, to_file };
     if (json) {
@@ -300,24 +301,44 @@ static int export_text(const struct args *a, struct store *s, int64_t id, bool j
     } else {
         rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
     }
-    (void)a;
     if (!path) return rc;
     if (rc) file_aside_abandon(&f.file);
     else rc = file_aside_commit(&f.file, e);
     return rc;
 }
 
+static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struct err *e) {
+    struct store_run run;
+    struct run_config c;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (!config_from_json(run.config, strlen(run.config), &c, NULL)) { /* points are exported all the same */
+        outfile_guard_run(g, &c);
+        config_release(&c);
+    }
+    store_run_release(&run);
+    return 0;
+}
+
 int verb_export(const struct args *a, struct err *e) {
     const char *to = args_get(a, "to"), *path = a->count > 1 ? a->positional[1] : NULL;
     if (!to || (strcmp(to, "csv") && strcmp(to, "json") && strcmp(to, "hf")))
         return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, --to json or --to hf FOLDER");
+    bool hf = !strcmp(to, "hf");
+    if (hf && !path) return err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
+    if (args_flag(a, "overwrite") && (hf || !path))
+        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", hf ? "; a folder must be new or empty" : "");
     struct store *s;
     int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     int64_t id;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s), args_flag(a, "overwrite"));
     rc = store_find(s, a->positional[0], &id, e);
-    if (!rc && strcmp(to, "hf")) rc = export_text(a, s, id, !strcmp(to, "json"), path, e);
-    else if (!rc && !path) rc = err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
-    else if (!rc) rc = export_hf(s, id, path, args_flag(a, "json"), e);
+    if (!rc) rc = guard_run(&g, s, id, e);
+    if (!rc && hf) rc = outfile_check_folder(&g, path, e);
+    if (!rc) rc = hf ? export_hf(s, id, path, args_flag(a, "json"), e)
+                     : export_text(&g, s, id, !strcmp(to, "json"), path, e);
+    outfile_guard_release(&g);
     return verb_close(s, rc, e);
 }

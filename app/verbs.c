@@ -73,6 +73,7 @@ static const struct option_spec EVAL[] = {
     { "batch", "N", "rows at a time; never changes the result" },
     { "max-len", "N", "tokens a row (default: the run's, or 128)" },
     { "wrong", "FILE", "write the wrong rows with probabilities as TSV (- for standard output)" },
+    { "overwrite", NULL, "--wrong may write over a file that exists" },
     WORKERS,
     { "beams", "N", "text form: beams of the texts written (default: the run's)" },
     END,
@@ -183,7 +184,8 @@ static const struct option_spec MAP[] = {
     END,
 };
 static const struct option_spec EXPORT[] = {
-    { "to", "csv|json|hf", "points as CSV, the run as JSON, or a Hugging Face folder" },
+    { "to", "csv|json|hf", "points as CSV; the run, then its points, as JSON Lines; or a Hugging Face folder" },
+    { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
     END,
 };
 static const struct option_spec BENCH[] = {

@@ -50,6 +50,7 @@ int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
 int file_aside_open(struct file_aside *f, const char *path, struct err *e) {
     f->path = xstrdup(path);
     f->temporary = xprintf("%s.tmp-%ld", path, (long)getpid());
+    f->fresh = false;
     f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (f->fd >= 0) return 0;
     int rc = system_error(e, "cannot be created", f->temporary);
@@ -98,12 +99,25 @@ static void sync_folder_of(const char *path) {
     free(folder);
 }
 
+/* Gives the temporary file its name; a fresh one never in another's place, also where the file
+ * system cannot rename so (a link is refused there as well). */
+static int give_name(const struct file_aside *f, struct err *e) {
+    if (!f->fresh) return rename(f->temporary, f->path) ? system_error(e, "cannot be renamed to", f->path) : 0;
+    if (!renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE)) return 0;
+    if ((errno == EINVAL || errno == ENOSYS) && !link(f->temporary, f->path)) {
+        unlink(f->temporary);
+        return 0;
+    }
+    if (errno == EEXIST) return err_set(e, ERR_USAGE, "%s: exists", f->path);
+    return system_error(e, "cannot be renamed to", f->path);
+}
+
 int file_aside_commit(struct file_aside *f, struct err *e) {
     int rc = 0;
     if (fsync(f->fd)) rc = system_error(e, "cannot be flushed", f->temporary);
     if (close(f->fd) && !rc) rc = system_error(e, "cannot be closed", f->temporary);
     f->fd = -1;
-    if (!rc && rename(f->temporary, f->path)) rc = system_error(e, "cannot be renamed to", f->path);
+    if (!rc) rc = give_name(f, e);
     if (rc) {
         file_aside_abandon(f);
         return rc;

@@ -17,10 +17,12 @@ int file_read(const char *path, size_t limit, struct buf *out, struct err *e);
  * flushes the folder; mode 0600.  On failure nothing of it stays behind. */
 int file_write(const char *path, const void *bytes, size_t n, struct err *e);
 
-/* The same in pieces: open, add…, then commit or abandon. */
+/* The same in pieces: open, add…, then commit or abandon.  `fresh` may be set after opening:
+ * commit then fails (ERR_USAGE) when there is a file of that name, whenever it was made. */
 struct file_aside {
     int fd;
     char *path, *temporary;
+    bool fresh;
 };
 int file_aside_open(struct file_aside *f, const char *path, struct err *e);
 int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err *e);

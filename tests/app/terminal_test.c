@@ -560,6 +560,29 @@ static void lists_name_their_command(void **state) {
     }
 }
 
+/* Pictures say what they show, and none takes another's place. */
+static void pictures_are_new_files(void **state) {
+    (void)state;
+    need_tmux();
+    char *folder = file_join(stage.folder, "pictures"), *go = xprintf("mkdir '%s'; cd '%s';", folder, folder);
+    start(go, "");
+    await("Enter    train", true);
+    type("7");
+    await("silhouette", true);
+    type("e");
+    await("written: petri-map-tiny.svg", true);
+    type("e");
+    await("written: petri-map-tiny-2.svg", true);
+    type("6");
+    await("layers: model", true);
+    type("e");
+    await("written: petri-heatmap-tiny-", true);
+    type("q");
+    await("left=0", true);
+    free(go);
+    free(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_minute, make, close_shell),
@@ -573,6 +596,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
+        cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }
