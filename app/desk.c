@@ -223,7 +223,7 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
     case DESK_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
-        rc = desk__series(d->store, o->run[0], run.metric, &a->series, e);
+        rc = desk__series(d->store, &run, &a->series, e);
         store_run_release(&run);
         return rc;
     case DESK_CLONE: return take_config(d, o, a, e);

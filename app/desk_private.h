@@ -5,7 +5,7 @@
 #include "app/desk.h"
 
 int desk__runs(struct store *s, bool trash, struct desk_runs **out, struct err *e);
-int desk__series(struct store *s, int64_t run, const char *metric, struct desk_series **out,
+int desk__series(struct store *s, const struct store_run *run, struct desk_series **out,
                  struct err *e);
 int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e);
 

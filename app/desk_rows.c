@@ -96,19 +96,20 @@ static int fill_points(struct store *s, int64_t run, struct desk_series *d, stru
     return 0;
 }
 
-static int fill_evaluations(struct store *s, int64_t run, const char *metric, struct desk_series *d,
+/* Of the split that decides: what it is called, "dev.accuracy", and its majority. */
+static int fill_evaluations(struct store *s, const struct store_run *run, struct desk_series *d,
                             struct err *e) {
     struct store_evals v;
-    int rc = store_evaluations(s, run, &v, e);
+    int rc = store_evaluations(s, run->id, &v, e);
     if (rc) return rc;
-    char *wanted = xprintf("dev.%s", metric);
+    char *majority = store_name_beside(run->decides, "majority");
     d->eval_block = xcalloc(2 * v.count, sizeof *d->eval_block);
     d->series.majority = d->series.best = NAN;
     size_t n = 0;
     for (size_t i = 0; i < v.count; i++) {
         const struct store_eval_row *r = &v.row[i];
-        if (!strcmp(r->name, "dev.majority")) d->series.majority = number_or_nan(&r->value);
-        if (strcmp(r->name, wanted)) continue;
+        if (!strcmp(r->name, majority)) d->series.majority = number_or_nan(&r->value);
+        if (strcmp(r->name, run->decides)) continue;
         d->eval_block[n] = (double)r->step;
         d->eval_block[v.count + n++] = number_or_nan(&r->value);
         if (r->best) {
@@ -120,10 +121,10 @@ static int fill_evaluations(struct store *s, int64_t run, const char *metric, st
     d->series.evals = n;
     d->series.eval_step = d->eval_block;
     d->series.eval_value = d->eval_block + v.count;
-    d->metric = xstrdup(metric);
+    d->metric = xstrdup(run->metric);
     d->series.metric = n ? d->metric : NULL;
     d->series.eval_rows = d->rows;
-    free(wanted);
+    free(majority);
     store_evals_release(&v);
     return 0;
 }
@@ -141,13 +142,13 @@ static int fill_samples(struct store *s, int64_t run, struct desk_series *d, str
     return 0;
 }
 
-int desk__series(struct store *s, int64_t run, const char *metric, struct desk_series **out,
+int desk__series(struct store *s, const struct store_run *run, struct desk_series **out,
                  struct err *e) {
     struct desk_series *d = xcalloc(1, sizeof *d);
-    d->series.run = run;
-    int rc = fill_points(s, run, d, e);
-    if (!rc) rc = fill_evaluations(s, run, metric, d, e);
-    if (!rc) rc = fill_samples(s, run, d, e);
+    d->series.run = run->id;
+    int rc = fill_points(s, run->id, d, e);
+    if (!rc) rc = fill_evaluations(s, run, d, e);
+    if (!rc) rc = fill_samples(s, run->id, d, e);
     if (rc) {
         desk_series_free(d);
         return rc;
@@ -237,11 +238,13 @@ static void fill_detail_evals(struct store *s, struct desk_detail *d) {
     d->view.eval = d->eval;
     d->view.evals = (int)from->evals;
     if (store_evaluations(s, d->stored.id, &v, &ignored)) return;
+    char *loss = store_name_beside(d->stored.decides, "loss");
     for (size_t i = 0; i < v.count; i++) {
-        if (strcmp(v.row[i].name, "dev.loss")) continue;
+        if (strcmp(v.row[i].name, loss)) continue;
         for (size_t k = 0; k < from->evals; k++)
             if (d->eval[k].step == v.row[i].step) d->eval[k].loss = number_or_nan(&v.row[i].value);
     }
+    free(loss);
     store_evals_release(&v);
 }
 
@@ -256,7 +259,7 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
     }
     rc = config_from_json(d->stored.config, strlen(d->stored.config), &c, e);
     struct desk_series *series = NULL;
-    if (!rc) rc = desk__series(s, run, d->stored.metric, &series, e);
+    if (!rc) rc = desk__series(s, &d->stored, &series, e);
     if (!rc) {
         d->series = *series;
         free(series);

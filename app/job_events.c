@@ -46,9 +46,10 @@ static void on_evaluation(struct job *job, const struct event *e) {
         if (!strcmp(m->name, "majority")) majority = m->value;
     }
     struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
-                                  .constant = e->constant, .best = e->best, .seconds = e->seconds,
-                                  .count = e->metrics, .metric = metric };
+                                  .split = e->split, .constant = e->constant, .best = e->best,
+                                  .seconds = e->seconds, .count = e->metrics, .metric = metric };
     store_evaluation(j->store, &v);
+    if (!e->decides) return;
     pthread_mutex_lock(&j->lock);
     GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);
     job->evaluation[job->evaluations++] = shown;

@@ -214,6 +214,7 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
         .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
         .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = metric_direction(t->metric),
+        .split = t->devs ? task_split(t, 0) : NULL,
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
         .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
@@ -339,7 +340,7 @@ static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *sto
     if (rc) return rc;
     struct plan *p = plan_new(&method, &m->arch, run_outputs(&t->task), e);
     if (!p) return e->code;
-    rc = store_adopt_run(j->store, id, e);
+    rc = store_adopt_run(j->store, id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
     if (!rc) {
         struct job *job = new_job(j, id, c, p);
         rc = queue(j, job, true, c, m, t, workers, e);

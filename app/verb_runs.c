@@ -179,7 +179,7 @@ static void show_text(struct store *s, const struct store_run *r) {
         for (size_t i = 0; i < evals.count; i++) {
             const struct store_eval_row *v = &evals.row[i];
             char value[32];
-            bool decides = !strncmp(v->name, "dev.", 4) && !strcmp(v->name + 4, r->metric);
+            bool decides = !strcmp(v->name, r->decides);
             value_text(&v->value, value);
             printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
             if (v->value.undefined) printf(" (%s)", v->value.undefined);

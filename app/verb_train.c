@@ -146,6 +146,7 @@ static void event_json(const struct event *e) {
         json_member_double(&b, "grad_norm", e->grad_norm);
         json_member_double(&b, "tokens", e->tokens);
     } else if (e->kind == EVENT_EVALUATION) {
+        json_member_string(&b, "split", e->split);
         json_member_string(&b, "rows", e->rows);
         metrics_json(&b, e);
         json_member_bool(&b, "constant", e->constant);

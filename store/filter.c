@@ -4,6 +4,7 @@
 #include "store/filter.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,26 +94,37 @@ static char *pattern(const char *s, bool anywhere) {
 /* ---- metric names ---- */
 
 struct metric_name {
-    int64_t key;
-    bool best; /* compare its best value, else its last */
+    char key[256]; /* SQL of the number of the point's name, over key d; "" when not found */
+    bool best;     /* compare its best value, else its last */
 };
+
+/* A metric without a split is meant on the split that decides the run's best. */
+static void set_key(struct metric_name *m, int64_t id, bool bare) {
+    static const char decides[] =
+        "(SELECT k.id FROM key k JOIN key x ON k.metric=x.metric WHERE x.id=%lld AND"
+        " k.split=coalesce(d.split,'%s'))";
+    if (bare) snprintf(m->key, sizeof m->key, decides, (long long)id, first_split);
+    else snprintf(m->key, sizeof m->key, "%lld", (long long)id);
+}
 
 static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct err *e) {
     char *like = pattern(name, false);
-    char *prefix = xprintf("%s%%", like), *dev = xprintf("dev.%s%%", like);
-    /* exact, exact under dev, then the only one that begins so */
+    char *prefix = xprintf("%s%%", like);
+    /* exact, exact as a metric of an evaluation, then the only one that begins so */
     sqlite3_stmt *st = db_prepare(
         db, e,
-        "SELECT id, direction, CASE WHEN name=?1 THEN 0 WHEN name='dev.'||?1"
-        " THEN 1 WHEN name LIKE ?3 ESCAPE '\\' THEN 2 ELSE 3 END AS rank"
-        " FROM key WHERE rank<3 OR name LIKE ?2 ESCAPE '\\' ORDER BY rank, id",
-        "ttt", name, prefix, dev);
+        "SELECT min(id), max(abs(direction)), rank FROM (SELECT id, direction, metric,"
+        " CASE WHEN name=?1 THEN 0 WHEN split IS NULL THEN 3 WHEN metric=?1 THEN 1"
+        " WHEN metric LIKE ?2 ESCAPE '\\' THEN 2 ELSE 3 END AS rank"
+        " FROM key WHERE rank<3 OR name LIKE ?2 ESCAPE '\\')"
+        " GROUP BY rank, iif(rank IN (1,2), metric, id) ORDER BY rank, min(id)",
+        "tt", name, prefix);
     int rc = st ? db_step(st, e) : e->code;
     int rank = 0;
     if (rc > 0) {
-        m->key = sqlite3_column_int64(st, 0);
-        m->best = sqlite3_column_int(st, 1) != 0;
         rank = sqlite3_column_int(st, 2);
+        set_key(m, sqlite3_column_int64(st, 0), rank == 1 || rank == 2);
+        m->best = sqlite3_column_int(st, 1) != 0;
         rc = db_step(st, e);
     }
     if (rc > 0 && rank >= 2 && sqlite3_column_int(st, 2) == rank) {
@@ -121,7 +133,6 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
     sqlite3_finalize(st);
     free(like);
     free(prefix);
-    free(dev);
     return rc < 0 ? rc : 0;
 }
 
@@ -131,7 +142,7 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
     size_t n = 0, count = 0;
     for (; n < COUNT_OF(fields); n++) names[n] = fields[n].name;
     struct err ignored = ERR_INIT;
-    sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT metric FROM key LIMIT 64", "");
+    sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT DISTINCT metric FROM key LIMIT 64", "");
     while (st && db_step(st, &ignored) > 0 && count < COUNT_OF(owned))
         names[n++] = owned[count++] = db_text(st, 0, true);
     sqlite3_finalize(st);
@@ -150,12 +161,12 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
 /* "acc", "dev.accuracy", "last.accuracy", "best.loss". */
 static int find_metric(sqlite3 *db, const char *term, const char *name, struct metric_name *m,
                        struct err *e) {
-    m->key = 0;
+    m->key[0] = '\0';
     int forced = text_starts(name, "last.") ? 0 : text_starts(name, "best.") ? 1 : -1;
     const char *bare = forced < 0 ? name : name + 5;
     int rc = *bare ? key_like(db, bare, m, e) : 0;
     if (rc) return rc;
-    if (!m->key) return unknown_name(db, term, name, e);
+    if (!m->key[0]) return unknown_name(db, term, name, e);
     if (forced >= 0) m->best = forced;
     return 0;
 }
@@ -229,13 +240,13 @@ static int compare_state(struct filter *f, const char *term, const char *op, con
 
 static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const char *name,
                           const char *op, const char *value, struct err *e) {
-    struct metric_name m = { 0, false };
+    struct metric_name m = { 0 };
     double number;
     int rc = find_metric(db, term, name, &m, e);
     if (!rc) rc = need_number(term, value, &number, e);
     if (rc) return rc;
-    buf_printf(&f->where, "EXISTS(SELECT 1 FROM summary s WHERE s.run=r.id AND s.key=%lld AND ",
-               (long long)m.key);
+    buf_printf(&f->where, "EXISTS(SELECT 1 FROM summary s WHERE s.run=r.id AND s.key=%s AND ",
+               m.key);
     rc = compare_number(f, term, m.best ? "s.best_value" : "s.last_value", op, number, e);
     buf_putc(&f->where, ')');
     return rc;
@@ -340,11 +351,11 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
                    d->kind == FIELD_NUMBER || d->kind == FIELD_TIME ? "" : " COLLATE NOCASE", down);
         return 0;
     }
-    struct metric_name m = { 0, false };
+    struct metric_name m = { 0 };
     int rc = find_metric(db, sort, name, &m, e);
     if (rc) return rc;
     const char *column = m.best ? "o.best_value" : "o.last_value";
-    f->sort_key = m.key;
+    memcpy(f->sort_key, m.key, sizeof m.key);
     f->sort_best = m.best;
     buf_printf(&f->order, "%s IS NULL, %s%s, r.id DESC", column, column, down);
     return 0;
@@ -354,6 +365,7 @@ int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *s
                 struct err *e) {
     memset(f, 0, sizeof *f);
     buf_puts(&f->where, "1");
+    strcpy(f->sort_key, "0");
     int rc = filter ? read_terms(f, db, filter, e) : 0;
     if (!rc) rc = read_sort(f, db, sort, e);
     if (rc) filter_release(f);

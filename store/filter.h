@@ -14,12 +14,12 @@ struct filter_value {
 };
 
 struct filter {
-    struct buf where; /* "1" and its terms, over run r, summary b, note n */
+    struct buf where; /* "1" and its terms, over run r, key d, summary b, note n */
     struct filter_value *value;
     size_t count, room;
     struct buf order; /* of ORDER BY */
-    int64_t sort_key; /* the metric that is sorted by, or 0 */
-    int sort_best;    /* by its best value; else by its last */
+    char sort_key[256]; /* SQL of the key that is sorted by, over key d; "0" for none */
+    int sort_best;      /* by its best value; else by its last */
 };
 
 /* db: to find metric names.  ERR_USAGE names the term. */

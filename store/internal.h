@@ -31,6 +31,7 @@ struct store {
 };
 
 int64_t store_now(void); /* UTC milliseconds */
+extern const char first_split[]; /* that evaluations are of when none is named */
 
 /* ---- owned runs (owner.c) ---- */
 extern const char owner_gone[]; /* why a run is interrupted */
@@ -98,7 +99,7 @@ void applier_free(struct applier *a);
 /* Inside a transaction.  Records of a run that is no longer there are passed over. */
 int applier_apply(struct applier *a, const struct record *r, struct err *e);
 /* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a
- * training point, else the name is "split.metric". */
+ * training point (store_name). */
 int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
                int64_t *id, struct err *e);
 int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *kind,

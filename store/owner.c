@@ -113,7 +113,8 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct creation *c = arg;
     int64_t key = 0;
     int rc = 0;
-    if (c->n->metric) rc = key_intern(db, "dev", c->n->metric, c->n->direction, false, &key, e);
+    const char *split = c->n->split ? c->n->split : first_split;
+    if (c->n->metric) rc = key_intern(db, split, c->n->metric, c->n->direction, false, &key, e);
     if (!rc) rc = insert_run(db, c->n, key, &c->id, e);
     char *folder = store_run_folder(s, c->id), *lock = store_lock_of(s, c->id);
     if (!rc)
@@ -148,8 +149,38 @@ static int not_there(struct store *s, int64_t run, struct err *e) {
     return err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
 }
 
+struct adoption {
+    int64_t run;
+    const char *split;
+};
+
+/* Earlier versions kept the results of every split as those of "dev", where the last overwrote
+ * the others: such a run's best is counted anew, under the split's own name. */
+static int decide_by(sqlite3 *db, const struct adoption *a, struct err *e) {
+    static const char other[] =
+        "SELECT k.metric, k.direction, k.name FROM run r JOIN key k ON k.id=r.metric_key"
+        " WHERE r.id=? AND k.split<>?";
+    sqlite3_stmt *st = db_prepare(db, e, other, "it", a->run, a->split);
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    if (rc > 0) {
+        int64_t key;
+        const char *before = (const char *)sqlite3_column_text(st, 2);
+        char *text = xprintf("\"best\" is of %s from here on; what was kept as %s may be another split's",
+                             a->split, before);
+        rc = key_intern(db, a->split, (const char *)sqlite3_column_text(st, 0),
+                        sqlite3_column_int(st, 1), false, &key, e);
+        if (!rc) rc = db_run(db, e, "UPDATE run SET metric_key=? WHERE id=?", "ii", key, a->run);
+        if (!rc) rc = event_add(db, a->run, store_now(), 0, "message", NULL, text, e);
+        free(text);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
 static int adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    int64_t run = *(int64_t *)arg, trashed;
+    const struct adoption *a = arg;
+    int64_t run = a->run, trashed;
     int rc = db_int(db, e, &trashed, -1, "SELECT coalesce(trashed,0) FROM run WHERE id=?", "i",
                     run);
     if (rc) return rc;
@@ -163,10 +194,10 @@ static int adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     if (!rc)
         rc = db_run(db, e, "UPDATE control SET taken=? WHERE run=? AND taken IS NULL", "ii",
                     store_now(), run);
-    return rc;
+    return rc || !a->split ? rc : decide_by(db, a, e);
 }
 
-int store_adopt_run(struct store *s, int64_t run, struct err *e) {
+int store_adopt_run(struct store *s, int64_t run, const char *split, struct err *e) {
     if (store_owns(s, run))
         return err_set(e, ERR_USAGE, "run %lld is in work here already", (long long)run);
     char *folder = store_run_folder(s, run), *path = store_lock_of(s, run);
@@ -178,7 +209,8 @@ int store_adopt_run(struct store *s, int64_t run, struct err *e) {
             rc = err_set(e, ERR_USAGE, "run %lld is in work in another process", (long long)run);
         if (!rc && fd < 0) nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
     }
-    if (!rc) rc = writer_call(s, adopt, &run, e);
+    struct adoption a = { run, split };
+    if (!rc) rc = writer_call(s, adopt, &a, e);
     if (rc) file_unlock(fd);
     else own(s, run, fd);
     free(folder);

@@ -27,17 +27,20 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
 /* Columns that every list fills, in the order of fill_run. */
 #define RUN_COLUMNS                                                                                \
     "r.id, r.parent, r.sweep, r.state, r.reason, r.method, r.preset, r.model, r.task, r.metric,"   \
-    " coalesce((SELECT direction FROM key WHERE id=r.metric_key),0), r.seed, r.trained, r.kept,"   \
-    " r.head, r.model_values, r.step, r.steps, r.seconds, r.created, r.started, r.ended,"          \
-    " r.trashed, r.weights_sha256, (SELECT group_concat(name,', ') FROM (SELECT name FROM tag"     \
-    " WHERE run=r.id ORDER BY name)), n.text, r.version,"                                          \
-    " coalesce((SELECT constant FROM evaluation WHERE run=r.id ORDER BY step DESC LIMIT 1),0),"    \
+    " coalesce(d.direction,0), r.seed, r.trained, r.kept, r.head, r.model_values, r.step,"         \
+    " r.steps, r.seconds, r.created, r.started, r.ended, r.trashed, r.weights_sha256,"             \
+    " (SELECT group_concat(name,', ') FROM (SELECT name FROM tag WHERE run=r.id ORDER BY name)),"  \
+    " n.text, r.version,"                                                                          \
+    " coalesce((SELECT constant FROM evaluation WHERE run=r.id AND split=coalesce(d.split,split)"  \
+    " ORDER BY step DESC LIMIT 1),0), d.name,"                                                     \
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason, l.last_step"
+/* d: the name of the deciding metric on the deciding split */
 #define RUN_TABLES                                                                                 \
-    " FROM run r LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                         \
+    " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
+    " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 36 };
+enum { RUN_WIDTH = 37 };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -71,8 +74,9 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->note = db_text(st, 25, false);
     r->version = db_text(st, 26, false);
     r->constant = sqlite3_column_int(st, 27) != 0;
-    store_value_of(st, 28, &r->best);
-    store_value_of(st, 32, &r->loss);
+    r->decides = db_text(st, 28, true);
+    store_value_of(st, 29, &r->best);
+    store_value_of(st, 33, &r->loss);
 }
 
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after
@@ -114,7 +118,7 @@ static void release_module(struct store_module *m) {
 
 void store_run_release(struct store_run *r) {
     char *const texts[] = { r->reason, r->method, r->preset, r->model, r->task, r->metric,
-                            r->weights_sha256, r->tags, r->note, r->version, r->config,
+                            r->decides, r->weights_sha256, r->tags, r->note, r->version, r->config,
                             r->canonical, r->method_json, r->model_folder, r->model_sha256,
                             r->task_folder, r->train_file, r->dev_file, r->train_sha256,
                             r->dev_sha256, r->kernel, r->folder };
@@ -156,11 +160,11 @@ static int count_runs(struct store *s, const struct filter *f, const char *trash
 static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
                      const char *trashed, struct store_runs *out, struct err *e) {
     char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step" RUN_TABLES
-                        " LEFT JOIN summary o ON o.run=r.id AND o.key=%lld"
+                        " LEFT JOIN summary o ON o.run=r.id AND o.key=%s"
                         " WHERE r.trashed IS %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
                         f->sort_best ? "best" : "last", f->sort_best ? "NULL" : "o.last_kind",
                         f->sort_best ? "NULL" : "o.last_reason", f->sort_best ? "best" : "last",
-                        (long long)f->sort_key, trashed, f->where.data, f->order.data,
+                        f->sort_key, trashed, f->where.data, f->order.data,
                         (long long)(list->limit > 0 ? list->limit : -1), (long long)list->offset);
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);

@@ -102,7 +102,7 @@ int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *
 
 int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
                int64_t *id, struct err *e) {
-    char *name = split ? xprintf("%s.%s", split, metric) : xstrdup(metric);
+    char *name = store_name(split, metric);
     /* the first direction that is told stays */
     int rc = db_run(db, e,
                     "INSERT INTO key(name,split,metric,direction,timing) VALUES(?1,?2,?3,?4,?5)"

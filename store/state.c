@@ -6,6 +6,8 @@
 #include "core/base/mem.h"
 #include "store/internal.h"
 
+const char first_split[] = "dev";
+
 static const char *const names[STORE_STATES] = {
     [STORE_QUEUED] = "queued",     [STORE_RUNNING] = "running", [STORE_PAUSED] = "paused",
     [STORE_FINISHED] = "finished", [STORE_STOPPED] = "stopped", [STORE_FAILED] = "failed",
@@ -40,7 +42,7 @@ int store_step(struct store *s, const struct store_step *step) {
 
 int store_evaluation(struct store *s, const struct store_evaluation *v) {
     struct payload *p = xcalloc(1, sizeof *p);
-    p->text[0] = xstrdup(v->split ? v->split : "dev");
+    p->text[0] = xstrdup(v->split ? v->split : first_split);
     p->text[1] = copy(v->rows);
     p->constant = v->constant;
     p->best = v->best;

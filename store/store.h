@@ -90,6 +90,7 @@ struct store_new_run {
     const char *task, *task_folder, *train_file, *dev_file, *train_sha256, *dev_sha256;
     const char *metric; /* the one that decides "best", as in evaluations: "accuracy" */
     int direction;      /* of it: 1 higher is better, -1 lower */
+    const char *split;  /* whose metric decides; NULL: "dev" */
     uint64_t seed;
     int64_t trained, kept, head, model_values; /* counts; trained and kept without the head */
     int64_t steps;      /* planned */
@@ -104,8 +105,9 @@ struct store_new_run {
  * store_disown.  *id is never used twice. */
 int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e);
 /* Takes over a run whose owner is gone or done, to resume it: lock, then state queued.
- * ERR_USAGE when another process owns it or it is in the trash. */
-int store_adopt_run(struct store *s, int64_t run, struct err *e);
+ * `split` (NULL: as it is) is the split that decides "best" from now on; when it was another,
+ * the run's log says so.  ERR_USAGE when another process owns it or it is in the trash. */
+int store_adopt_run(struct store *s, int64_t run, const char *split, struct err *e);
 /* After the last record of an owned run: commits and lets its lock go.  A run that is
  * still in a live state becomes interrupted. */
 int store_disown(struct store *s, int64_t run, struct err *e);
@@ -131,10 +133,10 @@ struct store_metric {
     const char *undefined; /* NULL, or why there is no value */
     int direction;         /* 1, -1, or 0: neither is better (majority) */
 };
-/* One evaluation; its metrics are stored under "dev.NAME" (split.NAME). */
+/* One evaluation of one split; its metrics are stored under "SPLIT.NAME". */
 struct store_evaluation {
     int64_t run, step;
-    const char *split; /* NULL: "dev" */
+    const char *split; /* "dev_matched", in a run of several tasks "TASK/SPLIT"; NULL: "dev" */
     const char *rows;  /* which rows */
     bool constant, best;
     double seconds;
@@ -164,6 +166,11 @@ int store_change(struct store *s, const struct store_change *c);
 /* Something worth keeping in the run's log. */
 int store_message(struct store *s, int64_t run, int64_t step, const char *text);
 
+/* The name of a metric of a split: "dev.accuracy", "mnli/dev_matched.loss"; of a training step,
+ * split NULL: the metric's own.  Caller frees. */
+char *store_name(const char *split, const char *metric);
+/* The name of another metric of the same evaluation as `name`; caller frees. */
+char *store_name_beside(const char *name, const char *metric);
 /* The number of a point's name ("loss", "lr", …), made on first use, < 0 on failure.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);
@@ -229,6 +236,7 @@ struct store_run {
     enum store_state state; /* interrupted when live in the file but its owner is gone */
     char *reason;
     char *method, *preset, *model, *task, *metric; /* never NULL ("" when not known) */
+    char *decides; /* the point that "best" is of, "dev.accuracy"; "" without a metric */
     int direction;
     uint64_t seed;
     int64_t trained, kept, head, model_values;
@@ -238,7 +246,7 @@ struct store_run {
     struct store_value best, loss; /* of the deciding metric; last training loss */
     struct store_value sorted;     /* what the list was sorted by, when that is a metric */
     char *weights_sha256, *tags /* "a, b" */, *note, *version;
-    bool constant;                 /* the last evaluation predicted one class only */
+    bool constant;                 /* the deciding split's last evaluation predicted one class only */
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *dev_sha256, *kernel, *folder;

@@ -107,6 +107,8 @@ static int find_positive(struct task *t, const struct plan *p, const struct task
                    s->positive);
 }
 
+const char *task_split(const struct task *t, int i) { return t->devs == 1 ? "dev" : t->dev_name[i]; }
+
 const char *task_kind_name(enum data_kind kind) {
     static const char *const name[] = {"classes", "scores", "target texts"};
     return name[kind];

@@ -80,6 +80,10 @@ int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
  * train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
 
+/* The name under which results on dev split i are kept: "dev" for the only one, whatever its
+ * file is called; of several each has its own (dev_name). */
+const char *task_split(const struct task *t, int i);
+
 /* "classes", "scores", "target texts". */
 const char *task_kind_name(enum data_kind kind);
 

@@ -96,7 +96,8 @@ static void tell_split(struct run *r, int split, const struct metrics *m, const 
                  of);
     else snprintf(rows, sizeof rows, "%s %zu", r->task->dev_name[split], d->rows);
     struct event e = { .kind = EVENT_EVALUATION,
-                       .split = r->task->dev_name[split],
+                       .split = task_split(r->task, split),
+                       .decides = split == 0,
                        .rows = rows,
                        .constant = m->constant,
                        .best = best };

@@ -71,7 +71,8 @@ struct event {
     double seconds;    /* of training, monotonic, summed over all spans */
     int metrics;
     struct event_metric metric[EVENT_METRICS];
-    const char *split; /* evaluation: "dev", "dev_matched", …; the first split decides "best" */
+    const char *split; /* evaluation: task_split; samples, embedding: of which rows */
+    bool decides;      /* evaluation: "best" is of this split, the first */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
     bool constant;     /* every prediction was the same */
     bool best;

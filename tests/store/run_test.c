@@ -164,7 +164,7 @@ static void the_best_follows_the_metrics_direction(void **state) {
             struct err e = ERR_INIT;
             change(s, id, STORE_STOPPED, "by the user");
             test_ok(store_disown(s, id, &e), &e);
-            test_ok(store_adopt_run(s, id, &e), &e);
+            test_ok(store_adopt_run(s, id, NULL, &e), &e);
         }
     }
     flush_it(s);
@@ -180,8 +180,6 @@ static void the_best_follows_the_metrics_direction(void **state) {
     close_it(s);
     free(path);
 }
-
-static int64_t count_of(struct store *s, const char *sql);
 
 static void a_replayed_step_stays_one_point(void **state) {
     (void)state;
@@ -213,19 +211,6 @@ static void a_replayed_step_stays_one_point(void **state) {
     free(path);
 }
 
-static int take_integer(void *self, int count, const struct store_cell *c) {
-    assert_true(count >= 1);
-    *(int64_t *)self = c[0].type == STORE_REAL ? (int64_t)c[0].real : c[0].integer;
-    return 0;
-}
-
-static int64_t count_of(struct store *s, const char *sql) {
-    int64_t n = -1;
-    struct err e = ERR_INIT;
-    test_ok(store_sql(s, sql, (struct store_rows){ &n, NULL, take_integer }, &e), &e);
-    return n;
-}
-
 static void requests_reach_the_owner_once(void **state) {
     (void)state;
     char *path = fresh_path();
@@ -246,9 +231,9 @@ static void requests_reach_the_owner_once(void **state) {
     test_refused(store_request(other, id, STORE_STOP, &e), ERR_USAGE, &e, "is finished");
     test_refused(store_request(other, 99, STORE_STOP, &e), ERR_NOT_FOUND, &e, "no run 99");
     /* what came too late does not stop the resumed run */
-    test_ok(store_adopt_run(owner, id, &e), &e);
+    test_ok(store_adopt_run(owner, id, NULL, &e), &e);
     assert_int_equal(store_requests(owner, q, 4, &e), 0);
-    test_refused(store_adopt_run(other, id, &e), ERR_USAGE, &e, "in work in another process");
+    test_refused(store_adopt_run(other, id, NULL, &e), ERR_USAGE, &e, "in work in another process");
     close_it(other);
     close_it(owner);
     free(path);

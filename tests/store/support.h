@@ -89,6 +89,20 @@ static inline struct store_run whole(struct store *s, int64_t id) {
     return r;
 }
 
+static inline int take_integer(void *self, int count, const struct store_cell *c) {
+    assert_true(count >= 1);
+    *(int64_t *)self = c[0].type == STORE_REAL ? (int64_t)c[0].real : c[0].integer;
+    return 0;
+}
+
+/* The first column of the last row, -1 without a row. */
+static inline int64_t count_of(struct store *s, const char *sql) {
+    int64_t n = -1;
+    struct err e = ERR_INIT;
+    test_ok(store_sql(s, sql, (struct store_rows){ &n, NULL, take_integer }, &e), &e);
+    return n;
+}
+
 static inline void finish(struct store *s, int64_t run) {
     struct err e = ERR_INIT;
     change(s, run, STORE_FINISHED, NULL);

@@ -1,0 +1,20 @@
+/* Names of points: the one place that makes them and takes them apart. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "store/internal.h"
+
+char *store_name(const char *split, const char *metric) {
+    return split ? xprintf("%s.%s", split, metric) : xstrdup(metric);
+}
+
+char *store_name_beside(const char *name, const char *metric) {
+    /* a task's name may hold dots, so the one that ends the split is the last */
+    const char *slash = strrchr(name, '/');
+    const char *dot = strrchr(slash ? slash : name, '.');
+    char *split = dot ? xstrndup(name, (size_t)(dot - name)) : NULL;
+    char *made = store_name(split, metric);
+    free(split);
+    return made;
+}

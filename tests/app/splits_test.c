@@ -1,0 +1,145 @@
+/* A run with two dev splits, from the rows to the history and back out. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static struct stage stage;
+
+static int make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    return 0;
+}
+
+static int drop(void **state) {
+    (void)state;
+    stage_release(&stage);
+    return 0;
+}
+
+/* A file in MNLI's own layout; gold is the class of every row but the first. */
+static void mnli_file(const char *folder, const char *name, int rows, const char *gold) {
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"
+                    "sentence1_parse\tsentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n");
+    static const char *const classes[] = { "entailment", "neutral", "contradiction" };
+    for (int i = 0; i < rows; i++) {
+        const char *label = gold && i ? gold : classes[i % 3];
+        buf_printf(&text, "%d\t0\t0\tfiction\t_\t_\t_\t_\tthe cat %s\ta mat\t%s\t%s\n", i,
+                   i % 2 ? "good film" : "bad film", label, label);
+    }
+    free(test_file(folder, name, text.data, text.size));
+    buf_release(&text);
+}
+
+static char *mnli(void) {
+    char *parent = test_folder(), *folder = file_join(parent, "MNLI");
+    struct err e = ERR_INIT;
+    test_ok(file_make_folder(folder, &e), &e);
+    mnli_file(folder, "train.tsv", 12, NULL);
+    mnli_file(folder, "dev_matched.tsv", 9, NULL);
+    mnli_file(folder, "dev_mismatched.tsv", 7, "neutral");
+    free(parent);
+    return folder;
+}
+
+/* Each value that was told while training is in the history, under the split it was told of. */
+static int told_is_kept(json_t *event, const struct stage *s) {
+    if (strcmp(stage_text(event, "event"), "evaluation")) return 0;
+    int n = 0;
+    const char *metric, *split = stage_text(event, "split");
+    json_t *value;
+    json_object_foreach(stage_at(event, "metrics"), metric, value) {
+        char *out = stage_out(0, "sql --db '%s' --json \"SELECT value FROM v_points WHERE run=1 AND key='%s.%s' AND "
+                                 "step=%lld\"", s->db, split, metric, json_integer_value(stage_at(event, "step")));
+        json_t *row = json_loads(out, 0, NULL);
+        if (!row) fail_msg("%s.%s was not kept", split, metric);
+        assert_true(json_number_value(stage_at(row, "value")) == json_number_value(value));
+        json_decref(row);
+        free(out);
+        n++;
+    }
+    return n;
+}
+
+static void two_dev_splits_are_kept_apart(void **state) {
+    (void)state;
+    char *folder = mnli();
+    char *out = stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 "
+                             "--eval-every 2 --lr 0.05 --json", stage.model, folder, stage.db);
+    int values = 0, splits[2] = { 0 };
+    json_t *record = NULL;
+    char *rest = out, *line;
+    while ((line = strsep(&rest, "\n"))) {
+        if (!*line) continue;
+        json_decref(record);
+        record = json_loads(line, 0, NULL);
+        assert_non_null(record);
+        if (!json_object_get(record, "event")) continue;
+        values += told_is_kept(record, &stage);
+        json_t *split = json_object_get(record, "split");
+        if (!split) continue;
+        bool first = !strcmp(json_string_value(split), "dev_matched");
+        splits[first ? 0 : 1]++;
+        if (!first) assert_false(json_is_true(stage_at(record, "best")));
+    }
+    assert_int_equal(splits[0], 3);
+    assert_int_equal(splits[1], 3);
+    assert_in_range(values, 12, 100);
+    /* the record's best is the first split's */
+    char *best = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_runs r JOIN v_best b ON b.run=r.id AND "
+                              "b.key='dev_matched.accuracy' AND b.value=r.best AND b.step=r.best_step\"", stage.db);
+    assert_string_equal(best, "\"count(*)\"\n1\n");
+    assert_true(json_is_number(stage_at(record, "best.value")));
+    json_decref(record);
+    char *replayed = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_events WHERE kind='differs'\"", stage.db);
+    assert_string_equal(replayed, "\"count(*)\"\n0\n");
+    char *shown = stage_out(0, "show 1 --db '%s'", stage.db);
+    assert_non_null(strstr(shown, "dev_matched.accuracy"));
+    assert_non_null(strstr(shown, "dev_mismatched.accuracy"));
+    assert_non_null(strstr(shown, "  best"));
+    json_t *listed = stage_json("runs --db '%s' 'acc>=0' --json", stage.db);
+    assert_int_equal(json_array_size(listed), 1);
+    json_decref(listed);
+    char *drawn = stage_out(0, "render --screen train --run 1 --db '%s' --model '%s'", stage.db, stage.model);
+    assert_non_null(strstr(drawn, "dev_matched 9"));
+    assert_null(strstr(drawn, "dev_mismatched"));
+    free(drawn);
+    free(shown);
+    free(replayed);
+    free(best);
+    free(out);
+    free(folder);
+}
+
+/* One split is "dev", whatever its file is called. */
+static void the_only_split_is_called_dev(void **state) {
+    (void)state;
+    char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
+         *mismatched = file_join(folder, "dev_mismatched.tsv"), *db = file_join(folder, "one.db");
+    assert_int_equal(rename(matched, val), 0);
+    assert_int_equal(remove(mismatched), 0);
+    free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 2",
+                   stage.model, folder, db));
+    char *keys = stage_out(0, "sql --db '%s' \"SELECT DISTINCT key FROM v_points WHERE key LIKE '%%.accuracy'\"", db);
+    assert_string_equal(keys, "\"key\"\n\"dev.accuracy\"\n");
+    free(keys);
+    free(db);
+    free(mismatched);
+    free(val);
+    free(matched);
+    free(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_dev_splits_are_kept_apart),
+        cmocka_unit_test(the_only_split_is_called_dev),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
