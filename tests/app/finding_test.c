@@ -58,14 +58,9 @@ static void is_near(int layer, const char *what, double page, double now, double
         fail_msg("layer %d, %s: the page says %.3f, now it is %.4f", layer, what, page, now);
 }
 
-static bool missing(void) {
-    char *model = test_path("assets/models/all-MiniLM-L6-v2/model.safetensors");
-    char *task = test_path("assets/tasks/reviews/dev.tsv");
-    bool absent = !file_exists(model) || !file_exists(task);
-    free(model);
-    free(task);
-    if (absent) printf("skipped: the default model or task is not fetched\n");
-    return absent;
+static void need_model_and_task(void) {
+    test_needs("assets/models/all-MiniLM-L6-v2");
+    test_needs("assets/tasks/reviews");
 }
 
 /* The page's lines of steps against the maps of the run. */
@@ -94,7 +89,7 @@ static void check_steps(const json_t *steps) {
  * another kernel's last digits may exchange. */
 static void the_models_columns(void **state) {
     (void)state;
-    if (missing()) skip();
+    need_model_and_task();
     double page[LAYERS][COLUMNS], silhouette, purity;
     read_table(page);
     char *folder = test_folder(), *db = file_join(folder, "runs.db");
@@ -110,11 +105,8 @@ static void the_models_columns(void **state) {
 /* The run's: 120 steps let rounding of another processor's kernels grow. */
 static void the_runs_columns(void **state) {
     (void)state;
-    if (missing()) skip();
-    if (!getenv("PETRI_SLOW")) {
-        printf("skipped: training for the page is in make test-slow\n");
-        skip();
-    }
+    need_model_and_task();
+    if (!getenv("PETRI_SLOW")) test_skip("training for the page is in make test-slow");
     double page[LAYERS][COLUMNS], silhouette, purity;
     read_table(page);
     char *folder = test_folder(), *db = file_join(folder, "runs.db");

@@ -131,9 +131,7 @@ static int drop(void **state) {
 }
 
 static void need_tmux(void) {
-    if (have_tmux) return;
-    print_message("skipped: tmux is not installed\n");
-    skip();
+    if (!have_tmux) test_skip("tmux is not installed");
 }
 
 /* The shell's line settings, told by `stty -a`. */

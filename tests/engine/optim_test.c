@@ -72,10 +72,10 @@ static void test_sgd(void **state) {
 static void test_clip(void **state) {
     (void)state;
     real g[] = { 3, 4, 0, 12 };
-    assert_true(optim_clip(4, g, 0) == 13);
-    assert_true(optim_clip(4, g, 20) == 13);
+    assert_true(fabs(optim_clip(4, g, 0) - 13) < 1e-12);
+    assert_true(fabs(optim_clip(4, g, 20) - 13) < 1e-12);
     assert_true(g[3] == 12);
-    assert_true(optim_clip(4, g, 1) == 13);
+    assert_true(fabs(optim_clip(4, g, 1) - 13) < 1e-12);
     assert_true(fabs(optim_norm(4, g) - 1) < 1e-6);
     assert_true(fabs((double)g[0] * 13 - 3) < 1e-5);
     assert_true(optim_norm(0, g) == 0);
@@ -100,10 +100,10 @@ static void test_rates(void **state) {
     rates(RATE_CONSTANT, 3, constant_expected);
     /* one step, and warm-ups that would never end */
     for (int shape = 0; shape <= RATE_CONSTANT; shape++) {
-        assert_true(rate_factor((enum rate_shape)shape, 0, 0, 1) == 1);
-        assert_true(rate_factor((enum rate_shape)shape, 0, 1, 1) == 1);
-        assert_true(rate_factor((enum rate_shape)shape, 9, 50, 10) == 1);
-        assert_true(rate_factor((enum rate_shape)shape, 3, 50, 10) == 3.0 / 9);
+        assert_true(fabs(rate_factor((enum rate_shape)shape, 0, 0, 1) - 1) < 1e-12);
+        assert_true(fabs(rate_factor((enum rate_shape)shape, 0, 1, 1) - 1) < 1e-12);
+        assert_true(fabs(rate_factor((enum rate_shape)shape, 9, 50, 10) - 1) < 1e-12);
+        assert_true(fabs(rate_factor((enum rate_shape)shape, 3, 50, 10) - 3.0 / 9) < 1e-12);
     }
     assert_true(rate_factor(RATE_LINEAR, 10, 0, 10) == 0);
 }

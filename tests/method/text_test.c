@@ -298,7 +298,7 @@ static void decimal_comma_changes_nothing(void **state) {
     const char *set = setlocale(LC_NUMERIC, "de_DE.UTF-8");
     assert_written("scaled-parallel-adapter(s=0.5)", "scaled-parallel-adapter(s=0.5)");
     setlocale(LC_NUMERIC, "C");
-    if (!set) print_message("note: no locale with a decimal comma here\n");
+    if (!set) test_skip("no locale with a decimal comma here");
 }
 
 /* ---- presets and recognition ---- */

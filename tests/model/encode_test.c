@@ -25,7 +25,7 @@ static const struct {
 
 static void test_real(void **state) {
     (void)state;
-    if (!fixture_present(MINILM)) skip();
+    test_needs(MINILM);
     struct fixture f;
     fixture_open(&f, MINILM, "tests/reference/minilm/expected.safetensors");
     size_t n, d = (size_t)f.model->arch.width;

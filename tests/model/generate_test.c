@@ -151,7 +151,7 @@ static char *field(char **at) {
 static void test_real(void **state) {
     (void)state;
     enum { TEXTS = 51, NEW = 24 };
-    if (!fixture_present("assets/models/flan-t5-small")) skip();
+    test_needs("assets/models/flan-t5-small");
     struct err e = ERR_INIT;
     struct buf all = BUF_INIT;
     char *folder = test_path("assets/models/flan-t5-small");

@@ -63,7 +63,7 @@ static void test_texts(void **state) {
     (void)state;
     static struct line line[TEXTS];
     static struct generated out[TEXTS];
-    if (!fixture_present(T5)) skip();
+    test_needs(T5);
     struct err e = ERR_INIT;
     struct buf file = BUF_INIT;
     struct generate_options o;

@@ -104,8 +104,7 @@ static void test_order(void **state) {
             .self = &log, .wants = log_wants, .write = log_write, .keys = log_keys};
         real *plain = encode(&fx.batch, NULL, false, 1, NULL);
         real *seen = encode(&fx.batch, &hooks, false, 1, NULL);
-        if (skip_pre) assert_memory_equal(seen, plain, values(&fx.batch) * sizeof *seen);
-        else assert_true(apart(seen, plain, values(&fx.batch)) < 1e-6);
+        assert_true(apart(seen, plain, values(&fx.batch)) < 1e-6);
         struct buf right = BUF_INIT;
         expect_both(&right, -1, TAP_EMBED);
         for (int layer = 0; layer < 3; layer++) {
@@ -289,8 +288,7 @@ static void test_attention_dropout(void **state) {
         f.dropout = 0;
         f.attention_dropout = attention ? 0.5 : 0;
         const real *last = tape_value(t, forward_encode(&f));
-        if (attention) assert_true(apart(last, still, n) > 1e-2);
-        else assert_memory_equal(last, still, n * sizeof *last);
+        assert_true(attention ? apart(last, still, n) > 1e-2 : apart(last, still, n) < 1e-6);
         tape_free(t);
         arena_free(arena);
     }

@@ -69,15 +69,6 @@ static void read_batch(const struct st_file *file, const struct arch *a, struct 
     read_target(file, b);
 }
 
-bool fixture_present(const char *model) {
-    char *path = test_path(model), *config = file_join(path, "config.json");
-    bool there = file_exists(config);
-    if (!there) printf("skipped: %s is absent (make fetch and make t5 bring models)\n", model);
-    free(config);
-    free(path);
-    return there;
-}
-
 const char *fixture_tiny(int i) {
 #define FAMILY(name) "tests/reference/families/" name
     static const char *const all[] = {

@@ -24,8 +24,6 @@ const char *fixture_tiny(int i);
 
 /* Paths below the project's root.  Fails the test when either cannot be read. */
 void fixture_open(struct fixture *f, const char *model, const char *expected);
-/* False when the folder of real weights is absent: prints "skipped: …". */
-bool fixture_present(const char *model);
 void fixture_close(struct fixture *f);
 /* Values of an F64 tensor of the expected file; caller frees; *n their count. */
 double *fixture_values(const struct fixture *f, const char *name, size_t *n);

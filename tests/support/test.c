@@ -52,8 +52,30 @@ const char *test_root(void) {
 
 char *test_path(const char *path) { return file_join(test_root(), path); }
 
+void test_skip(const char *format, ...) {
+    char reason[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    print_message("skipped: %s\n", reason);
+    skip();
+    abort();
+}
+
+void test_needs(const char *path) {
+    char *there = test_path(path);
+    bool found = file_exists(there) || file_is_folder(there);
+    free(there);
+    if (!found)
+        test_skip("%s is absent%s", path,
+                  strncmp(path, "assets/", 7) ? "" : " (make fetch and make t5 bring models and task)");
+}
+
 const char *test_shared_data(void) {
+    static const char where[] = "../shared/data";
     static char path[4096];
-    snprintf(path, sizeof path, "%s/../shared/data", test_root());
-    return file_is_folder(path) ? path : NULL;
+    test_needs(where);
+    snprintf(path, sizeof path, "%s/%s", test_root(), where);
+    return path;
 }

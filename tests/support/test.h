@@ -26,8 +26,15 @@ char *test_file(const char *folder, const char *name, const void *bytes, size_t 
 const char *test_root(void);
 /* root/path; caller frees. */
 char *test_path(const char *path);
-/* The folder of shared development data, or NULL when it is absent (the test then
- * prints "skipped: …" and calls skip()). */
+
+/* ---- what not every machine and clone has ----
+ * All of these only within a test, not in what sets a group up. */
+
+/* Leaves the test as skipped for this reason; tests/run shows it beside the test's name. */
+void test_skip(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Skips the test where root/path, a file or folder, is absent. */
+void test_needs(const char *path);
+/* The folder of shared development data; where it is absent the test is skipped. */
 const char *test_shared_data(void);
 
 #endif

@@ -69,14 +69,14 @@ static void odd_lines(const struct tokenizer *t, int kind) {
 
 static void odd_lines_bpe(void **state) {
     (void)state;
-    struct tokenizer *t = read_fetched(folder_of[BPE]);
+    struct tokenizer *t = read_reference(folder_of[BPE]);
     odd_lines(t, BPE);
     tokenizer_free(t);
 }
 
 static void odd_lines_unigram(void **state) {
     (void)state;
-    struct tokenizer *t = read_fetched(folder_of[UNIGRAM]);
+    struct tokenizer *t = read_reference(folder_of[UNIGRAM]);
     odd_lines(t, UNIGRAM);
     tokenizer_free(t);
 }
@@ -98,6 +98,7 @@ static void vocabulary_and_merges(void **state) {
 
 /* ---- real text ---- */
 
+/* By each of the KINDS that is there. */
 static void check_kinds(void *self, const char *line, size_t n, const char *digests,
                         const char *file, size_t number) {
     struct tokenizer *const *t = self;
@@ -112,14 +113,18 @@ static void check_kinds(void *self, const char *line, size_t n, const char *dige
 
 static void shared_lines(void **state) {
     (void)state;
-    const char *shared = shared_data();
-    char *t5 = test_path(folder_of[T5]);
-    struct tokenizer *t[KINDS] = {read_reference(folder_of[BPE]),
-                                  read_reference(folder_of[UNIGRAM]),
-                                  file_is_folder(t5) ? read_folder(t5) : NULL};
-    free(t5);
+    const char *shared = test_shared_data();
+    struct tokenizer *t[KINDS] = {read_reference(folder_of[BPE]), read_reference(folder_of[UNIGRAM])};
     shared_lines_of(shared, "tests/reference/shared_digests.txt", KINDS, check_kinds, t);
     for (int kind = 0; kind < KINDS; kind++) tokenizer_free(t[kind]);
+}
+
+static void shared_lines_t5(void **state) {
+    (void)state;
+    const char *shared = test_shared_data();
+    struct tokenizer *t[KINDS] = {[T5] = read_fetched(folder_of[T5])};
+    shared_lines_of(shared, "tests/reference/shared_digests.txt", KINDS, check_kinds, t);
+    tokenizer_free(t[T5]);
 }
 
 /* ---- every code point ---- */
@@ -184,7 +189,7 @@ static void every_code_point(void **state) {
     static const struct cutter blanks = {1, {{.kind = CUT_BLANKS}}};
     struct cutter bytes = {0};
     cutter_byte_level(&bytes, false);
-    struct tokenizer *t = read_fetched(folder_of[UNIGRAM]);
+    struct tokenizer *t = read_reference(folder_of[UNIGRAM]);
     struct buf want = fixture("tests/reference/subword_unicode.txt");
     const char *at = want.data;
     for (uint32_t block = 0; block < 0x110000; block += 0x1000, at += 24) {
@@ -269,7 +274,7 @@ static void invalid_bytes(void **state) {
         {"\xED\xA0\x80<s>\x80", "\uFFFD\uFFFD\uFFFD<s>\uFFFD"}, {"\xF5", "\uFFFD"},
     };
     for (int kind = BPE; kind <= UNIGRAM; kind++) {
-        struct tokenizer *t = read_fetched(folder_of[kind]);
+        struct tokenizer *t = read_reference(folder_of[kind]);
         for (size_t i = 0; i < COUNT_OF(pair); i++) {
             struct buf raw = BUF_INIT, mended = BUF_INIT;
             result(t, pair[i][0], strlen(pair[i][0]), NULL, 0, &raw);
@@ -294,7 +299,7 @@ static void long_words(void **state) {
     int32_t *ids = NULL;
     size_t room = 0;
     for (int kind = BPE; kind <= UNIGRAM; kind++) {
-        struct tokenizer *t = read_fetched(folder_of[kind]);
+        struct tokenizer *t = read_reference(folder_of[kind]);
         for (size_t u = 0; u < COUNT_OF(unit); u++) {
             size_t size = strlen(unit[u]);
             for (size_t i = 0; i + size <= SIZE; i += size) memcpy(s + i, unit[u], size);
@@ -317,6 +322,7 @@ int main(void) {
         cmocka_unit_test(odd_lines_t5),
         cmocka_unit_test(vocabulary_and_merges),
         cmocka_unit_test(shared_lines),
+        cmocka_unit_test(shared_lines_t5),
         cmocka_unit_test(every_code_point),
         cmocka_unit_test(variants),
         cmocka_unit_test(invalid_bytes),

@@ -19,24 +19,18 @@ static inline struct tokenizer *read_folder(const char *folder) {
     return t;
 }
 
-/* The tokenizer of root/name, the test skipped when it is absent; caller frees. */
-static inline struct tokenizer *read_fetched(const char *name) {
-    char *folder = test_path(name);
-    struct tokenizer *t = file_is_folder(folder) ? read_folder(folder) : NULL;
-    free(folder);
-    if (!t) {
-        printf("skipped: %s is absent\n", name);
-        skip();
-    }
-    return t;
-}
-
 /* The tokenizer of root/name, which must be there; caller frees. */
 static inline struct tokenizer *read_reference(const char *name) {
     char *folder = test_path(name);
     struct tokenizer *t = read_folder(folder);
     free(folder);
     return t;
+}
+
+/* The same, the test skipped where root/name is absent. */
+static inline struct tokenizer *read_fetched(const char *name) {
+    test_needs(name);
+    return read_reference(name);
 }
 
 /* The bytes of root/name; caller releases. */
@@ -95,16 +89,6 @@ static inline size_t shared_file(const char *path, const char *rows, size_t coun
     free(seen);
     buf_release(&text);
     return found;
-}
-
-/* Where the shared data is, the test skipped when it is absent. */
-static inline const char *shared_data(void) {
-    const char *shared = test_shared_data();
-    if (!shared) {
-        printf("skipped: the shared data is absent\n");
-        skip();
-    }
-    return shared;
 }
 
 /* Checks the 2000 lines of `shared` that root/name lists, all of them found. */

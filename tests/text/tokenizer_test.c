@@ -146,7 +146,7 @@ static void check_shared(void *self, const char *line, size_t n, const char *dig
 
 static void shared_lines(void **state) {
     (void)state;
-    const char *shared = shared_data();
+    const char *shared = test_shared_data();
     struct tokenizer *t = read_fetched(MINILM);
     shared_lines_of(shared, "tests/reference/wordpiece_shared.txt", 1, check_shared, t);
     tokenizer_free(t);

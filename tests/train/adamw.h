@@ -111,7 +111,7 @@ static void on_the_tiny_model(double tolerance) {
 }
 
 static void on_minilm(double tolerance) {
-    if (!fixture_present(MINILM)) skip();
+    test_needs(MINILM);
     ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "full", 1e-5, "adamw", true,
               tolerance);
     ten_steps(MINILM, "tests/reference/minilm/expected.safetensors", "lora(r=2,s=2)", 1e-3,

@@ -115,8 +115,12 @@ static void test_run(void **state) {
     struct vectors base = room(), run = room();
     test_ok(model_embed(g.model, &g.task.dev[0], false, 2, base.layer, &e), &e);
     test_ok(predictor_embed(p, &g.task.dev[0], false, 2, run.layer, NULL, &e), &e);
-    for (int l = 0; l < LAYERS; l++) assert_memory_equal(base.layer[l], run.layer[l], ROWS * WIDTH * sizeof(real));
-    assert_true(memcmp(base.layer[LAYERS], run.layer[LAYERS], ROWS * WIDTH * sizeof(real)) != 0);
+    for (int l = 0; l <= LAYERS; l++) {
+        double most = 0;
+        for (int i = 0; i < ROWS * WIDTH; i++)
+            most = fmax(most, fabs((double)base.layer[l][i] - (double)run.layer[l][i]));
+        assert_true((most > 1e-6) == (l == LAYERS));
+    }
     release(&base);
     release(&run);
     predictor_free(p);

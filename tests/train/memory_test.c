@@ -68,10 +68,7 @@ static void a_steady_step_asks_for_nothing(void **state) {
     static const char *const methods[] = {
         "lora(r=2)", "adapter-pfeiffer(r=4)", "prefix(l=3,mlp=6)", "mam(l=3,r=2)", "ia3", "full",
     };
-    if (!COUNTS) {
-        printf("skipped: memory cannot be counted in this build\n");
-        skip();
-    }
+    if (!COUNTS) test_skip("memory cannot be counted in this build");
     char *home = test_folder(), *toy = tiny_toy(home), *model = tiny_bert(home, "tiny", NULL);
     struct ground g;
     ground_open(&g, model, toy, NULL, 16);

@@ -59,7 +59,7 @@ static void smoothing_leaves_a_constant(void **state) {
     for (int i = 0; i < 500; i++) v[i] = 0.1;
     for (int level = 0; level <= PLOT_SMOOTH_MAX; level++) {
         plot_smooth(v, 500, plot_smooth_weight(level), out);
-        for (int i = 0; i < 500; i++) assert_true(out[i] == 0.1);
+        for (int i = 0; i < 500; i++) assert_true(fabs(out[i] - 0.1) < 1e-12);
     }
 }
 
@@ -74,7 +74,6 @@ static void smoothing_is_debiased(void **state) {
         for (int i = 0; i <= k; i++) sum += (1 - w) * pow(w, k - i) * v[i];
         assert_true(fabs(out[k] - sum / (1 - pow(w, k + 1))) < 1e-12);
     }
-    assert_true(out[0] == v[0]);
 }
 
 static void lost_points_are_marked_and_not_joined(void **state) {
@@ -86,7 +85,7 @@ static void lost_points_are_marked_and_not_joined(void **state) {
     assert_true(plot_extent(&d, 0, 1000, false, &lo, &hi));
     assert_true(lo == 0.5 && hi == 0.5);
     plot_smooth(d.value, 100, 0.9, out);
-    for (int i = 0; i < 100; i++) assert_true(out[i] == 0.5);
+    for (int i = 0; i < 100; i++) assert_true(fabs(out[i] - 0.5) < 1e-12);
     struct canvas c;
     struct plot_look look = {0};
     canvas_init(&c, 110, 12, GLYPHS_BRAILLE, COLOURS_256);
