@@ -59,6 +59,18 @@ static node set_operand(const struct record *r, int set, int which) {
     return r->in[IN_SETS + IN_PER_SET * set + which];
 }
 
+/* Rows of a set that each sequence sees. */
+static int set_rows(const struct tape *t, const struct attend *s, int set) {
+    return tape_rows_of(t, s->a.set[set].key) / s->a.set[set].blocks;
+}
+
+/* Where the block that a sequence sees begins in a set's keys and values: the head's columns. */
+static size_t set_first(const struct tape *t, const struct attend *s, const struct place *at, int set) {
+    const struct kv_set *x = &s->a.set[set];
+    size_t d = (size_t)tape_cols_of(t, x->key), block = x->block ? (size_t)x->block[at->sequence] : 0;
+    return block * (size_t)set_rows(t, s, set) * d + (size_t)at->head * (d / (size_t)s->a.heads);
+}
+
 /* Each sequence of keys lies within the rows of k. */
 static void check_keys(const struct tape *t, node k, const struct attention *a) {
     const int *start = a->key_rows->start, *length = a->key_length;
@@ -66,6 +78,14 @@ static void check_keys(const struct tape *t, node k, const struct attention *a) 
     BUG_IF(!length && rows != start[count]);
     for (int i = 0; length && i < count; i++)
         BUG_IF(start[i] < 0 || length[i] < 0 || length[i] > rows - start[i]);
+}
+
+/* A set without blocks is one for all. */
+static int blocks_of(const struct kv_set *x) { return x->block ? x->blocks : 1; }
+
+static void check_blocks(const struct tape *t, const struct kv_set *x, int sequences) {
+    BUG_IF(blocks_of(x) < 1 || tape_rows_of(t, x->key) % blocks_of(x));
+    for (int i = 0; x->block && i < sequences; i++) BUG_IF(x->block[i] < 0 || x->block[i] >= x->blocks);
 }
 
 static void check(const struct tape *t, node q, node k, node v, const struct attention *a) {
@@ -82,6 +102,7 @@ static void check(const struct tape *t, node q, node k, node v, const struct att
     for (int i = 0; i < a->sets; i++) {
         BUG_IF(tape_cols_of(t, a->set[i].key) != d || tape_cols_of(t, a->set[i].value) != d);
         BUG_IF(tape_rows_of(t, a->set[i].key) != tape_rows_of(t, a->set[i].value));
+        check_blocks(t, &a->set[i], a->query_rows->count);
     }
 }
 
@@ -95,10 +116,12 @@ node op_attention(struct tape *t, node q, node k, node v, const struct attention
     struct kv_set *set = arena_keep(arena, (size_t)a->sets * sizeof *set);
     for (int i = 0; i < a->sets; i++) {
         set[i] = a->set[i];
+        set[i].blocks = blocks_of(&a->set[i]);
         node *to = in + IN_SETS + IN_PER_SET * i;
         to[SET_KEY] = set[i].key, to[SET_VALUE] = set[i].value;
         to[SET_SCALE] = set[i].join == KV_ADD ? set[i].scale : NODE_NONE;
-        *(set[i].join == KV_CONCAT ? &s.prefix : &s.added) += tape_rows_of(t, set[i].key);
+        *(set[i].join == KV_CONCAT ? &s.prefix : &s.added) +=
+            tape_rows_of(t, set[i].key) / set[i].blocks;
     }
     s.a.set = set;
     if (!tape_training(t)) s.a.dropout = 0;
@@ -154,8 +177,8 @@ static void joint(const struct tape *t, const struct record *r, const struct pla
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node key = set_operand(r, i, SET_KEY);
-        int rows = tape_rows_of(t, key);
-        blas_gemm(false, true, at->nq, rows, a, c, q, d, tape_value(t, key) + at->head * a, d, 0,
+        int rows = set_rows(t, s, i);
+        blas_gemm(false, true, at->nq, rows, a, c, q, d, tape_value(t, key) + set_first(t, s, at, i), d, 0,
                   p + column, at->width);
         column += rows;
     }
@@ -174,9 +197,9 @@ static void apart(const struct tape *t, const struct record *r, const struct pla
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads;
     node key = set_operand(r, set, SET_KEY);
-    int rows = tape_rows_of(t, key);
+    int rows = set_rows(t, s, set);
     blas_gemm(false, true, at->nq, rows, a, (real)s->a.score_scale,
-              tape_value(t, r->in[IN_Q]) + at->q, d, tape_value(t, key) + at->head * a, d, 0, p,
+              tape_value(t, r->in[IN_Q]) + at->q, d, tape_value(t, key) + set_first(t, s, at, set), d, 0, p,
               rows);
     kernel_softmax(at->nq, rows, rows, 0, p);
 }
@@ -211,9 +234,9 @@ static void weigh_joint(const struct tape *t, const struct record *r, const stru
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node value = set_operand(r, i, SET_VALUE);
-        int rows = tape_rows_of(t, value);
+        int rows = set_rows(t, s, i);
         blas_gemm(false, false, at->nq, a, rows, 1, p + column, at->width,
-                  tape_value(t, value) + at->head * a, d, 1, out, d);
+                  tape_value(t, value) + set_first(t, s, at, i), d, 1, out, d);
         column += rows;
     }
 }
@@ -231,10 +254,10 @@ static void forward_one(struct tape *t, const struct record *r, const struct pla
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_ADD) continue;
         node value = set_operand(r, i, SET_VALUE);
-        int rows = tape_rows_of(t, value);
+        int rows = set_rows(t, s, i);
         apart(t, r, at, i, p);
         blas_gemm(false, false, at->nq, a, rows, add_factor(t, r, i), p, rows,
-                  tape_value(t, value) + at->head * a, d, 1, out, d);
+                  tape_value(t, value) + set_first(t, s, at, i), d, 1, out, d);
         p += (size_t)at->nq * (size_t)rows;
     }
 }
@@ -369,10 +392,10 @@ static void joint_back(struct tape *t, const struct record *r, const struct plac
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node value = set_operand(r, i, SET_VALUE);
-        int rows = tape_rows_of(t, value);
-        value_back(at->nq, rows, a, d, ld, 1, used + column, dout,
-                   tape_value(t, value) + at->head * a,
-                   g->set_value[i] ? g->set_value[i] + at->head * a : NULL, 1, dp + column);
+        int rows = set_rows(t, s, i);
+        size_t first = set_first(t, s, at, i);
+        value_back(at->nq, rows, a, d, ld, 1, used + column, dout, tape_value(t, value) + first,
+                   g->set_value[i] ? g->set_value[i] + first : NULL, 1, dp + column);
         column += rows;
     }
     value_back(at->nq, at->nk, a, d, ld, 1, used + column, dout, tape_value(t, r->in[IN_V]) + at->k,
@@ -388,19 +411,20 @@ static void joint_back(struct tape *t, const struct record *r, const struct plac
     for (int i = 0; i < s->a.sets; i++) {
         if (s->a.set[i].join != KV_CONCAT) continue;
         node key = set_operand(r, i, SET_KEY);
-        score_back(at->nq, tape_rows_of(t, key), a, d, ld, c, dp + column, q,
-                   tape_value(t, key) + at->head * a, dq, 1,
-                   g->set_key[i] ? g->set_key[i] + at->head * a : NULL, 1);
-        column += tape_rows_of(t, key);
+        int rows = set_rows(t, s, i);
+        size_t first = set_first(t, s, at, i);
+        score_back(at->nq, rows, a, d, ld, c, dp + column, q, tape_value(t, key) + first, dq, 1,
+                   g->set_key[i] ? g->set_key[i] + first : NULL, 1);
+        column += rows;
     }
 }
 
 static void apart_back(struct tape *t, const struct record *r, const struct place *at, int set,
                        const struct slots *g, const real *p, real *dp) {
     const struct attend *s = r->saved;
-    int d = tape_cols_of(t, r->out), a = d / s->a.heads, offset = at->head * a;
+    int d = tape_cols_of(t, r->out), a = d / s->a.heads, rows = set_rows(t, s, set);
+    size_t offset = set_first(t, s, at, set);
     node key = set_operand(r, set, SET_KEY), value = set_operand(r, set, SET_VALUE);
-    int rows = tape_rows_of(t, key);
     real f = add_factor(t, r, set);
     value_back(at->nq, rows, a, d, rows, f, p, grad_out(t, r) + at->q, tape_value(t, value) + offset,
                g->set_value[set] ? g->set_value[set] + offset : NULL, 1, dp);
@@ -433,7 +457,7 @@ void attention_backward(struct tape *t, const struct record *r) {
                 if (s->a.set[j].join != KV_ADD) continue;
                 if (!kept) apart(t, r, &at, j, again + (p - again));
                 apart_back(t, r, &at, j, &g, p, dp);
-                p += (size_t)at.nq * (size_t)tape_rows_of(t, set_operand(r, j, SET_KEY));
+                p += (size_t)at.nq * (size_t)set_rows(t, s, j);
             }
             if (kept) kept = p;
         }

@@ -1,7 +1,6 @@
 #include "core/base/mem.h"
+#include "core/engine/groups.h"
 #include "core/engine/kernel.h"
-#include "core/engine/ops.h"
-#include "core/engine/record.h"
 
 static size_t size_of(const struct tape *t, node n) {
     return (size_t)tape_rows_of(t, n) * (size_t)tape_cols_of(t, n);
@@ -104,24 +103,36 @@ void bias_backward(struct tape *t, const struct record *r) {
 
 /* ---- x ⊙ l on each row ---- */
 
-node op_channel_scale(struct tape *t, node x, node l) {
-    one_row(t, x, l);
-    return run_like(t, OP_channel_scale, 2, (node[]){ x, l }, NULL, 0);
+node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g) {
+    struct row_groups kept = groups_keep(t, g, tape_rows_of(t, x));
+    BUG_IF(tape_rows_of(t, l) != kept.blocks || tape_cols_of(t, l) != tape_cols_of(t, x));
+    return run_like(t, OP_channel_scale, 2, (node[]){ x, l }, &kept, sizeof kept);
+}
+
+node op_channel_scale(struct tape *t, node x, node l) { return op_channel_scale_groups(t, x, l, NULL); }
+
+/* y = x ⊙ l, run by run. */
+static void times_rows(const struct tape *t, const struct row_groups *g, node l, const real *x, real *y) {
+    int cols = tape_cols_of(t, l);
+    for (int i = 0; i < g->count; i++) {
+        struct row_run at = groups_run(g, i);
+        size_t first = (size_t)at.first * (size_t)cols;
+        kernel_mul_rows(at.rows, cols, x + first, tape_value(t, l) + (size_t)at.block * (size_t)cols, y + first);
+    }
 }
 
 void channel_scale_forward(struct tape *t, struct record *r) {
     for (int i = 0; i < 2; i++) record_reads(t, r, r->in[i], tape_needs_grad(t, r->in[1 - i]));
-    kernel_mul_rows(tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
-                    tape_value(t, r->in[1]), record_result(t, r));
+    times_rows(t, r->saved, r->in[1], tape_value(t, r->in[0]), record_result(t, r));
 }
 
 void channel_scale_backward(struct tape *t, const struct record *r) {
     node x = r->in[0], l = r->in[1];
-    real beta, *dl = grad_slot(t, l, &beta);
-    if (dl) col_sum(t, r, tape_value(t, x), beta, dl);
+    if (tape_needs_grad(t, l))
+        groups_col_sum(t, l, r->saved, tape_cols_of(t, l), 1, grad_out(t, r), tape_value(t, x));
     if (!tape_needs_grad(t, x)) return;
     real *dx = grad_own(t, r);
-    kernel_mul_rows(tape_rows_of(t, x), tape_cols_of(t, x), dx, tape_value(t, l), dx);
+    times_rows(t, r->saved, l, dx, dx);
     grad_pass(t, r, x);
 }
 

@@ -1,5 +1,6 @@
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
+#include "core/engine/groups.h"
 #include "core/engine/kernel.h"
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
@@ -20,14 +21,10 @@ static void product_reads(struct tape *t, const struct record *r, node x, node w
     record_reads(t, r, w, tape_needs_grad(t, x));
 }
 
-/* Adds s·(column sums of dy) to the gradient of a bias, when it needs one. */
-static void bias_back(struct tape *t, node b, int rows, int cols, real s, const real *dy) {
-    real beta, *db = grad_slot(t, b, &beta);
-    if (!db) return;
-    struct arena *a = record_arena(t);
-    struct arena_mark m = arena_mark(a);
-    kernel_col_sum(rows, cols, s, dy, NULL, beta, db, arena_scratch(a, (size_t)cols * sizeof(double)));
-    arena_scratch_release(a, m);
+static void check_linear(const struct tape *t, node x, node w, node b, const struct row_groups *g) {
+    int blocks = g ? g->blocks : 1;
+    BUG_IF(tape_cols_of(t, w) != tape_cols_of(t, x) || blocks < 1 || tape_rows_of(t, w) % blocks);
+    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != blocks || tape_cols_of(t, b) != tape_rows_of(t, w) / blocks));
 }
 
 /* ---- y = act(x Wᵀ + b) ---- */
@@ -36,143 +33,219 @@ enum { LINEAR_X, LINEAR_W, LINEAR_B };
 
 struct linear {
     enum act act;
+    struct row_groups groups;
     real *before; /* x Wᵀ + b, kept for backward when there is an act */
 };
 
+node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g) {
+    int n = tape_rows_of(t, x);
+    check_linear(t, x, w, b, g);
+    struct linear s = { act, groups_keep(t, g, n), NULL };
+    return record_run(t, OP_linear, n, groups_block_rows(t, w, &s.groups), 3, (node[]){ x, w, b }, &s, sizeof s);
+}
+
 node op_linear_act(struct tape *t, node x, node w, node b, enum act act) {
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    BUG_IF(tape_cols_of(t, w) != in);
-    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != out));
-    struct linear s = { act, NULL };
-    return record_run(t, OP_linear, n, out, 3, (node[]){ x, w, b }, &s, sizeof s);
+    return op_linear_groups(t, x, w, b, act, NULL);
 }
 
 node op_linear(struct tape *t, node x, node w, node b) { return op_linear_act(t, x, w, b, ACT_NONE); }
 
-/* y = s·(x Wᵀ), added to what y holds when `add`. */
-static void times_transposed(struct tape *t, node x, node w, real s, bool add, real *y) {
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    if (n <= FEW && tape_has_few_rows(t))
-        kernel_few_rows(n, out, in, s, tape_value(t, x), in, tape_value(t, w), in, add, y, out);
-    else blas_gemm(false, true, n, out, in, s, tape_value(t, x), in, tape_value(t, w), in, add, y, out);
+/* y = s·(x Wᵀ) for a run of rows, added to what y holds when `add`; y is the whole result. */
+static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s, bool add, real *y) {
+    int in = tape_cols_of(t, x);
+    const real *from = tape_value(t, x) + (size_t)at.first * (size_t)in;
+    const real *weight = tape_value(t, w) + (size_t)at.block * (size_t)out * (size_t)in;
+    real *to = y + (size_t)at.first * (size_t)out;
+    if (at.rows <= FEW && tape_has_few_rows(t))
+        kernel_few_rows(at.rows, out, in, s, from, in, weight, in, add, to, out);
+    else blas_gemm(false, true, at.rows, out, in, s, from, in, weight, in, add, to, out);
 }
 
 void linear_forward(struct tape *t, struct record *r) {
     struct linear *s = r->saved;
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W], b = r->in[LINEAR_B];
-    int n = tape_rows_of(t, x), out = tape_rows_of(t, w);
+    int n = tape_rows_of(t, x), out = tape_cols_of(t, r->out);
     size_t size = (size_t)n * (size_t)out;
     product_reads(t, r, x, w);
     real *y = record_result(t, r), *z = y;
     if (s->act != ACT_NONE && record_needs(t, r))
         z = s->before = arena_keep(record_arena(t), size * sizeof(real));
-    /* The product adds to rows that hold the bias: no pass of its own. */
-    if (b != NODE_NONE) kernel_fill_rows(n, out, 1, tape_value(t, b), z);
-    times_transposed(t, x, w, 1, b != NODE_NONE, z);
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        /* The product adds to rows that hold the bias: no pass of its own. */
+        if (b != NODE_NONE)
+            kernel_fill_rows(at.rows, out, 1, tape_value(t, b) + (size_t)at.block * (size_t)out,
+                             z + (size_t)at.first * (size_t)out);
+        times_transposed(t, x, w, out, at, 1, b != NODE_NONE, z);
+    }
     if (s->act != ACT_NONE) kernel_act(s->act, size, z, y);
 }
 
-/* Contributions of y = x Wᵀ: s·dy W to x, s·dyᵀ x to W. */
-static void product_back(struct tape *t, node x, node w, real s, const real *dy) {
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
+/* Contributions of y = x Wᵀ: s·dy W to x, s·dyᵀ x to W, run by run. */
+static void product_back(struct tape *t, node x, node w, real s, const real *dy, const struct row_groups *g) {
+    int in = tape_cols_of(t, x), out = groups_block_rows(t, w, g);
+    size_t block = (size_t)out * (size_t)in;
     real beta, *dx = grad_slot(t, x, &beta);
-    if (dx) blas_gemm(false, false, n, in, out, s, dy, out, tape_value(t, w), in, beta, dx, in);
-    real *dw = grad_slot(t, w, &beta);
-    if (dw) blas_gemm(true, false, out, in, n, s, dy, out, tape_value(t, x), in, beta, dw, in);
+    for (int i = 0; dx && i < g->count; i++) {
+        struct row_run at = groups_run(g, i);
+        blas_gemm(false, false, at.rows, in, out, s, dy + (size_t)at.first * (size_t)out, out,
+                  tape_value(t, w) + (size_t)at.block * block, in, beta, dx + (size_t)at.first * (size_t)in, in);
+    }
+    real *dw = groups_slot(t, w, g, &beta);
+    for (int i = 0; dw && i < g->count; i++) {
+        struct row_run at = groups_run(g, i);
+        blas_gemm(true, false, out, in, at.rows, s, dy + (size_t)at.first * (size_t)out, out,
+                  tape_value(t, x) + (size_t)at.first * (size_t)in, in, beta, dw + (size_t)at.block * block, in);
+    }
 }
 
 void linear_backward(struct tape *t, const struct record *r) {
     const struct linear *s = r->saved;
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W], b = r->in[LINEAR_B];
-    int n = tape_rows_of(t, x), out = tape_rows_of(t, w);
+    int n = tape_rows_of(t, x), out = tape_cols_of(t, r->out);
     const real *dy = grad_out(t, r);
     if (s->act != ACT_NONE) {
         real *dz = grad_own(t, r);
         kernel_act_back(s->act, (size_t)n * (size_t)out, s->before, dz, dz);
         dy = dz;
     }
-    product_back(t, x, w, 1, dy);
-    bias_back(t, b, n, out, 1, dy);
+    product_back(t, x, w, 1, dy, &s->groups);
+    groups_col_sum(t, b, &s->groups, out, 1, dy, NULL);
 }
 
 double linear_flops(const struct tape *t, const struct record *r) {
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W];
-    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), tape_rows_of(t, w));
+    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), tape_cols_of(t, r->out));
 }
 
 /* ---- y = base + s·scale·(x Wᵀ + b) ---- */
 
 enum { ADD_BASE, ADD_X, ADD_W, ADD_B, ADD_SCALE };
 
-node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, node scale) {
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    BUG_IF(tape_cols_of(t, w) != in);
-    BUG_IF(tape_rows_of(t, base) != n || tape_cols_of(t, base) != out);
-    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != out));
-    BUG_IF(scale != NODE_NONE && (tape_rows_of(t, scale) != 1 || tape_cols_of(t, scale) != 1));
-    return record_run(t, OP_linear_add, n, out, 5, (node[]){ base, x, w, b, scale }, &s, sizeof s);
+struct linear_add {
+    double s;
+    struct row_groups groups;
+};
+
+node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, double s, node scale,
+                          const struct row_groups *g) {
+    int n = tape_rows_of(t, x), out = tape_cols_of(t, base);
+    check_linear(t, x, w, b, g);
+    struct linear_add saved = { s, groups_keep(t, g, n) };
+    BUG_IF(tape_rows_of(t, base) != n || groups_block_rows(t, w, &saved.groups) != out);
+    BUG_IF(scale != NODE_NONE && tape_cols_of(t, scale) != 1);
+    BUG_IF(scale != NODE_NONE && tape_rows_of(t, scale) != 1 && tape_rows_of(t, scale) != saved.groups.blocks);
+    return record_run(t, OP_linear_add, n, out, 5, (node[]){ base, x, w, b, scale }, &saved, sizeof saved);
 }
 
-static real factor_of(const struct tape *t, double s, node scale) {
-    return (real)(scale == NODE_NONE ? s : s * (double)tape_value(t, scale)[0]);
+node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, node scale) {
+    return op_linear_add_groups(t, base, x, w, b, s, scale, NULL);
+}
+
+/* The factor of a block: s, times its own learned value or the one for all. */
+static real factor_of(const struct tape *t, double s, node scale, int block) {
+    if (scale == NODE_NONE) return (real)s;
+    return (real)(s * (double)tape_value(t, scale)[tape_rows_of(t, scale) > 1 ? block : 0]);
 }
 
 void linear_add_forward(struct tape *t, struct record *r) {
+    const struct linear_add *s = r->saved;
     node base = r->in[ADD_BASE], x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
-    int n = tape_rows_of(t, x), out = tape_rows_of(t, w);
-    real f = factor_of(t, *(const double *)r->saved, r->in[ADD_SCALE]);
+    int out = tape_cols_of(t, r->out);
     real *y = record_result(t, r);
-    size_t size = (size_t)n * (size_t)out;
+    size_t size = (size_t)tape_rows_of(t, x) * (size_t)out;
     bool scale_needs = tape_needs_grad(t, r->in[ADD_SCALE]);
     product_reads(t, r, x, w);
     record_reads(t, r, x, scale_needs);
     record_reads(t, r, w, scale_needs);
     record_reads(t, r, b, scale_needs);
     record_reads(t, r, r->in[ADD_SCALE], true);
-    if (b != NODE_NONE) {
-        kernel_fill_rows(n, out, f, tape_value(t, b), y);
-        kernel_add(size, y, tape_value(t, base), y);
-    } else {
-        kernel_copy(size, tape_value(t, base), y);
+    if (b == NODE_NONE) kernel_copy(size, tape_value(t, base), y);
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        real f = factor_of(t, s->s, r->in[ADD_SCALE], at.block);
+        size_t first = (size_t)at.first * (size_t)out;
+        if (b != NODE_NONE) {
+            kernel_fill_rows(at.rows, out, f, tape_value(t, b) + (size_t)at.block * (size_t)out, y + first);
+            kernel_add((size_t)at.rows * (size_t)out, y + first, tape_value(t, base) + first, y + first);
+        }
+        times_transposed(t, x, w, out, at, f, true, y);
     }
-    times_transposed(t, x, w, f, true, y);
 }
 
-/* ⟨dy, x Wᵀ + b⟩ = ⟨dy W, x⟩ + ⟨Σ_rows dy, b⟩; dy W is left in `back` (n×in). */
-static double scale_back(struct tape *t, const struct record *r, const real *dy, real *back) {
+/* ⟨dy, x Wᵀ + b⟩ = ⟨dy W, x⟩ + ⟨Σ_rows dy, b⟩ over a run; dy W is left in `back` (its rows × in). */
+static double scale_back(struct tape *t, const struct record *r, struct row_run at, const real *dy, real *back) {
     node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    blas_gemm(false, false, n, in, out, 1, dy, out, tape_value(t, w), in, 0, back, in);
-    double dot = kernel_dot((size_t)n * (size_t)in, back, tape_value(t, x));
+    int in = tape_cols_of(t, x), out = tape_cols_of(t, r->out);
+    dy += (size_t)at.first * (size_t)out;
+    blas_gemm(false, false, at.rows, in, out, 1, dy, out,
+              tape_value(t, w) + (size_t)at.block * (size_t)out * (size_t)in, in, 0, back, in);
+    double dot = kernel_dot((size_t)at.rows * (size_t)in, back,
+                            tape_value(t, x) + (size_t)at.first * (size_t)in);
     if (b == NODE_NONE) return dot;
-    for (int i = 0; i < n; i++)
-        dot += kernel_dot((size_t)out, dy + (size_t)i * (size_t)out, tape_value(t, b));
+    for (int i = 0; i < at.rows; i++)
+        dot += kernel_dot((size_t)out, dy + (size_t)i * (size_t)out,
+                          tape_value(t, b) + (size_t)at.block * (size_t)out);
     return dot;
 }
 
-void linear_add_backward(struct tape *t, const struct record *r) {
-    node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B], scale = r->in[ADD_SCALE];
-    int n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
-    double s = *(const double *)r->saved;
-    real f = factor_of(t, s, scale), beta;
-    const real *dy = grad_out(t, r);
-    if (tape_needs_grad(t, scale)) {
-        struct arena *a = record_arena(t);
-        struct arena_mark m = arena_mark(a);
-        real *back = arena_scratch(a, (size_t)n * (size_t)in * sizeof(real));
-        double ds = s * scale_back(t, r, dy, back);
-        real *to = grad_slot(t, scale, &beta);
-        to[0] = (real)ds + (beta == 0 ? 0 : to[0]);
-        arena_scratch_release(a, m);
+static void scales_back(struct tape *t, const struct record *r, const real *dy) {
+    const struct linear_add *s = r->saved;
+    node x = r->in[ADD_X], scale = r->in[ADD_SCALE];
+    bool one = tape_rows_of(t, scale) == 1;
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    real *back = arena_scratch(a, (size_t)tape_rows_of(t, x) * (size_t)tape_cols_of(t, x) * sizeof(real));
+    double *sum = arena_scratch(a, (size_t)tape_rows_of(t, scale) * sizeof *sum);
+    for (int i = 0; i < tape_rows_of(t, scale); i++) sum[i] = 0;
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        sum[one ? 0 : at.block] += scale_back(t, r, at, dy, back);
     }
-    product_back(t, x, w, f, dy);
-    bias_back(t, b, n, out, f, dy);
+    real beta, *to = grad_slot(t, scale, &beta);
+    for (int i = 0; i < tape_rows_of(t, scale); i++)
+        to[i] = (real)(s->s * sum[i]) + (beta == 0 ? 0 : to[i]);
+    arena_scratch_release(a, m);
+}
+
+/* With a factor for each block: dy times its run's factor goes on. */
+static void scaled_back(struct tape *t, const struct record *r, const real *dy) {
+    const struct linear_add *s = r->saved;
+    int out = tape_cols_of(t, r->out);
+    size_t size = (size_t)tape_rows_of(t, r->out) * (size_t)out;
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    real *scaled = arena_scratch(a, size * sizeof *scaled);
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        size_t first = (size_t)at.first * (size_t)out;
+        kernel_scale((size_t)at.rows * (size_t)out, factor_of(t, s->s, r->in[ADD_SCALE], at.block), dy + first,
+                     scaled + first);
+    }
+    product_back(t, r->in[ADD_X], r->in[ADD_W], 1, scaled, &s->groups);
+    groups_col_sum(t, r->in[ADD_B], &s->groups, out, 1, scaled, NULL);
+    arena_scratch_release(a, m);
+}
+
+void linear_add_backward(struct tape *t, const struct record *r) {
+    const struct linear_add *s = r->saved;
+    node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B], scale = r->in[ADD_SCALE];
+    int out = tape_cols_of(t, r->out);
+    const real *dy = grad_out(t, r);
+    if (tape_needs_grad(t, scale)) scales_back(t, r, dy);
+    if (scale == NODE_NONE || tape_rows_of(t, scale) == 1) {
+        real f = factor_of(t, s->s, scale, 0);
+        product_back(t, x, w, f, dy, &s->groups);
+        groups_col_sum(t, b, &s->groups, out, f, dy, NULL);
+    } else {
+        scaled_back(t, r, dy);
+    }
     grad_pass(t, r, r->in[ADD_BASE]);
 }
 
 double linear_add_flops(const struct tape *t, const struct record *r) {
     node x = r->in[ADD_X], w = r->in[ADD_W];
-    double n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_rows_of(t, w);
+    double n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_cols_of(t, r->out);
     return product_flops(t, x, w, n, in, out) +
            (tape_needs_grad(t, r->in[ADD_SCALE]) ? product(n, in, out) : 0);
 }

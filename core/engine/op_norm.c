@@ -1,7 +1,6 @@
 #include "core/base/mem.h"
+#include "core/engine/groups.h"
 #include "core/engine/kernel.h"
-#include "core/engine/ops.h"
-#include "core/engine/record.h"
 
 /* LayerNorm and RMSNorm are one computation, with and without the mean. */
 
@@ -9,31 +8,39 @@ enum { NORM_X, NORM_RESIDUAL, NORM_GAMMA, NORM_BETA };
 
 struct norm {
     double eps;
+    struct row_groups groups;
     real *normed;  /* n×d: (z - mean)/σ */
     real *inverse; /* n: 1/σ */
 };
 
 static node run_norm(struct tape *t, enum op_id op, node x, node residual, node gamma, node beta,
-                     double eps) {
+                     double eps, const struct row_groups *g) {
     int n = tape_rows_of(t, x), d = tape_cols_of(t, x);
     BUG_IF(residual != NODE_NONE &&
            (tape_rows_of(t, residual) != n || tape_cols_of(t, residual) != d));
-    BUG_IF(tape_rows_of(t, gamma) != 1 || tape_cols_of(t, gamma) != d);
-    BUG_IF(beta != NODE_NONE && (tape_rows_of(t, beta) != 1 || tape_cols_of(t, beta) != d));
-    struct norm s = { eps, NULL, NULL };
+    struct norm s = { .eps = eps, .groups = groups_keep(t, g, n) };
+    int blocks = s.groups.blocks;
+    BUG_IF(tape_rows_of(t, gamma) != blocks || tape_cols_of(t, gamma) != d);
+    BUG_IF(beta != NODE_NONE && (tape_rows_of(t, beta) != blocks || tape_cols_of(t, beta) != d));
     return record_run(t, op, n, d, 4, (node[]){ x, residual, gamma, beta }, &s, sizeof s);
 }
 
 node op_layernorm(struct tape *t, node x, node residual, node gamma, node beta, double eps) {
-    return run_norm(t, OP_layernorm, x, residual, gamma, beta, eps);
+    return run_norm(t, OP_layernorm, x, residual, gamma, beta, eps, NULL);
+}
+
+node op_layernorm_groups(struct tape *t, node x, node residual, node gamma, node beta, double eps,
+                         const struct row_groups *g) {
+    return run_norm(t, OP_layernorm, x, residual, gamma, beta, eps, g);
 }
 
 node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps) {
-    return run_norm(t, OP_rmsnorm, x, residual, gamma, NODE_NONE, eps);
+    return run_norm(t, OP_rmsnorm, x, residual, gamma, NODE_NONE, eps, NULL);
 }
 
-static const real *value_or_null(const struct tape *t, node n) {
-    return n == NODE_NONE ? NULL : tape_value(t, n);
+/* Row `first` of an operand, or NULL where it is left out. */
+static const real *row_of(const struct tape *t, node n, int first) {
+    return n == NODE_NONE ? NULL : tape_value(t, n) + (size_t)first * (size_t)tape_cols_of(t, n);
 }
 
 static void norm_forward(struct tape *t, struct record *r, bool centre) {
@@ -44,31 +51,30 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
         s->normed = arena_keep(record_arena(t), (size_t)n * (size_t)d * sizeof(real));
         s->inverse = arena_keep(record_arena(t), (size_t)n * sizeof(real));
     }
-    kernel_norm(n, d, centre, s->eps, tape_value(t, r->in[NORM_X]),
-                value_or_null(t, r->in[NORM_RESIDUAL]), tape_value(t, r->in[NORM_GAMMA]),
-                value_or_null(t, r->in[NORM_BETA]), record_result(t, r), s->normed, s->inverse);
-}
-
-static void col_sum(struct tape *t, const struct record *r, const real *z, node to) {
-    real beta, *out = grad_slot(t, to, &beta);
-    if (!out) return;
-    struct arena *a = record_arena(t);
-    struct arena_mark m = arena_mark(a);
-    int rows = tape_rows_of(t, r->out), cols = tape_cols_of(t, r->out);
-    kernel_col_sum(rows, cols, 1, grad_out(t, r), z, beta, out,
-                   arena_scratch(a, (size_t)cols * sizeof(double)));
-    arena_scratch_release(a, m);
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        size_t first = (size_t)at.first * (size_t)d;
+        kernel_norm(at.rows, d, centre, s->eps, tape_value(t, r->in[NORM_X]) + first,
+                    row_of(t, r->in[NORM_RESIDUAL], at.first), row_of(t, r->in[NORM_GAMMA], at.block),
+                    row_of(t, r->in[NORM_BETA], at.block), record_result(t, r) + first,
+                    s->normed ? s->normed + first : NULL, s->inverse ? s->inverse + at.first : NULL);
+    }
 }
 
 static void norm_backward(struct tape *t, const struct record *r, bool centre) {
     const struct norm *s = r->saved;
     node x = r->in[NORM_X], residual = r->in[NORM_RESIDUAL];
-    col_sum(t, r, s->normed, r->in[NORM_GAMMA]);
-    col_sum(t, r, NULL, r->in[NORM_BETA]);
+    int cols = tape_cols_of(t, r->out);
+    groups_col_sum(t, r->in[NORM_GAMMA], &s->groups, cols, 1, grad_out(t, r), s->normed);
+    groups_col_sum(t, r->in[NORM_BETA], &s->groups, cols, 1, grad_out(t, r), NULL);
     if (!tape_needs_grad(t, x) && !tape_needs_grad(t, residual)) return;
     real *d = grad_own(t, r);
-    kernel_norm_back(tape_rows_of(t, r->out), tape_cols_of(t, r->out), centre,
-                     tape_value(t, r->in[NORM_GAMMA]), s->normed, s->inverse, d, d);
+    for (int i = 0; i < s->groups.count; i++) {
+        struct row_run at = groups_run(&s->groups, i);
+        size_t first = (size_t)at.first * (size_t)cols;
+        kernel_norm_back(at.rows, cols, centre, row_of(t, r->in[NORM_GAMMA], at.block), s->normed + first,
+                         s->inverse + at.first, d + first, d + first);
+    }
     grad_pass(t, r, x);
     grad_pass(t, r, residual);
 }

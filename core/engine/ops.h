@@ -8,11 +8,27 @@
 
 #include "core/engine/tape.h"
 
+enum act { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_COUNT };
+
+/* How the rows of a token matrix fall into runs that take weights of their own: rows
+ * start[g] … start[g+1]-1 take block[g] of an operand that holds `blocks` weights one above
+ * another.  All rows are in a run.  Copied by the ops. */
+struct row_groups {
+    int count, blocks;
+    const int *start; /* count+1 */
+    const int *block; /* count */
+};
+
 /* y = x Wᵀ + b.  x n×in, w out×in (the layout of PyTorch files), b 1×out or none. */
 node op_linear(struct tape *t, node x, node w, node b);
 /* y = base + s·(x Wᵀ + b): base n×out, s a constant times the 1×1 value `scale` when
  * that is given. */
 node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, node scale);
+/* The same two by groups: w (blocks·out)×in, b blocks×out, scale 1×1 or blocks×1.  g NULL: one
+ * block for all rows. */
+node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g);
+node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, double s, node scale,
+                          const struct row_groups *g);
 /* y = x W: x n×k, w k×m. */
 node op_matmul(struct tape *t, node x, node w);
 /* Per-head linear: x n×(H·a), w (H·b)×a, block h of w maps columns h·a… of x to columns
@@ -23,16 +39,19 @@ node op_add(struct tape *t, node a, node b);                            /* a + b
 node op_add_scaled(struct tape *t, node a, node b, double s, node scale); /* a + s·scale·b */
 node op_bias(struct tape *t, node x, node b);                           /* x + b on each row, b 1×d */
 node op_channel_scale(struct tape *t, node x, node l);                  /* x ⊙ l on each row, l 1×d */
+node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g); /* l blocks×d */
 node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
 node op_scale(struct tape *t, node a, double s);                        /* s·a */
 
-enum act { ACT_NONE, ACT_RELU, ACT_GELU, ACT_GELU_TANH, ACT_SILU, ACT_TANH, ACT_SIGMOID, ACT_COUNT };
 node op_act(struct tape *t, node x, enum act act);
 /* act(x Wᵀ + b) with the bias fused: what op_linear + op_act give, one pass less. */
 node op_linear_act(struct tape *t, node x, node w, node b, enum act act);
 
 /* LayerNorm over channels of x (+ residual when given): γ 1×d, β 1×d or none. */
 node op_layernorm(struct tape *t, node x, node residual, node gamma, node beta, double eps);
+/* By groups: γ and β blocks×d. */
+node op_layernorm_groups(struct tape *t, node x, node residual, node gamma, node beta, double eps,
+                         const struct row_groups *g);
 /* RMSNorm (T5): no mean, no β. */
 node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps);
 
@@ -67,7 +86,9 @@ enum kv_join {
     KV_ADD,    /* h + s·softmax(q P_kᵀ·c) P_v, a softmax of its own */
 };
 struct kv_set {
-    node key, value;   /* l×d: shared by all sequences, never masked */
+    node key, value;   /* (blocks·l)×d, never masked */
+    int blocks;        /* sequence i sees block[i], l rows; block NULL: all see the one there is */
+    const int *block;  /* one a sequence, alive for the step */
     enum kv_join join;
     double s;          /* KV_ADD: constant factor */
     node scale;        /* KV_ADD: 1×1 learned factor, or NODE_NONE */

@@ -200,6 +200,7 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
             continue;
         BUG_IF(n == room);
         struct kv_set *x = &set[n++];
+        *x = (struct kv_set){ 0 };
         x->key = prefix_of(a, t, i, site, 0);
         x->value = prefix_of(a, t, i, site, 1);
         x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;

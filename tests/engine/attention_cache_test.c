@@ -34,8 +34,8 @@ static void test_cache(void **state) {
     for (int cached = 0; cached < 2; cached++) {
         struct tape_rows keys = { .count = SEQUENCES, .start = cached ? at : k_start };
         tape_reset(t, false, 0, 0);
-        struct kv_set set = { tape_frozen(t, PREFIX, D, pk), tape_frozen(t, PREFIX, D, pv),
-                              KV_CONCAT, 1, NODE_NONE };
+        struct kv_set set = { .key = tape_frozen(t, PREFIX, D, pk), .value = tape_frozen(t, PREFIX, D, pv),
+                              .join = KV_CONCAT, .s = 1 };
         struct attention a = { .heads = HEADS, .score_scale = 0.5, .query_rows = &queries,
                                .key_rows = &keys, .key_length = cached ? length : NULL,
                                .relative_bias = tape_frozen(t, BUCKETS, HEADS, bias),

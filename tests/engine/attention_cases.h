@@ -28,9 +28,11 @@ static const struct attention_case attention_cases[] = {
     { { -1 }, { -1 }, 2, 3, false, false, 0, { 2, 0 }, 2 },
 };
 
+/* The cases twice: sets that all sequences share, then sets with blocks. */
 static bool attention_make(int i, struct setup *s) {
-    if (i >= (int)COUNT_OF(attention_cases)) return false;
-    const struct attention_case *c = &attention_cases[i];
+    int cases = (int)COUNT_OF(attention_cases), blocks = i < cases ? 1 : 3;
+    if (i >= 2 * cases) return false;
+    const struct attention_case *c = &attention_cases[i % cases];
     int d = c->heads * c->a, at = 4;
     sequences(s, c->q, c->k);
     input(s, 0, s->q_start[s->q.count], d);
@@ -42,12 +44,14 @@ static bool attention_make(int i, struct setup *s) {
         .causal = c->causal, .bucket = s->bucket, .reach = REACH,
         .dropout = c->dropout, .site = CASE_SITE, .set = s->set,
     };
+    for (int j = 0; j < SEQUENCES; j++) s->set_block[j] = 2 - j % 3;
     for (int j = 0; j <= 2 * REACH; j++) s->bucket[j] = j * 3 % BUCKETS;
     int rows[3] = { c->concat[0], c->add, c->concat[1] }; /* an added set stands between */
     for (int k = 0; k < 3; k++) {
         if (!rows[k]) continue;
-        s->set[s->attention.sets] = (struct kv_set){ .join = k == 1 ? KV_ADD : KV_CONCAT, .s = 1.5 };
-        input(s, at, rows[k], d), input(s, at + 1, rows[k], d);
+        s->set[s->attention.sets] = (struct kv_set){ .join = k == 1 ? KV_ADD : KV_CONCAT, .s = 1.5, .blocks = blocks };
+        if (blocks > 1) s->set[s->attention.sets].block = s->set_block;
+        input(s, at, blocks * rows[k], d), input(s, at + 1, blocks * rows[k], d);
         input(s, at + 2, k == 1 && i % 2 ? 1 : -1, 1);
         s->attention.sets++;
         at += 3;
@@ -80,6 +84,10 @@ static double dot(const double *a, const double *b, int n) {
     return sum;
 }
 
+static int set_block_of(const struct setup *s, int set, int seq) {
+    return s->set[set].block ? s->set[set].block[seq] : 0;
+}
+
 static void attention_expect_one(const struct setup *s, const double *const *in, int seq, int h,
                                  int i, double *out) {
     const struct attention *x = &s->attention;
@@ -90,19 +98,22 @@ static void attention_expect_one(const struct setup *s, const double *const *in,
     for (int k = 0; k < x->sets; k++) {
         const double *const *set = in + 4 + 3 * k;
         if (s->set[k].join != KV_ADD) continue;
-        for (n = 0; n < s->rows[4 + 3 * k]; n++) {
-            score[n] = x->score_scale * dot(q, set[0] + n * d + o, a);
-            value[n] = set[1] + n * d + o;
+        int rows = s->rows[4 + 3 * k] / s->set[k].blocks, from = rows * set_block_of(s, k, seq);
+        for (n = 0; n < rows; n++) {
+            score[n] = x->score_scale * dot(q, set[0] + (from + n) * d + o, a);
+            value[n] = set[1] + (from + n) * d + o;
             keep[n] = 1;
         }
         weigh(n, a, s->set[k].s * one_value(set[2]), score, keep, value, out);
     }
     n = 0;
-    for (int k = 0; k < x->sets; k++)
-        for (int j = 0; s->set[k].join == KV_CONCAT && j < s->rows[4 + 3 * k]; j++, n++) {
-            score[n] = x->score_scale * dot(q, in[4 + 3 * k] + j * d + o, a);
-            value[n] = in[5 + 3 * k] + j * d + o;
+    for (int k = 0; k < x->sets; k++) {
+        int rows = s->rows[4 + 3 * k] / s->set[k].blocks, from = rows * set_block_of(s, k, seq);
+        for (int j = 0; s->set[k].join == KV_CONCAT && j < rows; j++, n++) {
+            score[n] = x->score_scale * dot(q, in[4 + 3 * k] + (from + j) * d + o, a);
+            value[n] = in[5 + 3 * k] + (from + j) * d + o;
         }
+    }
     for (int j = 0; j < nk; j++) {
         if (x->causal && j > i + nk - nq) continue;
         int row = (s->k_start[seq] + j) * d + o;
@@ -139,7 +150,7 @@ static const struct op_case op_cases[] = {
     CASE(add, pair_make),
     CASE(add_scaled, add_scaled_make),
     CASE(bias, row_make),
-    CASE(channel_scale, row_make),
+    CASE(channel_scale, channel_scale_make),
     CASE(mul, pair_make),
     CASE(scale, single_make),
     CASE(act, act_make),

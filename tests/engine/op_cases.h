@@ -30,6 +30,10 @@ struct setup {
     struct attention attention;
     struct kv_set set[3];
     int32_t bucket[IDS];
+    bool grouped; /* rows in the groups below, else all in one */
+    int group_start[4], group_block[3];
+    struct row_groups groups;
+    int set_block[SEQUENCES];
 };
 
 struct op_case {
@@ -76,6 +80,25 @@ static void sequences(struct setup *s, const int *lengths, const int *key_length
     }
 }
 
+/* Rows in three runs, one of them empty, over as many blocks as `blocks`; the middle block is left
+ * out where there are three. */
+static void grouped(struct setup *s, int rows, int blocks) {
+    s->grouped = true;
+    s->group_start[1] = rows / 3, s->group_start[2] = rows / 3, s->group_start[3] = rows;
+    s->group_block[0] = blocks - 1, s->group_block[1] = blocks / 2, s->group_block[2] = 0;
+    s->groups = (struct row_groups){ 3, blocks, s->group_start, s->group_block };
+}
+
+static const struct row_groups *groups_of(const struct setup *s) { return s->grouped ? &s->groups : NULL; }
+
+/* The block that a row takes. */
+static int block_of(const struct setup *s, int row) {
+    if (!s->grouped) return 0;
+    int g = 0;
+    while (row >= s->group_start[g + 1]) g++;
+    return s->group_block[g];
+}
+
 static double act_of(enum act act, double x) {
     switch (act) {
     case ACT_RELU: return x > 0 ? x : 0;
@@ -92,35 +115,43 @@ static double act_of(enum act act, double x) {
 
 static bool linear_make(int i, struct setup *s) {
     int n, in, out, shapes = (int)COUNT_OF(sizes);
-    if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
+    if (i >= 4 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
+    int blocks = i < 2 * shapes ? 1 : 2 + i % 2;
     s->act = (enum act)(i % ACT_COUNT);
-    input(s, 0, n, in), input(s, 1, out, in), input(s, 2, i < shapes ? 1 : -1, out);
+    input(s, 0, n, in), input(s, 1, blocks * out, in);
+    input(s, 2, i / shapes % 2 ? -1 : blocks, out);
     result(s, n, out);
+    if (blocks > 1) grouped(s, n, blocks);
     return true;
 }
 static node linear_run(struct tape *t, struct setup *s, const node *in) {
+    if (s->grouped) return op_linear_groups(t, in[0], in[1], in[2], s->act, &s->groups);
     return op_linear_act(t, in[0], in[1], in[2], s->act);
 }
 static void linear_expect(const struct setup *s, const double *const *in, double *out) {
     int k = s->cols[0];
     for (int i = 0; i < s->out_rows; i++)
         for (int j = 0; j < s->out_cols; j++) {
-            double sum = in[2] ? in[2][j] : 0;
-            for (int c = 0; c < k; c++) sum += in[0][i * k + c] * in[1][j * k + c];
+            int row = block_of(s, i) * s->out_cols + j;
+            double sum = in[2] ? in[2][row] : 0;
+            for (int c = 0; c < k; c++) sum += in[0][i * k + c] * in[1][row * k + c];
             out[i * s->out_cols + j] = act_of(s->act, sum);
         }
 }
 
 static bool linear_add_make(int i, struct setup *s) {
-    int n, in, out;
-    if (!sized(i, &n, &in, &out)) return false;
+    int n, in, out, shapes = (int)COUNT_OF(sizes);
+    if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
+    int blocks = i < shapes ? 1 : 2 + i % 2;
     s->s = 0.5 + i;
-    input(s, 0, n, out), input(s, 1, n, in), input(s, 2, out, in);
-    input(s, 3, i % 2 ? 1 : -1, out), input(s, 4, i % 3 ? 1 : -1, 1);
+    input(s, 0, n, out), input(s, 1, n, in), input(s, 2, blocks * out, in);
+    input(s, 3, i % 2 ? blocks : -1, out), input(s, 4, i % 3 == 0 ? -1 : i % 3 == 1 ? 1 : blocks, 1);
     result(s, n, out);
+    if (blocks > 1) grouped(s, n, blocks);
     return true;
 }
 static node linear_add_run(struct tape *t, struct setup *s, const node *in) {
+    if (s->grouped) return op_linear_add_groups(t, in[0], in[1], in[2], in[3], s->s, in[4], &s->groups);
     return op_linear_add(t, in[0], in[1], in[2], in[3], s->s, in[4]);
 }
 static void linear_add_expect(const struct setup *s, const double *const *in, double *out) {
@@ -128,8 +159,10 @@ static void linear_add_expect(const struct setup *s, const double *const *in, do
     plain.act = ACT_NONE;
     plain.cols[0] = s->cols[1];
     linear_expect(&plain, in + 1, out);
-    for (int i = 0; i < s->out_rows * s->out_cols; i++)
-        out[i] = in[0][i] + s->s * one_value(in[4]) * out[i];
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) {
+        const double *scale = in[4] && s->rows[4] > 1 ? in[4] + block_of(s, i / s->out_cols) : in[4];
+        out[i] = in[0][i] + s->s * one_value(scale) * out[i];
+    }
 }
 
 static bool matmul_make(int i, struct setup *s) {
@@ -221,12 +254,19 @@ static node bias_run(struct tape *t, struct setup *s, const node *in) {
 static void bias_expect(const struct setup *s, const double *const *in, double *out) {
     for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] + in[1][i % s->out_cols];
 }
+static bool channel_scale_make(int i, struct setup *s) {
+    int shapes = (int)COUNT_OF(sizes);
+    if (i >= 2 * shapes || !row_make(i % shapes, s)) return false;
+    if (i < shapes) return true;
+    s->rows[1] = 2 + i % 2;
+    grouped(s, s->out_rows, s->rows[1]);
+    return true;
+}
 static node channel_scale_run(struct tape *t, struct setup *s, const node *in) {
-    (void)s;
-    return op_channel_scale(t, in[0], in[1]);
+    return op_channel_scale_groups(t, in[0], in[1], groups_of(s));
 }
 static void channel_scale_expect(const struct setup *s, const double *const *in, double *out) {
-    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] * in[1][i % s->out_cols];
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] * in[1][block_of(s, i / s->out_cols) * s->out_cols + i % s->out_cols];
 }
 static node mul_run(struct tape *t, struct setup *s, const node *in) {
     (void)s;
@@ -296,22 +336,23 @@ static void dropout_expect(const struct setup *s, const double *const *in, doubl
 /* ---- norms ---- */
 
 static bool layernorm_make(int i, struct setup *s) {
-    int n, d, b;
-    if (!sized(i, &n, &d, &b)) return false;
+    int n, d, b, shapes = (int)COUNT_OF(sizes);
+    if (i >= 2 * shapes || !sized(i % shapes, &n, &d, &b)) return false;
+    int blocks = i < shapes ? 1 : 2 + i % 2;
     d += 1; /* of one channel nothing is left */
-    input(s, 0, n, d), input(s, 1, i % 2 ? n : -1, d), input(s, 2, 1, d);
-    input(s, 3, i % 3 ? 1 : -1, d);
+    input(s, 0, n, d), input(s, 1, i % 2 ? n : -1, d), input(s, 2, blocks, d);
+    input(s, 3, i % 3 ? blocks : -1, d);
     result(s, n, d);
+    if (blocks > 1) grouped(s, n, blocks);
     return true;
 }
 static bool rmsnorm_make(int i, struct setup *s) {
-    if (!layernorm_make(i, s)) return false;
+    if (i >= (int)COUNT_OF(sizes) || !layernorm_make(i, s)) return false;
     s->inputs = 3;
     return true;
 }
 static node layernorm_run(struct tape *t, struct setup *s, const node *in) {
-    (void)s;
-    return op_layernorm(t, in[0], in[1], in[2], in[3], 1e-3);
+    return op_layernorm_groups(t, in[0], in[1], in[2], in[3], 1e-3, groups_of(s));
 }
 static node rmsnorm_run(struct tape *t, struct setup *s, const node *in) {
     (void)s;
@@ -328,8 +369,8 @@ static void norm_expect(const struct setup *s, const double *const *in, double *
         if (!centre) mean = 0;
         for (int j = 0; j < d; j++) var += (z[j] - mean) * (z[j] - mean) / d;
         for (int j = 0; j < d; j++)
-            out[i * d + j] = (z[j] - mean) / sqrt(var + 1e-3) * in[2][j] +
-                             (s->inputs > 3 && in[3] ? in[3][j] : 0);
+            out[i * d + j] = (z[j] - mean) / sqrt(var + 1e-3) * in[2][block_of(s, i) * d + j] +
+                             (s->inputs > 3 && in[3] ? in[3][block_of(s, i) * d + j] : 0);
     }
 }
 static void layernorm_expect(const struct setup *s, const double *const *in, double *out) {
