@@ -7,13 +7,20 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/method/slots.h"
+#include "core/method/sources.h"
 
 /* A prefix is dropped as a sequence of its own, the same in every shard of a step. */
 struct prefix_rows {
     int start[2];
     uint64_t id[1];
     struct tape_rows rows;
+};
+
+/* Tokens by task, in memory that is used again. */
+struct groups_room {
+    struct row_groups groups;
+    int *start, *block;
+    size_t start_room, block_room;
 };
 
 struct attach {
@@ -32,8 +39,13 @@ struct attach {
     node *leaf, *made;          /* of this shard */
     int *start;       /* 0…rows: a pooled row is a sequence of one */
     size_t start_room;
-    struct tape_rows pooled;
+    struct tape_rows *pooled; /* one a task */
+    struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
+    int *row_task;
+    size_t row_task_room;
 };
+
+static bool by_task(const struct attach *a, int module);
 
 /* ---- places ---- */
 
@@ -89,7 +101,7 @@ static void index_module(struct attach *a, int module) {
         for (int layer = span[i].first; layer < span[i].end; layer++)
             index_place(a, module, &span[i], layer);
     struct prefix_rows *r = &a->prefix[module];
-    r->start[1] = m->size;
+    r->start[1] = m->size * (by_task(a, module) ? a->p->tasks : 1);
     r->rows = (struct tape_rows){1, r->start, r->id};
 }
 
@@ -113,25 +125,43 @@ static double factor(const struct attach *a, int module, const struct site *site
     return m->comp == COMP_SCALED ? m->scale : 1;
 }
 
-static node linear(const struct attach *a, struct tape *t, const struct site *site, int module,
-                   node x, const struct tape_rows *rows, node value) {
-    const struct module *m = &a->p->method.module[module];
-    node scale, down = leaf_at(a, module, site, SLOT_DOWN_W);
-    double s = factor(a, module, site, &scale);
-    x = op_dropout(t, x, rows, m->dropout, *drop_at(a, module, site));
-    x = op_linear(t, x, down, NODE_NONE);
-    return op_linear_add(t, value, x, leaf_at(a, module, site, SLOT_UP_W), NODE_NONE, s, scale);
+/* A module at work on some rows. */
+struct use {
+    int module;
+    const struct site *site;
+    const struct tape_rows *rows;
+    const struct row_groups *groups; /* of tokens: NULL where all take the same weights */
+    node x, value;                   /* what is read, what the tap holds by now */
+};
+
+static node slot_of(const struct attach *a, const struct use *u, enum slot slot) {
+    return leaf_at(a, u->module, u->site, slot);
 }
 
-static node bottleneck(const struct attach *a, struct tape *t, const struct site *site, int module,
-                       node x, const struct tape_rows *rows, node value) {
-    const struct module *m = &a->p->method.module[module];
+static node linear(const struct attach *a, struct tape *t, const struct use *u) {
+    const struct module *m = &a->p->method.module[u->module];
+    node scale, down = slot_of(a, u, SLOT_DOWN_W);
+    double s = factor(a, u->module, u->site, &scale);
+    node x = op_dropout(t, u->x, u->rows, m->dropout, *drop_at(a, u->module, u->site));
+    x = op_linear_groups(t, x, down, NODE_NONE, ACT_NONE, u->groups);
+    return op_linear_add_groups(t, u->value, x, slot_of(a, u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
+}
+
+/* Of W_u's output, without its bias when the heads are apart. */
+static node normed(const struct attach *a, struct tape *t, const struct use *u, node x) {
+    enum { LAYERNORM_EPS_E7 = 100 }; /* PyTorch's 1e-5 */
+    const struct module *m = &a->p->method.module[u->module];
+    if (m->norm == NORM_NONE) return x;
+    return op_layernorm_groups(t, x, NODE_NONE, slot_of(a, u, SLOT_NORM_W), slot_of(a, u, SLOT_NORM_B),
+                               LAYERNORM_EPS_E7 * 1e-7, m->norm == NORM_OWN ? u->groups : NULL);
+}
+
+static node bottleneck(const struct attach *a, struct tape *t, const struct use *u) {
+    const struct module *m = &a->p->method.module[u->module];
     const struct arch *arch = &a->m->arch;
-    node scale, down = leaf_at(a, module, site, SLOT_DOWN_W),
-                up = leaf_at(a, module, site, SLOT_UP_W);
-    node down_b = leaf_at(a, module, site, SLOT_DOWN_B),
-         up_b = leaf_at(a, module, site, SLOT_UP_B);
-    double s = factor(a, module, site, &scale);
+    node scale, down = slot_of(a, u, SLOT_DOWN_W), up = slot_of(a, u, SLOT_UP_W), x = u->x;
+    node down_b = slot_of(a, u, SLOT_DOWN_B), up_b = slot_of(a, u, SLOT_UP_B);
+    double s = factor(a, u->module, u->site, &scale);
     if (m->heads == HEADS_FACTORISED) {
         if (m->read == TAP_A_Q && arch->scale_scores)
             x = op_scale(t, x, 1 / sqrt(arch->head_width));
@@ -139,34 +169,63 @@ static node bottleneck(const struct attach *a, struct tape *t, const struct site
         if (down_b != NODE_NONE) x = op_bias(t, x, down_b);
         if (m->act != ACT_NONE) x = op_act(t, x, m->act);
     } else {
-        x = op_linear_act(t, x, down, down_b, m->act);
+        x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
     }
-    x = op_dropout(t, x, rows, m->dropout, *drop_at(a, module, site));
-    if (m->heads == HEADS_SHARED) return op_linear_add(t, value, x, up, up_b, s, scale);
-    x = op_head_linear(t, x, up, arch->heads);
-    if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
-    return op_add_scaled(t, value, x, s, scale);
+    x = op_dropout(t, x, u->rows, m->dropout, *drop_at(a, u->module, u->site));
+    if (m->heads == HEADS_SHARED && m->norm == NORM_NONE)
+        return op_linear_add_groups(t, u->value, x, up, up_b, s, scale, u->groups);
+    if (m->heads == HEADS_SHARED) {
+        x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
+    } else {
+        x = op_head_linear(t, x, up, arch->heads);
+        if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
+    }
+    return op_add_scaled(t, u->value, normed(a, t, u, x), s, scale);
+}
+
+/* Which block of a tensor of source task each token takes.  A batch of one task is one run, however its
+ * rows come (in generation, one token a row that goes on). */
+static const struct row_groups *token_groups(struct attach *a, const struct forward *f,
+                                             const struct tape_rows *rows, int tokens) {
+    const struct batch *b = f->batch;
+    int ranges = b->ranges ? b->ranges : 1;
+    struct groups_room *g = rows == &f->rows ? &a->groups[0] : &a->groups[1];
+    GROW(g->start, g->start_room, (size_t)ranges + 1);
+    GROW(g->block, g->block_room, (size_t)ranges);
+    for (int i = 0; i < ranges; i++) {
+        g->start[i] = i ? rows->start[b->range[i].first] : 0;
+        g->block[i] = b->ranges ? b->range[i].task : 0;
+    }
+    g->start[ranges] = tokens;
+    g->groups = (struct row_groups){ ranges, a->p->tasks, g->start, g->block };
+    return &g->groups;
+}
+
+static bool by_task(const struct attach *a, int module) {
+    return a->p->tasks > 1 && source_row(a->p->method.module[module].source)->by_task;
 }
 
 /* `value` is what the tap holds by now. */
-static node apply(const struct attach *a, struct tape *t, const struct forward *f,
+static node apply(struct attach *a, struct tape *t, const struct forward *f,
                   struct site *site, int module, node value) {
     const struct module *m = &a->p->method.module[module];
     bool key_side = m->write == TAP_A_K || m->write == TAP_A_V;
-    const struct tape_rows *rows = key_side ? site->key_rows : site->rows;
+    struct use u = {.module = module, .site = site, .value = value,
+                    .rows = key_side ? site->key_rows : site->rows};
+    if (by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
     if (m->fn == FN_SCALE)
-        return op_channel_scale(t, value, leaf_at(a, module, site, SLOT_CHANNEL));
-    node x = m->read == m->write                  ? value
-             : m->read == TAP_F_NORM              ? site_norm(f, site)
-             : m->read == TAP_A_IN && key_side    ? site->source
-                                                  : site->value[m->read];
-    BUG_IF(x == NODE_NONE);
-    return (m->fn == FN_LINEAR ? linear : bottleneck)(a, t, site, module, x, rows, value);
+        return op_channel_scale_groups(t, value, slot_of(a, &u, SLOT_CHANNEL), u.groups);
+    u.x = m->read == m->write                  ? value
+          : m->read == TAP_F_NORM              ? site_norm(f, site)
+          : m->read == TAP_A_IN && key_side    ? site->source
+                                               : site->value[m->read];
+    BUG_IF(u.x == NODE_NONE);
+    return (m->fn == FN_LINEAR ? linear : bottleneck)(a, t, &u);
 }
 
 static node hook_write(void *self, struct tape *t, const struct forward *f, struct site *site,
                        enum tap tap, enum tap_stage stage, node value) {
-    const struct attach *a = self;
+    struct attach *a = self;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
         if (m->write != tap || m->fn == FN_SOFTMAX || m->fn == FN_BIAS || m->fn == FN_FULL)
@@ -178,21 +237,28 @@ static node hook_write(void *self, struct tape *t, const struct forward *f, stru
     return value;
 }
 
-/* P_k (0) or P_v (1) of a module at a layer: free, shared or made by the prologue. */
+/* P_k (0) or P_v (1) of a module at a layer, the tasks' one above another. */
 static node prefix_of(const struct attach *a, struct tape *t, int module, const struct site *site,
                       int which) {
     const struct module *m = &a->p->method.module[module];
     int made = a->made_at[(size_t)module * a->places + place_at(a, site)];
-    node x = m->source == SOURCE_MLP ? a->made[made + which]
-                                     : leaf_at(a, module, site, which ? SLOT_VALUE : SLOT_KEY);
+    node x = made >= 0 ? a->made[made + which] : leaf_at(a, module, site, which ? SLOT_VALUE : SLOT_KEY);
     return op_dropout(t, x, &a->prefix[module].rows, m->dropout, drop_at(a, module, site)[which]);
+}
+
+/* The task of each row of the batch. */
+static const int *row_tasks(struct attach *a, const struct batch *b) {
+    GROW(a->row_task, a->row_task_room, (size_t)b->rows + 1);
+    for (int i = 0; i < b->rows && !b->ranges; i++) a->row_task[i] = 0;
+    for (int r = 0; r < b->ranges; r++)
+        for (int i = b->range[r].first; i < b->range[r].end; i++) a->row_task[i] = b->range[r].task;
+    return a->row_task;
 }
 
 static int hook_keys(void *self, struct tape *t, const struct forward *f, struct site *site,
                      struct kv_set *set, int room) {
-    const struct attach *a = self;
+    struct attach *a = self;
     int n = 0;
-    (void)f;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
         if (m->fn != FN_SOFTMAX ||
@@ -205,6 +271,8 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         x->value = prefix_of(a, t, i, site, 1);
         x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;
         x->s = factor(a, i, site, &x->scale);
+        x->blocks = by_task(a, i) ? a->p->tasks : 1;
+        x->block = by_task(a, i) ? row_tasks(a, f->batch) : NULL;
     }
     return n;
 }
@@ -227,14 +295,17 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->drop = xcalloc(places + 1, 2 * sizeof *a->drop);
     a->prefix = xcalloc(modules + 1, sizeof *a->prefix);
     a->of_model = xcalloc((size_t)m->tensors, sizeof *a->of_model);
+    a->pooled = xcalloc((size_t)p->tasks, sizeof *a->pooled);
     a->leaf = xcalloc((size_t)p->tensors, sizeof *a->leaf);
     a->made = xcalloc((size_t)p->made + 1, sizeof *a->made);
     memset(a->slot, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->slot);
     memset(a->of_model, 0xff, (size_t)m->tensors * sizeof *a->of_model);
     memset(a->made_at, 0xff, (places + 1) * sizeof *a->made_at);
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
+    /* A head's pooler stands in for the model's only where there is one. */
     for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].tensor >= 0) a->of_model[p->tensor[i].tensor] = i;
+        if (p->tensor[i].tensor >= 0 && (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
+            a->of_model[p->tensor[i].tensor] = i;
     for (int i = 0; i < p->made; i += 2) { /* keys, then values */
         const struct plan_made *x = &p->made_tensor[i];
         size_t place = place_of(a, x->stack, x->site, x->layer);
@@ -254,6 +325,12 @@ void attach_free(struct attach *a) {
     free(a->leaf);
     free(a->made);
     free(a->start);
+    free(a->pooled);
+    free(a->row_task);
+    for (int i = 0; i < 2; i++) {
+        free(a->groups[i].start);
+        free(a->groups[i].block);
+    }
     free(a);
 }
 
@@ -299,52 +376,41 @@ void attach_end(struct attach *a, real *grads) {
     a->tape = NULL;
 }
 
-static node head_leaf(const struct attach *a, enum slot slot) {
-    const struct plan_tensor *t = plan_head(a->p, slot);
+static node head_leaf(const struct attach *a, int task, enum slot slot) {
+    const struct plan_tensor *t = plan_head(a->p, task, slot);
     return t ? a->leaf[t - a->p->tensor] : NODE_NONE;
 }
 
-node attach_head(struct attach *a, struct forward *f, node encoded, double dropout) {
+node attach_pool(struct attach *a, struct forward *f, node encoded) {
+    /* Poolers of the tasks' own come in attach_head. */
+    bool own = a->p->tasks > 1 && plan_head(a->p, 0, SLOT_POOLER_W);
+    return own ? forward_first(f, encoded) : forward_pool(f, encoded);
+}
+
+node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout) {
     struct tape *t = a->tape;
-    node x = forward_pool(f, encoded), dense = head_leaf(a, SLOT_POOLER_W);
-    size_t rows = (size_t)f->rows.count;
-    GROW(a->start, a->start_room, rows + 1);
-    for (size_t i = 0; i <= rows; i++) a->start[i] = (int)i;
-    a->pooled = (struct tape_rows){f->rows.count, a->start, f->rows.id};
+    int count = range.end - range.first;
+    node x = pooled, dense = head_leaf(a, range.task, SLOT_POOLER_W);
+    if (count < f->rows.count) x = op_rows(t, x, range.first, range.end);
+    GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
+    for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
+    a->pooled[range.task] = (struct tape_rows){count, a->start, f->rows.id + range.first};
+    const struct tape_rows *rows = &a->pooled[range.task];
     tape_site(t, "head");
-    if (!a->m->arch.pooler && dense != NODE_NONE) { /* RoBERTa: its dense map is the head's */
-        x = op_dropout(t, x, &a->pooled, dropout, rng_site("head.dense.drop"));
-        x = op_linear_act(t, x, dense, head_leaf(a, SLOT_POOLER_B), ACT_TANH);
+    if (dense != NODE_NONE && a->m->arch.pooler && a->p->tasks > 1) { /* BERT's pooler, the task's own */
+        x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
+    } else if (dense != NODE_NONE && !a->m->arch.pooler) { /* RoBERTa: its dense map is the head's */
+        x = op_dropout(t, x, rows, dropout, rng_site("head.dense.drop"));
+        x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
     }
-    x = op_dropout(t, x, &a->pooled, dropout, rng_site("head.drop"));
-    return op_linear(t, x, head_leaf(a, SLOT_HEAD_W), head_leaf(a, SLOT_HEAD_B));
+    x = op_dropout(t, x, rows, dropout, rng_site("head.drop"));
+    return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));
 }
 
 /* ---- prologue ---- */
 
-static node own_leaf(const struct plan *p, struct tape *t, const struct plan_made *of,
-                     enum slot slot, const real *params, real *grads) {
-    const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, -1);
-    return new_leaf(t, x->rows, x->cols, params + x->offset, grads ? grads + x->offset : NULL);
-}
-
 void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
                      node *made) {
-    for (int i = 0; i < p->made;) {
-        const struct plan_made *of = &p->made_tensor[i];
-        int col = 0;
-        node w[5];
-        tape_site(t, "prefix network of module %d", of->module + 1);
-        for (int k = 0; k < 5; k++)
-            w[k] = own_leaf(p, t, of, (enum slot)(SLOT_MLP_E + k), params, grads);
-        node h = op_linear_act(t, w[0], w[1], w[2], p->method.module[of->module].mid_act);
-        node all = op_linear(t, h, w[3], w[4]);
-        /* Columns: keys and values of the first layer, of the second, … */
-        for (; i < p->made && p->made_tensor[i].module == of->module &&
-               p->made_tensor[i].stack == of->stack && p->made_tensor[i].site == of->site;
-             i++) {
-            made[i] = op_cols(t, all, col, col + p->made_tensor[i].cols);
-            col += p->made_tensor[i].cols;
-        }
-    }
+    for (int i = 0; i < p->made;)
+        i = source_row(p->method.module[p->made_tensor[i].module].source)->make(p, t, params, grads, i, made);
 }

@@ -28,9 +28,11 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
  * frozen head); after the tape's backward. */
 void attach_end(struct attach *a, real *grads);
 
-/* Logits of a shard, rows × classes: pool, dropout, classifier.  The attachment and
+/* What heads read of a shard's rows, rows × d; once a shard, for all its tasks. */
+node attach_pool(struct attach *a, struct forward *f, node encoded);
+/* Logits of the rows of one task, rows × its outputs: dropout, classifier.  The attachment and
  * f->batch must outlive the tape's step. */
-node attach_head(struct attach *a, struct forward *f, node encoded, double dropout);
+node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
 /* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
  * if not, *why (static text naming the module's form).  Why that is exact: docs/methods.md. */

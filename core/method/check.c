@@ -199,6 +199,14 @@ static void check_heads(struct check *c, const struct module *m) {
 static void check_source(struct check *c, const struct module *m) {
     if (m->source == SOURCE_MLP && m->fn != FN_SOFTMAX)
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
+    if (m->source == SOURCE_TASK && m->fn == FN_BOTTLENECK && m->heads != HEADS_SHARED)
+        ERROR(c, "V47", "a bottleneck a task that works head by head is not built: use heads=shared");
+    else if (m->source == SOURCE_TASK && m->comp == COMP_LEARNED &&
+             (m->fn == FN_SOFTMAX || m->norm != NORM_NONE))
+        ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
+              m->fn == FN_SOFTMAX ? "of a softmax of its own" : "behind a norm");
+    if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
+        ERROR(c, "V48", "a norm behind a bottleneck that works head by head is not built: use heads=shared");
     if (m->fn == FN_SOFTMAX && m->init == INIT_LORA)
         ERROR(c, "V42",
               "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "

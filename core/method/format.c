@@ -42,8 +42,9 @@ static void add_size(struct buf *b, const struct module *m) {
 }
 
 static void add_source(struct buf *b, const struct module *m) {
-    char text[80] = "shared", mlp[64];
+    char text[80], mlp[64];
     if (m->source == SOURCE_FREE) return;
+    snprintf(text, sizeof text, "%s", source_name(m->source));
     if (m->source == SOURCE_MLP) {
         format_mlp(m, mlp);
         snprintf(text, sizeof text, "mlp(%s)", mlp);
@@ -78,6 +79,7 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     if (m->comp != usual.comp || (full && !fixed)) pair(b, "comp", comp);
     if (m->heads != usual.heads) pair(b, "heads", heads_name(m->heads));
     add_source(b, m);
+    if (m->norm != NORM_NONE) pair(b, "norm", norm_name(m->norm));
     if (m->init != INIT_DEFAULT && (full || m->init != usual.init))
         pair(b, "init", init_name(m->init));
     if (m->dropout != 0) number(b, "dropout", m->dropout);

@@ -48,9 +48,9 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
     case SLOT_DOWN_W: case SLOT_UP_W: case SLOT_KEY: case SLOT_VALUE: case SLOT_MLP_E:
         matrix(key, m, t, out);
         return;
-    case SLOT_DOWN_B: case SLOT_UP_B: fill(out, t->count, 0); return;
+    case SLOT_DOWN_B: case SLOT_UP_B: case SLOT_NORM_B: fill(out, t->count, 0); return;
     case SLOT_SCALE: fill(out, t->count, m->scale); return;
-    case SLOT_CHANNEL: fill(out, t->count, 1); return;
+    case SLOT_CHANNEL: case SLOT_NORM_W: fill(out, t->count, 1); return;
     /* The MLP's maps: U(-1/√in, 1/√in), biases too. */
     case SLOT_MLP_W1: case SLOT_MLP_W2: uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
@@ -79,7 +79,7 @@ void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real 
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
-        else if (t->kind == PLAN_HEAD) head(key, m, t, p->classes, out);
+        else if (t->kind == PLAN_HEAD) head(key, m, t, p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
         else own(key, &p->method.module[t->module], t, out);

@@ -35,6 +35,7 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     if (m->fn == FN_BOTTLENECK) {
         word(b, "activation", method_act_name(m->act));
         buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
+        if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
     }
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
@@ -89,6 +90,7 @@ static const char *tap_at(int i) { return tap_name((enum tap)i); }
 static const char *comp_at(int i) { return comp_name((enum comp)i); }
 static const char *heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *source_at(int i) { return source_name((enum source)i); }
+static const char *norm_at(int i) { return norm_name((enum norm)i); }
 static const char *init_at(int i) { return init_name((enum init)i); }
 static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
@@ -184,7 +186,8 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     static const char *const known[] = {
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
-        "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site"};
+        "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
+        "norm"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -202,6 +205,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("heads", heads_at, HEADS_COUNT, heads);
     WORD("source", source_at, SOURCE_COUNT, source);
     WORD("mid_activation", act_at, ACT_COUNT, mid_act);
+    WORD("norm", norm_at, NORM_COUNT, norm);
     WORD("init", init_at, INIT_COUNT, init);
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;

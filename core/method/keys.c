@@ -77,6 +77,7 @@ static const char *act_at(int i) { return method_act_name((enum act)i); }
 static const char *bend_at(int i) { return method_act_name((enum act)(i + ACT_RELU)); }
 static const char *comp_at(int i) { return comp_name((enum comp)i); }
 static const char *source_at(int i) { return source_name((enum source)i); }
+static const char *norm_at(int i) { return norm_name((enum norm)i); }
 static const char *heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
 static const char *target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
@@ -94,6 +95,12 @@ static int set_act(struct module *m, const char *v, struct err *e) {
 
 static int set_biases(struct module *m, const char *v, struct err *e) {
     return yes_no("biases", v, &m->biases, e);
+}
+
+static int set_norm(struct module *m, const char *v, struct err *e) {
+    int i = key_word("norm", v, norm_at, NORM_COUNT, e);
+    if (i >= 0) m->norm = (enum norm)i;
+    return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_tap(const char *key, enum tap *tap, const char *v, struct err *e) {
@@ -265,6 +272,7 @@ static const struct key keys[] = {
     {"mlp", P, false, set_mlp},
     {"act", B, false, set_act},
     {"biases", B, false, set_biases},
+    {"norm", B, false, set_norm},
     {"read", B | L, true, set_read},
     {"write", B | L | P | S | W, true, set_write},
     {"target", W, true, set_target},

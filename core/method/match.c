@@ -90,6 +90,8 @@ static void add_switches(struct call *c, const struct module *run, const struct 
         add(c, "act", method_act_name(x->act), FAR_SWITCH);
     if (takers("biases", run, base, n, &x, &y) && x->biases != y->biases)
         add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
+    if (takers("norm", run, base, n, &x, &y) && x->norm != y->norm)
+        add(c, "norm", norm_name(x->norm), FAR_SWITCH);
     if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
         !(key_takes(key_find("s"), x) && key_takes(key_find("s"), y))) {
         format_comp(x, text);

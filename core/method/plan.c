@@ -5,15 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/method/slots.h"
-
-/* A plan under construction. */
-struct build {
-    struct plan *p;
-    const struct arch *a;
-    size_t room, made_room;
-    char place[64]; /* "enc.3.self/linear.q" */
-};
+#include "core/method/sources.h"
 
 /* ---- names ---- */
 
@@ -32,7 +24,7 @@ static bool is_at(const struct module *m, const struct arch *a, const struct spa
 
 /* "enc.3.self/linear.q", "dec.all.ffn/bottleneck.out.2", "enc.embed/scale.embed".  The
  * number tells modules of one function at one tap apart, in their order. */
-static void name_place(struct build *b, int module, const struct span *s, int layer) {
+void build_place(struct build *b, int module, const struct span *s, int layer) {
     const struct module *m = &b->p->method.module[module];
     char layer_text[16] = "all", twin[16] = "";
     int before = 1;
@@ -62,84 +54,80 @@ static struct plan_tensor *add_tensor(struct build *b, struct plan_tensor t) {
     return &p->tensor[p->tensors++];
 }
 
-static void add_own(struct build *b, int module, const struct span *s, int layer, enum slot slot,
-                    int rows, int cols) {
+const char *slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
-        [SLOT_DOWN_W] = "W_d", [SLOT_DOWN_B] = "b_d", [SLOT_UP_W] = "W_u",   [SLOT_UP_B] = "b_u",
-        [SLOT_SCALE] = "s",    [SLOT_KEY] = "P_k",    [SLOT_VALUE] = "P_v",  [SLOT_CHANNEL] = "l",
-        [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1", [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2",
-        [SLOT_MLP_B2] = "b_2"};
-    bool vector = slot == SLOT_DOWN_B || slot == SLOT_UP_B || slot == SLOT_SCALE ||
-                  slot == SLOT_CHANNEL || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
-    bool mlp = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
-    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack,
-                            .site = s->site, .layer = layer, .tensor = -1, .rows = rows,
-                            .cols = cols, .kept = !mlp, .decays = !vector, .role = (int)slot};
-    snprintf(t.name, sizeof t.name, "%s.%s", b->place, names[slot]);
+        [SLOT_DOWN_W] = "W_d",   [SLOT_DOWN_B] = "b_d",    [SLOT_UP_W] = "W_u",   [SLOT_UP_B] = "b_u",
+        [SLOT_SCALE] = "s",      [SLOT_KEY] = "P_k",       [SLOT_VALUE] = "P_v",  [SLOT_CHANNEL] = "l",
+        [SLOT_NORM_W] = "gamma", [SLOT_NORM_B] = "beta",   [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
+        [SLOT_MLP_B1] = "b_1",   [SLOT_MLP_W2] = "W_2",    [SLOT_MLP_B2] = "b_2"};
+    BUG_IF(!names[slot]);
+    return names[slot];
+}
+
+bool slot_is_vector(enum slot slot) {
+    switch (slot) {
+    case SLOT_DOWN_B: case SLOT_UP_B: case SLOT_SCALE: case SLOT_CHANNEL: case SLOT_NORM_W: case SLOT_NORM_B:
+    case SLOT_MLP_B1: case SLOT_MLP_B2:
+        return true;
+    default: return false;
+    }
+}
+
+void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+               int rows, int cols) {
+    bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
+    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
+                            .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
+                            .cols = cols, .kept = !in_training, .decays = !slot_is_vector(slot),
+                            .role = (int)slot};
+    snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(slot));
     add_tensor(b, t);
 }
 
-static void add_made(struct build *b, int module, const struct span *s, int layer, const char *what,
-                     int rows, int cols) {
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols) {
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
     *t = (struct plan_made){.module = module, .stack = s->stack, .site = s->site, .layer = layer,
                             .rows = rows, .cols = cols, .offset = p->made_size,
                             .count = (size_t)rows * (size_t)cols};
-    snprintf(t->name, sizeof t->name, "%s.%s", b->place, what);
+    snprintf(t->name, sizeof t->name, "%s.%s", b->place, slot_name(slot));
     p->made_size += t->count;
 }
 
-/* One layer's tensors of a module that brings its own; layer -1: shared by all of the
- * span. */
-static void add_layer(struct build *b, int module, const struct span *s, int layer) {
+void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks) {
     const struct module *m = &b->p->method.module[module];
     const struct arch *a = b->a;
     int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
     int inner = m->heads == HEADS_SHARED ? r : a->heads * r;
-    name_place(b, module, s, layer);
+    build_place(b, module, s, layer);
     switch (m->fn) {
     case FN_BOTTLENECK: case FN_LINEAR:
         if (m->heads == HEADS_FACTORISED) in = a->head_width;
-        add_own(b, module, s, layer, SLOT_DOWN_W, inner, in);
-        if (m->biases) add_own(b, module, s, layer, SLOT_DOWN_B, 1, inner);
-        add_own(b, module, s, layer, SLOT_UP_W, out, r);
-        if (m->biases) add_own(b, module, s, layer, SLOT_UP_B, 1, out);
+        build_own(b, module, s, layer, SLOT_DOWN_W, blocks, inner, in);
+        if (m->biases) build_own(b, module, s, layer, SLOT_DOWN_B, blocks, 1, inner);
+        build_own(b, module, s, layer, SLOT_UP_W, blocks, out, r);
+        if (m->biases) build_own(b, module, s, layer, SLOT_UP_B, blocks, 1, out);
         break;
     case FN_SOFTMAX:
-        add_own(b, module, s, layer, SLOT_KEY, r, out);
-        add_own(b, module, s, layer, SLOT_VALUE, r, out);
+        build_own(b, module, s, layer, SLOT_KEY, blocks, r, out);
+        build_own(b, module, s, layer, SLOT_VALUE, blocks, r, out);
         break;
-    case FN_SCALE: add_own(b, module, s, layer, SLOT_CHANNEL, 1, out); break;
+    case FN_SCALE: build_own(b, module, s, layer, SLOT_CHANNEL, blocks, 1, out); break;
     default: BUG("%s brings no tensors", fn_name(m->fn));
     }
-    if (m->comp == COMP_LEARNED) add_own(b, module, s, layer, SLOT_SCALE, 1, 1);
-}
-
-/* A prefix behind its MLP: one MLP makes the prefixes of all the span's layers. */
-static void add_mlp(struct build *b, int module, const struct span *s) {
-    const struct module *m = &b->p->method.module[module];
-    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q);
-    int made = 2 * (s->end - s->first) * dq;
-    name_place(b, module, s, -1);
-    add_own(b, module, s, -1, SLOT_MLP_E, m->size, d);
-    add_own(b, module, s, -1, SLOT_MLP_W1, m->mid, d);
-    add_own(b, module, s, -1, SLOT_MLP_B1, 1, m->mid);
-    add_own(b, module, s, -1, SLOT_MLP_W2, made, m->mid);
-    add_own(b, module, s, -1, SLOT_MLP_B2, 1, made);
-    for (int i = s->first; i < s->end; i++) {
-        name_place(b, module, s, i);
-        if (m->comp == COMP_LEARNED) add_own(b, module, s, i, SLOT_SCALE, 1, 1);
-        add_made(b, module, s, i, "P_k", m->size, dq);
-        add_made(b, module, s, i, "P_v", m->size, dq);
+    if (m->norm != NORM_NONE) {
+        int norms = m->norm == NORM_SHARED ? 1 : blocks;
+        build_own(b, module, s, layer, SLOT_NORM_W, norms, 1, out);
+        build_own(b, module, s, layer, SLOT_NORM_B, norms, 1, out);
     }
+    if (m->comp == COMP_LEARNED) build_own(b, module, s, layer, SLOT_SCALE, blocks, 1, 1);
 }
 
 static void add_model_tensor(struct build *b, int module, const struct tensor_info *list, int i) {
     const struct tensor_info *t = &list[i];
     struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .stack = t->stack,
-                            .site = t->sublayer, .layer = t->layer, .tensor = i, .rows = t->rows,
+                            .site = t->sublayer, .layer = t->layer, .tensor = i, .blocks = 1, .rows = t->rows,
                             .cols = t->cols, .kept = true, .decays = !t->vector,
                             .role = SLOT_MODEL};
     memcpy(x.name, t->name, sizeof x.name);
@@ -155,19 +143,14 @@ static void add_module(struct build *b, int module, const struct tensor_info *li
         return;
     }
     int spans = module_spans(m, b->a, span);
-    for (int k = 0; k < spans; k++) {
-        if (m->source == SOURCE_MLP) add_mlp(b, module, &span[k]);
-        else if (m->source == SOURCE_SHARED) add_layer(b, module, &span[k], -1);
-        else
-            for (int i = span[k].first; i < span[k].end; i++) add_layer(b, module, &span[k], i);
-    }
+    for (int k = 0; k < spans; k++) source_row(m->source)->plan(b, module, &span[k]);
 }
 
 /* A frozen head stays in the block, where it gets no gradient and no decay. */
-static void add_head(struct build *b, const struct tensor_info *list, int n) {
+static void add_head(struct build *b, int task, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
-    bool moves = b->p->method.head == METHOD_HEAD_TRAINED;
-    if (!b->p->classes) return;
+    bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
+    if (!b->p->outputs[task]) return;
     bool dense = a->pooler_absent || a->family == FAMILY_ROBERTA;
     const struct {
         const char *name;
@@ -178,20 +161,22 @@ static void add_head(struct build *b, const struct tensor_info *list, int n) {
         {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
          dense},
         {a->pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
-        {"head.weight", SLOT_HEAD_W, b->p->classes, a->width, true},
-        {"head.bias", SLOT_HEAD_B, 1, b->p->classes, true},
+        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], a->width, true},
+        {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], true},
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
         struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED,
-                                .layer = -1, .tensor = -1, .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
+                                .layer = -1, .tensor = -1, .task = task, .blocks = 1,
+                                .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
                                 .role = (int)parts[i].slot, .cannot_move = !moves};
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B)
             t.tensor = arch_find(list, n,
                                  parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
                                  STACK_ENCODER, SUB_EMBED, -1);
-        snprintf(t.name, sizeof t.name, "%s", parts[i].name);
+        snprintf(t.name, sizeof t.name, "%s%s%s", several ? b->p->task[task] : "", several ? "/" : "",
+                 parts[i].name);
         b->p->head += add_tensor(b, t)->count;
     }
 }
@@ -232,7 +217,8 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
-    if (t->role == SLOT_UP_B && m->write == TAP_A_K) return !shift_matters_somewhere(p, a, t);
+    bool shift = t->role == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
+    if (shift && m->write == TAP_A_K) return !shift_matters_somewhere(p, a, t);
     /* A softmax over one key of its own is 1 whatever the key. */
     if (t->role == SLOT_KEY && m->comp != COMP_GATED && m->size == 1) return true;
     /* s = 0 and W_u = 0: every product in the gradient holds a zero, for ever. */
@@ -272,6 +258,7 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
+        if (t->blocks > 1) p->own += t->count;
     }
     p->kept_method += p->made_size;
     for (int i = 0; i < n; i++) {
@@ -281,8 +268,26 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
 }
 
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {
+    const struct plan_tasks one = {1, (const char *const[]){""}, &classes};
+    return plan_new_tasks(m, a, &one, e);
+}
+
+static void set_tasks(struct plan *p, const struct plan_tasks *tasks) {
+    BUG_IF(tasks->count < 1);
+    p->tasks = tasks->count;
+    p->task = xcalloc((size_t)tasks->count, sizeof *p->task);
+    p->outputs = xcalloc((size_t)tasks->count, sizeof *p->outputs);
+    for (int i = 0; i < tasks->count; i++) {
+        BUG_IF(tasks->outputs[i] < 0 || strlen(tasks->name[i]) >= PLAN_TASK);
+        strcpy(p->task[i], tasks->name[i]);
+        p->outputs[i] = tasks->outputs[i];
+    }
+    p->classes = p->outputs[0];
+}
+
+struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
+                            struct err *e) {
     struct finding first;
-    BUG_IF(classes < 0);
     if (method_check(m, a, &first, 1) && first.level == LEVEL_ERROR) {
         if (first.module >= 0)
             err_set(e, ERR_USAGE, "%s: module %d: %s", first.rule, first.module + 1, first.text);
@@ -294,14 +299,14 @@ struct plan *plan_new(const struct method *m, const struct arch *a, int classes,
     struct tensor_info *list;
     int n = arch_tensors(a, &list);
     p->method = *m;
-    p->classes = classes;
+    set_tasks(p, tasks);
     p->decoder = a->decoder_layers > 0;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
         module_normalise(&p->method.module[i]);
         add_module(&b, i, list, n);
     }
-    add_head(&b, list, n);
+    for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
     sum_up(p, a, list, n);
     free(list);
     return p;
@@ -311,5 +316,51 @@ void plan_free(struct plan *p) {
     if (!p) return;
     free(p->tensor);
     free(p->made_tensor);
+    free(p->task);
+    free(p->outputs);
     free(p);
+}
+
+/* ---- one of several tasks ---- */
+
+/* What was one a task is the task's alone. */
+static void narrow(struct method *m) {
+    for (int i = 0; i < m->count; i++) {
+        if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
+        module_normalise(&m->module[i]);
+    }
+}
+
+/* The tensor of p that holds the values of one of the narrowed plan. */
+static const struct plan_tensor *origin(const struct plan *p, int task, const struct plan_tensor *of) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind != of->kind || t->module != of->module || t->role != of->role) continue;
+        if (t->kind == PLAN_HEAD ? t->task == task
+                                 : t->stack == of->stack && t->site == of->site && t->layer == of->layer &&
+                                       t->tensor == of->tensor)
+            return t;
+    }
+    return NULL;
+}
+
+struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
+                          const real *made, real **own_params, real **own_made, struct err *e) {
+    struct method m = p->method;
+    BUG_IF(task < 0 || task >= p->tasks);
+    narrow(&m);
+    struct plan *own = plan_new(&m, a, p->outputs[task], e);
+    if (!own) return NULL;
+    BUG_IF(own->made_size != p->made_size);
+    *own_params = xcalloc(own->trained + 1, sizeof **own_params);
+    *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
+    if (made) memcpy(*own_made, made, own->made_size * sizeof **own_made);
+    for (int i = 0; i < own->tensors; i++) {
+        const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
+        BUG_IF(!from);
+        size_t block = from->blocks > 1 ? (size_t)task : 0;
+        BUG_IF(from->count / (size_t)from->blocks != t->count);
+        memcpy(*own_params + t->offset, params + from->offset + block * t->count, t->count * sizeof **own_params);
+    }
+    return own;
 }

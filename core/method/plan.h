@@ -8,19 +8,24 @@
 #include "core/model/arch.h"
 #include "core/model/model.h"
 
+enum { PLAN_NAME = 160, PLAN_TASK = 64 }; /* bytes of a tensor's and of a task's name, NUL included */
+
 enum plan_kind {
     PLAN_OWN,   /* a new tensor of a module */
     PLAN_MODEL, /* a copy of a model tensor, trained in its place */
-    PLAN_HEAD,  /* the classification head (and a pooler that the file lacks) */
+    PLAN_HEAD,  /* a task's classification head (and a pooler that the file lacks) */
 };
 
 struct plan_tensor {
-    char name[96];      /* "enc.3.self/lora.0.q.W_d", "head.weight", or the model's name */
+    char name[PLAN_NAME]; /* "enc.3.self/lora.0.q.W_d", "head.weight", of several tasks
+                           * "TASK/head.weight", or the model's name */
     enum plan_kind kind;
     int module;         /* index in the method, -1 for the head */
     int stack, site;    /* enum stack, enum sublayer; the head: encoder, embed */
     int layer, tensor;  /* layer -1: all; index of the model's tensor for PLAN_MODEL */
-    int rows, cols;
+    int task;           /* PLAN_HEAD: whose */
+    int blocks;         /* 1; or one block of rows a task, one above another */
+    int rows, cols;     /* all blocks together */
     size_t offset, count; /* in the flat block, in reals */
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
@@ -32,21 +37,25 @@ struct plan_tensor {
 /* A tensor made by the prologue from trained ones (a generated prefix): kept after
  * training in their place. */
 struct plan_made {
-    char name[96];
+    char name[PLAN_NAME];
     int module, stack, site, layer, rows, cols;
     size_t offset, count; /* in the block of made values, which follows the trained ones */
 };
 
 struct plan {
     struct method method;
-    int classes;          /* outputs of the head: 1 for regression, 0 without a head */
+    int tasks;            /* at least 1 */
+    char (*task)[PLAN_TASK]; /* their names; "" with one that was given none */
+    int *outputs;         /* of each task's head: classes, 1 for regression, 0 without a head */
+    int classes;          /* of the first one */
     int tensors, made;
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
     size_t trained;       /* reals in the flat block, head included */
     size_t made_size;     /* reals that the prologue makes */
     size_t trained_method, kept_method; /* without the head */
-    size_t head;          /* the head's own */
+    size_t head;          /* the heads' own */
+    size_t own;           /* of trained_method, what belongs to one task each */
     size_t model;         /* the backbone's, each tensor once */
     bool decoder;         /* the model has one */
     bool embed_norm;      /* and a norm behind its embeddings */
@@ -69,6 +78,19 @@ int method_check(const struct method *m, const struct arch *a, struct finding *o
 /* NULL with *e when method_check has an error.  `classes` 1 for regression, 0 for a model
  * that writes text: there is no head, and "head" then is the model as it is. */
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e);
+/* The same for a run of several tasks, each with a head of its own; tensors of source task have one
+ * block a task, in this order.  With one task the names are those of plan_new. */
+struct plan_tasks {
+    int count;
+    const char *const *name; /* each unlike the others, below PLAN_TASK bytes, without '/' */
+    const int *outputs;
+};
+struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
+                            struct err *e);
+/* The plan of one of its tasks alone, where what was one a task is free, and that task's values out of
+ * `params` and `made` (of p), which the caller frees. */
+struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
+                          const real *made, real **own_params, real **own_made, struct err *e);
 void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…]}, without
  * the head in trained and kept; modules: index, text, trained, kept, where.  Caller frees. */

@@ -126,6 +126,10 @@ const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot 
     return NULL;
 }
 
-const struct plan_tensor *plan_head(const struct plan *p, enum slot slot) {
-    return plan_slot(p, -1, slot, STACK_ENCODER, SUB_EMBED, -1);
+const struct plan_tensor *plan_head(const struct plan *p, int task, enum slot slot) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind == PLAN_HEAD && t->task == task && t->role == (int)slot) return t;
+    }
+    return NULL;
 }

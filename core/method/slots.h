@@ -12,6 +12,7 @@ enum slot {
     SLOT_SCALE,                                     /* the learned s, 1×1 */
     SLOT_KEY, SLOT_VALUE,                           /* of softmax, l×dq */
     SLOT_CHANNEL,                                   /* of scale, 1×width */
+    SLOT_NORM_W, SLOT_NORM_B,                       /* γ and β behind a bottleneck, 1×width */
     SLOT_MLP_E, SLOT_MLP_W1, SLOT_MLP_B1, SLOT_MLP_W2, SLOT_MLP_B2,
     SLOT_HEAD_W, SLOT_HEAD_B, SLOT_POOLER_W, SLOT_POOLER_B,
     SLOT_COUNT
@@ -41,7 +42,7 @@ bool module_is_map(const struct module *m);
 /* The tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
 const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int stack,
                                     int site, int layer);
-/* The same of the head. */
-const struct plan_tensor *plan_head(const struct plan *p, enum slot slot);
+/* The same of a task's head. */
+const struct plan_tensor *plan_head(const struct plan *p, int task, enum slot slot);
 
 #endif

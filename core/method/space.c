@@ -9,7 +9,8 @@ static const char *const fn_names[FN_COUNT] = {"bottleneck", "linear", "softmax"
                                                "scale",      "bias",   "full"};
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
-static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp"};
+static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task"};
+static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
@@ -25,6 +26,7 @@ static const char *const act_names[ACT_COUNT] = {
 const char *fn_name(enum fn f) { return NAME(fn_names, f); }
 const char *comp_name(enum comp c) { return NAME(comp_names, c); }
 const char *source_name(enum source s) { return NAME(source_names, s); }
+const char *norm_name(enum norm n) { return NAME(norm_names, n); }
 const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
 const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
@@ -127,7 +129,9 @@ void module_normalise(struct module *m) {
     if (m->fn != FN_BOTTLENECK) {
         m->act = ACT_NONE;
         m->biases = false;
+        m->norm = NORM_NONE;
     }
+    if (m->norm == NORM_SHARED && m->source != SOURCE_TASK) m->norm = NORM_OWN;
     if (!sized) {
         m->size = 0;
         m->dropout = 0;
@@ -170,7 +174,7 @@ bool module_equal(const struct module *a, const struct module *b) {
     return a->fn == b->fn && a->act == b->act && a->read == b->read && a->write == b->write &&
            a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
-           a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases &&
+           a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
            a->init == b->init && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site;
 }

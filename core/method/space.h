@@ -35,7 +35,11 @@ enum comp {
     COMP_COUNT
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
-enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_COUNT };
+/* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
+ * that is dropped after training, each task its own. */
+enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_TASK, SOURCE_COUNT };
+/* A LayerNorm on Δh: none, by the module's source, or one for all tasks. */
+enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_COUNT };
 enum init {
     INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
     INIT_LORA,     /* W_d Kaiming-uniform(√5), W_u 0, biases 0 */
@@ -72,6 +76,7 @@ struct module {
     int mid;              /* SOURCE_MLP: the MLP's inner width */
     enum act mid_act;     /* tanh */
     bool biases;          /* FN_BOTTLENECK: b_d and b_u exist */
+    enum norm norm;       /* FN_BOTTLENECK: behind it */
     enum init init;
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
     int first, last;      /* layers of each stack, 1-based inclusive; last 0: the stack's last */
@@ -90,6 +95,7 @@ struct method {
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
 const char *source_name(enum source s);
+const char *norm_name(enum norm n); /* "none", "own", "shared" */
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 const char *target_name(enum target t);

@@ -43,9 +43,16 @@ void model_release(struct model *m);
 /* The folder that `where` stands for; caller frees; NULL with *e when there is none. */
 char *model_find(const char *where, struct err *e);
 
+/* Neighbouring rows of a batch that are of one task. */
+struct task_range {
+    int task, first, end; /* rows first … end-1 */
+};
+
 /* The tokens of the rows of one shard, packed. */
 struct batch {
     int rows;            /* sequences */
+    int ranges;          /* in the order of their tasks; rows of a batch without any are of task 0 */
+    struct task_range *range;
     int tokens;
     int32_t *ids, *types, *positions; /* tokens each; positions as arch_positions gives them */
     int *start;          /* rows+1 */
@@ -92,6 +99,8 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
 node forward_encode(struct forward *f);
 /* What the classifier reads: BERT tanh(pooler(first token)), else the first token; rows × d. */
 node forward_pool(struct forward *f, node encoded);
+/* Each row's first token alone; rows × d. */
+node forward_first(struct forward *f, node encoded);
 /* The decoder over the batch's target side, each token seeing those before it and all of
  * its row's `encoded`: target_tokens × d, after final norm and scale. */
 node forward_decode(struct forward *f, node encoded);

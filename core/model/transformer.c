@@ -127,15 +127,18 @@ node forward_decode(struct forward *f, node encoded) {
 
 /* ---- what is read off ---- */
 
+node forward_first(struct forward *f, node encoded) {
+    tape_site(f->tape, "pooler");
+    return op_pool_first(f->tape, encoded, &f->rows);
+}
+
 node forward_pool(struct forward *f, node encoded) {
-    struct tape *t = f->tape;
     struct site s = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    tape_site(t, "pooler");
-    node first = op_pool_first(t, encoded, &f->rows);
+    node first = forward_first(f, encoded);
     if (!f->model->arch.pooler) return first;
     node w = weight_at(f, ROLE_POOLER_W, &s), b = weight_at(f, ROLE_POOLER_B, &s);
     BUG_IF(w == NODE_NONE || b == NODE_NONE);
-    return op_linear_act(t, first, w, b, ACT_TANH);
+    return op_linear_act(f->tape, first, w, b, ACT_TANH);
 }
 
 /* The map to the vocabulary: its own, or the word table where they are tied. */

@@ -18,7 +18,7 @@ char *checkpoint_path(const char *folder, bool last) {
 
 static void hash_tensor(struct sha256 *h, const char *name, int rows, int cols,
                         const real *values) {
-    char head[160];
+    char head[PLAN_NAME + 32];
     int n = snprintf(head, sizeof head, "%s %d %d\n", name, rows, cols);
     sha256_add(h, head, (size_t)n);
     sha256_add(h, values, (size_t)rows * (size_t)cols * sizeof *values);

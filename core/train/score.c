@@ -112,7 +112,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     }
     node encoded = forward_encode(&f);
     if (!attach || !s->outputs) return true;
-    node out = attach_head(attach, &f, encoded, 0);
+    node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ 0, 0, n }, 0);
     const real *v = tape_value(tape, out);
     bool finite = true;
     for (int i = 0; i < n; i++) {

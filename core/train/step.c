@@ -68,7 +68,8 @@ static node loss_of(struct run *r, struct attach *a, struct forward *f, const st
         tape_site(t, "loss");
         return forward_lm_loss(f, decoded, r->c.smoothing);
     }
-    node out = attach_head(a, f, encoded, dropout_of(r, r->m->arch.classifier_dropout));
+    const struct task_range all = { 0, 0, b->rows };
+    node out = attach_head(a, f, attach_pool(a, f, encoded), all, dropout_of(r, r->m->arch.classifier_dropout));
     tape_site(t, "loss");
     return r->task->kind == DATA_REGRESSION ? op_squared_error(t, out, b->target, b->weight)
                                             : op_cross_entropy(t, out, b->label, b->weight);

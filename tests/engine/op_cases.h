@@ -266,7 +266,8 @@ static node channel_scale_run(struct tape *t, struct setup *s, const node *in) {
     return op_channel_scale_groups(t, in[0], in[1], groups_of(s));
 }
 static void channel_scale_expect(const struct setup *s, const double *const *in, double *out) {
-    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i] * in[1][block_of(s, i / s->out_cols) * s->out_cols + i % s->out_cols];
+    int d = s->out_cols;
+    for (int i = 0; i < s->out_rows * d; i++) out[i] = in[0][i] * in[1][block_of(s, i / d) * d + i % d];
 }
 static node mul_run(struct tape *t, struct setup *s, const node *in) {
     (void)s;

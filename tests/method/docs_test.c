@@ -152,6 +152,7 @@ static void the_schema_has_every_word(void **state) {
         assert_true(holds(m, "composition", comp_name((enum comp)i)));
     for (int i = 0; i < SOURCE_COUNT; i++)
         assert_true(holds(m, "source", source_name((enum source)i)));
+    for (int i = 0; i < NORM_COUNT; i++) assert_true(holds(m, "norm", norm_name((enum norm)i)));
     for (int i = 0; i < HEADS_COUNT; i++)
         assert_true(holds(m, "heads", heads_name((enum head_form)i)));
     for (int i = 0; i < INIT_COUNT; i++) assert_true(holds(m, "init", init_name((enum init)i)));

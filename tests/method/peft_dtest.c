@@ -43,7 +43,7 @@ static void close_model(void) {
 
 /* Trained tensors, and nothing else, have a value there. */
 static real *values_of(const struct plan *p, const char *method) {
-    char name[160], prefix[32];
+    char name[PLAN_NAME + 32], prefix[32];
     real *x = rig_params(&rig, p, 1, 0);
     int found = 0;
     snprintf(prefix, sizeof prefix, "%s.value.", method);
@@ -77,7 +77,7 @@ static void gather_shared(const struct plan *p, real *g) {
 }
 
 static void agrees(const char *method, const char *text) {
-    char name[160], prefix[32];
+    char name[PLAN_NAME + 32], prefix[32];
     size_t n;
     if (!text) return;
     struct plan *p = rig_plan(&rig, text);

@@ -208,6 +208,7 @@ static struct module random_module(struct dice *d) {
         .mid = 1 + roll(d, 1000),
         .mid_act = roll(d, 2) ? ACT_TANH : ACT_RELU,
         .biases = roll(d, 2),
+        .norm = (enum norm)roll(d, NORM_COUNT),
         .init = (enum init)roll(d, INIT_COUNT),
         .dropout = roll(d, 2) ? 0 : rng_uniform(d->key, d->count++),
         .first = 1 + roll(d, 3),

@@ -86,7 +86,8 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     f.activation_dropout = 0;
     node loss, encoded = forward_encode(&f);
     if (r->classes) {
-        *out = attach_head(a, &f, encoded, 0);
+        const struct task_range all = { 0, 0, r->fixture.batch.rows };
+        *out = attach_head(a, &f, attach_pool(a, &f, encoded), all, 0);
         loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
     } else {
         node decoded = forward_decode(&f, encoded);

@@ -1,0 +1,27 @@
+/* A plan under construction: what plan.c and the sources add tensors with.  Private to core/method. */
+#ifndef CORE_METHOD_BUILD_H
+#define CORE_METHOD_BUILD_H
+
+#include "core/method/slots.h"
+
+struct build {
+    struct plan *p;
+    const struct arch *a;
+    size_t room, made_room;
+    char place[64]; /* "enc.3.self/linear.q": set by build_place */
+};
+
+/* Names the place of what is added next: a module in a span, at a layer (-1: all of them). */
+void build_place(struct build *b, int module, const struct span *s, int layer);
+/* Adds a trained tensor of a module; `blocks`: 1, or the tasks (rows are those of one block). */
+void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+               int rows, int cols);
+/* Adds what a prologue makes for a slot. */
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
+/* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
+void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
+
+const char *slot_name(enum slot slot); /* "W_d" */
+bool slot_is_vector(enum slot slot);
+
+#endif

@@ -1,0 +1,72 @@
+#include "core/method/sources.h"
+
+#include "core/base/mem.h"
+
+/* ---- the value itself is trained ---- */
+
+static void plan_layers(struct build *b, int module, const struct span *s) {
+    for (int i = s->first; i < s->end; i++) build_slots(b, module, s, i, 1);
+}
+
+static void plan_shared(struct build *b, int module, const struct span *s) { build_slots(b, module, s, -1, 1); }
+
+static void plan_by_task(struct build *b, int module, const struct span *s) {
+    for (int i = s->first; i < s->end; i++) build_slots(b, module, s, i, b->p->tasks);
+}
+
+/* ---- a prefix behind its MLP: one makes the prefixes of all the span's layers ---- */
+
+static void plan_mlp(struct build *b, int module, const struct span *s) {
+    const struct module *m = &b->p->method.module[module];
+    int d = b->a->width, dq = tap_width(b->a, TAP_A_Q);
+    int made = 2 * (s->end - s->first) * dq;
+    build_place(b, module, s, -1);
+    build_own(b, module, s, -1, SLOT_MLP_E, 1, m->size, d);
+    build_own(b, module, s, -1, SLOT_MLP_W1, 1, m->mid, d);
+    build_own(b, module, s, -1, SLOT_MLP_B1, 1, 1, m->mid);
+    build_own(b, module, s, -1, SLOT_MLP_W2, 1, made, m->mid);
+    build_own(b, module, s, -1, SLOT_MLP_B2, 1, 1, made);
+    for (int i = s->first; i < s->end; i++) {
+        build_place(b, module, s, i);
+        if (m->comp == COMP_LEARNED) build_own(b, module, s, i, SLOT_SCALE, 1, 1, 1);
+        build_made(b, module, s, i, SLOT_KEY, m->size, dq);
+        build_made(b, module, s, i, SLOT_VALUE, m->size, dq);
+    }
+}
+
+static node leaf_of(const struct plan *p, struct tape *t, const struct plan_made *of, enum slot slot,
+                    const real *params, real *grads) {
+    const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, -1);
+    return grads ? tape_trained(t, x->rows, x->cols, params + x->offset, grads + x->offset)
+                 : tape_frozen(t, x->rows, x->cols, params + x->offset);
+}
+
+static int make_mlp(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+    const struct plan_made *of = &p->made_tensor[first];
+    int col = 0, i = first;
+    node w[5];
+    tape_site(t, "prefix network of module %d", of->module + 1);
+    for (int k = 0; k < 5; k++) w[k] = leaf_of(p, t, of, (enum slot)(SLOT_MLP_E + k), params, grads);
+    node h = op_linear_act(t, w[0], w[1], w[2], p->method.module[of->module].mid_act);
+    node all = op_linear(t, h, w[3], w[4]);
+    /* Columns: keys and values of the first layer, of the second, … */
+    for (; i < p->made && p->made_tensor[i].module == of->module && p->made_tensor[i].stack == of->stack &&
+           p->made_tensor[i].site == of->site;
+         i++) {
+        made[i] = op_cols(t, all, col, col + p->made_tensor[i].cols);
+        col += p->made_tensor[i].cols;
+    }
+    return i;
+}
+
+static const struct source_row rows[SOURCE_COUNT] = {
+    [SOURCE_FREE] = {SOURCE_IN_PLACE, .plan = plan_layers},
+    [SOURCE_SHARED] = {SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared},
+    [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
+    [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
+};
+
+const struct source_row *source_row(enum source s) {
+    BUG_IF(s >= SOURCE_COUNT);
+    return &rows[s];
+}

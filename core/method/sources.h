@@ -1,0 +1,28 @@
+/* Sources: who makes the values of a module's slots (W_d, b_d, W_u, P_k, l, …).  One row a source: what
+ * it trains, what it makes of that, and when.  A slot's node is asked for by module, place and slot
+ * (attach.c); who made it is nobody else's business.  Private to core/method. */
+#ifndef CORE_METHOD_SOURCES_H
+#define CORE_METHOD_SOURCES_H
+
+#include "core/engine/tape.h"
+#include "core/method/build.h"
+
+enum source_when {
+    SOURCE_IN_PLACE, /* what is trained is the value */
+    SOURCE_PROLOGUE, /* made once a step from what is trained */
+};
+
+struct source_row {
+    enum source_when when;
+    bool over_layers; /* one for all layers of a span */
+    bool by_task;     /* a block of rows for each task */
+    bool in_training; /* what is trained is needed for training alone; what it makes is kept */
+    /* Adds what it trains and makes for a module in one span. */
+    void (*plan)(struct build *b, int module, const struct span *s);
+    /* SOURCE_PROLOGUE: makes the tensors that were planned together, from made tensor `first` on, into
+     * made[first …]; returns the first one that is not among them. */
+    int (*make)(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made);
+};
+const struct source_row *source_row(enum source s);
+
+#endif
