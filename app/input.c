@@ -1,49 +1,58 @@
 #include "app/input.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/output.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/encoding.h"
 #include "core/data/task.h"
 
-/* Rows made from texts in memory: --text, or a file with one text a line. */
-static void rows_of_texts(struct dataset *d, char *const *a, char *const *b, size_t n) {
-    *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL, .rows = n };
-    d->row = xcalloc(n, sizeof *d->row);
-    for (size_t i = 0; i < n; i++)
-        d->row[i] = (struct dataset_row){ .a = a[i], .a_size = strlen(a[i]), .b = b ? b[i] : NULL,
-                                          .b_size = b ? strlen(b[i]) : 0, .label = -1, .id = i,
-                                          .line = i + 1 };
+static void add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
+    GROW(d->row, *room, d->rows + 1);
+    d->row[d->rows] = (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
+    d->rows++;
 }
 
-static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, char ***line,
-                         struct err *e) {
-    int rc = file_read(path, DATASET_FILE, text, e);
+/* --text and --text-b. */
+static void row_of_text(struct dataset *d, const char *a, const char *b) {
+    size_t room = 0;
+    *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL };
+    add_row(d, &room, a, strlen(a));
+    d->row[0].b = b;
+    d->row[0].b_size = b ? strlen(b) : 0;
+}
+
+/* A file with one text a line; "-" is standard input. */
+static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, struct err *e) {
+    bool input = !strcmp(path, "-");
+    const char *name = input ? "standard input" : path;
+    int rc = input ? file_read_fd(STDIN_FILENO, name, DATASET_FILE, text, e)
+                   : file_read(path, DATASET_FILE, text, e);
+    if (!rc) rc = encoding_check(name, buf_text(text), text->size, e);
     if (rc) return rc;
-    size_t n = 0, room = 0;
-    *line = NULL;
+    size_t room = 0;
+    *d = (struct dataset){ .path = xstrdup(name) };
     char *at = text->data, *end = text->size ? text->data + text->size : NULL;
     if (text->size >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3)) at += 3;
     while (at && at < end) {
         char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
-        *stop = '\0';
-        if (stop > at && stop[-1] == '\r') stop[-1] = '\0';
-        GROW(*line, room, n + 1);
-        (*line)[n++] = at;
+        char *last = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
+        *last = '\0'; /* at the end of the file, where a NUL stands, nothing changes */
+        add_row(d, &room, at, (size_t)(last - at));
         at = stop + 1;
     }
-    rows_of_texts(d, *line, NULL, n);
     return 0;
 }
 
 void input_release(struct input *in) {
     dataset_release(&in->data);
     buf_release(&in->whole);
-    free(in->line);
     *in = (struct input){ 0 };
 }
 
@@ -55,9 +64,20 @@ static int rows_of_table(struct dataset *d, const char *file, const char *column
     return dataset_read(d, &(struct dataset_options){ .path = file, .text_a = column, .text_b = second }, e);
 }
 
-/* Rows that get no answer are named, on the error channel. */
-static void tell_skipped(const struct dataset *d) {
+/* Rows that get no answer are named, on the error channel, and those whose bytes are not as they seem. */
+static void tell_rows(const struct dataset *d) {
     const struct import_report *r = &d->report;
+    size_t odd = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        odd += !utf8_valid(row->a, row->a_size) || (row->b && !utf8_valid(row->b, row->b_size));
+    }
+    if (odd) {
+        char *path = text_visible(d->path, strlen(d->path));
+        fprintf(stderr, "petri: %s: %zu of %zu rows hold bytes that are not UTF-8; each is read as U+FFFD\n", path, odd,
+                d->rows);
+        free(path);
+    }
     if (!r->skipped) return;
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s: %zu row%s left out:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
@@ -77,15 +97,16 @@ int input_open(struct input *in, const struct args *a, const char *column, struc
         return err_set(e, ERR_USAGE, "petri %s needs --text or --file", a->verb->name);
     if (args_get(a, "column")) column = args_get(a, "column");
     if (text) {
-        char *one = (char *)text, *other = (char *)second;
-        rows_of_texts(&in->data, &one, second ? &other : NULL, 1);
+        row_of_text(&in->data, text, second);
+    } else if (!strcmp(file, "-") && (args_get(a, "column") || second)) {
+        rc = err_set(e, ERR_USAGE, "--file - is one text a line; a table with columns is read from a file");
     } else if (args_get(a, "column") || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
         rc = rows_of_table(&in->data, file, column, second, e);
     } else {
-        rc = rows_of_lines(&in->data, file, &in->whole, &in->line, e);
+        rc = rows_of_lines(&in->data, file, &in->whole, e);
     }
     if (rc) input_release(in);
-    else tell_skipped(&in->data);
+    else tell_rows(&in->data);
     return rc;
 }

@@ -1,4 +1,5 @@
-/* Texts given to a verb: --text and --text-b, or --file with one text a line or a table. */
+/* Texts given to a verb: --text and --text-b, or --file with one text a line ("-": standard input) or
+ * a table. */
 #ifndef APP_INPUT_H
 #define APP_INPUT_H
 
@@ -8,11 +9,10 @@
 struct input {
     struct dataset data; /* rows without labels, not encoded; in the file's order */
     struct buf whole;    /* what the rows of plain lines point into */
-    char **line;
 };
 
 /* column: of a table's text where --column does not say (NULL: the first that is one).
- * Rows that cannot be read are named on standard error.  ERR_USAGE unless exactly one of --text
+ * Rows that cannot be read are named on standard error, and how many are not UTF-8.  ERR_USAGE unless exactly one of --text
  * and --file is given.  On failure nothing is left. */
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e);
 void input_release(struct input *in);

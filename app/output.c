@@ -56,8 +56,10 @@ void out_line(struct buf *b) {
     buf_clear(b);
 }
 
-void out_text(const char *s) {
-    char *shown = text_visible(s, strlen(s));
+void out_text(const char *s) { out_bytes(s, strlen(s)); }
+
+void out_bytes(const char *s, size_t n) {
+    char *shown = text_visible(s, n);
     fputs(shown, stdout);
     free(shown);
 }

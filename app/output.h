@@ -23,8 +23,9 @@ void table_print(struct table *t);
 void out_csv(struct buf *b, const char *s);
 /* Prints the buffer and a newline, and empties it. */
 void out_line(struct buf *b);
-/* Text from data, made visible, to standard output. */
+/* Text from data, made visible, to standard output; and n bytes that may hold NULs. */
 void out_text(const char *s);
+void out_bytes(const char *s, size_t n);
 
 /* A report of several lines to standard error, each made visible. */
 void out_report(const char *text);

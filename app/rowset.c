@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 static void make_room(struct rowset *r, int n) {
     size_t room = (size_t)n + 1;
@@ -62,8 +63,8 @@ void rowset_of(struct rowset *r, const struct dataset *const *d, const char *con
             r->of_task[at] = t;
             r->label[at] = row->gold && row->label >= 0 ? first + row->label : -1;
             r->row[at] = (int64_t)row->id + 1;
-            r->a[at] = xstrdup(row->a);
-            r->b[at] = row->b ? xstrdup(row->b) : NULL;
+            r->a[at] = text_string(row->a, row->a_size);
+            r->b[at] = row->b ? text_string(row->b, row->b_size) : NULL;
             int n = snprintf(numbers, sizeof numbers, "%llu %zu", (unsigned long long)row->id,
                              d[t]->start[i + 1] - d[t]->start[i]);
             sha256_add(h, numbers, (size_t)n + 1);

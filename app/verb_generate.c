@@ -115,7 +115,7 @@ static void print_row(void *self, size_t row, const struct generated *g) {
     tokenizer_decode(p->model->tokenizer, g->ids, (size_t)g->count, true, &text);
     if (p->json) {
         buf_putc(&line, '{');
-        json_member_string(&line, "text", buf_text(&text));
+        json_member_bytes(&line, "text", buf_text(&text), text.size);
         json_add_key(&line, "ids");
         buf_putc(&line, '[');
         for (int i = 0; i < g->count; i++) json_member_int(&line, NULL, g->ids[i]);

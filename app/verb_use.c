@@ -119,7 +119,7 @@ static void print_prediction(const struct user *u, const struct args *a, const s
             for (size_t i = 0; i < k; i++) json_member_double(&b, u->name[i], p[i]);
             buf_putc(&b, '}');
         }
-        json_member_string(&b, "text", row->a);
+        json_member_bytes(&b, "text", row->a, row->a_size);
         buf_putc(&b, '}');
         out_line(&b);
         buf_release(&b);
@@ -135,50 +135,50 @@ static void print_prediction(const struct user *u, const struct args *a, const s
         }
     }
     printf("\t");
-    out_text(row->a);
+    out_bytes(row->a, row->a_size);
     putchar('\n');
 }
 
 /* The answer of a text-to-text run, parsed back where its task had labels. */
-static void print_text(const struct user *u, const struct args *a, const char *row, const char *given,
-                       size_t size) {
+static void print_text(const struct user *u, const struct args *a, const struct dataset_row *row,
+                       const char *given, size_t size) {
     bool any = predictor_gold(u->predictor) == DATA_TEXT;
     struct parsed p = { .label = -1 };
     if (!any) p = predictor_parse(u->predictor, given, size);
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        json_member_string(&b, "given", given);
+        json_member_bytes(&b, "given", given, size);
         if (!any) json_member_bool(&b, "valid", p.valid);
         if (u->names) json_member_string(&b, "label", p.label >= 0 ? u->name[p.label] : NULL);
         else if (!any && p.valid) json_member_double(&b, "score", p.score);
-        json_member_string(&b, "text", row);
+        json_member_bytes(&b, "text", row->a, row->a_size);
         buf_putc(&b, '}');
         out_line(&b);
         buf_release(&b);
         return;
     }
     if (p.label >= 0) out_text(u->name[p.label]);
-    else out_text(given);
+    else out_bytes(given, size);
     if (!any && !p.valid) printf("\tno answer");
     printf("\t");
-    out_text(row);
+    out_bytes(row->a, row->a_size);
     putchar('\n');
 }
 
 static int write_rows(const struct user *u, const struct args *a, struct dataset *d, int workers,
                       struct err *e) {
     const char *const column[2] = { u->config.text_column, u->config.text_b_column };
-    const char **row = xcalloc(d->rows + 1, sizeof *row);
+    struct dataset_row *row = xmalloc((d->rows + 1) * sizeof *row);
     struct written texts = { 0 };
     int64_t max_len;
-    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i].a; /* as given, before it is put as text */
+    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i]; /* as given, before it is put as text */
     int rc = user_max_len(u, a, &max_len, e);
     if (!rc && predictor_gold(u->predictor) != DATA_TEXT)
         rc = predictor_as_text(u->predictor, u->config.task, column, d, e);
     if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, 0, u->model->arch.vocabulary, e);
     if (!rc) rc = predictor_answer(u->predictor, d, workers, &texts, e);
-    for (size_t i = 0; !rc && i < d->rows; i++) print_text(u, a, row[i], texts.text[i], texts.size[i]);
+    for (size_t i = 0; !rc && i < d->rows; i++) print_text(u, a, &row[i], texts.text[i], texts.size[i]);
     written_release(&texts);
     free(row);
     return rc;

@@ -18,6 +18,23 @@ static int system_error(struct err *e, const char *what, const char *path) {
     return err_set(e, code, "%s: %s: %s", path, what, strerror(errno));
 }
 
+int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct err *e) {
+    char chunk[1 << 16];
+    int rc = 0;
+    *out = (struct buf)BUF_INIT;
+    while (!rc) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) rc = system_error(e, "cannot be read", name);
+        if (n <= 0) break;
+        buf_add(out, chunk, (size_t)n);
+        if (out->size > limit)
+            rc = err_set(e, ERR_INPUT, "%s: has more than the %zu bytes that are read at most", name, limit);
+    }
+    if (rc) buf_release(out);
+    return rc;
+}
+
 int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
     *out = (struct buf)BUF_INIT;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -32,18 +49,8 @@ int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
         rc = err_set(e, ERR_INPUT, "%s: has %lld bytes, at most %zu are read", path,
                      (long long)st.st_size, limit);
     }
-    char chunk[1 << 16];
-    while (!rc) {
-        ssize_t n = read(fd, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) rc = system_error(e, "cannot be read", path);
-        if (n <= 0) break;
-        buf_add(out, chunk, (size_t)n);
-        if (out->size > limit)
-            rc = err_set(e, ERR_INPUT, "%s: grew past %zu bytes while read", path, limit);
-    }
+    if (!rc) rc = file_read_fd(fd, path, limit, out, e);
     close(fd);
-    if (rc) buf_release(out);
     return rc;
 }
 

@@ -92,9 +92,10 @@ bool json_get_string(const json_t *o, const char *file, const char *key, const c
     return true;
 }
 
-void json_add_string(struct buf *b, const char *s) {
+void json_add_string(struct buf *b, const char *s) { json_add_bytes(b, s, strlen(s)); }
+
+void json_add_bytes(struct buf *b, const char *s, size_t n) {
     buf_putc(b, '"');
-    size_t n = strlen(s);
     while (n) {
         uint32_t cp;
         size_t used = utf8_decode(s, n, &cp);
@@ -137,6 +138,11 @@ void json_member_string(struct buf *b, const char *key, const char *value) {
     json_add_key(b, key);
     if (value) json_add_string(b, value);
     else buf_puts(b, "null");
+}
+
+void json_member_bytes(struct buf *b, const char *key, const char *s, size_t n) {
+    json_add_key(b, key);
+    json_add_bytes(b, s, n);
 }
 
 void json_member_int(struct buf *b, const char *key, long long value) {

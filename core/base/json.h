@@ -27,6 +27,7 @@ bool json_get_string(const json_t *o, const char *file, const char *key, const c
 /* Writers for output that is built as text.  Numbers are shortest-exact; a number
  * that is not finite is written as the string "nan", "inf" or "-inf". */
 void json_add_string(struct buf *b, const char *s);
+void json_add_bytes(struct buf *b, const char *s, size_t n); /* a string that may hold NULs */
 void json_add_double(struct buf *b, double v);
 void json_add_float(struct buf *b, float v);
 
@@ -34,6 +35,7 @@ void json_add_float(struct buf *b, float v);
  * where one is due.  A string that is NULL becomes null. */
 void json_add_key(struct buf *b, const char *key);
 void json_member_string(struct buf *b, const char *key, const char *value);
+void json_member_bytes(struct buf *b, const char *key, const char *s, size_t n);
 void json_member_int(struct buf *b, const char *key, long long value);
 void json_member_double(struct buf *b, const char *key, double value);
 void json_member_bool(struct buf *b, const char *key, bool value);

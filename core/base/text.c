@@ -107,6 +107,18 @@ char *text_visible(const char *s, size_t n) {
     return buf_take(&out);
 }
 
+char *text_string(const char *s, size_t n) {
+    struct buf b = BUF_INIT;
+    for (const char *end = s + n; s < end;) {
+        const char *nul = memchr(s, '\0', (size_t)(end - s));
+        buf_add(&b, s, (size_t)((nul ? nul : end) - s));
+        if (!nul) break;
+        buf_puts(&b, "\xE2\x90\x80");
+        s = nul + 1;
+    }
+    return buf_take(&b);
+}
+
 void text_line(struct buf *b, const char *format, ...) {
     if (!b) return;
     char line[1024];

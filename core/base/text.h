@@ -33,6 +33,9 @@ size_t text_fit(const char *s, int columns);
  * by visible stand-ins one column wide each (as ␛ or ·); caller frees. */
 char *text_visible(const char *s, size_t n);
 
+/* A copy of n bytes as a C string: a NUL among them becomes U+2400, the rest stays; caller frees. */
+char *text_string(const char *s, size_t n);
+
 /* Adds one line to a report: printf style, made visible, ended by '\n'.  b may be NULL. */
 void text_line(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

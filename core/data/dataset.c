@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/text.h"
+#include "core/data/encoding.h"
 #include "core/data/import.h"
 
 char *memory_room(struct dataset_memory *m, size_t n) {
@@ -105,10 +106,7 @@ static int open_file(struct dataset *d, struct err *e) {
     if (file_read(d->path, DATASET_FILE, file, e)) return e->code;
     sha256_hex(buf_text(file), file->size, d->sha256);
     const char *s = buf_text(file);
-    if (file->size >= 2 && (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2)))
-        return err_set(e, ERR_INPUT, "%s: the file is UTF-16; UTF-8 is read", d->path);
-    if (text_starts(s, "version https://git-lfs"))
-        return err_set(e, ERR_INPUT, "%s: a Git LFS pointer; the data was not downloaded", d->path);
+    if (encoding_check(d->path, s, file->size, e)) return e->code;
     d->report.bom = text_starts(s, "\xEF\xBB\xBF");
     if (file->size == (d->report.bom ? 3u : 0u))
         return err_set(e, ERR_INPUT, "%s: the file is empty", d->path);

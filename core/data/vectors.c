@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/encoding.h"
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
@@ -145,6 +146,11 @@ int vectors_read(struct vectors *v, const char *path, const char *labels, struct
     int rc = file_read(path, DATASET_FILE, &file, e);
     if (rc) return rc;
     buf_puts(&file, "");
+    rc = encoding_check(path, buf_text(&file), file.size, e);
+    if (rc) {
+        buf_release(&file);
+        return rc;
+    }
     bool tabs = text_ends(path, ".tsv");
     size_t mark = file.size >= 3 && !memcmp(file.data, "\xEF\xBB\xBF", 3) ? 3 : 0;
     struct reading g = { .v = v, .labels = labels };

@@ -43,7 +43,7 @@ struct event_embedding {
  * the tokenizer gives them: show through text_visible. */
 struct event_sample {
     uint64_t row;              /* number in its file */
-    const char *source;        /* as the model reads it */
+    const char *source;        /* as the model reads it; here and below a NUL is shown as U+2400 */
     const char *target;        /* NULL: the row has none */
     const char *generated;
     int valid;                 /* 1: names a class or is a score, 0: does not, -1: any text is an answer */

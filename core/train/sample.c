@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/sample.h"
 #include "core/data/text_form.h"
 #include "core/train/state.h"
@@ -44,7 +45,9 @@ void samples_finish(struct run *r) {
         if (!given) continue;
         bool any = r->task->gold == DATA_TEXT;
         sample[n++] = (struct event_sample){
-            .row = row->id, .source = row->a, .target = row->target_text, .generated = given,
+            .row = row->id, .source = text_string(row->a, row->a_size),
+            .target = row->target_text ? text_string(row->target_text, row->target_size) : NULL,
+            .generated = text_string(given, s->scoring.given_size[i]),
             .valid = any ? -1 : text_parse(r->task, given, s->scoring.given_size[i]).valid,
         };
     }
@@ -52,5 +55,10 @@ void samples_finish(struct run *r) {
     if (n)
         run_send(r, (struct event){ .kind = EVENT_SAMPLE, .split = r->task->dev_name[0], .samples = &all });
     s->step = r->step;
+    for (int i = 0; i < n; i++) {
+        free((char *)(uintptr_t)sample[i].source);
+        free((char *)(uintptr_t)sample[i].target);
+        free((char *)(uintptr_t)sample[i].generated);
+    }
     free(sample);
 }

@@ -1,0 +1,44 @@
+#include "core/data/encoding.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+struct mark {
+    const char *bytes;
+    size_t n;
+    const char *what;
+};
+
+/* The longer marks first: UTF-32's begins as UTF-16's does. */
+static const struct mark marks[] = {
+    {"\xFF\xFE\0\0", 4, "the file is UTF-32; UTF-8 is read"},
+    {"\0\0\xFE\xFF", 4, "the file is UTF-32; UTF-8 is read"},
+    {"\xFF\xFE", 2, "the file is UTF-16; UTF-8 is read"},
+    {"\xFE\xFF", 2, "the file is UTF-16; UTF-8 is read"},
+    {"version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded"},
+    {"\x1F\x8B", 2, "the file is compressed (gzip); unpack it first"},
+    {"PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet; tables of text are read"},
+};
+
+/* Text of wide units without a mark: ASCII among it leaves NULs at every other byte, or at three of four. */
+static const char *wide_units(const char *s, size_t n) {
+    enum { LOOK = 4096 };
+    size_t nul[2] = {0, 0};
+    n = (n < LOOK ? n : LOOK) & ~(size_t)1;
+    for (size_t i = 0; i < n; i++) nul[i % 2] += !s[i];
+    size_t half = n / 2;
+    bool even = 5 * nul[0] >= 2 * half, odd = 5 * nul[1] >= 2 * half;
+    if (half < 2 || (!even && !odd)) return NULL;
+    if (even && odd) return "the file seems to be UTF-32; UTF-8 is read";
+    return 10 * nul[even] < half ? "the file seems to be UTF-16; UTF-8 is read" : NULL;
+}
+
+int encoding_check(const char *path, const char *s, size_t n, struct err *e) {
+    const char *what = NULL;
+    for (size_t i = 0; !what && i < COUNT_OF(marks); i++)
+        if (n >= marks[i].n && !memcmp(s, marks[i].bytes, marks[i].n)) what = marks[i].what;
+    if (!what) what = wide_units(s, n);
+    return what ? err_set(e, ERR_INPUT, "%s: %s", path, what) : 0;
+}
