@@ -11,7 +11,7 @@
 
 /* Two runs are laid side by side only where the same rows mean the same to both. */
 static int comparable(const struct user *a, const struct user *b, struct err *e) {
-    if (strcmp(a->model->sha256, b->model->sha256))
+    if (strcmp(a->model->fingerprint, b->model->fingerprint))
         return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
                        (long long)b->run);
     int n = predictor_classes(a->predictor);

@@ -79,7 +79,8 @@ static void on_embedding(struct job *job, const struct event *e) {
     rowset_items(&rows, v->prediction, &items);
     struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = c->task,
                                  .split = (char *)(uintptr_t)e->split, .pool = (char *)(uintptr_t)"mean",
-                                 .model_sha256 = job->model->sha256, .rows_sha256 = rows.sha256,
+                                 .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
+                                 .rows_sha256 = rows.sha256,
                                  .layer = v->layer, .seed = v->seed, .rows = (int)d->rows,
                                  .columns = v->columns, .items = buf_take(&items) };
     m.data = xmalloc((values + 1) * sizeof *m.data);

@@ -8,6 +8,7 @@
 
 #include "app/jobs_private.h"
 #include "app/paths.h"
+#include "app/use.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
@@ -132,6 +133,7 @@ static int freeze(struct run_config *c, const struct task_source *s, struct mode
     put(&c->method, text);
     put(&c->model_folder, absolute(m->folder));
     put(&c->model_sha256, xstrdup(m->sha256));
+    put(&c->model_facts, xstrdup(m->facts));
     put(&c->task, xstrdup(t->name));
     put(&c->task_folder, s->where ? folder_of(t->train.path) : NULL);
     put(&c->train_file, absolute(t->train.path));
@@ -384,6 +386,11 @@ int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
             bool anew = !run_has_checkpoint(stored.folder);
             rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;
             if (!rc && anew) say_anew(j, id);
+            if (!rc && !c.model_facts) {
+                char *said = user_facts_unknown(id);
+                jobs__say(j, said);
+                free(said);
+            }
             if (rc && t) jobs__task_done(j, t);
             if (rc) model_release(m);
         } else if (!rc) {

@@ -52,6 +52,7 @@ static void describe(struct matrix *m, const struct probe *const *side, int side
     }
     json_member_string(b, "model", side[0]->u.model->name);
     json_member_string(b, "model_sha256", side[0]->u.model->sha256);
+    json_member_string(b, "model_fingerprint", side[0]->u.model->fingerprint);
     if (m->of == OF_TENSORS) return;
     json_member_string(b, "task", side[0]->name);
     json_member_string(b, "split", side[0]->split);

@@ -183,7 +183,8 @@ static struct store_embedding like(struct probe *p, int layer, const struct prob
     return (struct store_embedding){
         .run = p->u.run, .step = p->u.step, .model = p->u.model->name, .task = p->name,
         .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)(how->mean ? "mean" : "cls"),
-        .model_sha256 = p->u.model->sha256, .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
+        .model_sha256 = p->u.model->sha256, .model_fingerprint = p->u.model->fingerprint,
+        .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
         .rows = p->rows.n, .columns = p->width };
 }
 

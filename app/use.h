@@ -22,6 +22,8 @@ struct user {
 int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
 /* The same of a run as it was typed, from the verb's database. */
 int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e);
+/* What is said of a run that knows no facts of its model (core/model/facts.h).  Caller frees. */
+char *user_facts_unknown(int64_t run);
 /* RUN, or --model; with the names.  On failure nothing is left open. */
 int user_open(struct user *u, const struct args *a, struct err *e);
 /* --max-len, or the run's. */

@@ -62,6 +62,11 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     return u->predictor ? 0 : e->code;
 }
 
+char *user_facts_unknown(int64_t run) {
+    return xprintf("run %lld was begun when runs knew their model by the hash of its weights alone: its config.json "
+                   "and its tokenizer are taken as they are now", (long long)run);
+}
+
 int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e) {
     struct store *s;
     struct err ignored = ERR_INIT;
@@ -71,6 +76,11 @@ int user_open_typed(struct user *u, const struct args *a, const char *typed, str
     rc = store_find(s, typed, &id, e);
     if (!rc) rc = user_open_run(u, s, id, e);
     store_close(s, &ignored);
+    if (!rc && !predictor_knows_facts(u->predictor)) {
+        char *said = user_facts_unknown(id);
+        out_report(said);
+        free(said);
+    }
     return rc;
 }
 

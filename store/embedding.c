@@ -29,12 +29,12 @@ static int insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int 
 static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_t *id, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e,
                                   "INSERT INTO embedding(run,step,model,task,split,layer,pool,seed,created,rows,"
-                                  "columns,items,model_sha256,rows_sha256,data)"
-                                  " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                  "nitttitiiiittt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
+                                  "columns,items,model_sha256,rows_sha256,model_fingerprint,data)"
+                                  " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                  "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
                                   m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
-                                  m->items, m->model_sha256, m->rows_sha256);
-    return insert(db, st, 15, m->data, m->rows, m->columns, id, e);
+                                  m->items, m->model_sha256, m->rows_sha256, m->model_fingerprint);
+    return insert(db, st, 16, m->data, m->rows, m->columns, id, e);
 }
 
 static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -65,6 +65,7 @@ int store_embedding_put(struct store *s, const struct store_embedding *m) {
     to->items = xstrdup(m->items);
     to->model_sha256 = m->model_sha256 ? xstrdup(m->model_sha256) : NULL;
     to->rows_sha256 = m->rows_sha256 ? xstrdup(m->rows_sha256) : NULL;
+    to->model_fingerprint = m->model_fingerprint ? xstrdup(m->model_fingerprint) : NULL;
     to->data = xmalloc((values + 1) * sizeof *to->data);
     memcpy(to->data, m->data, values * sizeof *to->data);
     return writer_put(s, &(struct record){ .kind = RECORD_EMBEDDING, .run = m->run, .step = m->step,
@@ -113,7 +114,8 @@ static int block(struct store *s, sqlite3_stmt *st, int column, int rows, int co
     return 0;
 }
 
-#define EMBEDDING_COLUMNS "id,run,step,model,task,split,layer,pool,seed,created,rows,columns,model_sha256,rows_sha256"
+#define EMBEDDING_COLUMNS "id,run,step,model,task,split,layer,pool,seed,created,rows,columns,model_sha256,rows_sha256," \
+    "model_fingerprint"
 
 static void read_embedding(sqlite3_stmt *st, struct store_embedding *out) {
     *out = (struct store_embedding){
@@ -131,6 +133,7 @@ static void read_embedding(sqlite3_stmt *st, struct store_embedding *out) {
         .columns = sqlite3_column_int(st, 11),
         .model_sha256 = db_text(st, 12, false),
         .rows_sha256 = db_text(st, 13, false),
+        .model_fingerprint = db_text(st, 14, false),
     };
 }
 
@@ -143,8 +146,8 @@ int store_embedding(struct store *s, int64_t id, struct store_embedding *out, st
     if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no set of vectors %lld", s->path, (long long)id);
     if (rc > 0) {
         read_embedding(st, out);
-        out->items = db_text(st, 14, true);
-        rc = block(s, st, 15, out->rows, out->columns, &out->data, e);
+        out->items = db_text(st, 15, true);
+        rc = block(s, st, 16, out->rows, out->columns, &out->data, e);
     }
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
@@ -181,8 +184,8 @@ int store_embedding_find(struct store *s, const struct store_embedding *like, in
     pthread_mutex_lock(&s->reading);
     int rc = db_int(s->reader, e, id, 0,
                     "SELECT max(id) FROM embedding WHERE run IS ?1 AND step=?2 AND layer=?3 AND pool=?4"
-                    " AND model_sha256=?5 AND rows_sha256=?6 AND rows=?7",
-                    "niittti", like->run, like->step, (int64_t)like->layer, like->pool, like->model_sha256,
+                    " AND model_fingerprint=?5 AND rows_sha256=?6 AND rows=?7",
+                    "niittti", like->run, like->step, (int64_t)like->layer, like->pool, like->model_fingerprint,
                     like->rows_sha256, (int64_t)like->rows);
     pthread_mutex_unlock(&s->reading);
     return rc;
@@ -196,6 +199,7 @@ void store_embedding_release(struct store_embedding *m) {
     free(m->items);
     free(m->model_sha256);
     free(m->rows_sha256);
+    free(m->model_fingerprint);
     free(m->data);
     memset(m, 0, sizeof *m);
 }

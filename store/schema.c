@@ -230,7 +230,17 @@ static const char fourth_step[] =
     "  strftime('%Y-%m-%dT%H:%M:%fZ', m.created / 1000.0, 'unixepoch') AS created, m.about"
     " FROM matrix m LEFT JOIN run r ON r.id = m.run WHERE r.trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step, fourth_step };
+/* Equal weights under another vocabulary or config give other vectors. */
+static const char fifth_step[] =
+    "ALTER TABLE embedding ADD COLUMN model_fingerprint TEXT;"
+    "DROP VIEW v_embeddings;"
+    "CREATE VIEW v_embeddings AS SELECT m.id, m.run, m.step, m.model, m.task, m.split, m.layer,"
+    "  m.pool, m.seed, m.rows, m.columns,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', m.created / 1000.0, 'unixepoch') AS created,"
+    "  m.model_sha256, m.rows_sha256, m.model_fingerprint"
+    " FROM embedding m LEFT JOIN run r ON r.id = m.run WHERE r.trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step, fourth_step, fifth_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -322,7 +322,8 @@ void store_files_release(struct store_files *f);
 struct store_embedding {
     int64_t id, run, step; /* run 0: the untouched model */
     char *model, *task, *split, *pool; /* task: "A,B" when rows of several were drawn */
-    char *model_sha256, *rows_sha256;  /* the backbone's, and that of the rows' numbers and texts; NULL: not known */
+    char *model_sha256, *rows_sha256;  /* the weights', and that of the rows' numbers and texts; NULL: not known */
+    char *model_fingerprint;           /* of weights, config and tokenizer; NULL: not known */
     int layer;
     uint64_t seed;
     int64_t created;

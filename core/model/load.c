@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/model/entries.h"
+#include "core/model/facts.h"
 
 enum { UNUSED_LISTED = 40 };
 
@@ -351,7 +352,8 @@ static int load(struct loading *l) {
     fill_buckets(m);
     report_tensors(l, values);
     fingerprint(m);
-    return read_tokenizer(m, l->e);
+    rc = read_tokenizer(m, l->e);
+    return rc ? rc : facts_fill(m, l->e);
 }
 
 int model_fill(struct model *m, struct err *e) {

@@ -26,6 +26,7 @@ static void free_model(struct model *m) {
     free(m->bucket[1]);
     free(m->folder);
     free(m->name);
+    free(m->facts);
     buf_release(&m->report);
     free(m);
 }

@@ -29,6 +29,8 @@ struct model {
     char sha256[65];             /* over names, shapes and bytes of the tensors used: the
                                   * backbone's fingerprint, the same for a sharded or
                                   * prefixed copy of the same F32 numbers */
+    char *facts;                 /* what it is beside its weights (facts.h) */
+    char fingerprint[65];        /* over sha256 and facts: equal where texts give equal numbers */
     struct buf report;           /* lines: used, unused and why, newly made, defaults taken */
 };
 

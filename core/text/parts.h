@@ -87,6 +87,7 @@ struct tokenizer {
     struct added_set raw, normalized; /* looked for before and after normalising */
     struct template single, pair;
     struct decoder decoder;
+    const char *file[4]; /* names within the folder, in the order read; then NULL */
 };
 
 /* What a reader is given beside its own file. */

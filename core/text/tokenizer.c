@@ -31,6 +31,8 @@ void tokenizer_free(struct tokenizer *t) {
     free(t);
 }
 
+const char *tokenizer_file(const struct tokenizer *t, int i) { return t->file[i]; }
+
 /* ---- reading a folder ---- */
 
 /* What the other files of the folder are, when none is in it that petri reads. */
@@ -60,6 +62,10 @@ static int read_folder(struct tokenizer *t, const struct reading *r, struct err 
         path[i] = file_join(r->folder, name[i]);
         there[i] = file_exists(path[i]);
     }
+    int first = there[JSON] ? JSON : there[VOCAB] && there[MERGES] ? VOCAB : LINES, files = 0;
+    t->file[files++] = name[first];
+    if (first == VOCAB) t->file[files++] = name[MERGES];
+    if (r->settings) t->file[files++] = "tokenizer_config.json";
     int rc = there[JSON]                      ? tokenizer_read_json(t, path[JSON], r, e)
              : there[VOCAB] && there[MERGES] ? tokenizer_read_merges(t, path[VOCAB], path[MERGES],
                                                                       r, e)

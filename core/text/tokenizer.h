@@ -20,6 +20,8 @@ struct tokenizer;
  * failure; *e names file and reason. */
 struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct err *e);
 void tokenizer_free(struct tokenizer *t);
+/* The files of the folder that it was read from, by name; NULL past the last, i from 0 to there. */
+const char *tokenizer_file(const struct tokenizer *t, int i);
 
 /* Ids of a text without the special tokens around it, but with special tokens that
  * are written in the text recognised as the reference library does.  *ids is grown

@@ -45,6 +45,7 @@ static const struct field fields[] = {
     TEXT(model, "model", false, "DIR|NAME", "a model folder or a name in the cache"),
     TEXT(model_folder, NULL, false, NULL, NULL),
     TEXT(model_sha256, NULL, false, NULL, NULL),
+    TEXT(model_facts, NULL, false, NULL, NULL),
     TEXT(task, "task", false, "DIR|NAME", "a task folder (GLUE's are known) or a name"),
     TEXT(task_folder, NULL, false, NULL, NULL),
     TEXT(train_file, "train", false, "FILE", "rows to train on (TSV, CSV, JSON Lines)"),

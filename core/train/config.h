@@ -21,6 +21,7 @@ struct run_config {
     char *method; /* text form */
     char *model;  /* as the user named it; the folder it stood for is beside it */
     char *model_folder, *model_sha256;
+    char *model_facts; /* what it is beside its weights (facts.h); NULL: not known, in runs of before */
     char *task;                  /* name shown: "reviews", "SST-2", "a.tsv" */
     char *task_folder;           /* or NULL */
     char *train_file, *dev_file; /* the files read */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/predictor.h"
 #include "core/train/score.h"
@@ -32,6 +33,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, stru
                        "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
                        k->path, name ? name : "unnamed", sha256 ? sha256 : "not given",
                        p->m->folder, p->m->sha256);
+    p->facts_known = k->config.model_facts != NULL;
+    if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
     p->gold = k->gold;
     p->text = k->config.form == FORM_TEXT;
     p->prefix = k->config.prefix;
@@ -127,6 +130,8 @@ bool predictor_writes(const struct predictor *p) { return p->text; }
 enum data_kind predictor_gold(const struct predictor *p) { return p->gold; }
 bool predictor_is_regression(const struct predictor *p) { return p->gold == DATA_REGRESSION; }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
+
+bool predictor_knows_facts(const struct predictor *p) { return p->facts_known; }
 
 int predictor_labels(const struct predictor *p) { return p->labels; }
 

@@ -15,12 +15,15 @@
 
 /* A trained method with its head, from a checkpoint file, ready to run. */
 struct predictor;
-/* Refuses (ERR_INPUT) missing, unexpected or misshapen tensors by name, and a backbone whose
- * fingerprint differs from the checkpoint's. */
+/* Refuses (ERR_INPUT) missing, unexpected or misshapen tensors by name, and a model whose weights,
+ * config or tokenizer are not those that the run was trained with. */
 struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e);
 /* The model as its folder gives it, with its own head; refused when it has none. */
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);
+/* False for a run of before facts were kept (facts.h): its config and tokenizer are taken as they are
+ * now, which is worth saying. */
+bool predictor_knows_facts(const struct predictor *p);
 const struct plan *predictor_plan(const struct predictor *p);
 /* The trained values by the plan's offsets. */
 const real *predictor_params(const struct predictor *p);

@@ -8,6 +8,7 @@ struct predictor {
     struct model *m;
     struct plan *plan;
     real *params, *made;
+    bool facts_known;      /* its run knows config and tokenizer of the model, not only its weights */
     bool text;             /* writes texts: no head */
     enum data_kind gold;   /* what the rows were labelled with */
     bool prefix;           /* of labelled tasks in text form */

@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/text_form.h"
+#include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/state.h"
 
@@ -133,6 +134,7 @@ static int resolve(struct run_config *c, const struct model *m, const struct tas
     if (!c->model) set_text(&c->model, m->folder);
     set_text(&c->model_folder, m->folder);
     set_text(&c->model_sha256, m->sha256);
+    set_text(&c->model_facts, m->facts);
     if (!c->task) set_text(&c->task, t->name);
     set_text(&c->train_file, t->train.path);
     set_text(&c->train_sha256, t->train.sha256);
@@ -298,6 +300,10 @@ static int check_files(const struct run_config *was, int64_t step, const struct 
         free(path);
         return e->code;
     }
+    char *since = step < 0 ? xstrdup("this run was begun") : xprintf("step %lld of this run", (long long)step);
+    int rc = was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
+    free(since);
+    if (rc) return rc;
     if (!same(was->train_sha256, c->train_sha256)) return changed(c->train_file, step, e);
     if (!same(was->dev_sha256, c->dev_sha256))
         return changed(c->dev_file ? c->dev_file : was->dev_file, step, e);

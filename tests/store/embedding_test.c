@@ -75,7 +75,7 @@ static void what_is_kept_is_listed_and_found(void **state) {
     int64_t id[3], run = new_run(s), other = new_run(s), found;
     struct store_embedding m = { .run = run, .step = 5, .model = "m", .task = "t", .split = "dev", .pool = "mean",
                                  .layer = 2, .rows = 1, .columns = 2, .items = "[{}]", .data = data,
-                                 .model_sha256 = "aa", .rows_sha256 = "bb" };
+                                 .model_sha256 = "aa", .model_fingerprint = "ff", .rows_sha256 = "bb" };
     test_ok(store_embedding_add(s, &m, &id[0], &e), &e);
     test_ok(store_embedding_find(s, &m, &found, &e), &e);
     assert_int_equal(found, id[0]);
@@ -136,7 +136,7 @@ static void sets_told_in_training_are_one_a_step(void **state) {
     char items[] = "[{},{}]";
     int64_t run = new_run(s);
     struct store_embedding m = { .run = run, .model = "m", .task = "t", .split = "dev", .pool = "mean", .layer = 2,
-                                 .rows = 2, .columns = 2, .items = items, .data = data, .model_sha256 = "aa",
+                                 .rows = 2, .columns = 2, .items = items, .data = data, .model_sha256 = "aa", .model_fingerprint = "ff",
                                  .rows_sha256 = "bb" };
     for (int turn = 0; turn < 2; turn++)
         for (m.step = 0; m.step <= 20; m.step += 10) {
@@ -152,6 +152,7 @@ static void sets_told_in_training_are_one_a_step(void **state) {
         struct store_embedding set;
         assert_int_equal(v.set[i].step, 10 * i);
         assert_string_equal(v.set[i].model_sha256, "aa");
+        assert_string_equal(v.set[i].model_fingerprint, "ff");
         assert_string_equal(v.set[i].rows_sha256, "bb");
         test_ok(store_embedding(s, v.set[i].id, &set, &e), &e);
         assert_true(set.data[0] == (float)(10 * i) && set.data[3] == 4);

@@ -92,7 +92,9 @@ static void a_newer_schema_is_refused(void **state) {
     struct store *s = open_at(path, STORE_WRITE);
     finish(s, new_run(s));
     close_it(s);
-    sql_on(path, "PRAGMA user_version=5");
+    char *newer = xprintf("PRAGMA user_version=%d", SCHEMA_VERSION + 1);
+    sql_on(path, newer);
+    free(newer);
     struct err e = ERR_INIT;
     test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
     s = open_at(path, STORE_READ); /* it says that schema 1 still reads it */
@@ -100,7 +102,9 @@ static void a_newer_schema_is_refused(void **state) {
     assert_int_equal(r.state, STORE_FINISHED);
     store_run_release(&r);
     close_it(s);
-    sql_on(path, "UPDATE meta SET value='5' WHERE name='oldest_reader'");
+    newer = xprintf("UPDATE meta SET value='%d' WHERE name='oldest_reader'", SCHEMA_VERSION + 1);
+    sql_on(path, newer);
+    free(newer);
     test_refused(store_open(&s, path, STORE_READ, &e), ERR_DATABASE, &e, "newer petri");
     test_refused(store_open(&s, path, STORE_WRITE, &e), ERR_DATABASE, &e, "newer petri");
     free(path);

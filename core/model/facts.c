@@ -1,0 +1,137 @@
+#include "core/model/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static const char *const activations[ACT_COUNT] = {
+    [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu",       [ACT_GELU_TANH] = "gelu_tanh",
+    [ACT_SILU] = "silu", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid",
+};
+
+static void add_int(struct buf *b, const char *name, int v) { buf_printf(b, "%s=%d ", name, v); }
+
+static void add_double(struct buf *b, const char *name, double v) {
+    char text[32];
+    text_from_double(v, text);
+    buf_printf(b, "%s=%s ", name, text);
+}
+
+/* Names of labels and the type that weights are stored in decide nothing that a run computes. */
+static void add_shape(struct buf *b, const struct arch *a) {
+    buf_printf(b, "family=%s activation=%s ", family_name(a->family), activations[a->act]);
+    add_int(b, "width", a->width);
+    add_int(b, "heads", a->heads);
+    add_int(b, "head_width", a->head_width);
+    add_int(b, "inner_width", a->inner);
+    add_int(b, "encoder_layers", a->encoder_layers);
+    add_int(b, "decoder_layers", a->decoder_layers);
+    add_int(b, "vocabulary", a->vocabulary);
+    add_int(b, "positions", a->positions);
+    add_int(b, "position_offset", a->position_offset);
+    add_int(b, "types", a->types);
+    add_int(b, "pad_id", a->pad_id);
+    add_int(b, "bos_id", a->bos_id);
+    add_int(b, "eos_id", a->eos_id);
+    add_int(b, "decoder_start", a->decoder_start);
+    add_int(b, "forced_bos", a->forced_bos);
+    add_int(b, "forced_eos", a->forced_eos);
+    add_int(b, "buckets", a->buckets);
+    add_int(b, "bucket_distance", a->bucket_distance);
+    add_double(b, "norm_epsilon", a->norm_eps);
+    add_int(b, "gated", a->gated);
+    add_int(b, "pre_norm", a->pre_norm);
+    add_int(b, "rms_norm", a->rms_norm);
+    add_int(b, "biases", a->biases);
+    add_int(b, "scaled_scores", a->scale_scores);
+    add_int(b, "embedding_norm", a->embed_norm);
+    add_int(b, "embedding_scale", a->embed_scale);
+    add_int(b, "tied", a->tied);
+    add_int(b, "final_dropout", a->final_dropout);
+    add_double(b, "decoded_scale", a->decoded_scale);
+    add_double(b, "dropout", a->dropout);
+    add_double(b, "attention_dropout", a->attention_dropout);
+    add_double(b, "activation_dropout", a->activation_dropout);
+    add_double(b, "classifier_dropout", a->classifier_dropout);
+}
+
+/* The bias of the logits is a used tensor that the weights' hash leaves out. */
+static void add_bias(struct buf *b, const struct model *m) {
+    char hash[65] = "none";
+    if (m->logits_bias)
+        sha256_hex(m->logits_bias, (size_t)m->arch.vocabulary * sizeof *m->logits_bias, hash);
+    buf_printf(b, "logits_bias=%s", hash);
+}
+
+static int add_file(struct buf *b, const char *folder, const char *name, struct err *e) {
+    char *path = file_join(folder, name), hash[65];
+    int rc = file_exists(path) ? file_sha256(path, hash, e) : 0;
+    if (!rc && file_exists(path)) buf_printf(b, " %s=%s", name, hash);
+    free(path);
+    return rc;
+}
+
+int facts_fill(struct model *m, struct err *e) {
+    struct buf b = BUF_INIT;
+    add_shape(&b, &m->arch);
+    add_bias(&b, m);
+    int rc = 0;
+    const char *name;
+    for (int i = 0; !rc && m->tokenizer && (name = tokenizer_file(m->tokenizer, i)); i++)
+        rc = add_file(&b, m->folder, name, e);
+    if (!rc && arch_generates(&m->arch)) rc = add_file(&b, m->folder, "generation_config.json", e);
+    m->facts = buf_take(&b);
+    char *all = xprintf("%s\n%s", m->sha256, m->facts);
+    sha256_hex(all, strlen(all), m->fingerprint);
+    free(all);
+    return rc;
+}
+
+/* ---- comparing ---- */
+
+/* The value of the fact whose name is the n bytes at `name`, up to the next blank; NULL when there is none. */
+static const char *find(const char *facts, const char *name, size_t n) {
+    for (const char *at = facts; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (!strncmp(at, name, n) && at[n] == '=') return at + n + 1;
+    return NULL;
+}
+
+static bool is_file(const char *name, size_t n) { return memchr(name, '.', n) != NULL; }
+
+static bool same_value(const char *a, const char *b) {
+    size_t n = strcspn(a, " "), k = strcspn(b, " ");
+    return n == k && !memcmp(a, b, n);
+}
+
+/* The first name in `in` whose value is another in `other`, or whose file is not there. */
+static const char *first_other(const char *in, const char *other, size_t *n) {
+    for (const char *at = in; *at; at += strcspn(at, " "), at += *at == ' ') {
+        *n = strcspn(at, "= ");
+        if (at[*n] != '=') continue;
+        const char *value = find(other, at, *n);
+        if (value ? !same_value(at + *n + 1, value) : is_file(at, *n)) return at;
+    }
+    return NULL;
+}
+
+int facts_check(const struct model *m, const char *was, const char *since, struct err *e) {
+    size_t n = 0;
+    const char *name = first_other(was, m->facts, &n);
+    if (!name) name = first_other(m->facts, was, &n);
+    if (!name) return 0;
+    const char *then = find(was, name, n), *now = find(m->facts, name, n);
+    if (is_file(name, n))
+        return err_set(e, ERR_INPUT, "%s/%.*s: %s since %s; use the model as it was", m->folder, (int)n, name,
+                       !then ? "has been added" : !now ? "is no longer read" : "has changed", since);
+    char *before = xstrndup(then, strcspn(then, " ")), *after = xstrndup(now, strcspn(now, " "));
+    char *shown = text_visible(before, strlen(before));
+    err_set(e, ERR_INPUT, "%s/config.json: %.*s has changed since %s, from %.80s to %s; use the model as it was",
+            m->folder, (int)n, name, since, shown, after);
+    free(shown);
+    free(before);
+    free(after);
+    return e->code;
+}
