@@ -42,6 +42,22 @@ static int unknown_option(const struct verb *v, const char *name, struct err *e)
                    v->name, name, space, v->name);
 }
 
+/* Before the verb is known: the options of all are looked through. */
+static bool takes_value(const char *name) {
+    const struct option_spec *o = find_in(COMMON, name);
+    const struct verb *v;
+    for (size_t i = 0; !o && (v = verb_at(i)); i++) o = v->options ? find_in(v->options, name) : NULL;
+    return o && o->value;
+}
+
+int args_verb_at(int argc, char *const *argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+        if (strncmp(argv[i], "--", 2)) return i;
+        if (!strchr(argv[i], '=') && takes_value(argv[i] + 2)) i++;
+    }
+    return -1;
+}
+
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e) {
     *a = (struct args){ .verb = v, .positional = room };

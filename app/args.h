@@ -39,7 +39,9 @@ struct args {
     } option[ARGS_OPTIONS];
 };
 
-/* argv after the verb.  ERR_USAGE names the option and the nearest known one.  An option
+/* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
+int args_verb_at(int argc, char *const *argv);
+/* argv without the verb.  ERR_USAGE names the option and the nearest known one.  An option
  * given twice is refused. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);

@@ -43,11 +43,14 @@ int main(int argc, char **argv) {
         return 0;
     }
     blas_start(argv);
-    if (!word || !strncmp(word, "--", 2)) return report(session_run(argc - 1, argv + 1, &e), &e);
+    int at = args_verb_at(argc - 1, argv + 1);
+    if (at < 0) return report(session_run(argc - 1, argv + 1, &e), &e);
+    word = argv[at + 1];
     const struct verb *v = verb_find(word);
     if (!v) return report(unknown_verb(word, &e), &e);
     char **room = xcalloc((size_t)argc, sizeof *room);
     struct args a;
+    memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb are its own */
     int rc = args_parse(&a, v, argc - 2, argv + 2, room, &e);
     if (!rc && args_flag(&a, "help")) args_help_verb(v);
     else if (!rc) rc = v->run(&a, &e);

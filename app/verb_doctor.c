@@ -92,13 +92,16 @@ static int database(struct page *p, const struct args *a, struct err *e) {
         return e->code;
     }
     text(p, "path", path);
-    bool there = file_exists(path);
-    truth(p, "exists", there);
     free(path);
     struct store *s;
     struct store_health h;
-    int rc = there ? verb_store(a, STORE_READ, &s, e) : 0;
-    if (there && !rc) {
+    int rc = verb_store(a, STORE_READ, &s, e);
+    bool there = rc != ERR_NOT_FOUND;
+    truth(p, "exists", there);
+    if (!there) {
+        *e = (struct err)ERR_INIT;
+        rc = 0;
+    } else if (!rc) {
         rc = store_check(s, &h, e);
         struct err ignored = ERR_INIT;
         store_close(s, &ignored);

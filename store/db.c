@@ -1,6 +1,7 @@
 #include "store/db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ int db_error(sqlite3 *db, struct err *e) {
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_READONLY:
-        return err_set(e, ERR_SYSTEM, "%s: %s%s%s", path, sqlite3_errmsg(db), why ? ": " : "",
+        return err_set(e, ERR_DATABASE, "%s: %s%s%s", path, sqlite3_errmsg(db), why ? ": " : "",
                        why ? strerror(why) : "");
     case SQLITE_NOMEM:
         return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
@@ -95,6 +96,42 @@ int db_lock(const char *lock_path, int *fd, struct err *e) {
     }
 }
 
+/* A journal begins with these bytes in one of two orders; one that was never written is zero. */
+static bool is_journal(const char *wal) {
+    unsigned char b[4] = { 0 };
+    int fd = open(wal, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, b, sizeof b);
+    if (fd >= 0) close(fd);
+    return n < (ssize_t)sizeof b || !(b[0] | b[1] | b[2] | b[3]) ||
+           (b[0] == 0x37 && b[1] == 0x7f && b[2] == 0x06 && (b[3] == 0x82 || b[3] == 0x83));
+}
+
+/* Refuses what stands at PATH-wal or PATH-shm and cannot be used as such.  SQLite names only PATH,
+ * and begins a journal that is none anew without a word. */
+static int check_beside(const char *path, const char *suffix, int mode, struct err *e) {
+    char *file = xprintf("%s%s", path, suffix);
+    bool wal = !strcmp(suffix, "-wal");
+    const char *holds = wal ? "the last changes of" : "what processes share of";
+    struct stat st;
+    int rc = 0;
+    if (stat(file, &st)) {
+        if (errno != ENOENT)
+            rc = err_set(e, ERR_DATABASE, "%s: cannot be used (%s); it holds %s %s", file,
+                         strerror(errno), holds, path);
+    } else if (!S_ISREG(st.st_mode)) {
+        rc = err_set(e, ERR_DATABASE, "%s: is no file; SQLite keeps %s %s there, so it must be moved away",
+                     file, holds, path);
+    } else if (st.st_size && access(file, mode)) {
+        rc = err_set(e, ERR_DATABASE, "%s: may not be %s (%s); it holds %s %s", file,
+                     mode & W_OK ? "written" : "read", strerror(errno), holds, path);
+    } else if (wal && !is_journal(file)) {
+        rc = err_set(e, ERR_DATABASE, "%s: is no journal of SQLite; it was left as it is; when it does "
+                                      "not belong to %s, move it away", file, path);
+    }
+    free(file);
+    return rc;
+}
+
 static int set_up(sqlite3 *db, struct err *e) {
     sqlite3_extended_result_codes(db, 1);
     sqlite3_busy_timeout(db, DB_BUSY_MS);
@@ -108,7 +145,10 @@ static int set_up(sqlite3 *db, struct err *e) {
 }
 
 int db_open_writer(const char *path, sqlite3 **out, struct err *e) {
-    int rc = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+    int rc = check_beside(path, "-wal", R_OK | W_OK, e);
+    if (!rc) rc = check_beside(path, "-shm", R_OK | W_OK, e);
+    if (rc) return rc;
+    rc = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                             SQLITE_OPEN_EXRESCODE, NULL);
     if (!*out) return err_set(e, ERR_SYSTEM, "%s: there is not enough memory", path);
     rc = rc ? db_error(*out, e) : set_up(*out, e);
@@ -168,12 +208,15 @@ static int open_reading(const char *name, int flags, sqlite3 **out, int *code, s
 
 int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
     int code = SQLITE_OK;
-    int rc = open_reading(path, 0, out, &code, e);
+    int rc = check_beside(path, "-wal", R_OK, e);
+    if (rc) return rc;
+    rc = open_reading(path, 0, out, &code, e);
     /* a WAL database needs its shared memory file, which cannot be made in such a folder */
     if (!rc || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !file_exists(path))
         return rc;
+    if (has_wal(path) && (rc = check_beside(path, "-shm", R_OK | W_OK, e))) return rc;
     if (has_wal(path))
-        return err_set(e, ERR_SYSTEM,
+        return err_set(e, ERR_DATABASE,
                        "%s: its last changes are still in %s-wal, and the folder "
                        "cannot be written; copy both to a folder that can",
                        path, path);

@@ -61,16 +61,23 @@ static void release(struct store *s) {
     free(s);
 }
 
-static bool is_empty(const char *path) {
+/* *size of the file, -1 when there is none.  What stands there and cannot be a database is refused. */
+static int look_at(const struct store *s, int64_t *size, struct err *e) {
     struct stat st;
-    return stat(path, &st) != 0 || (S_ISREG(st.st_mode) && st.st_size == 0);
+    *size = -1;
+    if (stat(s->path, &st))
+        return errno == ENOENT ? 0 : err_set(e, ERR_DATABASE, "%s: cannot be opened: %s", s->path,
+                                             strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(e, ERR_DATABASE, "%s: is no file, so no database", s->path);
+    *size = (int64_t)st.st_size;
+    return 0;
 }
 
 /* Before anything is made beside it: a stranger's file must stay as it is. */
 static int look_first(struct store *s, struct err *e) {
-    if (file_is_folder(s->path))
-        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
-    if (is_empty(s->path)) return 0;
     sqlite3 *db;
     int rc = db_open_writer(s->path, &db, e);
     if (rc) return rc;
@@ -117,9 +124,11 @@ static int prepare(struct store *s, sqlite3 **db, struct err *e) {
 }
 
 static int open_for_writing(struct store *s, struct err *e) {
-    int rc = file_make_folder(s->folder, e);
+    int64_t size;
+    int rc = look_at(s, &size, e);
+    if (!rc) rc = file_make_folder(s->folder, e);
     if (!rc && access(s->folder, W_OK)) rc = cannot_write(s, e);
-    if (!rc) rc = look_first(s, e);
+    if (!rc && size > 0) rc = look_first(s, e);
     int lock = -1;
     if (!rc) rc = db_lock(s->lock_path, &lock, e);
     if (rc) return rc;
@@ -156,12 +165,13 @@ static int dead_runs(struct store *s, bool *any, struct err *e) {
 }
 
 static int open_for_reading(struct store *s, struct err *e) {
-    if (!file_exists(s->path))
+    int64_t size;
+    int rc = look_at(s, &size, e);
+    if (rc) return rc;
+    if (size < 0)
         return err_set(e, ERR_NOT_FOUND, "%s: there is no such file yet; the first run makes it",
                        s->path);
-    if (file_is_folder(s->path))
-        return err_set(e, ERR_DATABASE, "%s: is a folder, not a database", s->path);
-    int rc = db_open_reader(s->path, &s->reader, e);
+    rc = db_open_reader(s->path, &s->reader, e);
     enum schema_kind kind = SCHEMA_SAME;
     if (!rc) rc = schema_look(s->reader, &kind, e);
     if (rc || kind == SCHEMA_NEWER) return rc;

@@ -34,8 +34,8 @@ enum store_mode {
 
 /* Opens PATH.  ERR_DATABASE, the file untouched, when it is no database, another
  * program's, newer than this program (a newer one that says that it stays readable may
- * be opened with STORE_READ), damaged, or busy for more than five seconds; ERR_SYSTEM
- * when the folder cannot be written.  Runs whose owner is gone become interrupted. */
+ * be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
+ * beside a -wal or -shm that cannot be used; ERR_SYSTEM when the folder cannot be written.  Runs whose owner is gone become interrupted. */
 int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e);
 /* Commits what is queued, gives up owned runs' locks, closes.  On failure (ERR_SYSTEM,
  * with the number of records that could not be written) the store is closed as well. */

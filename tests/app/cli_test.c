@@ -276,6 +276,25 @@ static void one_run_through_every_verb(void **state) {
     free(more);
 }
 
+/* The first word that is neither an option nor its value is the verb. */
+static void options_may_stand_before_the_verb(void **state) {
+    (void)state;
+    char *db = file_join(stage.folder, "before.db");
+    free(stage_out(0, "--db '%s' --steps 1 train --batch 2 --model '%s' --train '%s'", db, stage.model, stage.toy));
+    char *first = stage_out(0, "--db '%s' runs --json", db), *last = stage_out(0, "runs --json --db '%s'", db),
+         *equals = stage_out(0, "--json '--db=%s' runs state=finished", db);
+    assert_string_equal(first, last);
+    assert_string_equal(first, equals);
+    assert_non_null(strstr(first, "\"id\":1"));
+    stage_refused(2, "given twice", "--db '%s' runs --db '%s'", db, db);
+    stage_refused(2, "no verb \"rums\"", "--db '%s' rums", db);
+    stage_refused(2, "no option --steps", "--steps 3 show 1 --db '%s'", db);
+    free(equals);
+    free(last);
+    free(first);
+    free(db);
+}
+
 static void seeds_make_one_run_each(void **state) {
     (void)state;
     char *db = file_join(stage.folder, "seeds.db");
@@ -341,6 +360,8 @@ static void exit_codes_tell_the_kind(void **state) {
     stage_refused(2, "\"abc\" is not a run", "show abc --db '%s'", db);
     stage_refused(3, "nowhere.db", "runs --db '%s/nowhere.db'", stage.folder);
     stage_refused(4, "not a database", "runs --db '%s'", bad);
+    stage_refused(4, "not.db/x.db", "runs --db '%s/x.db'", bad);
+    stage_refused(4, "not a database", "--db '%s' runs", bad);
     stage_refused(4, "not a database", "train --model '%s' --train '%s' --db '%s'", m, stage.toy, bad);
     stage_refused(3, "nothing.tsv", "train --model '%s' --train nothing.tsv --db '%s'", m, db);
     stage_refused(3, "no such model folder", "train --model /nowhere --train '%s' --db '%s'", stage.toy, db);
@@ -481,6 +502,7 @@ int main(void) {
         cmocka_unit_test(one_run_through_every_verb),
         cmocka_unit_test(seeds_make_one_run_each),
         cmocka_unit_test(long_lists_are_quick),
+        cmocka_unit_test(options_may_stand_before_the_verb),
         cmocka_unit_test(exit_codes_tell_the_kind),
         cmocka_unit_test(paths_may_hold_anything),
         cmocka_unit_test(without_home_the_place_is_said),

@@ -292,6 +292,73 @@ static void damage_is_found(void **state) {
     free(path);
 }
 
+static void refused_by_name(const char *path, enum store_mode mode, const char *name, const char *part) {
+    struct err e = ERR_INIT;
+    struct store *s;
+    test_refused(store_open(&s, path, mode, &e), ERR_DATABASE, &e, part);
+    if (strncmp(e.text, name, strlen(name))) fail_msg("not of %s: %s", name, e.text);
+}
+
+/* SQLite names only the database, or begins a journal that is none anew. */
+static void what_stands_beside_it_is_named(void **state) {
+    (void)state;
+    for (int shm = 0; shm < 2; shm++) {
+        char *path = fresh_path(), *file = xprintf("%s-%s", path, shm ? "shm" : "wal");
+        struct err e = ERR_INIT;
+        close_it(open_at(path, STORE_WRITE));
+        test_ok(file_make_folder(file, &e), &e);
+        refused_by_name(path, STORE_WRITE, file, "is no file");
+        if (!shm) refused_by_name(path, STORE_READ, file, "is no file");
+        assert_int_equal(rmdir(file), 0);
+        if (!shm) {
+            static const char text[] = "no journal, but more than its header of 32 bytes";
+            char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+            free(test_file(folder, "runs.db-wal", text, sizeof text));
+            free(folder);
+            refused_by_name(path, STORE_WRITE, file, "is no journal");
+            refused_by_name(path, STORE_READ, file, "is no journal");
+            struct buf kept;
+            test_ok(file_read(file, 4096, &kept, &e), &e);
+            assert_memory_equal(kept.data, text, sizeof text);
+            buf_release(&kept);
+            /* one that was made and not yet written */
+            assert_int_equal(truncate(file, 0) || truncate(file, 4096), 0);
+            close_it(open_at(path, STORE_WRITE));
+        }
+        free(file);
+        free(path);
+    }
+}
+
+/* As another user than the superuser, who may read everything. */
+static void what_may_not_be_read_is_named(void **state) {
+    (void)state;
+    char *folder = test_folder(), *path = file_join(folder, "runs.db"), *below = file_join(path, "x.db");
+    close_it(open_at(path, STORE_WRITE));
+    refused_by_name(below, STORE_READ, below, "Not a directory");
+    refused_by_name(below, STORE_WRITE, below, "Not a directory");
+    refused_by_name("/dev/null", STORE_READ, "/dev/null", "is no file");
+    assert_int_equal(chmod(path, 0), 0);
+    pid_t child = fork();
+    if (!child) {
+        if (!geteuid() && (chmod(folder, 0755) || setuid(65534))) _exit(77);
+        struct store *s;
+        struct err e = ERR_INIT;
+        if (store_open(&s, path, STORE_READ, &e) != ERR_DATABASE || !strstr(e.text, path)) {
+            fprintf(stderr, "%d %s\n", e.code, e.text);
+            _exit(access(folder, X_OK) ? 77 : 1);
+        }
+        _exit(store_open(&s, path, STORE_WRITE, &e) == ERR_DATABASE && strstr(e.text, path) ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    free(below);
+    free(path);
+    free(folder);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) test_skip("the folder cannot be entered by another user");
+    assert_int_equal(status, 0);
+}
+
 static void network_folders_are_known(void **state) {
     (void)state;
     assert_true(db_is_network_magic(0x6969));
@@ -312,6 +379,8 @@ int main(void) {
         cmocka_unit_test(two_that_start_at_once_make_one_file),
         cmocka_unit_test(a_folder_that_cannot_be_written),
         cmocka_unit_test(damage_is_found),
+        cmocka_unit_test(what_stands_beside_it_is_named),
+        cmocka_unit_test(what_may_not_be_read_is_named),
         cmocka_unit_test(network_folders_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
