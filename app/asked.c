@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/input.h"
 #include "app/output.h"
 #include "app/verbs.h"
 #include "core/base/file.h"
@@ -53,6 +54,7 @@ int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     bool none = !q->sources && !p->u.run && !q->draw.own;
     int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : q->sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
+        input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;
         char *line = xprintf("%s: read %s", p->task[i].t.name, p->task[i].form);
         out_report(line);

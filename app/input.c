@@ -89,6 +89,16 @@ static void tell_rows(const struct dataset *d) {
     buf_release(&b);
 }
 
+void input_tell_cut(const struct dataset *d) {
+    const struct import_report *r = &d->report;
+    if (!r->cut_rows) return;
+    size_t lost = r->cut_tokens_a + r->cut_tokens_b;
+    fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens: %zu token%s left out\n", r->cut_rows, d->rows,
+            d->max_len, lost, lost == 1 ? " is" : "s are");
+    if (r->vanished)
+        fprintf(stderr, "petri: of %zu of them a whole text is left out\n", r->vanished);
+}
+
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e) {
     const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
     int rc = 0;

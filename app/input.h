@@ -17,4 +17,7 @@ struct input {
 int input_open(struct input *in, const struct args *a, const char *column, struct err *e);
 void input_release(struct input *in);
 
+/* After encoding: says on standard error how many rows lost tokens to the longest length. */
+void input_tell_cut(const struct dataset *d);
+
 #endif

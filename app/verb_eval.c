@@ -64,6 +64,7 @@ static void eval_json(const struct user *u, const struct task *t, const struct d
     json_member_string(&b, "split", split);
     json_member_int(&b, "rows", (long long)m->rows);
     json_member_int(&b, "gold", (long long)m->gold);
+    json_member_int(&b, "cut_rows", (long long)d->report.cut_rows);
     json_add_key(&b, "metrics");
     buf_putc(&b, '{');
     for (int i = 0; i < METRIC_COUNT; i++) add_value(&b, metric_name((enum metric_id)i), m->value[i]);

@@ -148,9 +148,7 @@ static int generate(struct user *u, const struct generate_options *o, const stru
             return err_set(e, ERR_INPUT, "%s: line %zu has no tokens to write from", d->path, d->row[i].line);
     struct generated *out = mem_try(d->rows ? d->rows : 1, sizeof *out);
     if (!out) return err_set(e, ERR_SYSTEM, "no memory for %zu rows", d->rows);
-    if (d->report.cut_rows)
-        fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens\n", d->report.cut_rows, d->rows,
-                d->max_len);
+    input_tell_cut(d);
     verb_catch_signals();
     generation_init(&g, u->model, o, &sources);
     int rc = generate_rows(&g, u->predictor ? &method : NULL, workers, &watch, out, e);

@@ -272,41 +272,57 @@ static void add_vector(struct buf *b, const char *key, const real *v, int n) {
     buf_putc(b, ']');
 }
 
+static void encode_json(const struct model *m, const struct encoded *x, bool pair, const real *cls,
+                        const real *mean) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_add_key(&b, "ids");
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->ids[i]);
+    buf_putc(&b, ']');
+    json_add_key(&b, "types");
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->types[i]);
+    buf_putc(&b, ']');
+    json_member_int(&b, "cut", (long long)x->cut_a);
+    if (pair) json_member_int(&b, "cut_b", (long long)x->cut_b);
+    if (cls) {
+        add_vector(&b, "cls", cls, m->arch.width);
+        add_vector(&b, "mean", mean, m->arch.width);
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void encode_text(const struct model *m, const struct encoded *x) {
+    for (size_t i = 0; i < x->n; i++) {
+        printf("%6d  %d  ", x->ids[i], x->types[i]);
+        out_text(tokenizer_token(m->tokenizer, x->ids[i]));
+        putchar('\n');
+    }
+    printf("%zu tokens; --json adds the last layer's first vector and mean\n", x->n);
+}
+
 int verb_encode(const struct args *a, struct err *e) {
-    const char *text = args_get(a, "text");
+    const char *text = args_get(a, "text"), *second = args_get(a, "text-b");
     if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
     struct model *m = model_load(verb_model(a), e);
     if (!m) return e->code;
+    bool json = args_flag(a, "json"), vectors = json && !args_flag(a, "tokens");
     int64_t longest = arch_longest(&m->arch);
     int rc = args_int(a, "max-len", 2, longest, &longest, e);
     struct encoded x;
     real *cls = NULL, *mean = NULL;
-    if (!rc) rc = model_encode_text(m, text, args_get(a, "text-b"), (size_t)longest, &x, &cls, &mean, e);
+    if (!rc)
+        rc = model_encode_text(m, text, second, (size_t)longest, &x, vectors ? &cls : NULL, vectors ? &mean : NULL, e);
     if (!rc) {
-        struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_add_key(&b, "ids");
-        buf_putc(&b, '[');
-        for (size_t i = 0; i < x.n; i++) json_member_int(&b, NULL, x.ids[i]);
-        buf_putc(&b, ']');
-        json_add_key(&b, "types");
-        buf_putc(&b, '[');
-        for (size_t i = 0; i < x.n; i++) json_member_int(&b, NULL, x.types[i]);
-        buf_putc(&b, ']');
-        if (args_flag(a, "json")) {
-            add_vector(&b, "cls", cls, m->arch.width);
-            add_vector(&b, "mean", mean, m->arch.width);
-            buf_putc(&b, '}');
-            out_line(&b);
-        } else {
-            for (size_t i = 0; i < x.n; i++) {
-                printf("%6d  %d  ", x.ids[i], x.types[i]);
-                out_text(tokenizer_token(m->tokenizer, x.ids[i]));
-                putchar('\n');
-            }
-            printf("%zu tokens; --json adds the last layer's first vector and mean\n", x.n);
-        }
-        buf_release(&b);
+        if (json) encode_json(m, &x, second, cls, mean);
+        else encode_text(m, &x);
+        size_t lost = x.cut_a + x.cut_b;
+        if (lost)
+            fprintf(stderr, "petri: cut to %lld tokens: %zu token%s left out\n", (long long)longest, lost,
+                    lost == 1 ? " is" : "s are");
         encoded_release(&x);
     }
     free(cls);

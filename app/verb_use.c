@@ -187,6 +187,7 @@ static int write_rows(const struct user *u, const struct args *a, struct dataset
     if (!rc && predictor_gold(u->predictor) != DATA_TEXT)
         rc = predictor_as_text(u->predictor, u->config.task, column, d, e);
     if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, 0, u->model->arch.vocabulary, e);
+    if (!rc) input_tell_cut(d);
     if (!rc) rc = predictor_answer(u->predictor, d, workers, &texts, e);
     for (size_t i = 0; !rc && i < d->rows; i++) print_text(u, a, &row[i], texts.text[i], texts.size[i]);
     written_release(&texts);
@@ -199,6 +200,7 @@ static int predict_rows(const struct user *u, const struct args *a, struct datas
     int64_t max_len;
     int rc = user_max_len(u, a, &max_len, e);
     if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, 0, u->model->arch.vocabulary, e);
+    if (!rc) input_tell_cut(d);
     size_t k = (size_t)predictor_classes(u->predictor);
     double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
     if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);

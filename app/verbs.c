@@ -109,6 +109,7 @@ static const struct option_spec ENCODE[] = { MODEL,
                                              { "text", "TEXT", "a text" },
                                              { "text-b", "TEXT", "the second text of a pair" },
                                              { "max-len", "N", "tokens (default: the model's longest)" },
+                                             { "tokens", NULL, "the tokens alone: --json without vectors, which take long of long texts" },
                                              END };
 static const struct option_spec RUNS[] = { { "sort", "COLUMN", "sort by a column, -COLUMN reversed" },
                                            { "limit", "N", "at most N" },

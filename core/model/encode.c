@@ -69,6 +69,6 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
         encoded_release(out);
         return rc;
     }
-    run(m, out, cls, mean);
+    if (cls) run(m, out, cls, mean);
     return 0;
 }

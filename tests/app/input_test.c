@@ -92,12 +92,59 @@ static void a_list_may_come_through_a_pipe(void **state) {
     free(out);
 }
 
+/* Every verb that cuts says so; tokens alone take no pass through the model. */
+static void what_is_cut_is_said(void **state) {
+    (void)state;
+    char *text = xprintf("%0300d", 0), *list;
+    for (char *c = text; *c; c++) *c = (c - text) % 2 ? ' ' : 'a';
+    list = xprintf("good film\n%s\n", text);
+    char *path = file("long.txt", list, strlen(list));
+    static const struct {
+        const char *verb, *of, *said;
+    } verb[] = {
+        { "predict 1", "db", "petri: 1 of 1 rows are cut to 8 tokens: " },
+        { "encode", "model", "petri: cut to 8 tokens: " },
+        { "encode --json", "model", "petri: cut to 8 tokens: " },
+    };
+    for (size_t i = 0; i < COUNT_OF(verb); i++) {
+        struct command c;
+        command_run(&c, NULL, "%s --text '%s' --max-len 8 --%s '%s'", verb[i].verb, text, verb[i].of,
+                    i ? stage.model : stage.db);
+        command_expect(&c, 0);
+        if (!strstr(buf_text(&c.err), verb[i].said)) fail_msg("%s\n%s", verb[i].verb, buf_text(&c.err));
+        command_release(&c);
+    }
+    struct command c;
+    command_run(&c, NULL, "predict 1 --file '%s' --max-len 8 --db '%s'", path, stage.db);
+    command_expect(&c, 0);
+    assert_non_null(strstr(buf_text(&c.err), "petri: 1 of 2 rows are cut to 8 tokens: "));
+    command_release(&c);
+    command_run(&c, NULL, "predict 1 --text 'good film' --db '%s'", stage.db);
+    assert_string_equal(buf_text(&c.err), "");
+    command_release(&c);
+    json_t *whole = stage_json("encode --text 'good film' --model '%s' --json", stage.model);
+    json_t *bare = stage_json("encode --text 'good film' --model '%s' --json --tokens", stage.model);
+    assert_true(json_equal(stage_at(whole, "ids"), stage_at(bare, "ids")));
+    assert_int_equal(json_integer_value(stage_at(whole, "cut")), 0);
+    assert_non_null(json_object_get(whole, "cls"));
+    assert_null(json_object_get(bare, "cls"));
+    json_decref(whole);
+    json_decref(bare);
+    json_t *scored = stage_json("eval 1 --max-len 3 --file '%s' --db '%s' --json", stage.toy, stage.db);
+    assert_int_equal(json_integer_value(stage_at(scored, "cut_rows")), 20);
+    json_decref(scored);
+    free(path);
+    free(list);
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_of_other_encodings_are_refused),
         cmocka_unit_test(a_nul_ends_no_text),
         cmocka_unit_test(bytes_that_are_not_utf8_are_told),
         cmocka_unit_test(a_list_may_come_through_a_pipe),
+        cmocka_unit_test(what_is_cut_is_said),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
