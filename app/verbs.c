@@ -173,6 +173,9 @@ static const struct option_spec SIMILARITY[] = {
 static const struct option_spec MAP[] = {
     { "vectors", "FILE", "a CSV or TSV of numbers, in place of SET" },
     { "labels", "COLUMN", "its column of labels (a name, or #N)" },
+    { "columns", "LIST", "the columns that are coordinates: names, #N, #N-#M, with commas (default: all others)" },
+    { "skip", "LIST", "columns that are none" },
+    { "no-header", NULL, "its first line is a row, also where it counts up" },
     { "run", "RUN", "with --steps: the sets that this run kept while it trained" },
     { "steps", NULL, "a map of each, begun from the one before" },
     { "by", "label|task", "what the scores are of (default label)" },

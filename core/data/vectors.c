@@ -2,9 +2,11 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -13,57 +15,175 @@
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
+enum use { USE_COORDINATE, USE_NOTHING, USE_LABEL };
+
+/* A column of the file. */
+struct column {
+    char *name;     /* NULL without a header */
+    enum use use;
+    bool may_count; /* named as an index is, and so far its values rise */
+    double last;
+};
+
 /* A file on its way in. */
 struct reading {
     struct vectors *v;
     struct records r;
-    const char *labels;
-    char **column;   /* names; NULL without a header */
+    const struct vectors_options *o;
+    struct column *column;
     int columns, at; /* at: the label column, or -1 */
+    bool header;
     size_t room, row_room;
     char **text;     /* label of each row */
 };
 
+static void note(struct vectors *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct vectors *v, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char text[256];
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (v->notes.size) buf_puts(&v->notes, "; ");
+    buf_puts(&v->notes, text);
+}
+
+/* ---- the first line ---- */
+
 static int column_named(const struct reading *g, const char *name) {
-    for (int i = 0; g->column && i < g->columns; i++)
-        if (!strcmp(g->column[i], name)) return i;
+    for (int i = 0; g->header && i < g->columns; i++)
+        if (!strcmp(g->column[i].name, name)) return i;
     int64_t number;
     if (name[0] == '#' && text_to_int(name + 1, &number) && number >= 1 && number <= g->columns)
         return (int)number - 1;
     return -1;
 }
 
-static bool all_numbers(const struct records *r) {
+/* Whether the line after the first holds a fraction, which no count does. */
+static bool fraction_follows(const struct records *r) {
+    for (const char *s = r->at; s < r->end && *s != '\n'; s++)
+        if (strchr(".eE", *s) && *s) return true;
+    return false;
+}
+
+/* Numbers that count up by one from 0 or 1, column `but` aside: names that a program gave. */
+static bool counts_up(const struct reading *g, int but) {
+    double v, before = -1;
+    int n = 0;
+    for (int i = 0; i < g->columns; i++) {
+        if (i == but) continue;
+        if (!text_to_double(g->r.field[i].s, &v) || (n ? v != before + 1 : v != 0 && v != 1)) return false;
+        before = v;
+        n++;
+    }
+    return n > 2 || (n == 2 && fraction_follows(&g->r));
+}
+
+/* The label's column aside, where it is given by position. */
+static bool all_numbers(const struct reading *g, int but) {
     double v;
-    for (size_t i = 0; i < r->fields; i++)
-        if (!text_to_double(r->field[i].s, &v)) return false;
+    for (int i = 0; i < g->columns; i++)
+        if (i != but && !text_to_double(g->r.field[i].s, &v)) return false;
     return true;
 }
 
-/* The first record: a header, or the first row (*row).  A name given for the labels that is no
- * number asks for a header as well. */
+/* Whether the first record names the columns.  A name given for the labels that is no position asks for a
+ * header as well. */
+static bool is_header(struct reading *g) {
+    const char *labels = g->o->labels;
+    bool named = labels && labels[0] != '#';
+    int but = labels && !named ? column_named(g, labels) : -1;
+    if (g->o->no_header) return false;
+    if (named || !all_numbers(g, but)) return true;
+    if (!counts_up(g, but)) return false;
+    note(g->v, "the first line counts up and is taken as column names (--no-header: as a row)");
+    return true;
+}
+
+static int no_column(const struct reading *g, const char *name, const char *option, struct err *e) {
+    return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (%s); it has %d columns", g->r.path, name, option, g->columns);
+}
+
+/* "#3-#9": its ends, counted from 0. */
+static bool range_of(const struct reading *g, const char *part, int *from, int *to) {
+    const char *dash = strchr(part, '-');
+    if (part[0] != '#' || !dash || dash[1] != '#') return false;
+    char *first = xstrndup(part, (size_t)(dash - part));
+    *from = column_named(g, first);
+    *to = column_named(g, dash + 1);
+    free(first);
+    return *from >= 0 && *to >= *from;
+}
+
+/* Gives the columns of a list a use; `option` stands in messages. */
+static int use_listed(struct reading *g, const char *list, enum use use, const char *option, struct err *e) {
+    char *copy = xstrdup(list), *rest = copy, *part;
+    int rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        int from = column_named(g, part), to = from;
+        if (from < 0 && !range_of(g, part, &from, &to)) rc = no_column(g, part, option, e);
+        for (int i = from; !rc && i <= to; i++) {
+            if (i == g->at)
+                rc = err_set(e, ERR_USAGE, "%s: \"%s\" is the label column (%s)", g->r.path, part, option);
+            else g->column[i].use = use;
+        }
+    }
+    free(copy);
+    return rc;
+}
+
+static bool named_as_index(const char *name) {
+    static const char *const names[] = { "id", "index", "Unnamed: 0" };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcasecmp(name, names[i])) return true;
+    return false;
+}
+
+/* What each column is, as far as its name tells. */
+static int choose(struct reading *g, struct err *e) {
+    const struct vectors_options *o = g->o;
+    if (g->at >= 0) g->column[g->at].use = USE_LABEL;
+    if (o->columns) {
+        for (int i = 0; i < g->columns; i++)
+            if (i != g->at) g->column[i].use = USE_NOTHING;
+        return use_listed(g, o->columns, USE_COORDINATE, "--columns", e);
+    }
+    for (int i = 0; g->header && i < g->columns; i++) {
+        struct column *c = &g->column[i];
+        if (c->use != USE_COORDINATE) continue;
+        c->may_count = named_as_index(c->name);
+        if (*c->name) continue;
+        c->use = USE_NOTHING;
+        note(g->v, "column %d has no name and is left out (--columns takes it)", i + 1);
+    }
+    return o->skip ? use_listed(g, o->skip, USE_NOTHING, "--skip", e) : 0;
+}
+
+/* The first record: a header, or the first row (*row). */
 static int begin(struct reading *g, bool *row, struct err *e) {
     g->columns = g->r.fields > INT_MAX ? INT_MAX : (int)g->r.fields;
-    *row = all_numbers(&g->r) && !(g->labels && g->labels[0] != '#');
-    if (g->labels && g->labels[0] == '#' && !*row) {
-        /* "#3" with a first line like "1,0,a": only the label is no number */
-        double v;
-        int at = column_named(g, g->labels);
-        *row = true;
-        for (int i = 0; i < g->columns; i++)
-            if (i != at && !text_to_double(g->r.field[i].s, &v)) *row = false;
-    }
-    if (!*row) {
-        g->column = xcalloc((size_t)g->columns, sizeof *g->column);
-        for (int i = 0; i < g->columns; i++) g->column[i] = xstrndup(g->r.field[i].s, g->r.field[i].n);
-    }
-    g->at = g->labels ? column_named(g, g->labels) : -1;
-    if (g->labels && g->at < 0)
-        return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (--labels); it has %d columns", g->r.path,
-                       g->labels, g->columns);
-    g->v->d = g->columns - (g->at >= 0);
-    if (g->v->d < 1) return err_set(e, ERR_INPUT, "%s: has no column of numbers", g->r.path);
-    return 0;
+    g->column = xcalloc((size_t)g->columns, sizeof *g->column);
+    g->header = is_header(g);
+    *row = !g->header;
+    for (int i = 0; g->header && i < g->columns; i++)
+        g->column[i].name = xstrndup(g->r.field[i].s, g->r.field[i].n);
+    g->at = g->o->labels ? column_named(g, g->o->labels) : -1;
+    if (g->o->labels && g->at < 0) return no_column(g, g->o->labels, "--labels", e);
+    int rc = choose(g, e);
+    for (int i = 0; i < g->columns; i++) g->v->d += g->column[i].use == USE_COORDINATE;
+    if (!rc && g->v->d < 1) rc = err_set(e, ERR_INPUT, "%s: has no column of numbers", g->r.path);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+static int no_number(const struct reading *g, int i, struct err *e) {
+    char *name = g->header ? xstrdup(g->column[i].name) : xprintf("#%d", i + 1);
+    err_set(e, ERR_INPUT, "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number; %s--skip leaves "
+                          "columns out", g->r.path, g->r.first, g->v->n + 1, name, g->r.field[i].s,
+            g->o->labels ? "" : "--labels names the label column, ");
+    free(name);
+    return e->code;
 }
 
 static int add_row(struct reading *g, struct err *e) {
@@ -79,20 +199,47 @@ static int add_row(struct reading *g, struct err *e) {
     g->text[n] = NULL;
     real *out = v->x + n * d;
     for (int i = 0; i < g->columns; i++) {
+        struct column *c = &g->column[i];
         double number;
-        if (i == g->at) continue;
-        if (!text_to_double(g->r.field[i].s, &number) || !isfinite((real)number)) {
-            char *name = g->column ? xstrdup(g->column[i]) : xprintf("#%d", i + 1);
-            err_set(e, ERR_INPUT, "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number%s", g->r.path,
-                    g->r.first, v->n + 1, name, g->r.field[i].s, g->labels ? "" : "; --labels names the label column");
-            free(name);
-            return e->code;
-        }
+        if (c->use != USE_COORDINATE) continue;
+        if (!text_to_double(g->r.field[i].s, &number) || !isfinite((real)number)) return no_number(g, i, e);
+        if (number != floor(number) || (n && number <= c->last)) c->may_count = false;
+        c->last = number;
         *out++ = (real)number;
     }
     if (g->at >= 0) g->text[n] = xstrndup(g->r.field[g->at].s, g->r.field[g->at].n);
     v->n++;
     return 0;
+}
+
+/* Takes out the columns that turned out to be an index. */
+static void drop_index(struct reading *g) {
+    struct vectors *v = g->v;
+    int left = v->d;
+    size_t kept = 0;
+    if (v->n < 2) return;
+    for (int i = 0; i < g->columns; i++) {
+        struct column *c = &g->column[i];
+        if (c->use != USE_COORDINATE) continue;
+        if (!c->may_count || left < 2) {
+            c->may_count = false;
+            continue;
+        }
+        left--;
+        char *shown = text_visible(c->name, strlen(c->name));
+        note(v, "column \"%.60s\" counts the rows and is left out (--columns takes it)", shown);
+        free(shown);
+    }
+    if (left == v->d) return;
+    for (int row = 0; row < v->n; row++) {
+        const real *from = v->x + (size_t)row * (size_t)v->d;
+        for (int i = 0; i < g->columns; i++) {
+            if (g->column[i].use != USE_COORDINATE) continue;
+            if (!g->column[i].may_count) v->x[kept++] = *from;
+            from++;
+        }
+    }
+    v->d = left;
 }
 
 static int read_rows(struct reading *g, struct err *e) {
@@ -109,10 +256,13 @@ static int read_rows(struct reading *g, struct err *e) {
         if (rc) return rc;
     }
     if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: holds no row of numbers", g->r.path);
+    if (!rc) drop_index(g);
     return rc;
 }
 
 static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* ---- labels ---- */
 
 /* Label texts become classes. */
 static void number_labels(struct reading *g) {
@@ -140,7 +290,7 @@ static void number_labels(struct reading *g) {
     }
 }
 
-int vectors_read(struct vectors *v, const char *path, const char *labels, struct err *e) {
+int vectors_read(struct vectors *v, const char *path, const struct vectors_options *o, struct err *e) {
     struct buf file = BUF_INIT;
     *v = (struct vectors){ 0 };
     int rc = file_read(path, DATASET_FILE, &file, e);
@@ -153,14 +303,14 @@ int vectors_read(struct vectors *v, const char *path, const char *labels, struct
     }
     bool tabs = text_ends(path, ".tsv");
     size_t mark = file.size >= 3 && !memcmp(file.data, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    struct reading g = { .v = v, .labels = labels };
+    struct reading g = { .v = v, .o = o, .at = -1 };
     g.r = (struct records){ .path = path, .quotes = !tabs, .separator = tabs ? '\t' : ',' };
     g.r.at = file.data ? file.data + mark : NULL;
     g.r.end = file.data ? file.data + file.size : NULL;
     rc = read_rows(&g, e);
     if (!rc) number_labels(&g);
     for (int i = 0; i < v->n && g.text; i++) free(g.text[i]);
-    for (int i = 0; i < g.columns && g.column; i++) free(g.column[i]);
+    for (int i = 0; i < g.columns && g.column; i++) free(g.column[i].name);
     free(g.text);
     free(g.column);
     records_release(&g.r);
@@ -175,6 +325,7 @@ void vectors_release(struct vectors *v) {
     free(v->x);
     free(v->label);
     free(v->row);
+    buf_release(&v->notes);
     *v = (struct vectors){ 0 };
 }
 

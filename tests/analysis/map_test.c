@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/mem.h"
 #include "core/data/sample.h"
 #include "core/data/vectors.h"
 #include "tests/support/command.h"
@@ -99,7 +100,7 @@ static void test_reading(void **state) {
     char *folder = test_folder();
     const char text[] = "\xEF\xBB\xBF\"the label\",\"a,b\",c\r\nz,1,2\r\n\r\n\"y \"\"q\"\"\",3,4e-2\r\n,5,6";
     char *path = test_file(folder, "quoted.csv", text, sizeof text - 1);
-    test_ok(vectors_read(&v, path, "the label", &e), &e);
+    test_ok(vectors_read(&v, path, &(struct vectors_options){ .labels = "the label" }, &e), &e);
     assert_true(v.n == 3 && v.d == 2 && v.classes == 2);
     assert_string_equal(v.class_name[0], "y \"q\"");
     assert_true(v.label[0] == 1 && v.label[1] == 0 && v.label[2] == -1);
@@ -107,10 +108,60 @@ static void test_reading(void **state) {
     vectors_release(&v);
     free(path);
     path = test_file(folder, "plain.csv", "1,2,7\n3,4,a\n", 12);
-    test_ok(vectors_read(&v, path, "#3", &e), &e);
+    test_ok(vectors_read(&v, path, &(struct vectors_options){ .labels = "#3" }, &e), &e);
     assert_true(v.n == 2 && v.d == 2 && v.classes == 2);
     vectors_release(&v);
     free(path);
+    free(folder);
+}
+
+/* What is a coordinate: of each table the columns left, the values of the first row, and what is said. */
+static void test_columns(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        struct vectors_options o;
+        int n, d;
+        real first[3];
+        const char *note;
+    } table[] = {
+        { ",x,y\n0,1.5,2\n1,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column 1 has no name" },
+        { ",x,y\nfirst,1.5,2\nsecond,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column 1 has no name" },
+        { ",0,1,label\n0,1.5,2,a\n1,3,4,b\n", { .labels = "label" }, 2, 2, { 1.5f, 2 }, "no name" },
+        { "ID,x,y\n5,1.5,2\n9,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "column \"ID\" counts the rows" },
+        { "x,Unnamed: 0,y\n1.5,0,2\n3,1,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "\"Unnamed: 0\" counts" },
+        { "index,x,y\n16777216,1.5,2\n16777217,3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "counts" },
+        { "id,x,y\n2,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 2, 1.5f, 2 }, NULL },
+        { "id,x,y\n0.5,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 0.5f, 1.5f, 2 }, NULL },
+        { "id\n1\n2\n", { 0 }, 2, 1, { 1 }, NULL },
+        { "id,x,y\n1,1.5,2\n2,3,4\n", { .columns = "id,y" }, 2, 2, { 1, 2 }, NULL },
+        { "a,x,y,z\nq,1.5,2,5\nr,3,4,6\n", { .skip = "a,#4" }, 2, 2, { 1.5f, 2 }, NULL },
+        { "a,x,y,z\nq,1.5,2,5\nr,3,4,6\n", { .columns = "#2-#3" }, 2, 2, { 1.5f, 2 }, NULL },
+        { "0,1,2\n1.5,2,3\n3,4,5\n", { 0 }, 2, 3, { 1.5f, 2, 3 }, "first line counts up" },
+        { "1,2\n1.5,2e0\n3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "first line counts up" },
+        { "0,1,2,label\n1.5,2,3,a\n", { .labels = "#4" }, 1, 3, { 1.5f, 2, 3 }, "first line counts up" },
+        { "0,1,2\n1.5,2,3\n3,4,5\n", { .no_header = true }, 3, 3, { 0, 1, 2 }, NULL },
+        { "0,1\n1,0\n", { 0 }, 2, 2, { 0, 1 }, NULL },
+        { "2,3,4\n1,2,3\n", { 0 }, 2, 3, { 2, 3, 4 }, NULL },
+    };
+    char *folder = test_folder();
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct vectors v;
+        struct err e = ERR_INIT;
+        char *path = test_file(folder, "v.csv", table[i].text, strlen(table[i].text));
+        test_ok(vectors_read(&v, path, &table[i].o, &e), &e);
+        const char *said = buf_text(&v.notes);
+        if (v.n != table[i].n || v.d != table[i].d || memcmp(v.x, table[i].first, (size_t)v.d * sizeof *v.x) ||
+            (table[i].note ? !strstr(said, table[i].note) : *said))
+            fail_msg("%s: %d by %d, %g …, \"%s\"", table[i].text, v.n, v.d, (double)v.x[0], said);
+        vectors_release(&v);
+        free(path);
+    }
+    refused(folder, FIVE, "--labels label --columns lable", 2, "has no column \"lable\" (--columns)");
+    refused(folder, FIVE, "--labels label --skip label", 2, "is the label column");
+    refused(folder, FIVE, "--labels label --skip '#3-#2'", 2, "has no column \"#3-#2\" (--skip)");
+    refused(folder, FIVE, "--columns '#1' --skip '#2'", 2, "not both");
+    refused(folder, "x\n1\n", "--skip x", 5, "no column of numbers");
     free(folder);
 }
 
@@ -140,6 +191,7 @@ int main(void) {
         cmocka_unit_test(test_scores),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_columns),
         cmocka_unit_test(test_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
