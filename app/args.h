@@ -14,7 +14,7 @@ struct args;
 struct option_spec {
     const char *name;  /* without dashes */
     const char *value; /* placeholder, or NULL for a switch */
-    const char *help;
+    const char *help;  /* NULL: another spelling, not listed */
 };
 
 struct verb {
@@ -27,7 +27,7 @@ struct verb {
     int (*run)(const struct args *a, struct err *e);
 };
 
-enum { ARGS_OPTIONS = 64 };
+enum { ARGS_OPTIONS = 96 };
 struct args {
     const struct verb *verb;
     int count; /* positional */

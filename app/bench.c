@@ -166,8 +166,10 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
     *out = (struct bench_times){ 0 };
     struct run_config c;
     config_init(&c);
-    free(c.method);
-    c.method = xstrdup(method);
+    if (config_set(&c, "method", method, e)) {
+        config_release(&c);
+        return e->code;
+    }
     c.batch = batch;
     c.steps = warm + steps;
     c.epochs = 0;

@@ -16,6 +16,7 @@
 #include "core/engine/blas.h"
 #include "core/model/model.h"
 #include "core/train/checkpoint.h"
+#include "core/train/complete.h"
 
 struct order {
     struct order *next;
@@ -40,8 +41,8 @@ static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 static void order_free(struct order *o) {
     free(o->what.run);
     free((char *)o->what.text);
-    free((char *)o->what.model);
-    free((char *)o->what.task);
+    if (o->what.config) config_release((struct run_config *)o->what.config);
+    free((void *)o->what.config);
     free(o);
 }
 
@@ -75,6 +76,7 @@ static int take_config(struct desk *d, const struct desk_order *o, struct desk_a
         free(a->config);
         a->config = NULL;
     } else {
+        config_reuse(a->config);
         say(a, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)o->run[0]);
     }
     return rc;
@@ -98,7 +100,7 @@ static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, s
         rc = err_set(e, ERR_USAGE, "run #%lld is %s: nothing is left to resume; R trains its config once more",
                      (long long)id, store_state_name(state));
     } else {
-        r.source = jobs_source(&r.config);
+        config_reuse(&r.config);
         r.parent = id;
         jobs_start_later(d->jobs, &r);
         say(a, SAY_INFO, open ? "run #%lld left no checkpoint: its config is trained once more"
@@ -190,16 +192,19 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
 static int source(const struct desk_order *o, struct desk_answer *a, struct err *e) {
     struct desk_source *s = xcalloc(1, sizeof *s);
     a->source = s;
-    s->model_arg = copy(o->model);
-    s->task_arg = copy(o->task);
-    char *folder = model_find(o->model, e);
+    const struct run_config *c = o->config;
+    const char *model = c->model_folder ? c->model_folder : c->model;
+    config_copy(&s->config, c);
+    char *folder = model_find(model, e);
     int rc = folder ? arch_read(folder, &s->arch, NULL, e) : e->code;
     s->ok = !rc;
-    s->model = folder ? file_base_name(folder) : copy(o->model);
+    s->model = folder ? file_base_name(folder) : copy(model);
     free(folder);
     struct task t;
     struct err why = ERR_INIT;
-    int task_rc = task_open(&t, &(struct task_source){ .where = o->task, .assets = paths_assets() }, &why);
+    struct task_source rows = config_source(c, paths_assets());
+    rows.dev_rows = 0; /* as many as there are */
+    int task_rc = task_open(&t, &rows, &why);
     if (!task_rc) {
         s->task = xstrdup(t.name);
         s->classes = t.kind == DATA_REGRESSION ? 1 : t.classes;
@@ -208,7 +213,7 @@ static int source(const struct desk_order *o, struct desk_answer *a, struct err 
         s->dev_rows = t.devs ? t.dev[0].rows : 0;
         task_release(&t);
     } else {
-        s->task = copy(o->task);
+        s->task = copy(c->task);
         if (!rc) *e = why;
     }
     return rc ? rc : task_rc;
@@ -283,8 +288,11 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
     mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
     if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
     mine->what.text = copy(o->text);
-    mine->what.model = copy(o->model);
-    mine->what.task = copy(o->task);
+    if (o->config) {
+        struct run_config *c = xcalloc(1, sizeof *c);
+        config_copy(c, o->config);
+        mine->what.config = c;
+    }
     pthread_mutex_lock(&d->lock);
     struct order **end = &d->orders;
     bool waiting = false; /* the same list asked for twice is fetched once */
@@ -308,10 +316,9 @@ struct desk_answer *desk_take(struct desk *d) {
 void desk_source_free(struct desk_source *s) {
     if (!s) return;
     if (s->ok) arch_release(&s->arch);
+    config_release(&s->config);
     free(s->model);
-    free(s->model_arg);
     free(s->task);
-    free(s->task_arg);
     free(s);
 }
 

@@ -26,7 +26,7 @@ enum desk_kind {
     DESK_STOP,    /* ask the process that trains the run to stop it; answers with a message */
     DESK_TRASH, DESK_RESTORE, /* text: the key that takes it back */
     DESK_EXPORT,  /* text: csv, json, hf; answers with a message */
-    DESK_SOURCE,  /* model and task by name: shape, classes, rows */
+    DESK_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     DESK_MACHINE, /* kernel and GF/s of a core */
 };
 
@@ -35,7 +35,8 @@ struct desk_order {
     int64_t *run; /* copied */
     int runs;
     bool trash;
-    const char *text, *model, *task; /* copied */
+    const char *text; /* copied */
+    const struct run_config *config; /* DESK_SOURCE; copied */
 };
 void desk_ask(struct desk *d, const struct desk_order *o);
 
@@ -71,7 +72,8 @@ struct desk_detail {
 struct desk_source {
     bool ok;
     struct arch arch;
-    char *model, *model_arg, *task, *task_arg;
+    struct run_config config; /* as asked */
+    char *model, *task;       /* names to show */
     int classes;
     bool texts;            /* source and target texts */
     size_t train_rows, dev_rows;

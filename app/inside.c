@@ -69,7 +69,7 @@ static int open_layers(struct inside *s, const struct insight_subject *what, boo
         rc = probe_embed(p, -1, &look, e);
         *to = (struct inside_panel){ .rows = &p->rows, .layer = p->layers, .layers = p->layers, .width = p->width,
                                      .probe = p, .predicted = p->predicted };
-        to->title = p->u.run ? xprintf("#%lld %s", (long long)p->u.run, p->u.config.method) : xstrdup("model");
+        to->title = p->u.run ? xprintf("#%lld %s", (long long)p->u.run, p->u.method) : xstrdup("model");
         s->panels++;
     }
     if (rc) return rc;

@@ -1,6 +1,5 @@
 /* Starting a run: model, task, method and options are checked and frozen, the row is
  * made, then it is queued.  Nothing is left behind when any of it is refused. */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,42 +12,19 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/method/plan.h"
+#include "core/train/complete.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
-static void put(char **to, char *value) {
-    free(*to);
-    *to = value;
-}
 
 void request_copy(struct job_request *to, const struct job_request *from) {
     *to = *from;
     config_copy(&to->config, &from->config);
-    struct task_source *s = &to->source;
-    s->where = copy(s->where);
-    s->train = copy(s->train);
-    s->dev = copy(s->dev);
-    s->assets = copy(s->assets);
-    s->text = copy(s->text);
-    s->text_b = copy(s->text_b);
-    s->label = copy(s->label);
-    s->source = copy(s->source);
-    s->target = copy(s->target);
-    s->positive = copy(s->positive);
-    s->metric = copy(s->metric);
-    s->names = NULL;
-    s->name_count = 0;
-    s->names_from = NULL;
     to->note = copy(from->note);
 }
 
 void request_release(struct job_request *r) {
     config_release(&r->config);
-    const char *strings[] = { r->source.where, r->source.train,    r->source.dev,
-                              r->source.assets, r->source.text,    r->source.text_b,
-                              r->source.label, r->source.source,   r->source.target,
-                              r->source.positive, r->source.metric, r->note };
-    for (size_t i = 0; i < COUNT_OF(strings); i++) free((char *)strings[i]);
+    free((char *)r->note);
 }
 
 static char *source_key(const struct model *m, const struct task_source *s, const struct run_config *c) {
@@ -111,59 +87,6 @@ void jobs__task_done(struct jobs *j, struct shared_task *t) {
     free(t);
 }
 
-static char *absolute(const char *path) {
-    char *full = realpath(path, NULL);
-    return full ? full : xstrdup(path);
-}
-
-static char *folder_of(const char *path) {
-    char *full = absolute(path);
-    char *slash = strrchr(full, '/');
-    if (slash && slash != full) *slash = '\0';
-    return full;
-}
-
-/* Puts into the config what is known only now that model and rows are read. */
-static int freeze(struct run_config *c, const struct task_source *s, struct model *m,
-                  const struct task *t, const struct method *method, struct err *e) {
-    if (!t->has_train || !t->train.rows)
-        return err_set(e, ERR_USAGE, "%s: has no training rows", t->name);
-    const struct dataset *dev = t->devs ? &t->dev[0] : NULL;
-    char *text = method_text(method);
-    put(&c->method, text);
-    put(&c->model_folder, absolute(m->folder));
-    put(&c->model_sha256, xstrdup(m->sha256));
-    put(&c->model_facts, xstrdup(m->facts));
-    put(&c->task, xstrdup(t->name));
-    put(&c->task_folder, s->where ? folder_of(t->train.path) : NULL);
-    put(&c->train_file, absolute(t->train.path));
-    put(&c->train_sha256, xstrdup(t->train.sha256));
-    put(&c->dev_file, dev ? absolute(dev->path) : NULL);
-    put(&c->dev_sha256, dev ? xstrdup(dev->sha256) : NULL);
-    put(&c->text_column, copy(s->text));
-    put(&c->text_b_column, copy(s->text_b));
-    put(&c->label_column, copy(s->label));
-    /* the names that stand in sources, for rows that come later */
-    for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
-        char **column = i ? &c->text_b_column : &c->text_column;
-        if (!*column && t->train.field[i] && *t->train.field[i] != '#') put(column, copy(t->train.field[i]));
-    }
-    put(&c->source_column, copy(s->source));
-    put(&c->target_column, copy(s->target));
-    put(&c->metric, xstrdup(metric_name(t->metric)));
-    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
-    c->form = t->kind == DATA_TEXT ? FORM_TEXT : FORM_CLASSES;
-    if (c->form == FORM_TEXT) c->max_target = run_max_target(c, m);
-    if (c->lr <= 0) {
-        const struct preset *p = method_preset(method);
-        c->lr = p ? p->lr : 1e-3;
-    }
-    int64_t per_epoch = ((int64_t)t->train.rows + c->batch - 1) / c->batch;
-    if (c->epochs > 0) c->steps = (int64_t)ceil(c->epochs * (double)per_epoch);
-    if (c->steps < 1) return err_set(e, ERR_USAGE, "a run needs at least one step or a part of an epoch");
-    return 0;
-}
-
 static const char *layers_text(const struct module *m, char out[32]) {
     if (m->first <= 1 && m->last == 0) return "all";
     if (m->last == 0) snprintf(out, 32, "%d-", m->first);
@@ -200,22 +123,23 @@ static void fill_module(struct store_module *row, const struct method *method, i
 }
 
 static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
-                      const struct method *method, const struct plan *p, const struct task *t,
-                      int64_t *id, struct err *e) {
+                      const struct plan *p, const struct task *t, int64_t *id, struct err *e) {
+    const struct method *method = &c->method;
     struct store_module row[METHOD_MODULES];
     char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
     for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
-    char *config = config_json(c), *canonical = method_canonical(method);
+    char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder);
     const struct preset *preset = method_preset(method);
     const struct blas_facts *facts = blas_facts();
     char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
     struct store_new_run n = {
-        .config = config, .method = c->method, .canonical = canonical, .method_json = json,
+        .config = config, .method = text_form, .canonical = canonical, .method_json = json,
         .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
         .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
         .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
-        .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = metric_direction(t->metric),
+        .dev_sha256 = c->dev_sha256, .metric = c->metric,
+        .direction = metric_direction((enum metric_id)metric_find(c->metric)),
         .split = t->devs ? task_split(t, 0) : NULL,
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
@@ -225,6 +149,7 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
     int rc = store_create_run(j->store, &n, id, e);
     if (!rc && r->note && *r->note) rc = store_note(j->store, *id, r->note, e);
     free(config);
+    free(text_form);
     free(canonical);
     free(json);
     free(kernel);
@@ -236,7 +161,7 @@ static struct job *new_job(struct jobs *j, int64_t id, const struct run_config *
     struct job *job = xcalloc(1, sizeof *job);
     job->jobs = j;
     job->id = id;
-    job->method = xstrdup(c->method);
+    job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
     job->metric = copy(c->metric);
     job->seed = c->seed;
@@ -280,26 +205,23 @@ static void tell_report(struct jobs *j, const struct model *m, const struct task
 }
 
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
-    struct method method;
-    int rc = method_parse(r->config.method, &method, e);
-    if (rc) return rc;
-    struct model *m = model_share(r->config.model, e);
+    const char *name = r->config.model_folder ? r->config.model_folder : r->config.model;
+    struct model *m = model_share(name, e);
     if (!m) return e->code;
-    int longest = arch_longest(&m->arch);
     struct run_config c;
     config_copy(&c, &r->config);
-    if (c.max_len > longest) c.max_len = longest;
-    struct shared_task *t = jobs__task(j, m, &r->source, &c, e);
+    struct task_source source = config_source(&r->config, paths_assets());
+    struct shared_task *t = jobs__task(j, m, &source, &c, e);
     struct plan *p = NULL;
-    struct job *job = NULL;
-    rc = t ? freeze(&c, &r->source, m, &t->task, &method, e) : e->code;
+    int rc = t ? config_complete(&c, m, &t->task, e) : e->code;
+    if (!rc) rc = config_check(&c, &t->task, e);
     if (!rc) {
-        p = plan_new(&method, &m->arch, run_outputs(&t->task), e);
-        rc = p ? create_row(j, r, &c, &method, p, &t->task, id, e) : e->code;
+        p = plan_new(&c.method, &m->arch, run_outputs(&t->task), e);
+        rc = p ? create_row(j, r, &c, p, &t->task, id, e) : e->code;
     }
     if (!rc) {
         tell_report(j, m, &t->task);
-        job = new_job(j, *id, &c, p);
+        struct job *job = new_job(j, *id, &c, p);
         rc = queue(j, job, false, &c, m, t, r->workers, e);
         if (rc) {
             free_unqueued(job);
@@ -318,31 +240,13 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
     return rc;
 }
 
-struct task_source jobs_source(const struct run_config *c) {
-    struct task_source s = {
-        .where = c->task_folder, .train = c->task_folder ? NULL : c->train_file,
-        .dev = c->task_folder ? NULL : c->dev_file, .assets = paths_assets(), .text = c->text_column,
-        .text_b = c->text_b_column, .label = c->label_column, .source = c->source_column,
-        .target = c->target_column,
-        .kind = c->regression < 0   ? DATA_KIND_AUTO
-                : c->regression > 0 ? DATA_KIND_REGRESSION
-                                    : DATA_KIND_CLASSES,
-        .dev_rows = (size_t)c->eval_rows, .metric = c->metric,
-        .official_dev = c->dev_file && text_ends(c->dev_file, "/dev_official.tsv"),
-    };
-    return s;
-}
-
 /* Everything that resuming needs, checked before anything changes. */
 static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *stored, int workers,
                          const struct run_config *c, struct model *m, struct shared_task *t,
                          struct err *e) {
-    struct method method;
-    int rc = method_parse(c->method, &method, e);
-    if (rc) return rc;
-    struct plan *p = plan_new(&method, &m->arch, run_outputs(&t->task), e);
+    struct plan *p = plan_new(&c->method, &m->arch, run_outputs(&t->task), e);
     if (!p) return e->code;
-    rc = store_adopt_run(j->store, id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
+    int rc = store_adopt_run(j->store, id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
     if (!rc) {
         struct job *job = new_job(j, id, c, p);
         rc = queue(j, job, true, c, m, t, workers, e);
@@ -381,7 +285,7 @@ int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
         rc = check_resumable(&stored, e);
         struct model *m = rc ? NULL : model_share(c.model_folder, e);
         if (m) {
-            struct task_source source = jobs_source(&c);
+            struct task_source source = config_source(&c, paths_assets());
             struct shared_task *t = jobs__task(j, m, &source, &c, e);
             bool anew = !run_has_checkpoint(stored.folder);
             rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;

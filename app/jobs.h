@@ -37,8 +37,7 @@ void jobs_free(struct jobs *j, bool finish);
 
 /* What is to be trained.  Strings are copied. */
 struct job_request {
-    struct run_config config;   /* method, model, task_folder or files, columns, options */
-    struct task_source source;  /* where the rows are */
+    struct run_config config;
     int workers;                /* limit of this run; 0: all */
     const char *note;
     int64_t parent;
@@ -51,9 +50,6 @@ void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Takes up a stopped or interrupted run again. */
 int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
-
-/* Where the rows of a stored run are; points into *c. */
-struct task_source jobs_source(const struct run_config *c);
 
 /* ERR_NOT_FOUND when this process does not train it. */
 int jobs_pause(struct jobs *j, int64_t id, struct err *e);

@@ -38,20 +38,20 @@ void outfile_guard_run(struct outfile_guard *g, const struct run_config *c) {
 
 /* The path without links; of what is not there, with those of the folders that are. */
 static char *resolved(const char *path) {
-    char *whole = xstrdup(path), *real;
+    char *whole = xstrdup(path), *full;
     size_t all = strlen(path), n = all;
-    while (!(real = realpath(n ? whole : ".", NULL)) && n) {
+    while (!(full = realpath(n ? whole : ".", NULL)) && n) {
         while (n && whole[n - 1] == '/') n--;
         while (n && whole[n - 1] != '/') n--;
         whole[n] = '\0'; /* the folder above */
     }
     free(whole);
-    if (!real) return xstrdup(path);
+    if (!full) return xstrdup(path);
     while (all > n && path[all - 1] == '/') all--;
     char *rest = xstrndup(path + n, all - n);
-    whole = *rest ? file_join(real, rest) : xstrdup(real);
+    whole = *rest ? file_join(full, rest) : xstrdup(full);
     free(rest);
-    free(real);
+    free(full);
     return whole;
 }
 
@@ -65,21 +65,21 @@ static bool of_database(const char *database, const char *target, const struct s
     static const char *const beside[] = { "", "-wal", "-shm", "-journal", "-lock", "-files" };
     bool found = false;
     for (size_t i = 0; !found && i < COUNT_OF(beside); i++) {
-        char *name = xprintf("%s%s", database, beside[i]), *real = resolved(name);
-        size_t n = strlen(real);
-        bool inside = !strncmp(target, real, n) && (!target[n] || target[n] == '/');
+        char *name = xprintf("%s%s", database, beside[i]), *full = resolved(name);
+        size_t n = strlen(full);
+        bool inside = !strncmp(target, full, n) && (!target[n] || target[n] == '/');
         found = inside || same_file(name, st);
         free(name);
-        free(real);
+        free(full);
     }
     return found;
 }
 
 /* Beside the name that the user gives, and beside the file that it is a link to. */
 static bool is_database(const struct outfile_guard *g, const char *target, const struct stat *st) {
-    char *real = resolved(g->database);
-    bool found = of_database(g->database, target, st) || of_database(real, target, st);
-    free(real);
+    char *full = resolved(g->database);
+    bool found = of_database(g->database, target, st) || of_database(full, target, st);
+    free(full);
     return found;
 }
 

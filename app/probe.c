@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
+#include "core/train/complete.h"
 #include "core/train/score.h"
 
 enum { SLICE = 32 }; /* rows between two questions whether to go on */
@@ -71,7 +72,7 @@ static int open_task(struct probe *p, const struct task_source *from, const stru
 static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
     const struct user *run = how->own ? how->own : &p->u;
     const struct predictor *u = run->predictor;
-    struct task_source s = jobs_source(&run->config);
+    struct task_source s = config_source(&run->config, paths_assets());
     const char **name = NULL;
     if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
         s.name_count = predictor_classes(u);
@@ -251,7 +252,7 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
         part.row += i;
         part.start += i;
         if (part.target_start) part.target_start += i;
-        char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.config.method : "the model",
+        char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.method : "the model",
                              first + (int)i, p->rows.n);
         rc = go_on(how, what, e);
         free(what);

@@ -125,10 +125,8 @@ static void begin(struct session *s) {
     f->kernel = blas_facts()->kernel;
     f->terminal_colours = t.colours;
     s->ui.database = s->database;
-    struct method m;
     struct err e = ERR_INIT;
-    if (!method_parse("lora", &m, &e)) compose_set(&s->ui.compose, &m, &s->ui.compose.options);
-    session__ask_source(s, s->model_arg, s->task_arg);
+    session__ask_source(s, &s->ui.compose.config);
     desk_ask(s->desk, &(struct desk_order){ .kind = DESK_MACHINE });
     struct store_runs runs;
     if (!store_list(s->store, &(struct store_list){ .limit = 1 }, &runs, &e)) {
@@ -153,8 +151,6 @@ static void release(struct session *s) {
     free(s->sample_block);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
     free(s->database);
-    free(s->model_arg);
-    free(s->task_arg);
     canvas_release(&s->canvas);
     ui_release(&s->ui);
     close(s->wake);
@@ -211,12 +207,12 @@ int session_run(int argc, char **argv, struct err *e) {
     catch_signals();
     s.wake = wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s.database = file_base_name(store_path(s.store));
-    s.model_arg = xstrdup(verb_model(&a));
-    s.task_arg = xstrdup(args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
     s.insight = insight_new(s.store, true, notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
+    config_take_model(&s.ui.compose.config, verb_model(&a));
+    config_take_task(&s.ui.compose.config, args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
     int w, h;
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());

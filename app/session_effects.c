@@ -11,46 +11,9 @@
 #include "core/base/mem.h"
 #include "views/svg.h"
 
-static void put(char **to, const char *value) {
-    free(*to);
-    *to = xstrdup(value);
-}
-
-void session__config(const struct compose_view *v, const char *model, struct run_config *c) {
-    config_init(c);
-    char *text = method_text(&v->method);
-    put(&c->method, text);
-    free(text);
-    put(&c->model, model);
-    const struct compose_options *o = &v->options;
-    c->lr = compose_lr(v);
-    c->batch = o->batch;
-    c->max_len = o->max_len;
-    c->epochs = o->epochs;
-    c->steps = o->steps;
-    c->seed = o->seed;
-    c->eval_every = o->eval_every;
-    c->eval_rows = o->eval_rows;
-    c->embed_every = o->embed_every;
-    c->warmup = o->warmup;
-    c->weight_decay = o->weight_decay;
-    c->clip = o->clip;
-    c->dropout = o->dropout;
-    c->schedule = o->schedule;
-    if (compose_option_count(v) < OPTION_COUNT) return;
-    c->max_target = o->max_target;
-    c->beams = o->beams;
-    c->smoothing = o->smoothing;
-    c->loss_mean = o->loss_mean;
-    c->prefix = o->prefix;
-}
-
 static void train(struct session *s) {
-    struct compose_view *v = &s->ui.compose;
     struct job_request r = { 0 };
-    session__config(v, v->model_arg ? v->model_arg : s->model_arg, &r.config);
-    r.source = (struct task_source){ .where = v->task_arg ? v->task_arg : s->task_arg,
-                                     .assets = paths_assets(), .dev_rows = (size_t)v->options.eval_rows };
+    compose_config(&s->ui.compose, &r.config);
     jobs_start_later(s->jobs, &r);
     config_release(&r.config);
     ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
@@ -59,17 +22,16 @@ static void train(struct session *s) {
 
 /* The first page's run: small enough to be over soon, large enough to learn something. */
 static void train_first(struct session *s) {
-    struct method m;
-    struct err e = ERR_INIT;
-    if (method_parse("lora", &m, &e)) BUG("%s", e.text);
-    struct compose_options o;
-    compose_options_init(&o);
-    o.batch = 16;
-    o.epochs = 0;
-    o.steps = 60;
-    o.eval_every = 20;
-    o.eval_rows = 256;
-    compose_set(&s->ui.compose, &m, &o);
+    struct run_config c;
+    config_init(&c);
+    c.batch = 16;
+    c.epochs = 0;
+    c.steps = 60;
+    c.eval_every = 20;
+    c.eval_rows = 256;
+    config_take_source(&c, &s->ui.compose.config);
+    compose_take_config(&s->ui.compose, &c);
+    config_release(&c);
     train(s);
 }
 
@@ -178,9 +140,12 @@ static void list_tasks(struct session *s) {
 }
 
 static void choose(struct session *s, const char *model, const char *task) {
-    if (model) put(&s->model_arg, model);
-    if (task) put(&s->task_arg, task);
-    session__ask_source(s, s->model_arg, s->task_arg);
+    struct run_config c;
+    config_copy(&c, &s->ui.compose.config);
+    if (model) config_take_model(&c, model);
+    if (task) config_take_task(&c, task);
+    session__ask_source(s, &c);
+    config_release(&c);
 }
 
 static void method_text_typed(struct session *s, const char *text) {
@@ -188,7 +153,7 @@ static void method_text_typed(struct session *s, const char *text) {
     struct err e = ERR_INIT;
     int rc = method_parse(text, &m, &e);
     say_error(s, rc, &e);
-    if (!rc) compose_set(&s->ui.compose, &m, &s->ui.compose.options);
+    if (!rc) compose_take_method(&s->ui.compose, &m);
 }
 
 /* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine": screen, what of, which matrix. */
@@ -198,7 +163,7 @@ static char *picture_stem(const struct session *s) {
     buf_printf(&b, "petri-%s", screen_at(s->ui.screen)->name);
     for (int i = 0; i < v->subjects; i++)
         buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
-    char *base = file_base_name(s->model_arg), *model = outfile_slug(base);
+    char *base = file_base_name(s->ui.compose.config.model), *model = outfile_slug(base);
     if (!v->subjects && *model) buf_printf(&b, "-%s", model);
     const struct heat_matrix *m = s->ui.screen == SCREEN_HEATMAP ? heatmap_matrix(&s->ui.heatmap) : NULL;
     char *kind = outfile_slug(m ? m->title : v->data.training ? "training" : "");
@@ -231,7 +196,9 @@ static void picture(struct session *s) {
 }
 
 static void look_inside(struct session *s, const struct effect *x) {
-    struct insight_subject what = { .model = s->model_arg, .task = s->task_arg };
+    const struct run_config *c = &s->ui.compose.config;
+    struct insight_subject what = { .model = c->model_folder ? c->model_folder : c->model,
+                                    .task = c->task_folder ? c->task_folder : c->task };
     if (x->kind == EFFECT_SETS) {
         what.set = x->run;
         what.sets = x->runs;

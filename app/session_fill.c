@@ -159,8 +159,8 @@ void session__ask_runs(struct session *s) {
     desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash });
 }
 
-void session__ask_source(struct session *s, const char *model, const char *task) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .model = model, .task = task });
+void session__ask_source(struct session *s, const struct run_config *c) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = c });
 }
 
 static void take_runs(struct session *s, struct desk_answer *a) {
@@ -186,8 +186,7 @@ static void take_source(struct session *s, struct desk_answer *a) {
     v->arch = new->ok ? &new->arch : NULL;
     v->model = new->model;
     v->task = new->task;
-    v->model_arg = new->model_arg;
-    v->task_arg = new->task_arg;
+    config_take_source(&v->config, &new->config);
     v->classes = new->classes;
     v->texts = new->texts;
     v->train_rows = new->train_rows;
@@ -200,23 +199,21 @@ static void take_source(struct session *s, struct desk_answer *a) {
     s->ui.first.fetch = new->ok && new->train_rows ? NULL : "make fetch";
 }
 
+/* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */
 static void take_config(struct session *s, const struct run_config *c) {
-    struct method m;
-    struct err e = ERR_INIT;
-    if (method_parse(c->method, &m, &e)) {
-        ui_say(&s->ui, SAY_ERROR, "%s", e.text);
-        return;
-    }
-    struct compose_options o = {
-        .lr = c->lr, .batch = c->batch, .max_len = c->max_len, .epochs = c->epochs,
-        .steps = c->epochs > 0 ? 0 : c->steps, .seed = c->seed, .eval_every = c->eval_every,
-        .eval_rows = c->eval_rows, .embed_every = c->embed_every, .warmup = c->warmup, .weight_decay = c->weight_decay, .clip = c->clip,
-        .dropout = c->dropout, .schedule = c->schedule, .max_target = c->max_target, .beams = c->beams,
-        .smoothing = c->smoothing, .loss_mean = c->loss_mean, .prefix = c->prefix,
-    };
-    compose_set(&s->ui.compose, &m, &o);
+    struct compose_view *v = &s->ui.compose;
+    v->arch = NULL;
+    v->model = v->task = NULL;
+    v->classes = 0;
+    v->texts = false;
+    v->train_rows = v->dev_rows = 0;
+    s->ui.first.model = s->ui.first.task = NULL;
+    s->ui.first.model_ready = s->ui.first.task_ready = false;
+    desk_source_free(s->source);
+    s->source = NULL;
+    compose_take_config(v, c);
     ui_show(&s->ui, SCREEN_COMPOSE);
-    if (c->task_folder) session__ask_source(s, c->model, c->task_folder);
+    session__ask_source(s, &v->config);
 }
 
 static void move_free(struct move *m) {

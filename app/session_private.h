@@ -27,7 +27,7 @@ struct session {
     int wake;              /* eventfd: something has changed */
     bool leaving, finish;  /* finish: runs go on without a screen */
     bool first_series;     /* the focused run's series come from the store */
-    char *database, *model_arg, *task_arg;
+    char *database;
     /* what the screens' pointers point into */
     struct desk_runs *runs;
     struct desk_detail *detail;
@@ -55,14 +55,12 @@ struct session {
 void session__fill_jobs(struct session *s);
 void session__answers(struct session *s);
 void session__ask_runs(struct session *s);
-void session__ask_source(struct session *s, const char *model, const char *task);
+/* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
+void session__ask_source(struct session *s, const struct run_config *c);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
 /* Asks the desk to move runs into or out of the trash; the answer ends with session__moved. */
 void session__move(struct session *s, const struct desk_order *o);
 void session__moved(struct session *s);
-
-/* Options of Compose as a run's config; config_release. */
-void session__config(const struct compose_view *v, const char *model, struct run_config *c);
 
 #endif

@@ -12,6 +12,7 @@ struct user {
     struct model *model;
     struct predictor *predictor;
     struct run_config config; /* of the run; zeroed for a model's own head */
+    char *method;             /* of the run, as text; NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
     const char **name;        /* labels in the order of the outputs */

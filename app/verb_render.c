@@ -46,15 +46,17 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task, .assets = paths_assets() }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
-    v->model = v->model_arg = verb_model(a);
-    v->task = v->task_arg = task;
+    v->model = verb_model(a);
+    v->task = task;
+    config_take_model(&v->config, v->model);
+    config_take_task(&v->config, task);
     if (s->have_task) {
         v->classes = s->task.classes;
         v->texts = s->task.gold == DATA_TEXT;
         v->train_rows = s->task.train.rows;
         v->dev_rows = s->task.devs ? s->task.dev[0].rows : 0;
     }
-    compose_set(v, &m, &v->options);
+    compose_take_method(v, &m);
     s->ui.first = (struct first_view){
         .model = verb_model(a), .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
         .fetch = s->have_arch && s->have_task ? NULL : "make fetch",

@@ -1,7 +1,6 @@
 /* train, resume, stop: runs without a screen. */
 #include "app/verbs.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -21,26 +20,28 @@
 
 /* ---- options ---- */
 
-static const char *const CONFIG_OPTIONS[] = {
-    "method",  "seed",      "epochs",     "steps",      "batch",  "accumulate", "max-len",
-    "lr",      "schedule",  "warmup",     "optimiser",  "beta1",  "beta2",      "epsilon",
-    "momentum", "decay",    "clip",       "dropout",    "eval-every", "eval-rows", "early-stop",
-    "keep",    "shards",    "embed-every", "embed-rows", "form",   "prefix",    "max-target",
-    "loss-mean", "smoothing", "beams",     "samples",    "sample-every",
-};
-
+/* Every option of a run that was given, under whichever spelling. */
 static int read_config(const struct args *a, struct run_config *c, struct err *e) {
-    config_init(c);
-    c->model = xstrdup(verb_model(a));
-    int rc = config_set(c, "method", args_get(a, "method") ? args_get(a, "method") : "lora", e);
-    for (size_t i = 1; !rc && i < COUNT_OF(CONFIG_OPTIONS); i++) {
-        const char *value = args_get(a, CONFIG_OPTIONS[i]);
-        if (value) rc = config_set(c, CONFIG_OPTIONS[i], value, e);
+    int rc = 0;
+    for (int i = 0; !rc && i < a->given; i++) {
+        const char *spelling = a->option[i].spec->name, *name = config_option_name(spelling);
+        for (int k = 0; name && !rc && k < i; k++) {
+            const char *before = a->option[k].spec->name, *same = config_option_name(before);
+            if (same && !strcmp(name, same))
+                rc = err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", before, spelling);
+        }
+        if (name && !rc) rc = config_set(c, spelling, a->option[i].spec->value ? a->option[i].value : "on", e);
     }
-    if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
-        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
-    if (!rc && args_get(a, "steps") && args_get(a, "epochs"))
-        rc = err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
+    if (rc) return rc;
+    if (!c->model) config_take_model(c, DEFAULT_MODEL);
+    if (args_get(a, "seed") && args_get(a, "seeds"))
+        return err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
+    if (args_get(a, "steps") && args_get(a, "epochs"))
+        return err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
+    if (c->train_file && c->task)
+        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
+    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    if (!c->train_file && !c->task) rc = config_set(c, "task", DEFAULT_TASK, e);
     return rc;
 }
 
@@ -58,32 +59,25 @@ int verb_source(const struct args *a, struct task_source *s, struct err *e) {
     return 0;
 }
 
-static int read_request(const struct args *a, struct job_request *r, struct err *e) {
-    *r = (struct job_request){ .note = args_get(a, "note") };
-    int rc = read_config(a, &r->config, e);
-    if (!rc) rc = verb_source(a, &r->source, e);
-    if (rc) return rc;
-    r->source.train = args_get(a, "train");
-    r->source.dev = args_get(a, "dev");
-    if (r->source.train && r->source.where)
-        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
-    if (r->source.dev && !r->source.train)
-        return err_set(e, ERR_USAGE, "--dev needs --train with it");
-    if (!r->source.train && !r->source.where) r->source.where = DEFAULT_TASK;
-    r->source.dev_rows = (size_t)r->config.eval_rows;
-    return 0;
-}
-
 /* "1,2,3" */
 static int read_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
     int n = 0;
+    int64_t twice = -1;
     char *copy = xstrdup(text), *rest = copy, *part;
-    while ((part = strsep(&rest, ",")) && n >= 0) {
+    while ((part = strsep(&rest, ","))) {
         int64_t v;
-        if (n == room || !text_to_int(part, &v) || v < 0) n = -1;
-        else seed[n++] = (uint64_t)v;
+        if (n == room || !text_to_int(part, &v) || v < 0) {
+            n = -1;
+            break;
+        }
+        for (int i = 0; i < n; i++)
+            if (seed[i] == (uint64_t)v) twice = v;
+        seed[n++] = (uint64_t)v;
     }
     free(copy);
+    if (n > 0 && twice >= 0)
+        return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
+                       (long long)twice);
     if (n < 1)
         return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
                        text);
@@ -297,11 +291,12 @@ static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, boo
 }
 
 int verb_train(const struct args *a, struct err *e) {
-    struct job_request r;
+    struct job_request r = { .note = args_get(a, "note") };
     enum { SEEDS = 64 };
     uint64_t seed[SEEDS];
     int seeds = 0, workers;
-    int rc = read_request(a, &r, e);
+    config_init(&r.config);
+    int rc = read_config(a, &r.config, e);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc && args_get(a, "seeds")) {
         seeds = read_seeds(args_get(a, "seeds"), seed, SEEDS, e);

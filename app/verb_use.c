@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/complete.h"
 #include "core/train/score.h"
 
 const char *user_column(const struct user *u) {
@@ -25,6 +26,7 @@ const char *user_column(const struct user *u) {
 void user_release(struct user *u) {
     predictor_free(u->predictor);
     if (u->run) config_release(&u->config);
+    free(u->method);
     if (u->model) model_release(u->model);
     free(u->name);
     *u = (struct user){ 0 };
@@ -55,6 +57,7 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     store_run_release(&run);
     if (rc) return rc;
     u->run = id;
+    u->method = method_text(&u->config.method);
     char *checkpoint = checkpoint_of(s, id, &u->step, e);
     u->model = checkpoint ? model_share(u->config.model_folder, e) : NULL;
     u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
@@ -237,7 +240,7 @@ int export_hf_quiet(struct store *s, int64_t run, const char *folder, double *wo
     int rc = user_open_run(&u, s, run, e);
     if (!rc) {
         /* a few training rows show that the folder computes what the run does */
-        struct task_source source = jobs_source(&u.config);
+        struct task_source source = config_source(&u.config, paths_assets());
         struct task t;
         struct err ignored = ERR_INIT;
         bool probe = !task_open(&t, &source, &ignored);

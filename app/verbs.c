@@ -1,7 +1,12 @@
 /* The table of verbs and their options. */
 #include "app/verbs.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/base/mem.h"
+#include "core/train/config.h"
 
 #define END { NULL, NULL, NULL }
 #define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
@@ -14,52 +19,38 @@
         { "positive", "NAME", "the class that F1 is of" }
 #define WORKERS { "workers", "N", "worker threads (default: the cores)" }
 
-static const struct option_spec TRAIN[] = {
-    MODEL,
-    { "task", "NAME|FOLDER", "a task by name or folder (default " DEFAULT_TASK ")" },
-    { "train", "FILE", "training rows: TSV, CSV or JSON Lines" },
-    { "dev", "FILE", "rows to evaluate on" },
-    COLUMNS,
-    { "official-dev", NULL, "evaluate on dev_official.tsv of a GLUE folder" },
-    { "metric", "NAME", "what \"best\" means (default: the task's)" },
-    { "method", "TEXT", "a preset or modules, as 'lora(r=8)' (default lora)" },
-    { "seed", "N", "seed of everything random (default 1)" },
-    { "seeds", "N,N,…", "one run a seed" },
-    { "epochs", "X", "length in epochs (default 3)" },
-    { "steps", "N", "length in steps" },
-    { "batch", "N", "rows a step (default 32)" },
-    { "accumulate", "N", "micro-batches a step (default 1)" },
-    { "max-len", "N", "tokens a row (default 128)" },
-    { "lr", "X", "learning rate (default: the preset's)" },
-    { "schedule", "linear|cosine|constant", "how the rate falls (default linear)" },
-    { "warmup", "X", "share (< 1) or number of warm-up steps" },
-    { "optimiser", "adamw|sgd", "default adamw" },
-    { "beta1", "X", "AdamW (0.9)" },
-    { "beta2", "X", "AdamW (0.999)" },
-    { "epsilon", "X", "AdamW (1e-8)" },
-    { "momentum", "X", "SGD (0)" },
-    { "decay", "X", "decoupled weight decay of matrices (0)" },
-    { "clip", "X", "largest gradient norm, 0: none (1)" },
-    { "dropout", "X", "everywhere (default: as the model's config says)" },
-    { "eval-every", "N", "steps between evaluations (default: each epoch)" },
-    { "eval-rows", "N", "a fixed draw of dev rows (default: all)" },
-    { "early-stop", "N", "stop after N evaluations without a better one" },
-    { "keep", "best,last", "checkpoints to keep" },
-    { "embed-every", "N", "keep vectors of dev rows every N steps, for petri map (0: none)" },
-    { "embed-rows", "N", "rows of these, drawn evenly over the classes (200)" },
-    { "form", "auto|classes|text", "labels by a head or as text (default: as the model can)" },
-    { "prefix", "on|off", "text form: the task's name before the text (on)" },
-    { "max-target", "N", "tokens of a target text (default 128)" },
-    { "loss-mean", "tokens|rows|sum|positions", "text form: what the loss is the mean over (tokens)" },
-    { "smoothing", "X", "label smoothing of target tokens (0)" },
-    { "beams", "N", "beams of the texts that evaluations generate (1: greedy)" },
-    { "samples", "N", "dev rows whose generated texts are kept (6)" },
-    { "sample-every", "N", "steps between these (50; 0: at evaluations)" },
-    { "shards", "N", "parts of a step, each on one thread (4)" },
+/* What `petri train` has besides a run's options. */
+static const struct option_spec TRAIN_MORE[] = {
+    { "seeds", "N,N,\u2026", "one run a seed" },
     WORKERS,
     { "note", "TEXT", "kept with the run" },
-    END,
 };
+enum { TRAIN_ROOM = 96 };
+static struct option_spec TRAIN[TRAIN_ROOM];
+
+/* The table of a run's options (core/train/option.h), each with its default, then those. */
+static void fill_train(void) {
+    struct run_config usual;
+    size_t n = 0;
+    config_init(&usual);
+    config_take_model(&usual, DEFAULT_MODEL);
+    config_take_task(&usual, DEFAULT_TASK);
+    for (int i = 0; i < config_option_count(); i++) {
+        struct config_option o = config_option_at(i);
+        char *value = config_get(&usual, o.name);
+        bool told = o.values && *value && strcmp(value, "default") && strcmp(value, "auto");
+        BUG_IF(n == TRAIN_ROOM);
+        TRAIN[n++] = (struct option_spec){ o.name, o.values,
+                                           told ? xprintf("%s (%s)", o.help, value) : o.help };
+        free(value);
+    }
+    for (size_t i = 0; i < COUNT_OF(TRAIN_MORE); i++) TRAIN[n++] = TRAIN_MORE[i];
+    const char *name, *spelling;
+    for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
+    BUG_IF(n >= TRAIN_ROOM); /* the last is END */
+    config_release(&usual);
+}
+
 static const struct option_spec RESUME[] = { WORKERS,
                                              { "batch", "N", "refused unless it is the run's" },
                                              { "steps", "N", "refused unless it is the run's" },
@@ -232,4 +223,8 @@ static const struct verb VERBS[] = {
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
 };
 
-const struct verb *verb_at(size_t i) { return i < COUNT_OF(VERBS) ? &VERBS[i] : NULL; }
+const struct verb *verb_at(size_t i) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_train);
+    return i < COUNT_OF(VERBS) ? &VERBS[i] : NULL;
+}

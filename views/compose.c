@@ -7,38 +7,14 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/complete.h"
 #include "views/compose_edit.h"
-
-void compose_options_init(struct compose_options *o) {
-    struct run_config c;
-    config_init(&c);
-    *o = (struct compose_options){.batch = c.batch,
-                                  .max_len = c.max_len,
-                                  .epochs = c.epochs,
-                                  .steps = c.steps,
-                                  .seed = c.seed,
-                                  .eval_every = c.eval_every,
-                                  .eval_rows = c.eval_rows,
-                                  .embed_every = c.embed_every,
-                                  .warmup = c.warmup,
-                                  .weight_decay = c.weight_decay,
-                                  .clip = c.clip,
-                                  .dropout = c.dropout,
-                                  .schedule = c.schedule,
-                                  .max_target = c.max_target,
-                                  .beams = c.beams,
-                                  .smoothing = c.smoothing,
-                                  .loss_mean = c.loss_mean,
-                                  .prefix = c.prefix};
-    config_release(&c);
-}
 
 void compose_init(struct compose_view *v) {
     memset(v, 0, sizeof *v);
-    compose_options_init(&v->options);
+    config_init(&v->config);
+    v->config.lr = config_default_lr(&v->config.method, NULL);
     v->note = -1;
-    const struct preset *p = preset_find("lora");
-    if (p) v->method = p->method;
     compose_changed(v);
 }
 
@@ -55,6 +31,8 @@ static void clear_facts(struct compose_facts *f) {
 
 void compose_release(struct compose_view *v) {
     clear_facts(&v->facts);
+    config_release(&v->config);
+    for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
     memset(v, 0, sizeof *v);
 }
 
@@ -94,7 +72,7 @@ int compose_outputs(const struct compose_view *v) {
 static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
-    struct plan *p = plan_new(&v->method, v->arch, compose_outputs(v), &e);
+    struct plan *p = plan_new(&v->config.method, v->arch, compose_outputs(v), &e);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
@@ -107,7 +85,7 @@ static void count(struct compose_view *v) {
         f->module_trained[t->module] += t->count;
         f->places.trained[t->stack][t->site] += t->count;
     }
-    for (int i = 0; i < v->method.count; i++) {
+    for (int i = 0; i < v->config.method.count; i++) {
         f->arithmetic[i] = plan_arithmetic(p, v->arch, i);
         f->tensors[i] = tensors_of(p, i);
     }
@@ -117,21 +95,21 @@ static void count(struct compose_view *v) {
 static void find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
-    f->text = method_text(&v->method);
-    f->canonical = method_canonical(&v->method);
-    f->preset = method_preset(&v->method);
-    if (!f->preset) f->nearest = method_nearest(&v->method);
+    f->text = method_text(&v->config.method);
+    f->canonical = method_canonical(&v->config.method);
+    f->preset = method_preset(&v->config.method);
+    if (!f->preset) f->nearest = method_nearest(&v->config.method);
     if (!v->arch) return;
-    f->findings = method_check(&v->method, v->arch, f->finding, COMPOSE_FINDINGS);
+    f->findings = method_check(&v->config.method, v->arch, f->finding, COMPOSE_FINDINGS);
     if (f->findings > COMPOSE_FINDINGS) f->findings = COMPOSE_FINDINGS;
     for (int i = 0; i < f->findings; i++) f->errors += f->finding[i].level == LEVEL_ERROR;
     if (!f->errors) count(v);
 }
 
 void compose_changed(struct compose_view *v) {
-    if (v->part > v->method.count) v->part = v->method.count;
+    if (v->part > v->config.method.count) v->part = v->config.method.count;
     if (v->part < 0) v->part = 0;
-    if (v->part < v->method.count && !axis_applies(&v->method.module[v->part], v->arch, v->axis))
+    if (v->part < v->config.method.count && !axis_applies(&v->config.method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;
     if ((int)v->option >= compose_option_count(v)) v->option = OPTION_LR;
     find_facts(v);
@@ -140,21 +118,22 @@ void compose_changed(struct compose_view *v) {
 }
 
 void compose_push(struct compose_view *v) {
+    while (v->undo_top > v->undo_at) config_release(&v->undo[--v->undo_top]);
     if (v->undo_at == COMPOSE_UNDO) {
+        config_release(&v->undo[0]);
         memmove(v->undo, v->undo + 1, sizeof v->undo - sizeof *v->undo);
         v->undo_at--;
     }
-    v->undo[v->undo_at].method = v->method;
-    v->undo[v->undo_at].options = v->options;
+    config_copy(&v->undo[v->undo_at], &v->config);
     v->undo_top = ++v->undo_at;
 }
 
-/* Exchanges the present state with the one at i. */
+/* Exchanges the present state with the one at i; the model and the rows stay. */
 static void swap_state(struct compose_view *v, int i) {
-    struct compose_state now = {v->method, v->options};
-    v->method = v->undo[i].method;
-    v->options = v->undo[i].options;
+    struct run_config now = v->config;
+    v->config = v->undo[i];
     v->undo[i] = now;
+    config_take_source(&v->config, &now);
     v->walking = false;
     compose_changed(v);
 }
@@ -171,43 +150,31 @@ bool compose_redo(struct compose_view *v) {
     return true;
 }
 
-void compose_set(struct compose_view *v, const struct method *m, const struct compose_options *o) {
-    compose_push(v);
-    v->method = *m;
-    if (o) v->options = *o;
+static void to_start(struct compose_view *v) {
     v->part = 0;
     v->axis = AXIS_FUNCTION;
     v->walking = false;
     compose_changed(v);
 }
 
+void compose_take_method(struct compose_view *v, const struct method *m) {
+    compose_push(v);
+    v->config.method = *m;
+    v->config.lr = config_default_lr(m, NULL);
+    to_start(v);
+}
+
+void compose_take_config(struct compose_view *v, const struct run_config *c) {
+    compose_push(v);
+    config_release(&v->config);
+    config_copy(&v->config, c);
+    if (v->config.lr == 0) v->config.lr = config_default_lr(&v->config.method, NULL);
+    to_start(v);
+}
+
 void compose_take_preset(struct compose_view *v, const char *name) {
     const struct preset *p = preset_find(name);
-    if (!p) return;
-    struct compose_options o = v->options;
-    o.lr = 0;
-    compose_set(v, &p->method, &o);
-}
-
-double compose_lr(const struct compose_view *v) {
-    if (v->options.lr > 0) return v->options.lr;
-    return v->facts.preset ? v->facts.preset->lr : 1e-3;
-}
-
-/* A word for the shell; quoted where it needs to be. */
-static void add_word(struct buf *b, const char *word) {
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                               "-_./:,+=@%";
-    if (*word && strspn(word, safe) == strlen(word)) {
-        buf_puts(b, word);
-        return;
-    }
-    buf_putc(b, '\'');
-    for (; *word; word++) {
-        if (*word == '\'') buf_puts(b, "'\\''");
-        else buf_putc(b, *word);
-    }
-    buf_putc(b, '\'');
+    if (p) compose_take_method(v, &p->method);
 }
 
 int compose_option_count(const struct compose_view *v) {
@@ -219,52 +186,15 @@ const char *compose_mismatch(const struct compose_view *v) {
     return "this task has texts to write: T chooses a T5, BART or mBART";
 }
 
-static void add_number(struct buf *b, const char *option, double value) {
-    char text[32];
-    if (value == (double)(int64_t)value) snprintf(text, sizeof text, "%lld", (long long)value);
-    else text_from_double(value, text); /* would write 60 as 6e+01 */
-    buf_printf(b, " --%s %s", option, text);
+void compose_config(const struct compose_view *v, struct run_config *out) {
+    config_copy(out, &v->config);
+    config_settle(out, v->arch && arch_generates(v->arch));
 }
 
 char *compose_command(const struct compose_view *v) {
-    struct buf b = BUF_INIT;
-    struct compose_options usual;
-    const struct compose_options *o = &v->options;
-    compose_options_init(&usual);
-    buf_puts(&b, "petri train");
-    if (v->model_arg) {
-        buf_puts(&b, " --model ");
-        add_word(&b, v->model_arg);
-    }
-    if (v->task_arg) {
-        buf_puts(&b, " --task ");
-        add_word(&b, v->task_arg);
-    }
-    buf_puts(&b, " --method ");
-    add_word(&b, v->facts.text ? v->facts.text : "head");
-    add_number(&b, "lr", compose_lr(v));
-    if (o->batch != usual.batch) add_number(&b, "batch", o->batch);
-    if (o->steps > 0) add_number(&b, "steps", (double)o->steps);
-    else if (o->epochs != usual.epochs) add_number(&b, "epochs", o->epochs);
-    if (o->max_len != usual.max_len) add_number(&b, "max-len", o->max_len);
-    if (o->schedule != usual.schedule)
-        buf_printf(&b, " --schedule %s", o->schedule == SCHEDULE_COSINE     ? "cosine"
-                                         : o->schedule == SCHEDULE_CONSTANT ? "constant"
-                                                                            : "linear");
-    if (o->warmup != usual.warmup) add_number(&b, "warmup", o->warmup);
-    if (o->weight_decay != usual.weight_decay) add_number(&b, "weight-decay", o->weight_decay);
-    if (o->clip != usual.clip) add_number(&b, "clip", o->clip);
-    if (o->dropout != usual.dropout) add_number(&b, "dropout", o->dropout);
-    if (o->eval_every != usual.eval_every) add_number(&b, "eval-every", o->eval_every);
-    if (o->eval_rows != usual.eval_rows) add_number(&b, "eval-rows", o->eval_rows);
-    if (o->embed_every != usual.embed_every) add_number(&b, "embed-every", o->embed_every);
-    if (compose_option_count(v) == OPTION_COUNT) {
-        if (o->max_target != usual.max_target) add_number(&b, "max-target", o->max_target);
-        if (o->smoothing != usual.smoothing) add_number(&b, "smoothing", o->smoothing);
-        if (o->loss_mean != usual.loss_mean) buf_printf(&b, " --loss-mean %s", loss_mean_name(o->loss_mean));
-        if (o->beams != usual.beams) add_number(&b, "beams", o->beams);
-        if (!o->prefix) buf_puts(&b, " --prefix off");
-    }
-    buf_printf(&b, " --seed %llu", (unsigned long long)o->seed);
-    return buf_take(&b);
+    struct run_config c;
+    compose_config(v, &c);
+    char *command = config_command(&c);
+    config_release(&c);
+    return command;
 }

@@ -1,8 +1,9 @@
-/* State of Compose: the method being made, the run's options, what the cursor is on, and
- * the facts about the point (counts, validity, name), which follow from the method.
+/* State of Compose: the description of the run being made (method, model, task, options), what
+ * the cursor is on, and the facts about the point (counts, validity, name), which follow from
+ * the method.
  *
- * The app sets the model (arch), the task and their names, and reads method and options
- * when asked to train.  After it changes anything itself it calls compose_changed().  All
+ * The app sets the facts of model and task (arch, classes, rows), and reads the config when
+ * asked to train.  After it changes anything itself it calls compose_changed().  All
  * functions are pure but for the struct; one thread. */
 #ifndef VIEWS_COMPOSE_H
 #define VIEWS_COMPOSE_H
@@ -15,23 +16,6 @@
 #include "core/train/config.h"
 #include "views/block.h"
 #include "views/canvas.h"
-
-struct compose_options {
-    double lr;             /* 0: the preset's (shown) */
-    int batch, max_len;
-    double epochs;         /* 0 when steps are given */
-    int64_t steps;         /* 0 when epochs are given */
-    uint64_t seed;
-    int eval_every, eval_rows, embed_every; /* as in struct run_config */
-    double warmup, weight_decay, clip, dropout;
-    enum schedule schedule;
-    /* text to text, as in struct run_config */
-    int max_target, beams;
-    double smoothing;
-    enum loss_mean loss_mean;
-    bool prefix;
-};
-void compose_options_init(struct compose_options *o); /* run_config's defaults */
 
 /* The axes of a module, in the order in which h and l walk them. */
 enum axis {
@@ -56,11 +40,6 @@ struct choice {
     char why[240];           /* when not allowed */
 };
 
-struct compose_state { /* what undo brings back */
-    struct method method;
-    struct compose_options options;
-};
-
 struct compose_facts {   /* follow from method, arch and classes */
     char *text;          /* method_text */
     char *canonical;
@@ -77,12 +56,10 @@ struct compose_facts {   /* follow from method, arch and classes */
 };
 
 struct compose_view {
-    struct method method;
-    struct compose_options options;
+    struct run_config config;    /* what Enter trains; owned */
     /* set by the app */
     const struct arch *arch;     /* NULL: no model yet, counts are not shown */
     const char *model, *task;    /* as shown */
-    const char *model_arg, *task_arg; /* as --model and --task take them */
     int classes;                 /* of the task; 0 not known: 2.  A model that writes text has
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
@@ -100,7 +77,7 @@ struct compose_view {
     struct compose_facts facts;
     struct choice choices[COMPOSE_CHOICES];
     int choice_count;
-    struct compose_state undo[COMPOSE_UNDO];
+    struct run_config undo[COMPOSE_UNDO];
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 
@@ -108,15 +85,17 @@ void compose_init(struct compose_view *v);
 void compose_release(struct compose_view *v);
 /* Facts and choices anew, cursor put inside; after any change from outside. */
 void compose_changed(struct compose_view *v);
-/* Takes a method (a preset, a clone) as one undoable step. */
-void compose_set(struct compose_view *v, const struct method *m, const struct compose_options *o);
+/* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
+void compose_take_method(struct compose_view *v, const struct method *m);
+/* Takes a whole description (a clone), as one undoable step. */
+void compose_take_config(struct compose_view *v, const struct run_config *c);
 /* How many options the run has: those of texts only where the model writes. */
 int compose_option_count(const struct compose_view *v);
 /* Why model and task do not go together, in a line, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
+/* What would be trained: the view's config without what has no say with this model; config_release. */
+void compose_config(const struct compose_view *v, struct run_config *out);
 /* The equivalent command line; caller frees. */
 char *compose_command(const struct compose_view *v);
-/* The learning rate that the run would get: the user's, else the named method's, else 1e-3. */
-double compose_lr(const struct compose_view *v);
 
 #endif

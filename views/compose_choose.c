@@ -377,7 +377,7 @@ static void list_sites(struct compose_view *v, const struct module *m) {
 /* A choice is not allowed when it brings an error that the method did not have, be it at
  * another module. */
 static void judge(const struct compose_view *v, struct choice *c) {
-    struct method m = v->method;
+    struct method m = v->config.method;
     struct finding found[COMPOSE_FINDINGS];
     c->allowed = true;
     if (!v->arch || c->current) return;
@@ -399,11 +399,11 @@ static void judge(const struct compose_view *v, struct choice *c) {
 
 void compose_list(struct compose_view *v) {
     v->choice_count = 0;
-    if (v->part >= v->method.count) {
+    if (v->part >= v->config.method.count) {
         v->choice = 0;
         return;
     }
-    const struct module *m = &v->method.module[v->part];
+    const struct module *m = &v->config.method.module[v->part];
     switch (v->axis) {
     case AXIS_FUNCTION: list_functions(v, m); break;
     case AXIS_POSITION:

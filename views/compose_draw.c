@@ -49,7 +49,7 @@ static void composition_text(const struct module *m, char out[96]) {
 }
 
 static void module_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
-    const struct module *m = &v->method.module[i];
+    const struct module *m = &v->config.method.module[i];
     bool here = v->part == i;
     char cell[TABLE_COLUMNS][96], value[64], number[16];
     axis_value(m, AXIS_FUNCTION, value);
@@ -93,20 +93,20 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     int x = r.x + 6, rows = r.h - 2;
     canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
     for (int k = 0; k < TABLE_COLUMNS; k++) {
-        bool here = v->part < v->method.count && k == column_of(v->axis);
+        bool here = v->part < v->config.method.count && k == column_of(v->axis);
         canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
         x += table[k].w;
     }
     int top = v->part >= rows ? v->part - rows + 1 : 0;
-    if (top > v->method.count - rows + 1) top = v->method.count - rows + 1;
+    if (top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
     if (top < 0) top = 0;
-    for (int i = 0; i < rows && top + i < v->method.count; i++)
+    for (int i = 0; i < rows && top + i < v->config.method.count; i++)
         module_row(v, c, r, r.y + 2 + i, top + i);
-    int y = r.y + 2 + v->method.count - top;
+    int y = r.y + 2 + v->config.method.count - top;
     if (y < r.y + r.h) {
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
-                    v->method.count        ? "add a module"
+                    v->config.method.count        ? "add a module"
                     : compose_outputs(v) ? "add a module; without any, the head alone is trained"
                                          : "add a module; without any, nothing is trained");
     }
@@ -141,7 +141,7 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
     x += canvas_text(c, r.x + 3 + x, r.y, INK_ACCENT, value);
     canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
-    if (v->part < v->method.count && v->facts.arithmetic[v->part] && r.h > 1)
+    if (v->part < v->config.method.count && v->facts.arithmetic[v->part] && r.h > 1)
         canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "this module trains %.200s",
                       v->facts.arithmetic[v->part]);
 }
@@ -161,7 +161,7 @@ static const char *const option_says[OPTION_COUNT] = {
 static void describe(const struct compose_view *v, struct canvas *c, struct rect r,
                      const struct choice *k) {
     char delta[160], compose[160], trained[32];
-    struct method m = v->method;
+    struct method m = v->config.method;
     struct err e = ERR_INIT;
     if (r.h < 1) return;
     formula_delta(&k->module, "", delta);
@@ -191,7 +191,7 @@ static void draw_note(const struct compose_view *v, struct canvas *c, struct rec
 }
 
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
-    bool run = v->part >= v->method.count;
+    bool run = v->part >= v->config.method.count;
     if (v->note >= 0 && v->note < v->facts.findings) {
         draw_note(v, c, r);
         return;
@@ -201,7 +201,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         /* where h and l lead */
         size_t n = 0;
         for (int a = 0; a < AXIS_COUNT; a++) {
-            if (!axis_applies(&v->method.module[v->part], v->arch, (enum axis)a) || a <= (int)v->axis) continue;
+            if (!axis_applies(&v->config.method.module[v->part], v->arch, (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
             n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
@@ -262,7 +262,7 @@ static int gather_formulas(const struct method *m, struct formula *out) {
 /* With room for it, the tensors and the arithmetic of the first of them stand below. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
-    int count = gather_formulas(&v->method, f), wide = 0;
+    int count = gather_formulas(&v->config.method, f), wide = 0;
     for (int i = 0; i < count; i++)
         if (canvas_width(c, f[i].delta) > wide) wide = canvas_width(c, f[i].delta);
     int x1 = wide + 7 > 44 ? wide + 7 : 44, y = r.y, last = r.y + r.h - 1;
@@ -295,11 +295,11 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     struct formula f[METHOD_MODULES];
-    int formulas = gather_formulas(&v->method, f);
+    int formulas = gather_formulas(&v->config.method, f);
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
     if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
     struct rect top = {in.x, in.y, in.w, block};
-    int used = block_draw(c, top, &v->method, v->arch, v->part, &v->facts.places);
+    int used = block_draw(c, top, &v->config.method, v->arch, v->part, &v->facts.places);
     if (in.h - used > formulas && in.h >= 12) used++;
     struct rect rest = {in.x, in.y + used, in.w, in.h - used};
     draw_formulas(v, c, rest);
@@ -348,9 +348,9 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
     if (*rows && compose_option_count(v) == OPTION_COUNT && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
-    bool here = v->part >= v->method.count;
+    bool here = v->part >= v->config.method.count;
     for (int o = 0; o < compose_option_count(v); o++) {
-        bool on = here && (int)v->option == o, steps = v->options.steps > 0;
+        bool on = here && (int)v->option == o, steps = v->config.steps > 0;
         if (((o == OPTION_EPOCHS && steps) || (o == OPTION_STEPS && !steps)) && !on) continue;
         option_value(v, (enum run_option)o, value);
         int w = canvas_width(c, option_name((enum run_option)o)) + 1 + canvas_width(c, value);

@@ -23,50 +23,31 @@ const char *option_name(enum run_option o) {
 }
 
 bool compose_on_number(const struct compose_view *v) {
-    return v->part >= v->method.count || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
+    return v->part >= v->config.method.count || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
 }
 
-static const char *schedule_word(enum schedule s) {
-    return s == SCHEDULE_COSINE ? "cosine" : s == SCHEDULE_CONSTANT ? "constant" : "linear";
-}
-
 void option_value(const struct compose_view *v, enum run_option o, char out[64]) {
-    const struct compose_options *k = &v->options;
+    char *text = config_get(&v->config, option_args[o]);
     double number = 0;
-    switch (o) {
-    case OPTION_LR: number = compose_lr(v); break;
-    case OPTION_BATCH: number = k->batch; break;
-    case OPTION_EPOCHS: number = k->steps > 0 ? 0 : k->epochs; break;
-    case OPTION_STEPS: number = (double)k->steps; break;
-    case OPTION_SEED: number = (double)k->seed; break;
-    case OPTION_LENGTH: number = k->max_len; break;
-    case OPTION_SCHEDULE: snprintf(out, 64, "%s", schedule_word(k->schedule)); return;
-    case OPTION_WARMUP: number = k->warmup; break;
-    case OPTION_DECAY: number = k->weight_decay; break;
-    case OPTION_EVAL: number = k->eval_every; break;
-    case OPTION_EMBED: number = k->embed_every; break;
-    case OPTION_TARGET: number = k->max_target; break;
-    case OPTION_SMOOTHING: number = k->smoothing; break;
-    case OPTION_COUNT: break;
-    }
-    bool none = number == 0 && (o == OPTION_EPOCHS || o == OPTION_STEPS);
-    if (none) snprintf(out, 64, "\u2013");
-    else if (o == OPTION_EVAL && number == 0) snprintf(out, 64, "epoch");
-    else if (o == OPTION_EMBED && number == 0) snprintf(out, 64, "never");
-    else if (o == OPTION_LR || o == OPTION_DECAY) show_short(number, out);
-    else snprintf(out, 64, "%.10g", number);
+    bool is_number = text_to_double(text, &number);
+    if (!*text) snprintf(out, 64, "\u2013");
+    else if (is_number && number == 0 && o == OPTION_EVAL) snprintf(out, 64, "epoch");
+    else if (is_number && number == 0 && o == OPTION_EMBED) snprintf(out, 64, "never");
+    else if (is_number && (o == OPTION_LR || o == OPTION_DECAY)) show_short(number, out);
+    else snprintf(out, 64, "%s", text);
+    free(text);
 }
 
 void compose_field(const struct compose_view *v, char label[32], char value[64]) {
-    if (v->part >= v->method.count) {
+    if (v->part >= v->config.method.count) {
         snprintf(label, 32, "%s", option_name(v->option));
-        option_value(v, v->option, value);
-        if (!strcmp(value, "\u2013")) *value = 0;
-        if (!strcmp(value, "epoch")) snprintf(value, 64, "0");
+        char *text = config_get(&v->config, option_args[v->option]);
+        snprintf(value, 64, "%s", text);
+        free(text);
         return;
     }
-    const struct module *m = &v->method.module[v->part];
+    const struct module *m = &v->config.method.module[v->part];
     snprintf(label, 32, "%s", axis_name(v->axis));
     if (v->axis == AXIS_SIZE) snprintf(value, 64, "%d", m->size);
     else if (v->axis == AXIS_LAYERS && m->last) snprintf(value, 64, "%d-%d", m->first, m->last);
@@ -128,64 +109,43 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
     }
 }
 
-static bool take_option(struct compose_options *o, enum run_option option, const char *text,
-                        char why[200]) {
-    struct run_config c;
+/* Takes a value for what is under the cursor into *c. */
+static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
     struct err e = ERR_INIT;
-    config_init(&c);
-    int rc = config_set(&c, option_args[option], text, &e);
-    if (rc) {
-        snprintf(why, 200, "%.199s", e.text);
-        config_release(&c);
-        return false;
+    if (v->part >= v->config.method.count) {
+        int rc = config_set(c, option_args[v->option], text, &e);
+        if (rc) snprintf(why, 200, "%.199s", e.text);
+        return !rc;
     }
-    switch (option) {
-    case OPTION_LR: o->lr = c.lr; break;
-    case OPTION_BATCH: o->batch = c.batch; break;
-    case OPTION_EPOCHS:
-        o->epochs = c.epochs;
-        o->steps = 0;
-        break;
-    case OPTION_STEPS:
-        o->steps = c.steps;
-        o->epochs = 0;
-        break;
-    case OPTION_SEED: o->seed = c.seed; break;
-    case OPTION_LENGTH: o->max_len = c.max_len; break;
-    case OPTION_SCHEDULE: o->schedule = c.schedule; break;
-    case OPTION_WARMUP: o->warmup = c.warmup; break;
-    case OPTION_DECAY: o->weight_decay = c.weight_decay; break;
-    case OPTION_EVAL: o->eval_every = c.eval_every; break;
-    case OPTION_EMBED: o->embed_every = c.embed_every; break;
-    case OPTION_TARGET: o->max_target = c.max_target; break;
-    case OPTION_SMOOTHING: o->smoothing = c.smoothing; break;
-    case OPTION_COUNT: break;
-    }
-    config_release(&c);
+    struct module m = c->method.module[v->part];
+    if (!take_axis(&m, v->axis, text, why)) return false;
+    c->method.module[v->part] = m;
     return true;
 }
 
-/* Takes a value; the undo step is the caller's. */
-static bool take(struct compose_view *v, const char *text, char why[200]) {
-    if (v->part >= v->method.count) return take_option(&v->options, v->option, text, why);
-    struct module m = v->method.module[v->part];
-    if (!take_axis(&m, v->axis, text, why)) return false;
-    v->method.module[v->part] = m;
-    return true;
+/* One undo step for a walk through a list, and one for each value that is typed. */
+static void before_change(struct compose_view *v, bool walk) {
+    if (!walk || !v->walking) compose_push(v);
+    v->walking = walk;
+}
+
+static bool change(struct compose_view *v, const char *text, bool walk, char why[200]) {
+    struct run_config next;
+    config_copy(&next, &v->config);
+    bool taken = take(v, text, &next, why);
+    if (taken) {
+        before_change(v, walk);
+        config_release(&v->config);
+        v->config = next;
+        compose_changed(v);
+    } else {
+        config_release(&next);
+    }
+    return taken;
 }
 
 bool compose_edit(struct compose_view *v, const char *text, char why[200]) {
-    struct compose_state before = {v->method, v->options};
-    if (!take(v, text, why)) return false;
-    struct compose_state after = {v->method, v->options};
-    v->method = before.method;
-    v->options = before.options;
-    compose_push(v);
-    v->method = after.method;
-    v->options = after.options;
-    v->walking = false;
-    compose_changed(v);
-    return true;
+    return change(v, text, false, why);
 }
 
 /* The next of 1, 2, 5, 10, … */
@@ -217,13 +177,13 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
     char label[32], text[64], number[32];
     double value = 0;
     compose_field(v, label, text);
-    if (v->part >= v->method.count && v->option == OPTION_SCHEDULE) {
-        int s = (int)v->options.schedule + (up ? 2 : 1);
-        snprintf(out, 64, "%s", schedule_word((enum schedule)(s % 3)));
+    if (v->part >= v->config.method.count && v->option == OPTION_SCHEDULE) {
+        int s = (int)v->config.schedule + (up ? 2 : 1);
+        snprintf(out, 64, "%s", schedule_name((enum schedule)(s % 3)));
         return;
     }
-    if (v->part < v->method.count && v->axis == AXIS_LAYERS) {
-        const struct module *m = &v->method.module[v->part];
+    if (v->part < v->config.method.count && v->axis == AXIS_LAYERS) {
+        const struct module *m = &v->config.method.module[v->part];
         int first = up ? m->first + 1 : m->first - 1;
         if (first < 1 || (v->arch && first > fewest_layers(m, v->arch))) first = m->first;
         if (m->last) snprintf(out, 64, "%d-%d", first, m->last < first ? first : m->last);
@@ -231,14 +191,14 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         return;
     }
     text_to_double(text, &value);
-    if (v->part < v->method.count) {
+    if (v->part < v->config.method.count) {
         if (v->axis == AXIS_DROPOUT) value += up ? 0.05 : -0.05;
         else if (v->axis == AXIS_SCALE) value = up ? value * 2 : value / 2;
         else value = next_double(value, up);
         if (v->axis == AXIS_DROPOUT) value = value < 0 ? 0 : value > 0.9 ? 0.9 : value;
     } else {
         switch (v->option) {
-        case OPTION_LR: value = next_125(compose_lr(v), up); break;
+        case OPTION_LR: value = next_125(v->config.lr, up); break;
         case OPTION_BATCH:
         case OPTION_TARGET:
         case OPTION_LENGTH: value = next_double(value, up); break;
@@ -260,29 +220,15 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         if (value < 0) value = 0;
     }
     text_from_double(floor(value * 1e9 + 0.5) / 1e9, number);
-    if (v->part >= v->method.count && v->option == OPTION_LR) text_from_double(value, number);
+    if (v->part >= v->config.method.count && v->option == OPTION_LR) text_from_double(value, number);
     snprintf(out, 64, "%s", number);
-}
-
-/* One undo step for a walk through a list. */
-static void before_walk(struct compose_view *v) {
-    if (!v->walking) compose_push(v);
-    v->walking = true;
 }
 
 static void walk(struct compose_view *v, int by) {
     if (compose_on_number(v)) {
         char text[64], why[200];
         step_text(v, by < 0, text);
-        struct compose_state before = {v->method, v->options};
-        if (!take(v, text, why)) return;
-        struct compose_state after = {v->method, v->options};
-        v->method = before.method;
-        v->options = before.options;
-        before_walk(v);
-        v->method = after.method;
-        v->options = after.options;
-        compose_changed(v);
+        change(v, text, true, why);
         return;
     }
     int to = v->choice + by;
@@ -291,27 +237,27 @@ static void walk(struct compose_view *v, int by) {
     const struct choice *c = &v->choices[to];
     if (!c->allowed || c->current) return;
     struct module taken = c->module;
-    before_walk(v);
-    v->method.module[v->part] = taken;
+    before_change(v, true);
+    v->config.method.module[v->part] = taken;
     compose_changed(v);
 }
 
 static void walk_axis(struct compose_view *v, int by) {
     v->walking = false;
-    if (v->part >= v->method.count) {
+    if (v->part >= v->config.method.count) {
         int o = (int)v->option + by;
         if (o >= 0 && o < compose_option_count(v)) v->option = (enum run_option)o;
         return;
     }
     int a = (int)v->axis;
     do a += by;
-    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->method.module[v->part], v->arch, (enum axis)a));
+    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->config.method.module[v->part], v->arch, (enum axis)a));
     if (a >= 0 && a < AXIS_COUNT) v->axis = (enum axis)a;
     compose_list(v);
 }
 
 static void next_part(struct compose_view *v, int by) {
-    int parts = v->method.count + 1;
+    int parts = v->config.method.count + 1;
     v->part = (v->part + by + parts) % parts;
     v->walking = false;
     compose_changed(v);
@@ -319,31 +265,31 @@ static void next_part(struct compose_view *v, int by) {
 
 static void add_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
-    if (v->method.count == METHOD_MODULES) {
+    if (v->config.method.count == METHOD_MODULES) {
         ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
         return;
     }
     compose_push(v);
-    struct module m = v->part < v->method.count ? v->method.module[v->part] : module_default(FN_LINEAR);
+    struct module m = v->part < v->config.method.count ? v->config.method.module[v->part] : module_default(FN_LINEAR);
     /* a copy would be the same module twice: the next place along the block is taken */
     if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
     else m = module_default(FN_BOTTLENECK);
-    v->part = v->method.count;
-    v->method.module[v->method.count++] = m;
+    v->part = v->config.method.count;
+    v->config.method.module[v->config.method.count++] = m;
     v->axis = AXIS_FUNCTION;
     v->walking = false;
     compose_changed(v);
-    ui_say(ui, SAY_INFO, "module %d added; u takes it back", v->method.count);
+    ui_say(ui, SAY_INFO, "module %d added; u takes it back", v->config.method.count);
 }
 
 static void remove_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
-    if (v->part >= v->method.count) return;
+    if (v->part >= v->config.method.count) return;
     compose_push(v);
     int gone = v->part + 1;
-    for (int i = v->part; i + 1 < v->method.count; i++) v->method.module[i] = v->method.module[i + 1];
-    v->method.count--;
-    if (v->part == v->method.count && v->part) v->part--;
+    for (int i = v->part; i + 1 < v->config.method.count; i++) v->config.method.module[i] = v->config.method.module[i + 1];
+    v->config.method.count--;
+    if (v->part == v->config.method.count && v->part) v->part--;
     v->walking = false;
     compose_changed(v);
     ui_say(ui, SAY_INFO, "module %d removed; u brings it back", gone);

@@ -81,10 +81,10 @@ void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f
         bool wide = f->size == LAYOUT_WIDE;
         compose_rows(&ui->compose, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w,
                      &rows);
-        need.modules = ui->compose.method.count;
+        need.modules = ui->compose.config.method.count;
         need.axis = rows.axis_rows;
         need.facts = rows.fact_rows;
-        need.options = ui->compose.part >= ui->compose.method.count;
+        need.options = ui->compose.part >= ui->compose.config.method.count;
     }
     layout_panes(screen, f->size, f->body, &need, out);
 }

@@ -119,14 +119,14 @@ static void add_tensors(struct writer *w, const struct run *r, bool last) {
 int checkpoint_save(struct run *r, bool last, struct err *e) {
     struct writer w = { NULL, 0, 0 };
     char sha256[65], *path = checkpoint_path(r->folder, last), *config = config_json(&r->c);
-    char *canonical = method_canonical(&r->plan->method), *state = state_json(r);
+    char *canonical = method_canonical(&r->plan->method), *method = method_text(&r->c.method), *state = state_json(r);
     char *labels = labels_json(r->task);
     step_make(r);
     run_weights_sha256(r, sha256);
     const struct st_pair meta[] = {
         { "petri", "1" },
         { "method", canonical },
-        { "method_text", r->c.method },
+        { "method_text", method },
         { "config", config },
         { "state", state },
         { "labels", labels },
@@ -145,6 +145,7 @@ int checkpoint_save(struct run *r, bool last, struct err *e) {
     free(path);
     free(config);
     free(canonical);
+    free(method);
     free(state);
     free(labels);
     return rc;

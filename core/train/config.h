@@ -1,5 +1,11 @@
-/* Everything that decides what a run computes, frozen before step 0 and stored with it
- * as JSON.  Two runs with equal configs and equal files give equal bits. */
+/* The description of a run: everything that decides what it computes.  Compose, the verbs, a
+ * clone and a resume hold this one struct; complete.h fills in what was left to defaults before
+ * anything is stored or shown, and it is frozen with the run.  Two runs with equal configs and
+ * equal files give equal bits.
+ *
+ * Its texts are views of it, made by one table of options (option.h): the options of
+ * `petri train` and their help, the JSON, the command line.  A new option is a member here and
+ * a row there. */
 #ifndef CORE_TRAIN_CONFIG_H
 #define CORE_TRAIN_CONFIG_H
 
@@ -8,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/method/space.h"
 
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
 enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
@@ -18,17 +25,20 @@ enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT };
 enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
 
 struct run_config {
-    char *method; /* text form */
-    char *model;  /* as the user named it; the folder it stood for is beside it */
+    struct method method;
+    char *model; /* as the user named it; the folder it stands for is beside it */
     char *model_folder, *model_sha256;
     char *model_facts; /* what it is beside its weights (facts.h); NULL: not known, in runs of before */
-    char *task;                  /* name shown: "reviews", "SST-2", "a.tsv" */
+    /* Which rows: a task's folder, or files (config_source). */
+    char *task;                  /* a name or folder; completed, the name shown: "reviews", "a.tsv" */
     char *task_folder;           /* or NULL */
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
+    bool official_dev;           /* dev_official.tsv in place of dev.tsv */
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
     char *source_column, *target_column; /* of texts to texts */
     int regression; /* -1 decided by the data and said, 0 classes, 1 scores */
+    char *positive; /* the class that F1 is of; NULL: the task's */
     char *metric;   /* the one that decides "best" */
 
     uint64_t seed;
@@ -56,40 +66,59 @@ struct run_config {
     int shards;     /* S: parts of a step; same bits for any number of workers */
 
     enum optimiser optimiser;
-    double lr, beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: none */
+    double lr; /* 0: the method's usual one (config_default_lr) */
+    double beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: none */
     enum schedule schedule;
     double warmup;  /* < 1: share of the steps; ≥ 1: steps */
     double dropout; /* hidden, attention and classifier; -1: as published in the model's config */
 };
 
-/* Defaults: batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0, clip 1,
- * linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors (of 200 rows);
- * max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50 steps; lr 0 means the
- * preset's. */
+/* Defaults: lora at its usual rate, batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0,
+ * clip 1, linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors
+ * (of 200 rows); max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50 steps. */
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
 char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
+/* The line that would train this: "petri train …", words quoted for a shell, what is at its default left
+ * out, but method, rate and seed.  Caller frees. */
+char *config_command(const struct run_config *c);
+
 /* Sets one option by its command-line name without dashes ("lr", "early-stop"); the value
- * is checked and refused with its range.  ERR_USAGE names the option.  Setting steps takes
- * back epochs, and the other way round. */
+ * is checked and refused with its range.  ERR_USAGE names the option as it was given.  Setting
+ * steps takes back epochs, and the other way round. */
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
 /* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
+/* Puts an option (by name) back to its default; a text to none. */
+void config_reset(struct run_config *c, const char *option);
 
 /* The options in the order of the help text. */
 struct config_option {
     const char *name;   /* "early-stop" */
-    const char *values; /* "N ≥ 0", "linear|cosine|constant" */
+    const char *values; /* "N ≥ 0", "linear|cosine|constant"; NULL: a switch without a value */
     const char *help;   /* one phrase */
 };
 int config_option_count(void);
 struct config_option config_option_at(int i);
+/* Other spellings that people type; NULL past the last.  *name is the option's own. */
+const char *config_spelling_at(int i, const char **name);
+/* The option's own name for any of its spellings; NULL when there is no such option. */
+const char *config_option_name(const char *spelling);
 
 /* The option in which two configs would train differently, or NULL.  Names of files,
  * what is kept and vectors do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
+
+/* Other rows: a task by name or folder in place of whatever was there; what said how the old rows are read
+ * (files, columns, kind, metric) goes with them. */
+void config_take_task(struct run_config *c, const char *task);
+/* Another model, by name or folder; the form is decided anew. */
+void config_take_model(struct run_config *c, const char *model);
+/* The same model and rows as *from. */
+void config_take_source(struct run_config *c, const struct run_config *from);
+bool config_same_source(const struct run_config *a, const struct run_config *b);
 
 const char *schedule_name(enum schedule s);
 const char *loss_mean_name(enum loss_mean m);

@@ -9,144 +9,10 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/data/text_form.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
+#include "core/train/complete.h"
 #include "core/train/state.h"
-
-int run_max_len(const struct run_config *c, const struct model *m) {
-    int longest = arch_longest(&m->arch);
-    return c->max_len < longest ? c->max_len : longest;
-}
-
-int run_max_target(const struct run_config *c, const struct model *m) {
-    int longest = arch_longest(&m->arch);
-    return c->max_target < longest ? c->max_target : longest;
-}
-
-/* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
-static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
-                         struct err *e) {
-    bool writes = arch_generates(&m->arch);
-    const char *family = family_name(m->arch.family);
-    if (t->gold == DATA_TEXT && !writes)
-        err_set(e, ERR_USAGE,
-                "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
-                "T5, BART or mBART, or a task with labels",
-                t->name, m->name, family);
-    else if (t->gold == DATA_TEXT && c->form == FORM_CLASSES)
-        err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out",
-                t->name);
-    else if (c->form == FORM_CLASSES && writes)
-        err_set(e, ERR_USAGE,
-                "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
-                "--form text has it write the label, a BERT or RoBERTa takes a head",
-                m->name, family);
-    else if (c->form == FORM_TEXT && !writes)
-        err_set(e, ERR_USAGE,
-                "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
-                "--form classes",
-                m->name, family);
-    else return writes ? FORM_TEXT : FORM_CLASSES;
-    return FORM_AUTO;
-}
-
-int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
-    enum form form = form_of(c, m, t, e);
-    if (form == FORM_AUTO) return e->code;
-    const struct text_form how = { .prefix = c->prefix };
-    int rc = form == FORM_TEXT && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
-    size_t max_target = form == FORM_TEXT ? (size_t)run_max_target(c, m) : 0;
-    if (!rc)
-        rc = task_encode(t, m->tokenizer, (size_t)run_max_len(c, m), max_target, m->arch.vocabulary, e);
-    return rc;
-}
-
-int run_outputs(const struct task *t) {
-    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_REGRESSION ? 1 : t->classes;
-}
-
-static void set_text(char **to, const char *s) {
-    char *copy = s ? xstrdup(s) : NULL;
-    free(*to);
-    *to = copy;
-}
-
-/* A learning rate that trains: the preset's, or by what the point trains. */
-static double default_lr(const struct method *m) {
-    const struct preset *p = method_preset(m);
-    if (p) return p->lr;
-    for (int i = 0; i < m->count; i++)
-        if (m->module[i].fn == FN_FULL) return 1e-4;
-    return 1e-3;
-}
-
-static int resolve_metric(struct run_config *c, const struct task *t, enum metric_id *out,
-                          struct err *e) {
-    int id = c->metric ? metric_find(c->metric) : (int)t->metric;
-    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
-    if (!metric_fits((enum metric_id)id, t->gold))
-        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
-                       t->name, task_kind_name(t->gold));
-    *out = (enum metric_id)id;
-    set_text(&c->metric, metric_name(*out));
-    return 0;
-}
-
-/* The form, and options that only text to text has. */
-static int resolve_form(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
-    enum form form = form_of(c, m, t, e);
-    if (form == FORM_AUTO) return e->code;
-    BUG_IF((form == FORM_TEXT) != (t->kind == DATA_TEXT));
-    c->form = form;
-    if (form == FORM_TEXT) {
-        c->max_target = run_max_target(c, m);
-        BUG_IF(t->train.max_target != (size_t)c->max_target);
-        return 0;
-    }
-    const char *option = c->smoothing > 0                ? "smoothing"
-                         : c->loss_mean != MEAN_TOKENS   ? "loss-mean"
-                         : c->beams > 1                  ? "beams"
-                                                         : NULL;
-    if (!option) return 0;
-    return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s", option,
-                   t->name, m->name);
-}
-
-/* Fills in what was left to defaults, so that the config alone says what is computed. */
-static int resolve(struct run_config *c, const struct model *m, const struct task *t,
-                   struct method *method, enum metric_id *metric, struct err *e) {
-    if (!c->method) return err_set(e, ERR_USAGE, "--method is missing");
-    if (method_parse(c->method, method, e)) return e->code;
-    free(c->method);
-    c->method = method_text(method);
-    if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
-    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
-    if (c->accumulate > c->batch)
-        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows",
-                       c->accumulate, c->batch);
-    if (c->embed_every && !t->devs)
-        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", t->name);
-    c->max_len = run_max_len(c, m);
-    if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
-        BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
-    if (resolve_form(c, m, t, e) || resolve_metric(c, t, metric, e)) return e->code;
-    if (!c->model) set_text(&c->model, m->folder);
-    set_text(&c->model_folder, m->folder);
-    set_text(&c->model_sha256, m->sha256);
-    set_text(&c->model_facts, m->facts);
-    if (!c->task) set_text(&c->task, t->name);
-    set_text(&c->train_file, t->train.path);
-    set_text(&c->train_sha256, t->train.sha256);
-    set_text(&c->dev_file, t->devs ? t->dev[0].path : NULL);
-    set_text(&c->dev_sha256, t->devs ? t->dev[0].sha256 : NULL);
-    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
-    if (c->lr == 0) c->lr = default_lr(method);
-    int64_t per_epoch = ((int64_t)t->train.rows + c->batch - 1) / c->batch;
-    if (!c->steps) c->steps = (int64_t)ceil(c->epochs * (double)per_epoch - 1e-9);
-    if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
-    return 0;
-}
 
 /* ---- making and freeing ---- */
 
@@ -208,8 +74,7 @@ static int allocate(struct run *r, struct err *e) {
 }
 
 /* Everything but the values of the parameters.  c is taken over, also on failure. */
-static struct run *build(int64_t id, struct run_config *c, const struct method *method,
-                         enum metric_id metric, struct model *m, struct task *task,
+static struct run *build(int64_t id, struct run_config *c, struct model *m, struct task *task,
                          const char *folder, struct event_sink sink, struct err *e) {
     struct run *r = xcalloc(1, sizeof *r);
     r->id = id;
@@ -218,7 +83,7 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->task = task;
     r->folder = folder ? xstrdup(folder) : NULL;
     r->sink = sink;
-    r->metric = metric;
+    r->metric = (enum metric_id)metric_find(c->metric);
     r->text = task->kind == DATA_TEXT;
     r->order_epoch = -1;
     r->evaluated = -1;
@@ -229,7 +94,7 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
-    r->plan = plan_new(method, &m->arch, run_outputs(task), e);
+    r->plan = plan_new(&r->c.method, &m->arch, run_outputs(task), e);
     if (r->plan && !r->plan->trained) {
         err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
                 "a module, as lora");
@@ -243,7 +108,6 @@ static struct run *build(int64_t id, struct run_config *c, const struct method *
     if (folder) file_sweep_aside(folder);
     return r;
 }
-
 
 void run_free(struct run *r) {
     if (!r) return;
@@ -336,15 +200,14 @@ static struct run *begin(int64_t id, const struct run_config *c, bool again, str
                          const char *folder, struct event_sink sink, struct err *e) {
     struct err own = ERR_INIT;
     struct run_config copy;
-    struct method method;
-    enum metric_id metric;
     if (!e) e = &own;
     config_copy(&copy, c);
-    if (resolve(&copy, m, task, &method, &metric, e) || (again && check_files(c, -1, &copy, m, e))) {
+    if (config_complete(&copy, m, task, e) ||
+        (again ? check_files(c, -1, &copy, m, e) : config_check(&copy, task, e))) {
         config_release(&copy);
         return NULL;
     }
-    struct run *r = build(id, &copy, &method, metric, m, task, folder, sink, e);
+    struct run *r = build(id, &copy, m, task, folder, sink, e);
     if (r) plan_init(r->plan, m, r->c.seed, r->params);
     return r;
 }
@@ -367,8 +230,6 @@ struct run *run_resume_from(int64_t id, const struct run_config *c, struct model
     struct err own = ERR_INIT;
     struct checkpoint k;
     struct run_config copy;
-    struct method method;
-    enum metric_id metric;
     struct run *r = NULL;
     if (!e) e = &own;
     if (c && c->train_sha256 && !run_has_checkpoint(folder)) return begin(id, c, true, m, task, folder, sink, e);
@@ -377,10 +238,10 @@ struct run *run_resume_from(int64_t id, const struct run_config *c, struct model
     free(path);
     if (rc) return NULL;
     config_copy(&copy, c ? c : &k.config);
-    if (resolve(&copy, m, task, &method, &metric, e) || check_resumable(&k, &copy, m, e)) {
+    if (config_complete(&copy, m, task, e) || check_resumable(&k, &copy, m, e)) {
         config_release(&copy);
     } else {
-        r = build(id, &copy, &method, metric, m, task, folder, sink, e);
+        r = build(id, &copy, m, task, folder, sink, e);
     }
     if (r && checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e)) {
         run_free(r);

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/train/batch.h"
+#include "core/train/complete.h"
 #include "core/train/state.h"
 #include "core/train/target.h"
 
@@ -126,7 +127,7 @@ static double rate(const struct run *r) {
         [SCHEDULE_COSINE] = RATE_COSINE,
         [SCHEDULE_CONSTANT] = RATE_CONSTANT,
     };
-    double warmup = r->c.warmup < 1 ? ceil(r->c.warmup * (double)r->c.steps) : floor(r->c.warmup);
+    int64_t warmup = config_warmup_steps(&r->c);
     return r->c.lr * rate_factor(shape[r->c.schedule], (uint64_t)r->step, (uint64_t)warmup,
                                  (uint64_t)r->c.steps);
 }

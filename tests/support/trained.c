@@ -144,7 +144,8 @@ void ground_release(struct ground *g) {
 struct run_config ground_config(const struct ground *g, const char *method, int batch, int steps) {
     struct run_config c;
     config_init(&c);
-    c.method = xstrdup(method);
+    struct err e = ERR_INIT;
+    test_ok(config_set(&c, "method", method, &e), &e);
     c.max_len = g->max_len;
     c.batch = batch;
     c.steps = steps;

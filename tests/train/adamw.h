@@ -66,7 +66,7 @@ static void ten_steps(const char *model, const char *expected, const char *metho
     fixture_task_open(&t, &f);
     struct run_config c;
     config_init(&c);
-    c.method = xstrdup(method);
+    test_ok(config_set(&c, "method", method, &e), &e);
     c.max_len = (int)t.task.train.max_len;
     c.batch = f.batch.rows;
     c.steps = ADAMW_STEPS;

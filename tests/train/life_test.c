@@ -218,15 +218,7 @@ static void wrong_runs_are_refused(void **state) {
     struct err e = ERR_INIT;
     struct event_sink none = { NULL, NULL };
     struct run_config c = ground_config(&ground, "lora(r=2)", 2, 10);
-    free(c.method);
-    c.method = NULL;
-    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
-    test_refused(e.code, ERR_USAGE, &e, "--method");
-    c.method = xstrdup("lroa");
-    assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
-    test_refused(e.code, ERR_USAGE, &e, "lora");
-    free(c.method);
-    c.method = xstrdup("lora(r=2)");
+    test_refused(config_set(&c, "method", "lroa", &e), ERR_USAGE, &e, "lora");
     c.accumulate = 3;
     assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
     test_refused(e.code, ERR_USAGE, &e, "--accumulate");

@@ -75,6 +75,7 @@ static void refused(const struct stopped *s, int code, const char *part) {
 static void changed_options_are_refused_by_name(void **state) {
     (void)state;
     struct stopped s;
+    struct err e = ERR_INIT;
     stop_half_way(&s, "lora(r=2)");
     s.c.steps = 20;
     refused(&s, ERR_USAGE, "--steps: the run was begun with 10, not 20");
@@ -82,8 +83,7 @@ static void changed_options_are_refused_by_name(void **state) {
     s.c.batch = 4;
     refused(&s, ERR_USAGE, "--batch: the run was begun with 2, not 4");
     s.c.batch = 2;
-    free(s.c.method);
-    s.c.method = xstrdup("lora(r=4)");
+    test_ok(config_set(&s.c, "method", "lora(r=4)", &e), &e);
     refused(&s, ERR_USAGE, "--method");
     release(&s);
 }

@@ -79,9 +79,9 @@ static void open_case(struct ground *g, struct run_config *c, size_t i) {
     make_task(&g->task, g->model);
     g->max_len = SOURCE;
     *c = ground_config(g, cases[i].method, BATCH, STEPS);
-    c->max_target = TARGET;
     c->lr = 5e-3;
     if (arch_generates(&g->model->arch)) {
+        c->max_target = TARGET;
         c->loss_mean = cases[i].mean;
         c->smoothing = cases[i].smoothing;
         g->task.train.max_target = (size_t)run_max_target(c, g->model);

@@ -39,13 +39,13 @@ static void a_choice_is_taken_and_undone(void **state) {
     char *before = xstrdup(ui.compose.facts.canonical);
     scene_press(&ui, 'l'); /* position */
     scene_press(&ui, 'k'); /* ffn out → ffn act */
-    assert_int_equal(ui.compose.method.module[0].write, TAP_F_ACT);
+    assert_int_equal(ui.compose.config.method.module[0].write, TAP_F_ACT);
     assert_true(scene_shows(&ui, "Method ──"));
     scene_press(&ui, 'k');
     scene_press(&ui, 'u'); /* the walk is one step */
     assert_string_equal(ui.compose.facts.canonical, before);
     scene_press(&ui, PRESS_CTRL('r'));
-    assert_int_not_equal(ui.compose.method.module[0].write, TAP_F_OUT);
+    assert_int_not_equal(ui.compose.config.method.module[0].write, TAP_F_OUT);
     free(before);
     ui_release(&ui);
 }
@@ -64,7 +64,7 @@ static void a_wrong_choice_says_why(void **state) {
     char *before = xstrdup(v->facts.canonical);
     while (v->choice < 3) scene_press(&ui, 'j');
     assert_int_equal(v->choice, 3);
-    assert_int_not_equal(v->method.module[0].comp, COMP_GATED);
+    assert_int_not_equal(v->config.method.module[0].comp, COMP_GATED);
     assert_true(scene_shows(&ui, "attention heads"));
     free(before);
     ui_release(&ui);
@@ -77,11 +77,11 @@ static void walk_all(const struct arch *arch) {
         if (arch) ui.compose.arch = arch;
         scene_method(&ui, preset_at(p)->name);
         bool refused = ui.compose.facts.errors > 0; /* BitFit where there are no biases */
-        for (int part = 0; !refused && part < ui.compose.method.count; part++)
+        for (int part = 0; !refused && part < ui.compose.config.method.count; part++)
             for (int a = 0; a < AXIS_COUNT; a++) {
                 scene_method(&ui, preset_at(p)->name);
                 ui.compose.part = part;
-                if (!axis_applies(&ui.compose.method.module[part], ui.compose.arch, (enum axis)a)) continue;
+                if (!axis_applies(&ui.compose.config.method.module[part], ui.compose.arch, (enum axis)a)) continue;
                 ui.compose.axis = (enum axis)a;
                 compose_changed(&ui.compose);
                 scene_press(&ui, 'g');
@@ -135,19 +135,19 @@ static void stack_and_site_are_chosen(void **state) {
     scene_press(&ui, 'l');
     assert_int_equal(v->axis, AXIS_SITE);
     scene_press(&ui, 'j'); /* all, then self */
-    assert_int_equal(v->method.module[0].site, SUB_SELF);
+    assert_int_equal(v->config.method.module[0].site, SUB_SELF);
     scene_press(&ui, 'j');
-    assert_int_equal(v->method.module[0].site, SUB_CROSS);
+    assert_int_equal(v->config.method.module[0].site, SUB_CROSS);
     assert_int_equal(v->facts.trained, 276480);
     assert_true(scene_shows(&ui, "cross heads"));
     scene_press(&ui, 'l');
     assert_int_equal(v->axis, AXIS_STACK);
     scene_press(&ui, 'j'); /* the encoder has none: not taken, and says why */
-    assert_int_equal(v->method.module[0].stack, STACK_ALL);
+    assert_int_equal(v->config.method.module[0].stack, STACK_ALL);
     assert_false(v->choices[v->choice].allowed);
     assert_true(scene_shows(&ui, "cross-attention is the decoder's"));
     scene_press(&ui, 'j');
-    assert_int_equal(v->method.module[0].stack, STACK_DECODER);
+    assert_int_equal(v->config.method.module[0].stack, STACK_DECODER);
     assert_string_equal(v->facts.text, "prefix(stack=decoder,site=cross)");
     assert_true(scene_shows(&ui, " dec"));
     scene_press(&ui, 'u');
@@ -204,7 +204,7 @@ static void a_range_counts_in_each_stack(void **state) {
     ui.compose.axis = AXIS_LAYERS;
     compose_changed(&ui.compose);
     for (int i = 0; i < 12; i++) scene_press(&ui, 'k');
-    assert_int_equal(ui.compose.method.module[0].first, 6);
+    assert_int_equal(ui.compose.config.method.module[0].first, 6);
     assert_int_equal(ui.compose.facts.errors, 0);
     ui_release(&ui);
     arch_release(&a);
@@ -220,15 +220,15 @@ static void sizes_are_typed(void **state) {
     assert_true(ui.prompt.open);
     for (const char *p = "32"; *p; p++) scene_press(&ui, (unsigned char)*p);
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
-    assert_int_equal(ui.compose.method.module[0].size, 32);
+    assert_int_equal(ui.compose.config.method.module[0].size, 32);
     scene_press(&ui, PRESS_ENTER);
     for (const char *p = "1.5"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(ui.compose.method.module[0].size, 32);
+    assert_int_equal(ui.compose.config.method.module[0].size, 32);
     assert_int_equal(ui.say, SAY_ERROR);
     assert_non_null(strstr(ui.message, "whole number"));
     scene_press(&ui, 'u');
-    assert_int_equal(ui.compose.method.module[0].size, 8);
+    assert_int_equal(ui.compose.config.method.module[0].size, 8);
     ui_release(&ui);
 }
 
@@ -236,10 +236,10 @@ static void options_are_typed_and_in_the_command(void **state) {
     (void)state;
     struct ui ui;
     open(&ui, "mam(l=16,r=16)");
-    ui.compose.part = ui.compose.method.count;
+    ui.compose.part = ui.compose.config.method.count;
     ui.compose.option = OPTION_LR;
     compose_changed(&ui.compose);
-    assert_true(compose_lr(&ui.compose) == preset_find("mam")->lr);
+    assert_true(ui.compose.config.lr == preset_find("mam")->lr);
     scene_press(&ui, PRESS_ENTER);
     for (const char *p = "0.5x"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
@@ -247,8 +247,8 @@ static void options_are_typed_and_in_the_command(void **state) {
     scene_press(&ui, PRESS_ENTER);
     for (const char *p = "2e-4"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
-    assert_true(compose_lr(&ui.compose) == 2e-4);
-    ui.compose.model_arg = "a b's";
+    assert_true(ui.compose.config.lr == 2e-4);
+    config_take_model(&ui.compose.config, "a b's");
     char *command = compose_command(&ui.compose);
     assert_non_null(strstr(command, "--model 'a b'\\''s'"));
     assert_non_null(strstr(command, "--lr 0.0002"));
@@ -257,14 +257,14 @@ static void options_are_typed_and_in_the_command(void **state) {
     free(command);
     ui.compose.option = OPTION_EMBED;
     scene_press(&ui, 'j');
-    assert_int_equal(ui.compose.options.embed_every, 20);
+    assert_int_equal(ui.compose.config.embed_every, 20);
     command = compose_command(&ui.compose);
     assert_non_null(strstr(command, "--embed-every 20"));
     free(command);
     scene_press(&ui, PRESS_ENTER);
     for (const char *p = "0"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(ui.compose.options.embed_every, 0);
+    assert_int_equal(ui.compose.config.embed_every, 0);
     ui_release(&ui);
 }
 
@@ -273,16 +273,16 @@ static void modules_come_and_go(void **state) {
     struct ui ui;
     open(&ui, "adapter-pfeiffer");
     scene_press(&ui, '+');
-    assert_int_equal(ui.compose.method.count, 2);
+    assert_int_equal(ui.compose.config.method.count, 2);
     assert_int_equal(ui.compose.part, 1);
     scene_press(&ui, '-');
     scene_press(&ui, '-');
-    assert_int_equal(ui.compose.method.count, 0);
+    assert_int_equal(ui.compose.config.method.count, 0);
     assert_true(scene_shows(&ui, "the head alone"));
     for (int i = 0; i < 3; i++) scene_press(&ui, 'u');
-    assert_int_equal(ui.compose.method.count, 1);
+    assert_int_equal(ui.compose.config.method.count, 1);
     for (int i = 0; i < 40; i++) scene_press(&ui, '+');
-    assert_int_equal(ui.compose.method.count, METHOD_MODULES);
+    assert_int_equal(ui.compose.config.method.count, METHOD_MODULES);
     ui_release(&ui);
 }
 
@@ -291,7 +291,7 @@ static void training_is_asked_for(void **state) {
     struct ui ui;
     open(&ui, "lora(r=8)");
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_TRAIN);
-    ui.compose.method.module[0].size = 0;
+    ui.compose.config.method.module[0].size = 0;
     compose_changed(&ui.compose);
     assert_true(ui.compose.facts.errors > 0);
     assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
@@ -305,7 +305,7 @@ static void the_nearest_name(void **state) {
     (void)state;
     struct ui ui;
     open(&ui, "adapter-pfeiffer");
-    ui.compose.method.module[0].read = TAP_F_PRE;
+    ui.compose.config.method.module[0].read = TAP_F_PRE;
     compose_changed(&ui.compose);
     assert_null(ui.compose.facts.preset);
     assert_true(scene_shows(&ui, "like "));
@@ -329,8 +329,8 @@ static void texts_need_a_decoder(void **state) {
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_NONE);
     assert_non_null(strstr(ui.message, "T5"));
     v->arch = &t5;
-    v->options.smoothing = 0.1;
-    v->options.max_target = 32;
+    v->config.smoothing = 0.1;
+    v->config.max_target = 32;
     compose_changed(v);
     assert_null(compose_mismatch(v));
     assert_int_equal(compose_option_count(v), OPTION_COUNT);

@@ -168,8 +168,10 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     ui->first = (struct first_view){"all-MiniLM-L6-v2", "reviews", true, true, NULL, 18, 2, "Zen", 76, 256};
     struct compose_view *c = &ui->compose;
     c->arch = &scene_arch;
-    c->model = c->model_arg = "all-MiniLM-L6-v2";
-    c->task = c->task_arg = "reviews";
+    c->model = "all-MiniLM-L6-v2";
+    c->task = "reviews";
+    config_take_model(&c->config, c->model);
+    config_take_task(&c->config, c->task);
     c->classes = 2;
     c->train_rows = 10214;
     c->dev_rows = 2538;
@@ -203,9 +205,7 @@ static inline void scene_method(struct ui *ui, const char *text) {
     struct method m;
     struct err e = ERR_INIT;
     if (method_parse(text, &m, &e)) BUG("%s", e.text);
-    ui->compose.method = m;
-    ui->compose.part = 0;
-    compose_changed(&ui->compose);
+    compose_take_method(&ui->compose, &m);
 }
 
 /* One key, as typed a second after the one before. */

@@ -1,0 +1,252 @@
+#include "core/train/complete.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/data/text_form.h"
+#include "core/train/option.h"
+#include "core/train/run.h"
+
+/* ---- model and task together ---- */
+
+int run_max_len(const struct run_config *c, const struct model *m) {
+    int longest = arch_longest(&m->arch);
+    return c->max_len < longest ? c->max_len : longest;
+}
+
+int run_max_target(const struct run_config *c, const struct model *m) {
+    int longest = arch_longest(&m->arch);
+    return c->max_target < longest ? c->max_target : longest;
+}
+
+/* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
+static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
+                         struct err *e) {
+    bool writes = arch_generates(&m->arch);
+    const char *family = family_name(m->arch.family);
+    if (t->gold == DATA_TEXT && !writes)
+        err_set(e, ERR_USAGE,
+                "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
+                "T5, BART or mBART, or a task with labels",
+                t->name, m->name, family);
+    else if (t->gold == DATA_TEXT && c->form == FORM_CLASSES)
+        err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out",
+                t->name);
+    else if (c->form == FORM_CLASSES && writes)
+        err_set(e, ERR_USAGE,
+                "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
+                "--form text has it write the label, a BERT or RoBERTa takes a head",
+                m->name, family);
+    else if (c->form == FORM_TEXT && !writes)
+        err_set(e, ERR_USAGE,
+                "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
+                "--form classes",
+                m->name, family);
+    else return writes ? FORM_TEXT : FORM_CLASSES;
+    return FORM_AUTO;
+}
+
+int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
+    enum form form = form_of(c, m, t, e);
+    if (form == FORM_AUTO) return e->code;
+    const struct text_form how = { .prefix = c->prefix };
+    int rc = form == FORM_TEXT && t->kind != DATA_TEXT ? task_as_text(t, &how, e) : 0;
+    size_t max_target = form == FORM_TEXT ? (size_t)run_max_target(c, m) : 0;
+    if (!rc)
+        rc = task_encode(t, m->tokenizer, (size_t)run_max_len(c, m), max_target, m->arch.vocabulary, e);
+    return rc;
+}
+
+int run_outputs(const struct task *t) {
+    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_REGRESSION ? 1 : t->classes;
+}
+
+/* ---- what was left to defaults ---- */
+
+double config_default_lr(const struct method *m, const char **why) {
+    const struct preset *p = method_preset(m);
+    const char *reason = p ? p->name : "no published method";
+    double lr = p ? p->lr : 1e-3;
+    for (int i = 0; !p && i < m->count; i++) {
+        if (m->module[i].fn != FN_FULL || m->module[i].target == TARGET_NORMS) continue;
+        lr = preset_find("full")->lr;
+        reason = "whole matrices are trained";
+    }
+    if (why) *why = reason;
+    return lr;
+}
+
+int64_t config_steps(const struct run_config *c, size_t train_rows) {
+    if (c->steps > 0) return c->steps;
+    int64_t per_epoch = ((int64_t)train_rows + c->batch - 1) / c->batch;
+    return (int64_t)ceil(c->epochs * (double)per_epoch - 1e-9);
+}
+
+int64_t config_warmup_steps(const struct run_config *c) {
+    return (int64_t)(c->warmup < 1 ? ceil(c->warmup * (double)c->steps) : floor(c->warmup));
+}
+
+struct task_source config_source(const struct run_config *c, const char *assets) {
+    bool files = !c->task_folder && (c->train_file || c->dev_file);
+    return (struct task_source){
+        .where = c->task_folder ? c->task_folder : files ? NULL : c->task,
+        .train = files ? c->train_file : NULL,
+        .dev = files ? c->dev_file : NULL,
+        .assets = assets,
+        .text = c->text_column,
+        .text_b = c->text_b_column,
+        .label = c->label_column,
+        .source = c->source_column,
+        .target = c->target_column,
+        .kind = c->regression < 0   ? DATA_KIND_AUTO
+                : c->regression > 0 ? DATA_KIND_REGRESSION
+                                    : DATA_KIND_CLASSES,
+        .official_dev = c->official_dev,
+        .dev_rows = (size_t)c->eval_rows,
+        .positive = c->positive,
+        .metric = c->metric,
+    };
+}
+
+static void set_text(char **to, const char *s) {
+    char *copy = s ? xstrdup(s) : NULL;
+    free(*to);
+    *to = copy;
+}
+
+static int resolve_metric(struct run_config *c, const struct task *t, struct err *e) {
+    int id = c->metric ? metric_find(c->metric) : (int)t->metric;
+    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
+    if (!metric_fits((enum metric_id)id, t->gold))
+        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
+                       t->name, task_kind_name(t->gold));
+    set_text(&c->metric, metric_name((enum metric_id)id));
+    return 0;
+}
+
+static int resolve_form(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
+    enum form form = form_of(c, m, t, e);
+    if (form == FORM_AUTO) return e->code;
+    BUG_IF((form == FORM_TEXT) != (t->kind == DATA_TEXT));
+    c->form = form;
+    if (form == FORM_TEXT) {
+        c->max_target = run_max_target(c, m);
+        BUG_IF(t->train.max_target != (size_t)c->max_target);
+        return 0;
+    }
+    return 0;
+}
+
+/* realpath's, or the path itself where there is no such file; caller frees. */
+static char *absolute(const char *path) {
+    char *full = path ? realpath(path, NULL) : NULL;
+    return full ? full : path ? xstrdup(path) : NULL;
+}
+
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash != path ? xstrndup(path, (size_t)(slash - path)) : xstrdup(path);
+}
+
+static void take(char **to, char *value) {
+    free(*to);
+    *to = value;
+}
+
+static void complete_files(struct run_config *c, const struct task *t) {
+    const struct dataset *dev = t->devs ? &t->dev[0] : NULL;
+    bool folder = config_source(c, NULL).where != NULL;
+    take(&c->train_file, absolute(t->train.path));
+    take(&c->dev_file, dev ? absolute(dev->path) : NULL);
+    set_text(&c->train_sha256, t->train.sha256);
+    set_text(&c->dev_sha256, dev ? dev->sha256 : NULL);
+    take(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
+    set_text(&c->task, t->name);
+    /* the names that stand in sources, for rows that come later */
+    for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
+        char **column = i ? &c->text_b_column : &c->text_column;
+        if (!*column && t->train.field[i] && *t->train.field[i] != '#') set_text(column, t->train.field[i]);
+    }
+    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
+}
+
+int config_complete(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
+    if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
+    if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
+    char *text = method_text(&c->method);
+    int rc = method_parse(text, &c->method, e);
+    free(text);
+    if (rc) return rc;
+    c->max_len = run_max_len(c, m);
+    if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
+        BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
+    if (resolve_form(c, m, t, e) || resolve_metric(c, t, e)) return e->code;
+    if (!c->model) set_text(&c->model, m->folder);
+    take(&c->model_folder, absolute(m->folder));
+    set_text(&c->model_sha256, m->sha256);
+    set_text(&c->model_facts, m->facts);
+    complete_files(c, t);
+    if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
+    c->steps = config_steps(c, t->train.rows);
+    if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
+    return 0;
+}
+
+/* ---- what goes together ---- */
+
+static bool has_say(const struct run_config *c, const struct option *o, bool texts) {
+    switch (o->scope) {
+    case OPTION_EVERY: return true;
+    case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
+    case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
+    case OPTION_OF_TEXTS: return texts;
+    }
+    BUG("scope %d", o->scope);
+}
+
+/* An option that was set and would change nothing. */
+static int refuse_idle(const struct run_config *c, const struct task *t, struct err *e) {
+    struct run_config usual;
+    const struct option *idle = NULL;
+    config_init(&usual);
+    for (size_t i = 0; i < option_count() && !idle; i++) {
+        const struct option *o = option_at(i);
+        if (o->scope != OPTION_EVERY && !has_say(c, o, c->form == FORM_TEXT) && !option_same(c, &usual, o)) idle = o;
+    }
+    config_release(&usual);
+    if (!idle) return 0;
+    if (idle->scope == OPTION_OF_TEXTS)
+        return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s", idle->name,
+                       t->name, c->model);
+    return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimiser %s", idle->name,
+                   idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimiser_name(c->optimiser));
+}
+
+int config_check(const struct run_config *c, const struct task *t, struct err *e) {
+    if (refuse_idle(c, t, e)) return e->code;
+    if (c->accumulate > c->batch)
+        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
+    if (c->embed_every && !t->devs)
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", t->name);
+    if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps)
+        return err_set(e, ERR_USAGE,
+                       "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
+                       "share below 1, as 0.1",
+                       floor(c->warmup), (long long)c->steps);
+    return 0;
+}
+
+void config_settle(struct run_config *c, bool texts) {
+    for (size_t i = 0; i < option_count(); i++)
+        if (!has_say(c, option_at(i), texts)) option_reset(c, option_at(i));
+}
+
+void config_reuse(struct run_config *c) {
+    config_settle(c, c->form == FORM_TEXT);
+    /* such a one was cut to this when it was trained */
+    if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
+    if (c->epochs > 0) c->steps = 0;
+}

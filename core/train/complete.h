@@ -1,0 +1,37 @@
+/* Completing a run's description: one place decides what was left to defaults, before anything is stored or
+ * shown. */
+#ifndef CORE_TRAIN_COMPLETE_H
+#define CORE_TRAIN_COMPLETE_H
+
+#include "core/data/task.h"
+#include "core/model/model.h"
+#include "core/train/config.h"
+
+/* The learning rate of a method that was given none, with AdamW: its preset's; where the model's own matrices are trained
+ * and it is none, that of full fine-tuning; else 1e-3.  *why (may be NULL) is a static phrase or a
+ * preset's name. */
+double config_default_lr(const struct method *m, const char **why);
+
+/* Planned steps: those given, or what the epochs come to on so many training rows. */
+int64_t config_steps(const struct run_config *c, size_t train_rows);
+/* Steps of warm-up of a config with its steps. */
+int64_t config_warmup_steps(const struct run_config *c);
+
+/* Where the rows are; points into *c.  `assets` as in struct task_source. */
+struct task_source config_source(const struct run_config *c, const char *assets);
+
+/* Fills in everything that follows from the model and the task (prepared by run_prepare_task), so that the
+ * config alone says what is computed: the method as its text reads, form, metric, kind, lengths, rate, steps,
+ * names and hashes of the files.  Completing twice changes nothing.  ERR_USAGE names the option. */
+int config_complete(struct run_config *c, const struct model *m, const struct task *t, struct err *e);
+/* Refuses what a new run would not do as asked: options that have no say in it, a warm-up as long as the run,
+ * more micro-batches than rows.  `c` is complete. */
+int config_check(const struct run_config *c, const struct task *t, struct err *e);
+
+/* Puts options that have no say in such a run (`texts`: text to text) back to their defaults. */
+void config_settle(struct run_config *c, bool texts);
+/* A stored run's config as a request for a new one that trains the same: steps follow from its epochs again,
+ * what had no say is at its default. */
+void config_reuse(struct run_config *c);
+
+#endif

@@ -1,0 +1,58 @@
+/* A config as the command line that would train it (config.h), by the table of options. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/train/option.h"
+
+/* A word for the shell; quoted where it needs to be. */
+static void add_word(struct buf *b, const char *word) {
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "-_./:,+=@%";
+    if (*word && strspn(word, safe) == strlen(word)) {
+        buf_puts(b, word);
+        return;
+    }
+    buf_putc(b, '\'');
+    for (; *word; word++) {
+        if (*word == '\'') buf_puts(b, "'\\''");
+        else buf_putc(b, *word);
+    }
+    buf_putc(b, '\'');
+}
+
+/* What stands for the member: a completed config names folders, and files only where there is no folder. */
+static const char *standing(const struct run_config *c, const struct option *o) {
+    const char *s = *option_text(c, o);
+    if (o->offset == offsetof(struct run_config, model))
+        return s && strchr(s, '/') && c->model_folder ? c->model_folder : s;
+    if (o->offset == offsetof(struct run_config, task))
+        return c->task_folder ? c->task_folder : c->train_file || c->dev_file ? NULL : s;
+    bool file = o->offset == offsetof(struct run_config, train_file) ||
+                o->offset == offsetof(struct run_config, dev_file);
+    return file && c->task_folder ? NULL : s;
+}
+
+char *config_command(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    struct run_config usual;
+    config_init(&usual);
+    buf_puts(&b, "petri train");
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        if (!o->name || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
+        /* the steps of a completed config follow from its epochs */
+        if (o->offset == offsetof(struct run_config, steps) && c->epochs > 0) continue;
+        if (o->has_unset && !o->unset_word && option_number(c, o) == o->unset) continue;
+        const char *text = o->kind == OPTION_TEXT ? standing(c, o) : "";
+        if (!text) continue;
+        buf_printf(&b, " --%s", o->name);
+        if (o->kind == OPTION_FLAG) continue;
+        char *value = o->kind == OPTION_TEXT ? NULL : option_print(c, o);
+        buf_putc(&b, ' ');
+        add_word(&b, value ? value : text);
+        free(value);
+    }
+    config_release(&usual);
+    return buf_take(&b);
+}

@@ -1,0 +1,77 @@
+/* A config as JSON (config.h), by the table of options. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/option.h"
+
+static const char config_name[] = "the run's config";
+
+static bool is_string(const struct option *o) {
+    return o->kind == OPTION_METHOD || o->kind == OPTION_TEXT || o->kind == OPTION_KEEP || o->word != NULL;
+}
+
+char *config_json(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
+        bool unset = o->has_unset && option_number(c, o) == o->unset;
+        char *s = option_print(c, o);
+        if (is_string(o)) {
+            json_member_string(&b, o->key, none ? NULL : s);
+        } else if (unset) {
+            json_member_double(&b, o->key, o->unset);
+        } else {
+            json_add_key(&b, o->key);
+            buf_puts(&b, s);
+        }
+        free(s);
+    }
+    buf_putc(&b, '}');
+    return buf_take(&b);
+}
+
+static int wrong(const struct option *o, const char *value, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s: \"%s\" is \"%s\", not %s", config_name, o->key, value,
+                   o->values ? o->values : "on|off");
+}
+
+static int read_member(struct run_config *c, const struct option *o, const json_t *all, struct err *e) {
+    const char *s = NULL;
+    double v;
+    e->code = 0;
+    if (is_string(o)) {
+        if (!json_get_string(all, config_name, o->key, &s, e)) return e->code;
+        if (o->kind == OPTION_TEXT && !*s) return 0;
+        if (option_take(c, o, s, e)) return 0;
+        return o->kind == OPTION_METHOD ? err_prefix(e, "%s", config_name) : wrong(o, s, e);
+    }
+    if (!json_get_double(all, config_name, o->key, &v, e)) return e->code;
+    if (!(o->has_unset && v == o->unset) && !option_in_range(o, v))
+        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_name, o->key, o->values);
+    option_set_number(c, o, v);
+    return 0;
+}
+
+int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    config_init(out);
+    json_t *all = json_parse(config_name, json, n, e);
+    if (!all) return e->code;
+    int rc = json_is_object(all) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object", config_name);
+    out->epochs = 0;
+    out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
+    for (size_t i = 0; i < option_count() && !rc; i++) rc = read_member(out, option_at(i), all, e);
+    /* nor did it say this */
+    if (!rc && !json_object_get(all, "official_dev"))
+        out->official_dev = out->dev_file && text_ends(out->dev_file, "/dev_official.tsv");
+    json_decref(all);
+    if (rc) config_release(out);
+    return rc;
+}

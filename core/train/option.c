@@ -1,0 +1,276 @@
+#include "core/train/option.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
+static const char *const optimisers[] = { "adamw", "sgd", NULL };
+/* regression is -1 … 1: the words' index less one. */
+static const char *const kinds[] = { "auto", "classes", "scores", NULL };
+static const char *const forms[] = { "auto", "classes", "text", NULL };
+static const char *const switches[] = { "off", "on", NULL };
+static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
+static const char *const keeps[] = { "best", "last", NULL };
+
+const char *schedule_name(enum schedule s) { return schedules[s]; }
+const char *loss_mean_name(enum loss_mean m) { return means[m]; }
+const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
+
+#define MEMBER(member) .key = #member, .offset = offsetof(struct run_config, member)
+#define TEXT(member) MEMBER(member), .kind = OPTION_TEXT
+#define INTEGER(member, from, to) MEMBER(member), .kind = OPTION_INT, .low = from, .high = to
+#define REAL(member, from, to) MEMBER(member), .kind = OPTION_DOUBLE, .low = from, .high = to
+#define WORD(member, words) MEMBER(member), .kind = OPTION_WORD, .word = words
+#define DECIDES .is = OPTION_DECIDES
+#define HELP(text_of_values, phrase) .values = text_of_values, .help = phrase
+
+/* In the order of the help text and of the command line. */
+static const struct option options[] = {
+    { TEXT(model), .name = "model", .is = OPTION_MODEL, HELP("DIR|NAME", "a model folder or a name in the cache") },
+    { TEXT(model_folder), .is = OPTION_MODEL },
+    { TEXT(model_sha256), .is = OPTION_MODEL },
+    { TEXT(model_facts), .is = OPTION_MODEL },
+    { TEXT(task), .name = "task", .is = OPTION_ROWS, HELP("NAME|FOLDER", "a task by name or folder (GLUE's are known)") },
+    { TEXT(task_folder), .is = OPTION_ROWS },
+    { TEXT(train_file), .name = "train", .is = OPTION_ROWS, HELP("FILE", "rows to train on: TSV, CSV or JSON Lines") },
+    { TEXT(dev_file), .name = "dev", .is = OPTION_ROWS, HELP("FILE", "rows to evaluate on") },
+    { TEXT(train_sha256), .is = OPTION_ROWS },
+    { TEXT(dev_sha256), .is = OPTION_ROWS },
+    { MEMBER(official_dev), .name = "official-dev", .kind = OPTION_FLAG, .is = OPTION_ROWS, .word = switches,
+      .help = "evaluate on dev_official.tsv of a GLUE folder" },
+    { TEXT(text_column), .name = "text", .is = OPTION_ROWS | OPTION_DECIDES, HELP("COLUMN", "the text's column") },
+    { TEXT(text_b_column), .name = "text-b", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the second text's column, of pairs") },
+    { TEXT(label_column), .name = "label", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the label's or score's column") },
+    { TEXT(source_column), .name = "source", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the source text's column, of texts to texts") },
+    { TEXT(target_column), .name = "target", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the target text's column") },
+    { WORD(regression, kinds), .name = "kind", .is = OPTION_ROWS | OPTION_DECIDES, .first = -1,
+      HELP("auto|classes|scores", "what the label is; auto: decided by the data, and said") },
+    { TEXT(positive), .name = "positive", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("NAME", "the class that F1 is of") },
+    { TEXT(metric), .name = "metric", .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("NAME", "what \"best\" means (default: the task's)") },
+    { MEMBER(method), .name = "method", .kind = OPTION_METHOD, .is = OPTION_DECIDES | OPTION_SHOWN,
+      HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
+    { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true,
+      .unset_word = "default", HELP("X > 0|default", "learning rate; default: the method's usual one") },
+    { INTEGER(batch, 1, 65536), .name = "batch", DECIDES, HELP("N ≥ 1", "rows a step") },
+    { INTEGER(accumulate, 1, 65536), .name = "accumulate", DECIDES,
+      HELP("N ≥ 1", "micro-batches that a step's rows are taken in") },
+    { REAL(epochs, 0, 1e6), .above = true, .name = "epochs", DECIDES, .has_unset = true,
+      HELP("X > 0", "length in passes over the rows") },
+    { MEMBER(steps), .kind = OPTION_INT64, .low = 1, .high = 1e9, .name = "steps", DECIDES, .has_unset = true,
+      HELP("N ≥ 1", "length in steps, in place of epochs") },
+    { INTEGER(max_len, 2, 1 << 20), .name = "max-len", DECIDES, HELP("N ≥ 2", "tokens a row, special ones included") },
+    { WORD(schedule, schedules), .name = "schedule", DECIDES,
+      HELP("linear|cosine|constant", "how the rate falls after warm-up") },
+    { REAL(warmup, 0, 1e9), .name = "warmup", DECIDES, HELP("X ≥ 0", "warm-up: below 1 a share of the steps, else steps") },
+    { WORD(optimiser, optimisers), .name = "optimiser", DECIDES, HELP("adamw|sgd", "how parameters follow gradients") },
+    { REAL(beta1, 0, 0.999999), .name = "beta1", DECIDES, .scope = OPTION_OF_ADAMW,
+      HELP("0 ≤ X < 1", "AdamW's decay of the mean") },
+    { REAL(beta2, 0, 0.99999999), .name = "beta2", DECIDES, .scope = OPTION_OF_ADAMW,
+      HELP("0 ≤ X < 1", "AdamW's decay of the square") },
+    { REAL(epsilon, 0, 1), .above = true, .name = "epsilon", DECIDES, .scope = OPTION_OF_ADAMW,
+      HELP("0 < X ≤ 1", "AdamW's ε") },
+    { REAL(momentum, 0, 0.999999), .name = "momentum", DECIDES, .scope = OPTION_OF_SGD,
+      HELP("0 ≤ X < 1", "SGD's momentum") },
+    { REAL(weight_decay, 0, 1e6), .name = "weight-decay", DECIDES,
+      HELP("X ≥ 0", "decoupled weight decay of matrices, never of vectors") },
+    { REAL(clip, 0, 1e30), .name = "clip", DECIDES, HELP("X ≥ 0", "largest gradient norm; 0: not clipped") },
+    { REAL(dropout, 0, 0.999999), .name = "dropout", DECIDES, .has_unset = true, .unset = -1,
+      .unset_word = "published", HELP("0 ≤ X < 1|published", "dropout of the model; published: as its config says") },
+    { INTEGER(eval_every, 0, 1e9), .name = "eval-every", DECIDES,
+      HELP("N ≥ 0", "steps between evaluations; 0: after each epoch") },
+    { INTEGER(eval_rows, 0, 1e9), .name = "eval-rows", DECIDES, HELP("N ≥ 0", "dev rows, drawn once; 0: all") },
+    { INTEGER(early_stop, 0, 1e9), .name = "early-stop", DECIDES,
+      HELP("N ≥ 0", "stop after N evaluations without a better one; 0: never") },
+    { MEMBER(keep), .name = "keep", .kind = OPTION_KEEP, .word = keeps, .first = 1,
+      HELP("best,last|none", "checkpoints to keep") },
+    { INTEGER(embed_every, 0, 1e9), .name = "embed-every",
+      HELP("N ≥ 0", "steps between sets of dev rows' vectors, for petri map; 0: none") },
+    { INTEGER(embed_rows, 4, 15000), .name = "embed-rows",
+      HELP("4 … 15000", "rows of such a set, drawn evenly over the classes") },
+    { WORD(form, forms), .name = "form", DECIDES,
+      HELP("auto|classes|text", "labels by a head, or as text to text; auto: as the model can") },
+    { MEMBER(prefix), .name = "prefix", .kind = OPTION_SWITCH, .word = switches, DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("on|off", "text form: the task's name before the text") },
+    { INTEGER(max_target, 2, 1 << 20), .name = "max-target", DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("N ≥ 2", "tokens of a target text, its end included") },
+    { WORD(loss_mean, means), .name = "loss-mean", DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("tokens|rows|sum|positions", "text form: what the loss is the mean over") },
+    { REAL(smoothing, 0, 0.999999), .name = "smoothing", DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("0 ≤ X < 1", "label smoothing of target tokens") },
+    { INTEGER(beams, 1, 64), .name = "beams", DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("1 … 64", "beams of the texts that evaluations generate; 1: greedy") },
+    { INTEGER(samples, 0, 1000), .name = "samples", .scope = OPTION_OF_TEXTS,
+      HELP("0 … 1000", "dev rows whose generated texts are kept") },
+    { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .scope = OPTION_OF_TEXTS,
+      HELP("N ≥ 0", "steps between these; 0: at evaluations") },
+    { INTEGER(shards, 1, 64), .name = "shards", DECIDES, HELP("1 … 64", "parts that a step is cut into, each on one thread") },
+    { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
+      .is = OPTION_DECIDES | OPTION_SHOWN, HELP("N", "seed of all random numbers") },
+};
+
+static const char *const spellings[][2] = {
+    { "optimizer", "optimiser" }, { "warm-up", "warmup" },
+    { "decay", "weight-decay" },  { "learning-rate", "lr" },
+    { "max-length", "max-len" },  { "batch-size", "batch" },
+    { "wd", "weight-decay" },     { "early-stopping", "early-stop" },
+};
+
+const char *config_spelling_at(int i, const char **name) {
+    if ((size_t)i >= COUNT_OF(spellings)) return NULL;
+    *name = spellings[i][1];
+    return spellings[i][0];
+}
+
+size_t option_count(void) { return COUNT_OF(options); }
+const struct option *option_at(size_t i) { return &options[i]; }
+
+const struct option *option_find(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(spellings); i++)
+        if (!strcmp(spellings[i][0], name)) name = spellings[i][1];
+    for (size_t i = 0; i < COUNT_OF(options); i++)
+        if (options[i].name && !strcmp(options[i].name, name)) return &options[i];
+    return NULL;
+}
+
+/* ---- where a row's value stands ---- */
+
+char **option_text(const struct run_config *c, const struct option *o) {
+    return (char **)((char *)(uintptr_t)c + o->offset);
+}
+
+static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH || o->kind == OPTION_FLAG; }
+static bool is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
+
+double option_number(const struct run_config *c, const struct option *o) {
+    const char *p = (const char *)c + o->offset;
+    if (is_bool(o)) return *(const bool *)p;
+    switch (o->kind) {
+    case OPTION_INT64: return (double)*(const int64_t *)p;
+    case OPTION_UINT64: return (double)*(const uint64_t *)p;
+    case OPTION_DOUBLE: return *(const double *)p;
+    default: return (double)*(const int *)p;
+    }
+}
+
+void option_set_number(struct run_config *c, const struct option *o, double v) {
+    char *p = (char *)c + o->offset;
+    if (is_bool(o)) *(bool *)p = v != 0;
+    else if (o->kind == OPTION_INT64) *(int64_t *)p = (int64_t)v;
+    else if (o->kind == OPTION_UINT64) *(uint64_t *)p = (uint64_t)v;
+    else if (o->kind == OPTION_DOUBLE) *(double *)p = v;
+    else *(int *)p = (int)v;
+}
+
+bool option_in_range(const struct option *o, double v) {
+    return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low) &&
+           (o->kind == OPTION_DOUBLE || v == floor(v));
+}
+
+bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {
+    if (o->kind == OPTION_TEXT) {
+        const char *x = *option_text(a, o), *y = *option_text(b, o);
+        return !strcmp(x ? x : "", y ? y : "");
+    }
+    if (o->kind != OPTION_METHOD) return option_number(a, o) == option_number(b, o);
+    char *x = method_canonical(&a->method), *y = method_canonical(&b->method);
+    bool same = !strcmp(x, y);
+    free(x);
+    free(y);
+    return same;
+}
+
+void option_reset(struct run_config *c, const struct option *o) {
+    struct run_config usual;
+    config_init(&usual);
+    if (o->kind == OPTION_TEXT) {
+        free(*option_text(c, o));
+        *option_text(c, o) = NULL;
+    } else if (o->kind == OPTION_METHOD) {
+        c->method = usual.method;
+    } else {
+        option_set_number(c, o, option_number(&usual, o));
+    }
+    config_release(&usual);
+}
+
+/* ---- as text ---- */
+
+static int find_word(const struct option *o, const char *word, size_t n) {
+    for (int i = 0; o->word[i]; i++)
+        if (strlen(o->word[i]) == n && !memcmp(o->word[i], word, n)) return i;
+    return -1;
+}
+
+static char *print_bits(const struct option *o, int bits) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; o->word[i]; i++)
+        if (bits & (1 << i)) buf_printf(&b, "%s%s", b.size ? "," : "", o->word[i]);
+    if (!b.size) buf_puts(&b, "none");
+    return buf_take(&b);
+}
+
+/* -1 for a word that is not known. */
+static int take_bits(const struct option *o, const char *value) {
+    if (!strcmp(value, "none")) return 0;
+    int bits = 0;
+    for (const char *s = value;; s++) {
+        size_t n = strcspn(s, ",");
+        int i = find_word(o, s, n);
+        if (i < 0) return -1;
+        bits |= 1 << i;
+        s += n;
+        if (!*s) return bits;
+    }
+}
+
+char *option_print(const struct run_config *c, const struct option *o) {
+    if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
+    if (o->kind == OPTION_METHOD) return method_text(&c->method);
+    double v = option_number(c, o);
+    if (is_word(o)) return xstrdup(o->word[(int)v - o->first]);
+    if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
+    if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
+    if (v == floor(v) && fabs(v) < 1e16) return xprintf("%.0f", v);
+    char text[32];
+    text_from_double(v, text);
+    return xstrdup(text);
+}
+
+bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
+    double v;
+    if (o->kind == OPTION_TEXT) {
+        if (!*value) return false;
+        char *copy = xstrdup(value);
+        free(*option_text(c, o));
+        *option_text(c, o) = copy;
+        return true;
+    }
+    if (o->kind == OPTION_METHOD) {
+        struct method m;
+        if (method_parse(value, &m, e)) return false;
+        c->method = m;
+        return true;
+    }
+    if (o->kind == OPTION_KEEP || is_word(o)) {
+        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : find_word(o, value, strlen(value));
+        if (i < 0) return false;
+        option_set_number(c, o, is_word(o) ? i + o->first : i);
+        return true;
+    }
+    if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;
+    else if (!text_to_double(value, &v) || !option_in_range(o, v)) return false;
+    option_set_number(c, o, v);
+    return true;
+}

@@ -1,0 +1,63 @@
+/* The table of a run's options: one row a member of struct run_config.  config.c, config_json.c and
+ * config_command.c walk it; nothing else does. */
+#ifndef CORE_TRAIN_OPTION_H
+#define CORE_TRAIN_OPTION_H
+
+#include "core/train/config.h"
+
+enum option_kind {
+    OPTION_TEXT,
+    OPTION_METHOD,
+    OPTION_INT,
+    OPTION_INT64,
+    OPTION_UINT64,
+    OPTION_DOUBLE,
+    OPTION_WORD,   /* an enum; words in its order */
+    OPTION_SWITCH, /* a bool: on, off */
+    OPTION_FLAG,   /* a bool that the command line turns on without a value */
+    OPTION_KEEP,   /* bits */
+};
+enum { /* what a row is besides */
+    OPTION_DECIDES = 1, /* part of what a run computes */
+    OPTION_MODEL = 2,   /* says which model */
+    OPTION_ROWS = 4,    /* says which rows, and how they are read */
+    OPTION_SHOWN = 8,   /* stands in the command line even at its default */
+};
+/* In which runs it has a say. */
+enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS };
+
+struct option {
+    const char *key;  /* JSON */
+    const char *name; /* on the command line; NULL: not set there */
+    enum option_kind kind;
+    size_t offset;
+    int is; /* OPTION_ bits */
+    enum option_scope scope;
+    double low, high; /* inclusive */
+    bool above;       /* low itself is excluded */
+    /* A value outside the range that stands for what is not decided; `unset_word` on the command
+     * line, or NULL where it cannot be asked for. */
+    bool has_unset;
+    double unset;
+    const char *unset_word;
+    const char *const *word;
+    int first; /* value of word[0] */
+    const char *values, *help;
+};
+size_t option_count(void);
+const struct option *option_at(size_t i);
+/* By any spelling; NULL when unknown. */
+const struct option *option_find(const char *name);
+
+char **option_text(const struct run_config *c, const struct option *o); /* OPTION_TEXT */
+double option_number(const struct run_config *c, const struct option *o);
+void option_set_number(struct run_config *c, const struct option *o, double v);
+bool option_in_range(const struct option *o, double v);
+/* The value as the command line takes it, "" when it has none; caller frees. */
+char *option_print(const struct run_config *c, const struct option *o);
+/* Takes a value in that form; false when it is not in the row's range (a method's own error is in *e). */
+bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e);
+bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o);
+void option_reset(struct run_config *c, const struct option *o);
+
+#endif
