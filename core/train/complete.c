@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/text_form.h"
 #include "core/train/option.h"
 #include "core/train/run.h"
@@ -225,8 +226,23 @@ static int refuse_idle(const struct run_config *c, const struct task *t, struct 
                    idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimiser_name(c->optimiser));
 }
 
+/* The record is JSON, which is UTF-8: a path or column that is not would be another one when it is read
+ * back, and the run could be trained but not used. */
+static int refuse_bytes(const struct run_config *c, struct err *e) {
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        const char *text = o->kind == OPTION_TEXT ? *option_text(c, o) : NULL;
+        if (!text || utf8_valid(text, strlen(text))) continue;
+        if (o->is & OPTION_DECIDES)
+            return err_set(e, ERR_USAGE, "--%s: \"%s\" is not UTF-8, and the record of a run is; name a column by its "
+                                         "position, as #2", o->name, text);
+        return err_set(e, ERR_USAGE, "%s: the path is not UTF-8, and the run could not find it again; rename it", text);
+    }
+    return 0;
+}
+
 int config_check(const struct run_config *c, const struct task *t, struct err *e) {
-    if (refuse_idle(c, t, e)) return e->code;
+    if (refuse_bytes(c, e) || refuse_idle(c, t, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
     if (c->embed_every && !t->devs)

@@ -431,6 +431,35 @@ static void paths_may_hold_anything(void **state) {
     }
 }
 
+/* What the record cannot hold is refused before anything is trained. */
+static void paths_that_are_not_utf8(void **state) {
+    (void)state;
+    struct stage odd;
+    struct err e = ERR_INIT;
+    char *folder = file_join(stage.folder, "n\xffon");
+    test_ok(file_make_folder(folder, &e), &e);
+    char *model = tiny_bert(folder, "tiny", NULL), *toy = tiny_toy(folder), *db = file_join(folder, "p.db");
+    char *latin = test_file(stage.folder, "latin.tsv", "caf\xe9\tlabel\na\tx\nb\ty\n", 22);
+#define TRAIN "train --model '%s' --train '%s' --text %s --label label --steps 1 --batch 2 --db '%s'"
+    stage_refused(2, "path is not UTF-8", TRAIN, model, stage.toy, "text", db);
+    stage_refused(2, "path is not UTF-8", TRAIN, stage.model, toy, "text", db);
+    stage_refused(2, "position, as #2", TRAIN, stage.model, latin, "caf\xe9", db);
+#undef TRAIN
+    char *list = stage_out(0, "runs --db '%s' --json", db);
+    assert_string_equal(list, "[]\n");
+    free(list);
+    odd = (struct stage){ folder, stage.model, stage.toy, db };
+    json_decref(stage_train(&odd, 0, "--steps 2")); /* the history may lie anywhere */
+    json_decref(stage_json("predict 1 --db '%s' --text 'good film' --json", db));
+    free(stage_out(0, "export 1 --db '%s' --to hf '%s/out'", db, folder));
+    json_decref(stage_json("predict --model '%s/out' --text 'good film' --json", folder));
+    free(latin);
+    free(db);
+    free(toy);
+    free(model);
+    free(folder);
+}
+
 /* Services have no HOME: the account's is meant, not the folder they happen to be in, and that is said. */
 static void without_home_the_place_is_said(void **state) {
     (void)state;
@@ -505,6 +534,7 @@ int main(void) {
         cmocka_unit_test(options_may_stand_before_the_verb),
         cmocka_unit_test(exit_codes_tell_the_kind),
         cmocka_unit_test(paths_may_hold_anything),
+        cmocka_unit_test(paths_that_are_not_utf8),
         cmocka_unit_test(without_home_the_place_is_said),
         cmocka_unit_test(screens_are_drawn_as_text),
     };
