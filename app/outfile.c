@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,18 +129,32 @@ int outfile_check_folder(const struct outfile_guard *g, const char *path, struct
     char *target = resolved(path);
     bool taken = is_database(g, target, there ? &st : NULL);
     free(target);
-    return taken ? err_set(e, ERR_USAGE, "%s: is a place of the database %s; nothing else is written there", path,
+    return taken ? err_set(e, ERR_USAGE, "%s: belongs to the history %s, and nothing else is written there", path,
                            g->database)
                  : 0;
+}
+
+/* Found out now, not when hours of work are to be written. */
+static int check_place(const char *path, struct err *e) {
+    char *target = resolved(path), *slash = strrchr(target, '/');
+    if (slash) slash[slash == target] = '\0';
+    const char *folder = slash ? target : ".";
+    int rc = 0;
+    if (!file_is_folder(folder)) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no folder %s", path, folder);
+    else if (access(folder, W_OK)) rc = err_set(e, ERR_SYSTEM, "%s: nothing can be written into its folder: %s", path,
+                                                strerror(errno));
+    free(target);
+    return rc;
 }
 
 int outfile_check(const struct outfile_guard *g, const char *path, struct err *e) {
     struct stat st;
     int rc = outfile_check_folder(g, path, e);
     if (rc) return rc;
-    if (!stat(path, &st)) return check_existing(g, path, &st, e);
-    if (lstat(path, &st) || g->overwrite) return 0;
-    return err_set(e, ERR_USAGE, "%s: exists, a link to nothing; --overwrite writes over it", path);
+    if (!stat(path, &st)) rc = check_existing(g, path, &st, e);
+    else if (!lstat(path, &st) && !g->overwrite)
+        rc = err_set(e, ERR_USAGE, "%s: exists, a link to nothing; --overwrite writes over it", path);
+    return rc ? rc : check_place(path, e);
 }
 
 /* ---- writing ---- */

@@ -27,8 +27,8 @@ void outfile_guard_reads(struct outfile_guard *g, const char *path);
 /* A run's model and data. */
 void outfile_guard_run(struct outfile_guard *g, const struct run_config *c);
 
-/* Whether a file may be made at `path`: 0, or ERR_USAGE with the reason.  Asked for
- * before long work; opening asks again. */
+/* Whether a file may be made at `path`: 0, or ERR_USAGE with the reason, ERR_NOT_FOUND or ERR_SYSTEM for
+ * its folder.  Asked for before long work; opening asks again. */
 int outfile_check(const struct outfile_guard *g, const char *path, struct err *e);
 /* The same for a new folder, whose maker sees to it that it is new or empty. */
 int outfile_check_folder(const struct outfile_guard *g, const char *path, struct err *e);

@@ -123,17 +123,18 @@ static void the_history_is_never_written_over(void **state) {
         outfile_guard_init(&g, named[k], true);
         for (size_t i = 0; i < COUNT_OF(beside); i++) {
             char *path = xprintf("%s/../h.db%s", sub, beside[i]);
-            test_refused(outfile_check(&g, path, &e), ERR_USAGE, &e, "of the database");
-            test_refused(outfile_check_folder(&g, path, &e), ERR_USAGE, &e, "of the database");
+            test_refused(outfile_check(&g, path, &e), ERR_USAGE, &e, "belongs to the history");
+            test_refused(outfile_check_folder(&g, path, &e), ERR_USAGE, &e, "belongs to the history");
             free(path);
         }
-        test_refused(outfile_check(&g, other, &e), ERR_USAGE, &e, "of the database");
-        test_refused(outfile_check(&g, same, &e), ERR_USAGE, &e, "of the database");
+        test_refused(outfile_check(&g, other, &e), ERR_USAGE, &e, "belongs to the history");
+        test_refused(outfile_check(&g, same, &e), ERR_USAGE, &e, "belongs to the history");
         char *near = xprintf("%s-filesystem", database);
         test_ok(outfile_check(&g, near, &e), &e);
         free(near);
         near = xprintf("%s/not/there/h.db", folder);
-        test_ok(outfile_check(&g, near, &e), &e);
+        test_ok(outfile_check_folder(&g, near, &e), &e);
+        test_refused(outfile_check(&g, near, &e), ERR_NOT_FOUND, &e, "there is no folder");
         free(near);
         outfile_guard_release(&g);
     }
@@ -173,7 +174,7 @@ static void verbs_write_over_nothing(void **state) {
     const char *const kept[] = { stage.db, best, weights, config, stage.toy, by_link };
     assert_int_equal(link(stage.toy, by_link), 0);
     for (size_t i = 0; i < COUNT_OF(kept); i++) {
-        const char *why = i < 2 ? "of the database" : "is a file that is read";
+        const char *why = i < 2 ? "belongs to the history" : "is a file that is read";
         char *before = hash_of(kept[i]);
         stage_refused(2, why, "export 1 --to csv '%s' --db '%s'", kept[i], stage.db);
         stage_refused(2, why, "export 1 --to json '%s' --overwrite --db '%s'", kept[i], stage.db);
@@ -181,8 +182,8 @@ static void verbs_write_over_nothing(void **state) {
         stage_refused(2, why, "eval 1 --wrong '%s' --overwrite --db '%s'", kept[i], stage.db);
         expect_same(kept[i], before);
     }
-    stage_refused(2, "of the database", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
-    stage_refused(2, "of the database", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
+    stage_refused(2, "belongs to the history", "export 1 --to hf '%s-files/hf' --db '%s'", stage.db, stage.db);
+    stage_refused(2, "belongs to the history", "export 1 --to hf '%s-lock' --db '%s'", stage.db, stage.db);
     stage_refused(2, "--overwrite is for", "export 1 --to csv --overwrite --db '%s'", stage.db);
     stage_refused(2, "--overwrite is for", "eval 1 --overwrite --db '%s'", stage.db);
 

@@ -103,6 +103,17 @@ static void two_dev_splits_are_kept_apart(void **state) {
     assert_non_null(strstr(shown, "dev_matched.accuracy"));
     assert_non_null(strstr(shown, "dev_mismatched.accuracy"));
     assert_non_null(strstr(shown, "  best"));
+    /* the rows of both, each with its split's name */
+    char *wrong = file_join(folder, "wrong.tsv");
+    free(stage_out(0, "eval 1 --db '%s' --wrong '%s'", stage.db, wrong));
+    struct buf tsv;
+    struct err e = ERR_INIT;
+    test_ok(file_read(wrong, 1 << 16, &tsv, &e), &e);
+    assert_int_equal(strncmp(buf_text(&tsv), "split\tline\tgold\t", 16), 0);
+    assert_non_null(strstr(buf_text(&tsv), "\ndev_matched\t"));
+    assert_non_null(strstr(buf_text(&tsv), "\ndev_mismatched\t"));
+    buf_release(&tsv);
+    free(wrong);
     json_t *listed = stage_json("runs --db '%s' 'acc>=0' --json", stage.db);
     assert_int_equal(json_array_size(listed), 1);
     json_decref(listed);
