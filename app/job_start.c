@@ -144,10 +144,9 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
         .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
-        .module_count = method->count,
+        .module_count = method->count, .note = r->note,
     };
     int rc = store_create_run(j->store, &n, id, e);
-    if (!rc && r->note && *r->note) rc = store_note(j->store, *id, r->note, e);
     free(config);
     free(text_form);
     free(canonical);

@@ -56,6 +56,8 @@ static void obey_requests(struct jobs *j) {
 static void mind_the_disk(struct jobs *j) {
     struct store_status status;
     store_status(j->store, &status);
+    if (status.left_out > j->left_out) jobs__say(j, status.left_out_why);
+    j->left_out = status.left_out;
     bool full = status.condition == STORE_DISK_FULL || status.condition == STORE_BROKEN;
     bool told = false;
     pthread_mutex_lock(&j->lock);
@@ -175,6 +177,7 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     for (int i = 0; i < KEYS; i++) {
         struct err e = ERR_INIT;
         j->key[i] = store_key(s, keys[i].name, keys[i].direction, false, &e);
+        BUG_IF(j->key[i] < 0);
     }
     pthread_mutex_init(&j->lock, NULL);
     clock_cond_init(&j->changed);

@@ -53,6 +53,7 @@ struct jobs {
     struct pool *pool;
     struct jobs_hook hook;
     int key[KEYS];
+    size_t left_out; /* records that the store could not keep and the user was told of */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t keeper;

@@ -235,32 +235,31 @@ int db_exec(sqlite3 *db, const char *sql, struct err *e) {
     return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_error(db, e);
 }
 
-void db_bind_text(sqlite3_stmt *st, int at, const char *s) {
-    if (s) sqlite3_bind_text(st, at, s, -1, SQLITE_TRANSIENT);
-    else sqlite3_bind_null(st, at);
+int db_bind_text(sqlite3_stmt *st, int at, const char *s) {
+    return s ? sqlite3_bind_text(st, at, s, -1, SQLITE_TRANSIENT) : sqlite3_bind_null(st, at);
 }
 
 static sqlite3_stmt *prepare_list(sqlite3 *db, struct err *e, const char *sql, const char *types,
                                   va_list list) {
     sqlite3_stmt *st = NULL;
-    if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK) {
-        db_error(db, e);
-        return NULL;
-    }
-    for (int i = 0; types[i]; i++) {
+    int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+    for (int i = 0; !rc && types[i]; i++) {
         int64_t n;
         switch (types[i]) {
-        case 'i': sqlite3_bind_int64(st, i + 1, va_arg(list, int64_t)); break;
-        case 'd': sqlite3_bind_double(st, i + 1, va_arg(list, double)); break;
-        case 't': db_bind_text(st, i + 1, va_arg(list, const char *)); break;
+        case 'i': rc = sqlite3_bind_int64(st, i + 1, va_arg(list, int64_t)); break;
+        case 'd': rc = sqlite3_bind_double(st, i + 1, va_arg(list, double)); break;
+        case 't': rc = db_bind_text(st, i + 1, va_arg(list, const char *)); break;
         case 'n':
             n = va_arg(list, int64_t);
-            if (n) sqlite3_bind_int64(st, i + 1, n);
+            if (n) rc = sqlite3_bind_int64(st, i + 1, n);
             break;
         default: BUG("no type '%c'", types[i]);
         }
     }
-    return st;
+    if (!rc) return st;
+    db_error(db, e);
+    sqlite3_finalize(st);
+    return NULL;
 }
 
 sqlite3_stmt *db_prepare(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) {

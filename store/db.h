@@ -50,7 +50,7 @@ int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *s
            const char *types, ...);
 /* 1 a row, 0 done, negative an error. */
 int db_step(sqlite3_stmt *st, struct err *e);
-void db_bind_text(sqlite3_stmt *st, int at, const char *s);
+int db_bind_text(sqlite3_stmt *st, int at, const char *s);
 /* A column's text, copied; NULL when the column is, or "" with `empty`. */
 char *db_text(sqlite3_stmt *st, int column, bool empty);
 

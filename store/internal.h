@@ -14,6 +14,14 @@ struct owned {
     int fd; /* of its lock */
 };
 
+/* A point's name (key.c). */
+struct key {
+    char *name;
+    int direction;
+    bool timing;
+    int64_t id; /* its row's; 0: not yet looked up since the last transaction that failed */
+};
+
 struct store {
     char *path;      /* absolute */
     char *folder;    /* that holds it */
@@ -24,6 +32,10 @@ struct store {
 
     pthread_mutex_t reading; /* guards reader: one query at a time */
     sqlite3 *reader;
+
+    pthread_mutex_t naming; /* guards the list of names */
+    struct key *key;
+    size_t key_count, key_room;
 
     pthread_mutex_t owning; /* guards the list of owned runs */
     struct owned *owned;
@@ -92,16 +104,25 @@ void sample_set_free(struct sample_set *set); /* NULL is fine */
 /* Inside a transaction: a set that is there already is replaced. */
 int samples_apply(sqlite3 *db, const struct record *r, struct err *e);
 
-/* ---- applying records (record.c) ---- */
-struct applier;
-struct applier *applier_new(struct store *s, sqlite3 *db, struct err *e);
-void applier_free(struct applier *a);
-/* Inside a transaction.  Records of a run that is no longer there are passed over. */
-int applier_apply(struct applier *a, const struct record *r, struct err *e);
+/* ---- names of points (key.c) ---- */
 /* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a
  * training point (store_name). */
 int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
                int64_t *id, struct err *e);
+/* *id of the row of the name that store_key numbered; on the writer's thread, inside a transaction. */
+int key_row(struct store *s, sqlite3 *db, int key, int64_t *id, struct err *e);
+/* After a transaction that was rolled back: rows that it made are gone. */
+void keys_forget(struct store *s);
+void keys_free(struct store *s);
+
+/* ---- applying records (record.c) ---- */
+struct applier;
+struct applier *applier_new(struct store *s, sqlite3 *db, struct err *e);
+void applier_free(struct applier *a);
+/* Inside a transaction.  Records of a run that is no longer there are passed over.  *refused: it failed
+ * for what is in the record, so that it would fail again. */
+int applier_apply(struct applier *a, const struct record *r, bool *refused, struct err *e);
+int note_set(sqlite3 *db, int64_t run, const char *text, struct err *e); /* keep.c */
 int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *kind,
               const char *state, const char *text, struct err *e);
 

@@ -7,25 +7,6 @@
 #include "store/db.h"
 #include "store/internal.h"
 
-struct key_call {
-    const char *name;
-    int direction;
-    bool timing;
-    int64_t id;
-};
-
-static int add_key(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    (void)s;
-    struct key_call *k = arg;
-    return key_intern(db, NULL, k->name, k->direction, k->timing, &k->id, e);
-}
-
-int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e) {
-    struct key_call k = { name, direction, timing, -1 };
-    int rc = writer_call(s, add_key, &k, e);
-    return rc ? rc : (int)k.id;
-}
-
 /* ERR_NOT_FOUND, or the run's state and when it was trashed. */
 static int look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
                    int64_t *trashed, struct err *e) {
@@ -320,6 +301,11 @@ int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err
     return writer_call(s, set_tag, &c, e);
 }
 
+int note_set(sqlite3 *db, int64_t run, const char *text, struct err *e) {
+    return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti", run, text,
+                  store_now());
+}
+
 static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;
@@ -327,8 +313,7 @@ static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!c->text || !*c->text) return db_run(db, e, "DELETE FROM note WHERE run=?", "i", c->run);
-    return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti",
-                  c->run, c->text, store_now());
+    return note_set(db, c->run, c->text, e);
 }
 
 int store_note(struct store *s, int64_t run, const char *text, struct err *e) {

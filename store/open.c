@@ -45,6 +45,7 @@ static struct store *make(const char *path, enum store_mode mode) {
     s->mode = mode;
     pthread_mutex_init(&s->reading, NULL);
     pthread_mutex_init(&s->owning, NULL);
+    pthread_mutex_init(&s->naming, NULL);
     return s;
 }
 
@@ -53,6 +54,7 @@ static void release(struct store *s) {
     db_close(s->reader);
     pthread_mutex_destroy(&s->reading);
     pthread_mutex_destroy(&s->owning);
+    keys_free(s);
     free(s->owned);
     free(s->path);
     free(s->folder);

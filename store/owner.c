@@ -122,6 +122,7 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                     c->id);
     for (int i = 0; !rc && i < c->n->module_count; i++)
         rc = add_module(db, c->id, i, &c->n->modules[i], e);
+    if (!rc && c->n->note && *c->n->note) rc = note_set(db, c->id, c->n->note, e);
     if (!rc) rc = event_add(db, c->id, store_now(), 0, "state", "queued", NULL, e);
     /* before the commit, so that nobody sees the run without its owner */
     if (!rc) rc = file_make_folder(folder, e);
@@ -132,12 +133,23 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc;
 }
 
+/* The row was not committed: its folder, unless there was something in it, goes too. */
+static void leave_nothing(struct store *s, struct creation *c) {
+    if (c->fd < 0) return;
+    char *folder = store_run_folder(s, c->id), *lock = store_lock_of(s, c->id);
+    unlink(lock);
+    file_unlock(c->fd);
+    rmdir(folder);
+    free(folder);
+    free(lock);
+}
+
 int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e) {
     BUG_IF(!n->config || !n->method);
     struct creation c = { n, 0, -1 };
     int rc = writer_call(s, create, &c, e);
     if (rc) {
-        file_unlock(c.fd);
+        leave_nothing(s, &c);
         return rc;
     }
     own(s, c.id, c.fd);

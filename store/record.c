@@ -100,20 +100,6 @@ int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *
                   "iinttt", run, time, step < 0 ? (int64_t)0 : step, kind, state, text);
 }
 
-int key_intern(sqlite3 *db, const char *split, const char *metric, int direction, bool timing,
-               int64_t *id, struct err *e) {
-    char *name = store_name(split, metric);
-    /* the first direction that is told stays */
-    int rc = db_run(db, e,
-                    "INSERT INTO key(name,split,metric,direction,timing) VALUES(?1,?2,?3,?4,?5)"
-                    " ON CONFLICT(name) DO UPDATE SET direction=excluded.direction"
-                    " WHERE direction=0 AND excluded.direction<>0",
-                    "tttii", name, split, metric, (int64_t)direction, (int64_t)timing);
-    if (!rc) rc = db_int(db, e, id, -1, "SELECT id FROM key WHERE name=?1", "t", name);
-    free(name);
-    return rc;
-}
-
 static const char *kind_of(double v) {
     return isnan(v) ? "nan" : isinf(v) ? v > 0 ? "+inf" : "-inf" : NULL;
 }
@@ -194,7 +180,11 @@ static int progress(struct applier *a, const struct record *r, struct err *e) {
 
 static int apply_step(struct applier *a, const struct record *r, struct err *e) {
     int rc = progress(a, r, e);
-    for (int i = 0; !rc && i < r->count; i++) rc = add_value(a, r, r->key[i], r->value[i], NULL, e);
+    for (int i = 0; !rc && i < r->count; i++) {
+        int64_t key;
+        rc = key_row(a->store, a->db, r->key[i], &key, e);
+        if (!rc) rc = add_value(a, r, key, r->value[i], NULL, e);
+    }
     return rc;
 }
 
@@ -250,7 +240,14 @@ static int apply_change(struct applier *a, const struct record *r, struct err *e
     return rc;
 }
 
-int applier_apply(struct applier *a, const struct record *r, struct err *e) {
+/* A run that was deleted by other means than petri's takes its records along. */
+static bool is_gone(struct applier *a, int64_t run) {
+    int64_t there;
+    struct err ignored = ERR_INIT;
+    return !db_int(a->db, &ignored, &there, 0, "SELECT count(*) FROM run WHERE id=?", "i", run) && !there;
+}
+
+int applier_apply(struct applier *a, const struct record *r, bool *refused, struct err *e) {
     int rc = 0;
     switch (r->kind) {
     case RECORD_STEP: rc = apply_step(a, r, e); break;
@@ -263,7 +260,11 @@ int applier_apply(struct applier *a, const struct record *r, struct err *e) {
         rc = event_add(a->db, r->run, r->time, r->step, "message", NULL, r->payload->text[0], e);
         break;
     }
-    /* only a run that was deleted by other means than petri's can break a constraint */
-    bool gone = rc && (sqlite3_errcode(a->db) & 0xFF) == SQLITE_CONSTRAINT;
-    return gone ? 0 : rc;
+    *refused = false;
+    if (!rc) return 0;
+    int code = sqlite3_errcode(a->db) & 0xFF;
+    if (code == SQLITE_CONSTRAINT && is_gone(a, r->run)) return 0;
+    *refused = code == SQLITE_CONSTRAINT || code == SQLITE_ERROR || code == SQLITE_MISMATCH ||
+               code == SQLITE_TOOBIG || code == SQLITE_RANGE;
+    return rc;
 }

@@ -37,8 +37,8 @@ enum store_mode {
  * be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
  * beside a -wal or -shm that cannot be used; ERR_SYSTEM when the folder cannot be written.  Runs whose owner is gone become interrupted. */
 int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e);
-/* Commits what is queued, gives up owned runs' locks, closes.  On failure (ERR_SYSTEM,
- * with the number of records that could not be written) the store is closed as well. */
+/* Commits what is queued, gives up owned runs' locks, closes.  On failure (with the number of
+ * records that could not be written or had to be left out) the store is closed as well. */
 int store_close(struct store *s, struct err *e);
 const char *store_path(const struct store *s);
 /* Where a run's files go (PATH-files/ID); caller frees. */
@@ -49,6 +49,8 @@ struct store_status {
     enum store_condition condition;
     char text[768]; /* why, when not STORE_OK: pause the runs and show it */
     size_t waiting; /* records not yet committed */
+    size_t left_out; /* records that could never be written, since opening; their runs' logs say so */
+    char left_out_why[768]; /* of the last of them */
 };
 /* The writer keeps its batch and tries again each second until the condition passes. */
 void store_status(struct store *s, struct store_status *out);
@@ -99,6 +101,7 @@ struct store_new_run {
     int64_t sweep;      /* 0: none */
     const struct store_module *modules;
     int module_count;
+    const char *note;   /* as store_note; NULL: none */
 };
 
 /* Adds a queued run, makes its folder and takes its lock, which the store holds until
@@ -171,7 +174,7 @@ int store_message(struct store *s, int64_t run, int64_t step, const char *text);
 char *store_name(const char *split, const char *metric);
 /* The name of another metric of the same evaluation as `name`; caller frees. */
 char *store_name_beside(const char *name, const char *metric);
-/* The number of a point's name ("loss", "lr", …), made on first use, < 0 on failure.
+/* The number of a point's name ("loss", "lr", …) in this store, < 0 when it was opened for reading.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);
 

@@ -42,6 +42,8 @@ struct writer {
     bool closing, gave_up;
     enum store_condition condition;
     struct err why;
+    uint64_t left_out;         /* records that could never be written */
+    struct err left_out_why;
     int wal_pages; /* writer's thread only */
 };
 
@@ -62,15 +64,47 @@ static void checkpoint_if_long(struct writer *w) {
 struct batch {
     struct writer *w;
     uint64_t from, to;
+    bool alone;   /* each record by itself, so that one that is refused holds up no other */
+    bool refused; /* a record was, for what is in it */
+    uint64_t left_out;
+    struct err why; /* the last one was */
 };
+
+/* What is left out is told in its run's log. */
+static int leave_out(struct batch *b, sqlite3 *db, const struct record *r, const struct err *why,
+                     struct err *e) {
+    int rc = db_exec(db, "ROLLBACK TO record", e);
+    keys_forget(b->w->store);
+    if (rc) return rc;
+    b->left_out++;
+    b->why = *why;
+    err_prefix(&b->why, "a record of run %lld at step %lld could not be kept and was left out",
+               (long long)r->run, (long long)r->step);
+    struct err ignored = ERR_INIT;
+    event_add(db, r->run, r->time, r->step, "message", NULL, b->why.text, &ignored);
+    return 0;
+}
+
+static int apply_alone(struct batch *b, sqlite3 *db, const struct record *r, struct err *e) {
+    int rc = db_exec(db, "SAVEPOINT record", e);
+    bool refused = false;
+    struct err why = ERR_INIT;
+    if (!rc && (rc = applier_apply(b->w->applier, r, &refused, &why))) {
+        *e = why;
+        if (refused) rc = leave_out(b, db, r, &why, e);
+    }
+    return rc ? rc : db_exec(db, "RELEASE record", e);
+}
 
 static int apply_batch(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
-    (void)db;
     struct batch *b = arg;
     int rc = 0;
-    for (uint64_t i = b->from; !rc && i < b->to; i++)
-        rc = applier_apply(b->w->applier, &b->w->ring[i % RING], e);
+    b->left_out = 0;
+    for (uint64_t i = b->from; !rc && i < b->to; i++) {
+        const struct record *r = &b->w->ring[i % RING];
+        rc = b->alone ? apply_alone(b, db, r, e) : applier_apply(b->w->applier, r, &b->refused, e);
+    }
     return rc;
 }
 
@@ -93,6 +127,7 @@ static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, voi
                      : code == SQLITE_BUSY ? STORE_BUSY
                                            : STORE_BROKEN;
         if (!sqlite3_get_autocommit(w->db)) sqlite3_exec(w->db, "ROLLBACK", NULL, NULL, NULL);
+        keys_forget(w->store);
     } else {
         *condition = STORE_OK;
         checkpoint_if_long(w);
@@ -112,13 +147,21 @@ static uint64_t batch_end(const struct writer *w) {
 }
 
 static void write_batch(struct writer *w) {
-    struct batch b = { w, w->committed, batch_end(w) };
+    struct batch b = { .w = w, .from = w->committed, .to = batch_end(w) };
     struct err e = ERR_INIT;
     enum store_condition condition;
     pthread_mutex_unlock(&w->mutex);
     int rc = transact(w, apply_batch, &b, &condition, &e);
+    if (rc && b.refused) {
+        b.alone = true;
+        rc = transact(w, apply_batch, &b, &condition, &e);
+    }
     pthread_mutex_lock(&w->mutex);
     w->condition = condition;
+    if (!rc && b.left_out) {
+        w->left_out += b.left_out;
+        w->left_out_why = b.why;
+    }
     if (rc) {
         w->why = e;
         w->failures++;
@@ -258,6 +301,10 @@ int writer_free(struct store *s, struct err *e) {
         rc = err_prefix(e, "the last %llu records could not be written", (unsigned long long)lost);
         for (uint64_t i = w->committed; i < w->put; i++) payload_free(w->ring[i % RING].payload);
     }
+    if (!rc && w->left_out) {
+        *e = w->left_out_why;
+        rc = err_prefix(e, "of %llu records that could not be kept the last", (unsigned long long)w->left_out);
+    }
     db_close(s->reader);
     s->reader = NULL;
     close_connection(w);
@@ -348,6 +395,8 @@ void store_status(struct store *s, struct store_status *out) {
     out->condition = w->condition;
     out->waiting = (size_t)(w->put - w->committed);
     if (w->condition != STORE_OK) memcpy(out->text, w->why.text, sizeof out->text);
+    out->left_out = (size_t)w->left_out;
+    memcpy(out->left_out_why, w->left_out_why.text, sizeof out->left_out_why);
     pthread_mutex_unlock(&w->mutex);
 }
 
