@@ -15,7 +15,6 @@
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
-#include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 
 struct order {
@@ -82,18 +81,16 @@ static int take_config(struct desk *d, const struct desk_order *o, struct desk_a
     return rc;
 }
 
-/* Goes on with a run, or, where `anew` allows it, trains its config once more: a run that is over
- * for good, or one that left no checkpoint. */
+/* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
+ * once more. */
 static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, struct err *e) {
     struct job_request r = { 0 };
     enum store_state state;
     int rc = stored_config(d->store, id, &r.config, &state, e);
     if (rc) return rc;
-    char *folder = store_run_folder(d->store, id), *last = checkpoint_path(folder, true);
-    bool open = state == STORE_STOPPED || state == STORE_INTERRUPTED;
     if (store_state_is_live(state)) {
         rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
-    } else if (open && (file_exists(last) || !anew)) {
+    } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
         jobs_resume_later(d->jobs, id);
         say(a, SAY_INFO, "run #%lld goes on", (long long)id);
     } else if (!anew) {
@@ -103,11 +100,8 @@ static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, s
         config_reuse(&r.config);
         r.parent = id;
         jobs_start_later(d->jobs, &r);
-        say(a, SAY_INFO, open ? "run #%lld left no checkpoint: its config is trained once more"
-                              : "the same config as run #%lld is trained once more", (long long)id);
+        say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
     }
-    free(last);
-    free(folder);
     config_release(&r.config);
     return rc;
 }
@@ -223,7 +217,7 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
     struct store_run run;
     int rc;
     switch (o->kind) {
-    case DESK_RUNS: return desk__runs(d->store, o->trash, &a->runs, e);
+    case DESK_RUNS: return desk__runs(d->store, o->trash, o->text, &a->runs, e);
     case DESK_DETAIL: return desk__detail(d->store, o->run[0], &a->detail, e);
     case DESK_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
@@ -297,7 +291,8 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
     struct order **end = &d->orders;
     bool waiting = false; /* the same list asked for twice is fetched once */
     for (; *end; end = &(*end)->next)
-        if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash)
+        if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash &&
+            !strcmp((*end)->what.text, o->text))
             waiting = true;
     if (!waiting) *end = mine;
     pthread_cond_signal(&d->asked);

@@ -17,7 +17,7 @@ struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), voi
 void desk_free(struct desk *d);
 
 enum desk_kind {
-    DESK_RUNS,    /* rows of the history, or of the trash */
+    DESK_RUNS,    /* rows of the history, or of the trash; text: the filter that tells which fit */
     DESK_DETAIL,  /* one run's page */
     DESK_SERIES,  /* one run's points, from the store */
     DESK_CLONE,   /* one run's config */
@@ -43,6 +43,8 @@ void desk_ask(struct desk *d, const struct desk_order *o);
 /* The rows of Runs: run_row points into `stored`. */
 struct desk_runs {
     bool trash;
+    char *filter;    /* as it was asked for */
+    char error[900]; /* why it cannot be read; "": it can */
     struct store_runs stored;
     struct run_row *row;
     int rows;

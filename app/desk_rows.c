@@ -31,11 +31,38 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .best = number_or_nan(&r->best), .best_step = r->best.step, .majority = NAN,
         .final_loss = number_or_nan(&r->loss), .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
-        .resumable = over,
+        .resumable = over, .rows = r->rows, .lr = r->lr,
     };
 }
 
-int desk__runs(struct store *s, bool trash, struct desk_runs **out, struct err *e) {
+/* Both lists are by falling id. */
+static void mark_unfit(struct desk_runs *d, const struct store_runs *fit) {
+    size_t k = 0;
+    for (int i = 0; i < d->rows; i++) {
+        while (k < fit->count && fit->run[k].id > d->row[i].id) k++;
+        d->row[i].unfit = k == fit->count || fit->run[k].id != d->row[i].id;
+    }
+}
+
+/* A filter that cannot be read lets all pass, and is told. */
+static int apply_filter(struct store *s, struct desk_runs *d, struct err *e) {
+    struct store_runs fit;
+    struct err why = ERR_INIT;
+    if (!*d->filter) return 0;
+    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter }, &fit, &why);
+    if (!rc) {
+        mark_unfit(d, &fit);
+        store_runs_release(&fit);
+    } else if (rc == ERR_USAGE) {
+        memcpy(d->error, why.text, strlen(why.text) + 1);
+        rc = 0;
+    } else {
+        *e = why;
+    }
+    return rc;
+}
+
+int desk__runs(struct store *s, bool trash, const char *filter, struct desk_runs **out, struct err *e) {
     struct desk_runs *d = xcalloc(1, sizeof *d);
     int rc = store_list(s, &(struct store_list){ .trash = trash }, &d->stored, e);
     if (rc) {
@@ -43,6 +70,7 @@ int desk__runs(struct store *s, bool trash, struct desk_runs **out, struct err *
         return rc;
     }
     d->trash = trash;
+    d->filter = xstrdup(filter ? filter : "");
     d->rows = (int)d->stored.count;
     d->row = xcalloc(d->stored.count, sizeof *d->row);
     d->started = xcalloc(d->stored.count, sizeof *d->started);
@@ -50,8 +78,10 @@ int desk__runs(struct store *s, bool trash, struct desk_runs **out, struct err *
         d->started[i] = local_time(d->stored.run[i].created);
         d->row[i] = row_of(&d->stored.run[i], d->started[i]);
     }
-    *out = d;
-    return 0;
+    rc = apply_filter(s, d, e);
+    if (rc) desk_runs_free(d);
+    else *out = d;
+    return rc;
 }
 
 void desk_runs_free(struct desk_runs *r) {
@@ -59,6 +89,7 @@ void desk_runs_free(struct desk_runs *r) {
     for (int i = 0; i < r->rows; i++) free(r->started[i]);
     free(r->started);
     free(r->row);
+    free(r->filter);
     store_runs_release(&r->stored);
     free(r);
 }

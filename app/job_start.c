@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "core/method/keys.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 
@@ -87,17 +88,12 @@ void jobs__task_done(struct jobs *j, struct shared_task *t) {
     free(t);
 }
 
-static const char *layers_text(const struct module *m, char out[32]) {
-    if (m->first <= 1 && m->last == 0) return "all";
-    if (m->last == 0) snprintf(out, 32, "%d-", m->first);
-    else snprintf(out, 32, "%d-%d", m->first, m->last);
-    return out;
-}
-
 /* One row of the history for each module. */
 static void fill_module(struct store_module *row, const struct method *method, int i,
                         const struct plan *p, char layers[32], char **text) {
-    const struct module *m = &method->module[i];
+    struct module own = method->module[i];
+    const struct module *m = &own;
+    module_normalise(&own);
     struct method single = { .count = 1, .module = { *m } };
     *text = method_canonical(&single);
     int64_t trained = 0, kept = 0;
@@ -109,6 +105,8 @@ static void fill_module(struct store_module *row, const struct method *method, i
     for (int k = 0; k < p->made; k++)
         if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
     bool weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
+    key_layers_text(m, layers);
     *row = (struct store_module){
         .text = *text, .fn = fn_name(m->fn),
         .act = m->fn == FN_BOTTLENECK ? method_act_name(m->act) : NULL,
@@ -116,7 +114,8 @@ static void fill_module(struct store_module *row, const struct method *method, i
         .insertion = weight ? "in-weight" : module_is_sequential(m) ? "sequential" : "parallel",
         .composition = comp_name(m->comp), .source = source_name(m->source),
         .heads = (const char *[]){ "shared", "factorised", "free" }[m->heads],
-        .layers = layers_text(m, layers), .size = m->size, .mid = m->mid, .scale = m->scale,
+        .init = sized ? init_name(m->init) : NULL, .target = weight ? target_name(m->target) : NULL,
+        .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
         .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
         .trained = trained, .kept = kept,
     };

@@ -228,7 +228,8 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_FOCUS: session__fill_jobs(s); break;
     case EFFECT_OPEN_RUN: order_runs(s, DESK_DETAIL, x); break;
     case EFFECT_CLONE: order_runs(s, DESK_CLONE, x); break;
-    case EFFECT_TRASH_VIEW: session__ask_runs(s); break;
+    case EFFECT_TRASH_VIEW:
+    case EFFECT_FILTER: session__ask_runs(s); break;
     case EFFECT_LIST_MODELS: list_models(s); break;
     case EFFECT_LIST_TASKS: list_tasks(s); break;
     case EFFECT_MODEL: choose(s, x->text, NULL); break;

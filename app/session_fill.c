@@ -156,7 +156,7 @@ void session__fill_jobs(struct session *s) {
 }
 
 void session__ask_runs(struct session *s) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash });
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .text = s->ui.runs.filter });
 }
 
 void session__ask_source(struct session *s, const struct run_config *c) {
@@ -164,7 +164,11 @@ void session__ask_source(struct session *s, const struct run_config *c) {
 }
 
 static void take_runs(struct session *s, struct desk_answer *a) {
-    if (a->runs->trash != s->ui.runs.trash) return; /* the view was turned meanwhile */
+    struct runs_view *v = &s->ui.runs;
+    if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter)) return; /* asked anew since */
+    bool news = strcmp(v->filter_error, a->runs->error) != 0;
+    memcpy(v->filter_error, a->runs->error, sizeof v->filter_error);
+    if (news && *v->filter_error && !s->ui.prompt.open) ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
     desk_runs_free(s->runs);
     s->runs = a->runs;
     a->runs = NULL;

@@ -67,21 +67,23 @@ static void value_text(const struct store_value *v, char out[32]) {
 }
 
 static void print_runs(const struct store_runs *runs) {
-    static const char *const heading[] = { "id",   "state",  "method",  "task", "metric", "best",
-                                           "step", "trained", "time s", "seed", "" };
+    static const char *const heading[] = { "id",   "state", "method",  "task",   "metric", "best", "rows",
+                                           "step", "lr",    "trained", "time s", "seed",   "" };
     struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "rlllrrrrrrl");
+    table_init(&t, COUNT_OF(heading), heading, "rlllrrrrrrrrl");
     for (size_t i = 0; i < runs->count; i++) {
         const struct store_run *r = &runs->run[i];
-        char id[32], best[32], step[48], trained[32], seconds[32], seed[32];
+        char id[32], best[32], rows[32] = "-", step[48], lr[32] = "-", trained[32], seconds[32], seed[32];
         snprintf(id, sizeof id, "%lld", (long long)r->id);
         value_text(&r->best, best);
+        if (r->rows) text_thousands(r->rows, rows);
         snprintf(step, sizeof step, "%lld/%lld", (long long)r->step, (long long)r->steps);
+        if (!isnan(r->lr)) snprintf(lr, sizeof lr, "%g", r->lr);
         text_thousands(r->trained, trained);
         snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
         snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
         table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
-                                        step, trained, seconds, seed,
+                                        rows, step, lr, trained, seconds, seed,
                                         r->constant ? "constant predictions" : "" });
     }
     table_print(&t);

@@ -102,7 +102,7 @@ static const struct option_spec ENCODE[] = { MODEL,
                                              { "max-len", "N", "tokens (default: the model's longest)" },
                                              { "tokens", NULL, "the tokens alone: --json without vectors, which take long of long texts" },
                                              END };
-static const struct option_spec RUNS[] = { { "sort", "COLUMN", "sort by a column, -COLUMN reversed" },
+static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an option or a metric; -COLUMN: descending" },
                                            { "limit", "N", "at most N" },
                                            { "trash", NULL, "those in the trash" },
                                            END };

@@ -1,5 +1,5 @@
 /* Grammar (docs/schema.md): terms separated by blanks, all of which must hold.
- * NAME OP VALUE with OP one of = != < <= > >= ~ !~, or a word to be found anywhere;
+ * NAME (a column, an option of the config, a metric) OP VALUE with OP one of = != < <= > >= ~ !~, or a word to be found anywhere;
  * quotes keep blanks together, '*' stands for any text. */
 #include "store/filter.h"
 
@@ -15,8 +15,9 @@
 
 enum field_kind {
     FIELD_TEXT, FIELD_NUMBER, FIELD_TIME, FIELD_STATE,
-    FIELD_METHOD, /* the text or the preset */
-    FIELD_MODULE, /* some module of the run */
+    FIELD_METHOD,      /* the text or the preset */
+    FIELD_MODULE,      /* some module of the run */
+    FIELD_MODULE_JSON, /* the same, of the method's JSON, which all histories have */
     FIELD_TAG,
 };
 
@@ -25,6 +26,16 @@ struct field {
     enum field_kind kind;
     const char *sql;
 };
+
+/* One layer alone stands as "4-4" in older histories. */
+#define LAYERS                                                                                     \
+    "iif(layers LIKE '%-_%' AND substr(layers, 1, instr(layers, '-') - 1) ="                       \
+    " substr(layers, instr(layers, '-') + 1), substr(layers, 1, instr(layers, '-') - 1), layers)"
+/* The JSON holds it where it was narrowed; a tap of the FFN is at the FFN. */
+#define SITE                                                                                       \
+    "CASE WHEN json_extract(value, '$.write') LIKE 'f.%' THEN 'ffn'"                               \
+    " WHEN json_extract(value, '$.write') = 'embed' THEN 'embed'"                                  \
+    " ELSE coalesce(json_extract(value, '$.site'), 'all') END"
 
 static const struct field fields[] = {
     { "id", FIELD_NUMBER, "r.id" },
@@ -35,6 +46,7 @@ static const struct field fields[] = {
     { "model", FIELD_TEXT, "r.model" },
     { "metric", FIELD_TEXT, "r.metric" },
     { "best", FIELD_NUMBER, "b.best_value" },
+    { "rows", FIELD_NUMBER, FILTER_ROWS },
     { "seed", FIELD_NUMBER, "r.seed" },
     { "trained", FIELD_NUMBER, "r.trained" },
     { "kept", FIELD_NUMBER, "r.kept" },
@@ -61,7 +73,11 @@ static const struct field fields[] = {
     { "source", FIELD_MODULE, "source" },
     { "heads", FIELD_MODULE, "heads" },
     { "size", FIELD_MODULE, "size" },
-    { "layers", FIELD_MODULE, "layers" },
+    { "layers", FIELD_MODULE, LAYERS },
+    { "stack", FIELD_MODULE_JSON, "coalesce(json_extract(value, '$.stack'), 'all')" },
+    { "site", FIELD_MODULE_JSON, SITE },
+    { "init", FIELD_MODULE_JSON, "json_extract(value, '$.init')" },
+    { "target", FIELD_MODULE_JSON, "json_extract(value, '$.target')" },
 };
 
 static const struct field *find_field(const char *name) {
@@ -136,25 +152,85 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
     return rc < 0 ? rc : 0;
 }
 
-static int unknown_name(sqlite3 *db, const char *term, const char *name, struct err *e) {
-    const char *names[COUNT_OF(fields) + 64];
-    char *owned[64];
-    size_t n = 0, count = 0;
-    for (; n < COUNT_OF(fields); n++) names[n] = fields[n].name;
-    struct err ignored = ERR_INIT;
-    sqlite3_stmt *st = db_prepare(db, &ignored, "SELECT DISTINCT metric FROM key LIMIT 64", "");
-    while (st && db_step(st, &ignored) > 0 && count < COUNT_OF(owned))
-        names[n++] = owned[count++] = db_text(st, 0, true);
+/* ---- options of a run's config ---- */
+
+/* Options whose member of the config has another name; else it is the option's with '_' for '-'. */
+static const char *const option_members[][2] = {
+    { "decay", "weight_decay" }, { "kind", "regression" },  { "train", "train_file" },
+    { "dev", "dev_file" },       { "text", "text_column" }, { "text_b", "text_b_column" },
+    { "label", "label_column" },
+};
+
+/* A member of the config is compared as what it is in the newest runs. */
+struct option {
+    char member[64]; /* "" none of this name */
+    bool number;
+};
+
+static int find_option(sqlite3 *db, const char *name, struct option *o, struct err *e) {
+    memset(o, 0, sizeof *o);
+    if (strlen(name) >= sizeof o->member || strchr(name, '.')) return 0;
+    for (size_t i = 0; name[i]; i++) o->member[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
+    for (size_t i = 0; i < COUNT_OF(option_members); i++)
+        if (!strcmp(o->member, option_members[i][0])) strcpy(o->member, option_members[i][1]);
+    char *path = xprintf("$.%s", o->member);
+    sqlite3_stmt *st = db_prepare(
+        db, e,
+        "SELECT json_type(config, ?1) AS type FROM (SELECT config FROM run WHERE json_valid(config)"
+        " ORDER BY id DESC LIMIT 200) WHERE type IS NOT NULL ORDER BY type = 'null' LIMIT 1",
+        "t", path);
+    free(path);
+    int rc = st ? db_step(st, e) : e->code;
+    const char *type = rc > 0 ? (const char *)sqlite3_column_text(st, 0) : NULL;
+    o->number = type && (!strcmp(type, "real") || !strcmp(type, "integer"));
+    if (!type) *o->member = '\0';
     sqlite3_finalize(st);
-    const char *near = text_nearest(name, names, n);
+    return rc < 0 ? rc : 0;
+}
+
+static char *option_sql(const struct option *o) {
+    return xprintf("iif(json_valid(r.config), json_extract(r.config, '$.%s'), NULL)", o->member);
+}
+
+/* ---- names that are not known ---- */
+
+struct names {
+    char **name;
+    size_t count, room;
+};
+
+static void add_names(struct names *n, sqlite3 *db, const char *sql) {
+    struct err ignored = ERR_INIT;
+    sqlite3_stmt *st = db_prepare(db, &ignored, sql, "");
+    while (st && db_step(st, &ignored) > 0 && n->count < 300) {
+        GROW(n->name, n->room, n->count + 1);
+        n->name[n->count++] = db_text(st, 0, true);
+    }
+    sqlite3_finalize(st);
+}
+
+static int unknown_name(sqlite3 *db, const char *term, const char *name, struct err *e) {
+    struct names n = { 0 };
+    struct buf columns = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        GROW(n.name, n.room, n.count + 1);
+        n.name[n.count++] = xstrdup(fields[i].name);
+        buf_printf(&columns, "%s%s", i ? ", " : "", fields[i].name);
+    }
+    add_names(&n, db, "SELECT metric FROM key");
+    add_names(&n, db, "SELECT replace(j.key, '_', '-') FROM run r, json_each(r.config) j"
+                      " WHERE r.id = (SELECT max(id) FROM run WHERE json_valid(config))");
+    const char *near = text_nearest(name, (const char *const *)n.name, n.count);
     int rc = near ? err_set(e, ERR_USAGE,
-                            "\"%s\": there is no column or metric \"%s\"; near is \"%s\"", term,
-                            name, near)
+                            "\"%s\": there is no column, option or metric \"%s\"; near is \"%s\"",
+                            term, name, near)
                   : err_set(e, ERR_USAGE,
-                            "\"%s\": there is no column or metric \"%s\"; columns are id, "
-                            "state, method, task, model, best, seed, trained, created …",
-                            term, name);
-    while (count) free(owned[--count]);
+                            "\"%s\": there is no column, option or metric \"%s\"; columns are %s; "
+                            "options are those of training (lr, batch, max-len, ...)",
+                            term, name, buf_text(&columns));
+    while (n.count) free(n.name[--n.count]);
+    free(n.name);
+    buf_release(&columns);
     return rc;
 }
 
@@ -204,6 +280,16 @@ static int compare_number(struct filter *f, const char *term, const char *sql, c
     return 0;
 }
 
+/* Numbers of the config: equal up to how their decimals were read. */
+static int compare_option_number(struct filter *f, const char *term, const char *sql, const char *op,
+                                 double number, struct err *e) {
+    if (strcmp(op, "=") && strcmp(op, "!=")) return compare_number(f, term, sql, op, number, e);
+    add_value(f, NULL, number);
+    buf_printf(&f->where, "abs(%s - ?%zu) %s 1e-12 * abs(?%zu)", sql, f->count, *op == '=' ? "<=" : ">",
+               f->count);
+    return 0;
+}
+
 static int compare_text(struct filter *f, const char *term, const char *sql, const char *op,
                         const char *value, struct err *e) {
     if (*op == '<' || *op == '>')
@@ -214,19 +300,46 @@ static int compare_text(struct filter *f, const char *term, const char *sql, con
     return 0;
 }
 
+/* "4-4" is layer 4, as histories write it. */
+static char *layers_value(const char *value) {
+    const char *dash = strchr(value, '-');
+    size_t n = dash ? (size_t)(dash - value) : 0;
+    bool one = n && strlen(dash + 1) == n && !memcmp(value, dash + 1, n);
+    return one ? xstrndup(value, n) : xstrdup(value);
+}
+
 /* "tag!=a": no tag is a; "fn=linear": some module is. */
 static int compare_member(struct filter *f, const struct field *d, const char *term, const char *op,
                           const char *value, struct err *e) {
     bool size = !strcmp(d->sql, "size");
-    buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM %s WHERE run=r.id AND ", *op == '!' ? "NOT " : "",
-               d->kind == FIELD_TAG ? "tag" : "run_module");
+    const char *not = *op == '!' ? "NOT " : "";
+    if (d->kind == FIELD_MODULE_JSON)
+        buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM json_each(iif(json_valid(r.method_json),"
+                              " r.method_json, '{}'), '$.modules') WHERE ", not);
+    else
+        buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM %s WHERE run=r.id AND ", not,
+                   d->kind == FIELD_TAG ? "tag" : "run_module");
     if (*op == '!') op = op[1] == '~' ? "~" : "=";
     double number = 0;
     int rc = size ? need_number(term, value, &number, e) : 0;
+    char *text = strcmp(d->name, "layers") ? xstrdup(value) : layers_value(value);
     if (!rc)
         rc = size ? compare_number(f, term, d->sql, op, number, e)
-                  : compare_text(f, term, d->sql, op, value, e);
+                  : compare_text(f, term, d->sql, op, text, e);
+    free(text);
     buf_putc(&f->where, ')');
+    return rc;
+}
+
+static int compare_option(struct filter *f, const struct option *o, const char *term, const char *op,
+                          const char *value, struct err *e) {
+    char *sql = option_sql(o);
+    double number;
+    int rc = o->number ? need_number(term, value, &number, e) : 0;
+    if (!rc)
+        rc = o->number ? compare_option_number(f, term, sql, op, number, e)
+                       : compare_text(f, term, sql, op, value, e);
+    free(sql);
     return rc;
 }
 
@@ -255,9 +368,12 @@ static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const
 static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name,
                    const char *op, const char *value, struct err *e) {
     const struct field *d = find_field(name);
+    struct option o = { .member = "" };
+    int rc = d ? 0 : find_option(db, name, &o, e);
+    if (rc) return rc;
+    if (*o.member) return compare_option(f, &o, term, op, value, e);
     if (!d) return compare_metric(f, db, term, name, op, value, e);
     double number;
-    int rc = 0;
     switch (d->kind) {
     case FIELD_NUMBER:
         rc = need_number(term, value, &number, e);
@@ -268,6 +384,7 @@ static int compare(struct filter *f, sqlite3 *db, const char *term, const char *
                            "\"%s\": a time is written 2026-11-28 or 2026-11-28T10:00 (UTC)", term);
         return compare_number(f, term, d->sql, op, number, e);
     case FIELD_MODULE:
+    case FIELD_MODULE_JSON:
     case FIELD_TAG: return compare_member(f, d, term, op, value, e);
     case FIELD_STATE: return compare_state(f, term, op, value, e);
     case FIELD_METHOD:
@@ -338,12 +455,15 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     }
     const char *down = *sort == '-' ? " DESC" : "", *name = *sort == '-' ? sort + 1 : sort;
     const struct field *d = find_field(name);
-    if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_TAG))
+    if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_MODULE_JSON || d->kind == FIELD_TAG))
         return err_set(e, ERR_USAGE,
                        "a run may have several values of %s, so it cannot be sorted by", name);
     if (d && !strcmp(d->name, "best")) {
-        /* values of different metrics are not comparable */
-        buf_printf(&f->order, "r.metric, b.best_value IS NULL, b.best_value%s, r.id DESC", down);
+        /* values of other tasks, metrics or dev rows are not comparable */
+        buf_printf(&f->order,
+                   "b.best_value IS NULL, r.task COLLATE NOCASE, r.metric, " FILTER_ROWS
+                   " DESC, b.best_value%s, r.id DESC",
+                   down);
         return 0;
     }
     if (d) {
@@ -351,8 +471,16 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
                    d->kind == FIELD_NUMBER || d->kind == FIELD_TIME ? "" : " COLLATE NOCASE", down);
         return 0;
     }
+    struct option o;
     struct metric_name m = { 0 };
-    int rc = find_metric(db, sort, name, &m, e);
+    int rc = find_option(db, name, &o, e);
+    if (!rc && *o.member) {
+        char *sql = option_sql(&o);
+        buf_printf(&f->order, "%s IS NULL, %s%s%s, r.id DESC", sql, sql, o.number ? "" : " COLLATE NOCASE", down);
+        free(sql);
+        return 0;
+    }
+    if (!rc) rc = find_metric(db, sort, name, &m, e);
     if (rc) return rc;
     const char *column = m.best ? "o.best_value" : "o.last_value";
     memcpy(f->sort_key, m.key, sizeof m.key);

@@ -8,6 +8,18 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
+/* Of run r, its deciding key d and that one's summary b: the dev rows that its best value was
+ * measured on, the number that ends "dev 256" or stands before the end of "my file.tsv 256 of
+ * 2551 (seed 0)"; and a member of its config. */
+#define FILTER_DIGITS "'0123456789'"
+#define FILTER_ROWS                                                                                \
+    "(SELECT CAST(substr(t, length(rtrim(t, " FILTER_DIGITS ")) + 1) AS INTEGER) FROM"             \
+    " (SELECT CASE WHEN v.rows GLOB '* of *(seed *)' THEN rtrim(rtrim(rtrim(rtrim(rtrim(v.rows,"   \
+    " ')'), " FILTER_DIGITS "), ' (sed'), " FILTER_DIGITS "), ' of') ELSE v.rows END AS t"         \
+    " FROM evaluation v WHERE v.run = r.id AND v.step = b.best_step"                               \
+    " AND v.split = d.split))"
+#define FILTER_OPTION(name) "iif(json_valid(r.config), json_extract(r.config, '$." name "'), NULL)"
+
 struct filter_value {
     char *text; /* NULL: the number */
     double number;

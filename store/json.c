@@ -55,6 +55,7 @@ static void add_best(struct buf *b, const struct store_run *r) {
     json_add_key(b, "step");
     if (r->best.measured) buf_printf(b, "%" PRId64, r->best.step);
     else buf_puts(b, "null");
+    add_id(b, "rows", r->rows);
     buf_putc(b, '}');
 }
 
@@ -156,6 +157,7 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     json_member_int(b, "model_values", r->model_values);
     json_add_key(b, "seed");
     buf_printf(b, "%" PRIu64, r->seed);
+    json_member_double(b, "lr", r->lr);
     add_best(b, r);
     add_value(b, "final_loss", &r->loss);
     json_member_bool(b, "constant", r->constant);

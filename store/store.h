@@ -77,7 +77,7 @@ struct store_module {
     const char *text; /* the module's own text form */
     const char *fn, *act, *read, *write, *insertion, *composition, *source, *heads, *init,
         *target;
-    const char *layers; /* "all", "1-6" */
+    const char *layers; /* "all", "1", "1-6", "4-" */
     int64_t size, mid;
     double scale, dropout;
     bool has_scale;
@@ -250,6 +250,8 @@ struct store_run {
     struct store_value sorted;     /* what the list was sorted by, when that is a metric */
     char *weights_sha256, *tags /* "a, b" */, *note, *version;
     bool constant;                 /* the deciding split's last evaluation predicted one class only */
+    int64_t rows;                  /* dev rows that best was measured on; 0: not known */
+    double lr;                     /* of the config; NaN: it has none */
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *dev_sha256, *kernel, *folder;

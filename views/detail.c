@@ -197,6 +197,11 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     show_value(row->best, value);
     canvas_printf(c, r.x, y++, INK_TEXT, "%s %s @ %lld", row->metric ? row->metric : "best", value,
                   (long long)row->best_step);
+    if (row->metric && row->rows) {
+        show_count(row->rows, value);
+        canvas_printf(c, r.x, y++, INK_DIM, "on %s dev rows", value);
+    }
+    if (!isnan(row->lr)) canvas_printf(c, r.x, y++, INK_DIM, "learning rate %g", row->lr);
     show_value(row->majority, value);
     canvas_printf(c, r.x, y++, INK_DIM, "majority %s", value);
     show_value(row->final_loss, value);

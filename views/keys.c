@@ -62,7 +62,7 @@ static const struct key_entry table[] = {
     {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
      "a page up"},
     {REQ_SEARCH, '/', {0}, RUNS | HELP, KEYS_EVERYWHERE, 0, 8, "filter",
-     "filter by words (runs: also column=value)"},
+     "filter by words; runs as the command line: task=x lr<1e-3 word"},
     {REQ_NEXT, 'n', {0}, COMPOSE | TRAIN | INSIDE, KEYS_EVERYWHERE, 0, 6, "notes",
      "next note, text or row: in Map one predicted wrong, in Heatmap whose attention"},
     {REQ_PREV, 'N', {0}, COMPOSE | TRAIN | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -33,89 +34,91 @@ static int by_number(double a, double b) {
     return a < b ? -1 : a > b;
 }
 
+static int by_text(const char *a, const char *b) { return strcasecmp(a ? a : "", b ? b : ""); }
+static int by_int(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+
+/* Best values are comparable on one task, by one metric, of one number of dev rows. */
+static int by_kind(const struct run_row *a, const struct run_row *b) {
+    int by = by_text(a->task, b->task);
+    if (!by) by = by_text(a->metric, b->metric);
+    return by ? by : by_int(b->rows, a->rows);
+}
+
 static int compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
     switch (column) {
     case COL_STATE: return (int)a->state - (int)b->state;
-    case COL_METHOD: return strcmp(a->method, b->method);
-    case COL_TASK: return strcmp(a->task, b->task);
+    case COL_METHOD: return by_text(a->method, b->method);
+    case COL_TASK: return by_text(a->task, b->task);
     case COL_BEST: return by_number(a->best, b->best);
-    case COL_TRAINED: return by_number((double)a->trained, (double)b->trained);
+    case COL_METRIC: return by_text(a->metric, b->metric);
+    case COL_ROWS: return by_int(a->rows, b->rows);
+    case COL_LR: return by_number(a->lr, b->lr);
+    case COL_TRAINED: return by_int(a->trained, b->trained);
     case COL_TIME: return by_number(a->seconds, b->seconds);
     case COL_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
-    default: return a->id < b->id ? -1 : a->id > b->id;
+    default: return by_int(a->id, b->id);
     }
 }
 
 static int by_order(const void *pa, const void *pb, void *self) {
     const struct runs_view *v = self;
     const struct run_row *a = &v->row[*(const int *)pa], *b = &v->row[*(const int *)pb];
+    bool best = v->sort == COL_BEST;
+    bool none = best              ? isnan(a->best) || isnan(b->best)
+                : v->sort == COL_LR ? isnan(a->lr) || isnan(b->lr)
+                                    : false;
+    int kind = best && !none ? by_kind(a, b) : 0;
+    if (kind) return kind;
     int by = compare(a, b, v->sort);
-    bool none = v->sort == COL_BEST && (isnan(a->best) || isnan(b->best));
     if (v->reverse && !none) by = -by;
     return by ? by : b->id < a->id ? -1 : b->id > a->id;
 }
 
-/* The text of a column, as filters compare it. */
-static void cell_text(const struct run_row *r, enum runs_column column, char out[256]) {
-    char number[32];
+const char *const runs_column_name[COL_COUNT] = {"id",   "state", "method",  "task", "best", "metric",
+                                                 "rows", "lr",    "trained", "time", "seed"};
+
+/* What a column holds, as a filter says it; false: nothing. */
+static bool cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
+    double number = NAN;
     switch (column) {
-    case COL_ID: snprintf(out, 256, "%lld", (long long)r->id); break;
-    case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); break;
-    case COL_METHOD: snprintf(out, 256, "%s", r->method); break;
-    case COL_TASK: snprintf(out, 256, "%s", r->task); break;
-    case COL_BEST:
-        show_value(r->best, number);
-        snprintf(out, 256, "%s", number);
-        break;
-    case COL_TRAINED: snprintf(out, 256, "%lld", (long long)r->trained); break;
-    case COL_TIME:
-        show_seconds(r->seconds, number);
-        snprintf(out, 256, "%s", number);
-        break;
-    default: snprintf(out, 256, "%llu", (unsigned long long)r->seed); break;
+    case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); return true;
+    case COL_METHOD: snprintf(out, 256, "%s", r->method); return true;
+    case COL_TASK: snprintf(out, 256, "%s", r->task); return true;
+    case COL_METRIC: snprintf(out, 256, "%s", r->metric ? r->metric : ""); return r->metric != NULL;
+    case COL_SEED: snprintf(out, 256, "%llu", (unsigned long long)r->seed); return true;
+    case COL_BEST: number = r->best; break;
+    case COL_ROWS: number = r->rows ? (double)r->rows : NAN; break;
+    case COL_LR: number = r->lr; break;
+    case COL_TRAINED: number = (double)r->trained; break;
+    case COL_TIME: number = r->seconds; break;
+    default: number = (double)r->id; break;
     }
+    if (isnan(number)) return false;
+    text_from_double(number, out);
+    return true;
 }
 
-static const char *const column_names[COL_COUNT] = {"id",   "state",   "method", "task",
-                                                    "best", "trained", "time",   "seed"};
-
-static bool word_matches(const struct run_row *r, const char *word) {
-    char text[256];
-    const char *equals = strchr(word, '=');
-    for (int i = 0; equals && i < COL_COUNT; i++) {
-        size_t n = strlen(column_names[i]);
-        if ((size_t)(equals - word) != n || strncasecmp(word, column_names[i], n)) continue;
-        cell_text(r, (enum runs_column)i, text);
-        return !strcasecmp(text, equals + 1);
+/* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
+static void choose_columns(struct runs_view *v) {
+    static const enum runs_column dropped[] = {COL_TIME, COL_TRAINED, COL_SEED, COL_LR};
+    int64_t rows = -1;
+    bool metrics = false, many = false;
+    v->metric = NULL;
+    for (int i = 0; i < v->shown; i++) {
+        const struct run_row *r = &v->row[v->order[i]];
+        if (!r->metric) continue;
+        if (!v->metric) v->metric = r->metric;
+        else if (strcmp(v->metric, r->metric)) metrics = true;
+        many = many || (rows >= 0 && r->rows != rows);
+        rows = r->rows;
     }
-    static const enum runs_column searched[] = {COL_METHOD, COL_TASK, COL_STATE, COL_ID};
-    for (size_t i = 0; i < COUNT_OF(searched); i++) {
-        cell_text(r, searched[i], text);
-        if (strcasestr(text, word)) return true;
-    }
-    return r->model && strcasestr(r->model, word);
-}
-
-/* The next word of a filter; quotes keep blanks together. */
-static const char *next_word(const char *s, char word[128]) {
-    size_t n = 0;
-    bool quoted = false;
-    s += strspn(s, " ");
-    for (; *s && (quoted || *s != ' '); s++) {
-        if (*s == '"') quoted = !quoted;
-        else if (n < 127) word[n++] = *s;
-    }
-    word[n] = 0;
-    return s;
-}
-
-static bool matches(const struct run_row *r, const char *filter) {
-    char word[128];
-    for (;;) {
-        filter = next_word(filter, word);
-        if (!*word) return true;
-        if (!word_matches(r, word)) return false;
-    }
+    if (metrics) v->metric = NULL;
+    for (int i = 0; i < COL_COUNT; i++) v->visible[i] = true;
+    v->visible[COL_METRIC] = metrics;
+    v->visible[COL_ROWS] = many;
+    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES; i++)
+        v->visible[dropped[i]] = false;
+    while (!v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -145,7 +148,8 @@ void runs_changed(struct runs_view *v) {
     v->order = xrealloc(v->order, (size_t)v->rows + 1, sizeof *v->order);
     v->shown = 0;
     for (int i = 0; i < v->rows; i++)
-        if (matches(&v->row[i], v->filter)) v->order[v->shown++] = i;
+        if (!*v->filter || !v->row[i].unfit) v->order[v->shown++] = i;
+    choose_columns(v);
     qsort_r(v->order, (size_t)v->shown, sizeof *v->order, by_order, v);
     for (int i = 0; i < v->shown; i++)
         if (v->cursor_id && v->row[v->order[i]].id == v->cursor_id) v->cursor = i;
@@ -214,17 +218,30 @@ static int choose(struct runs_view *v, bool marked, struct effect *out) {
 
 static void filter_cell(struct runs_view *v) {
     const struct run_row *row = runs_at_cursor(v);
-    if (!row) return;
     char text[256], word[300];
-    cell_text(row, v->column, text);
-    snprintf(word, sizeof word, strchr(text, ' ') ? "%s%s=\"%s\"" : "%s%s=%s",
-             *v->filter ? " " : "", column_names[v->column], text);
+    if (!row || !cell_value(row, v->column, text)) return;
+    const char *quote = !strpbrk(text, " '\"") ? "" : strchr(text, '"') ? "'" : "\"";
+    snprintf(word, sizeof word, "%s%s=%s%s%s", *v->filter ? " " : "", runs_column_name[v->column], quote,
+             text, quote);
     size_t n = strlen(v->filter);
     if (n + strlen(word) < sizeof v->filter) memcpy(v->filter + n, word, strlen(word) + 1);
+}
+
+static void move_column(struct runs_view *v, int by) {
+    for (int to = (int)v->column + by; to >= 0 && to < COL_COUNT; to += by)
+        if (v->visible[to]) {
+            v->column = (enum runs_column)to;
+            return;
+        }
+}
+
+static void clear_filter(struct runs_view *v, struct effect *out) {
+    *v->filter = *v->filter_error = 0;
+    out->kind = EFFECT_FILTER;
     runs_changed(v);
 }
 
-static bool table_request(struct ui *ui, enum request r) {
+static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     switch (r) {
     case REQ_UP: move_to(v, v->cursor - 1); break;
@@ -233,10 +250,8 @@ static bool table_request(struct ui *ui, enum request r) {
     case REQ_LAST: move_to(v, v->shown - 1); break;
     case REQ_PAGE_DOWN: move_to(v, v->cursor + v->page); break;
     case REQ_PAGE_UP: move_to(v, v->cursor - v->page); break;
-    case REQ_LEFT: v->column = (enum runs_column)(v->column ? v->column - 1 : 0); break;
-    case REQ_RIGHT:
-        if (v->column + 1 < COL_COUNT) v->column = (enum runs_column)(v->column + 1);
-        break;
+    case REQ_LEFT: move_column(v, -1); break;
+    case REQ_RIGHT: move_column(v, 1); break;
     case REQ_MARK: toggle_mark(v); break;
     case REQ_MARK_ALL: toggle_all(v); break;
     case REQ_SORT:
@@ -248,20 +263,19 @@ static bool table_request(struct ui *ui, enum request r) {
         v->reverse = !v->reverse;
         runs_changed(v);
         break;
-    case REQ_FILTER_CELL: filter_cell(v); break;
-    case REQ_FILTER_CLEAR:
-        *v->filter = 0;
-        runs_changed(v);
+    case REQ_FILTER_CELL:
+        filter_cell(v);
+        out->kind = EFFECT_FILTER;
         break;
+    case REQ_FILTER_CLEAR: clear_filter(v, out); break;
     case REQ_SEARCH:
         prompt_open(&ui->prompt, "/", v->filter, false);
         ui->use = USE_FILTER;
         break;
     case REQ_BACK:
         if (v->marks) v->marks = 0;
-        else if (*v->filter) *v->filter = 0;
+        else if (*v->filter) clear_filter(v, out);
         else return false;
-        runs_changed(v);
         break;
     default: return false;
     }
@@ -279,7 +293,7 @@ bool runs_can_go(struct ui *ui, const struct run_row *r) {
 
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
-    if (table_request(ui, r)) return true;
+    if (table_request(ui, r, out)) return true;
     if (r == REQ_BACK) {
         if (!v->trash) return false;
         r = REQ_TRASH_VIEW;

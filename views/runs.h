@@ -28,16 +28,21 @@ struct run_row {
     const char *reason;       /* of a failure or interruption; NULL */
     bool constant;            /* predictions all the same at the last evaluation */
     bool resumable;           /* can go on, or begin anew */
+    int64_t rows;             /* dev rows that best was measured on, 0: not known */
+    double lr;                /* NaN: not known */
+    bool unfit;               /* does not pass the filter */
 };
 
-enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_TRAINED, COL_TIME,
-                   COL_SEED, COL_COUNT };
+enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
+                   COL_TRAINED, COL_TIME, COL_SEED, COL_COUNT };
 
 struct runs_view {
     /* set by the app, then runs_changed() */
     const struct run_row *row;
     int rows;
     bool trash;               /* the rows are those in the trash; toggled by the view */
+    char filter_error[900];   /* why the filter cannot be read, "": it can */
+    int width;                /* of the table, of the last size */
     /* the view's own */
     int *order;               /* indices of the rows shown, owned */
     int shown;
@@ -49,7 +54,9 @@ struct runs_view {
     enum runs_column column;  /* under the cursor */
     enum runs_column sort;
     bool reverse;
-    char filter[128];         /* words, or column=value; all must match */
+    bool visible[COL_COUNT];  /* columns that there is room and reason for */
+    const char *metric;       /* the one of all runs shown, or NULL */
+    char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 
 void runs_init(struct runs_view *v);

@@ -10,27 +10,35 @@ struct columns {
     int x[COL_COUNT], w[COL_COUNT];
 };
 
+static const int widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4}; /* 0: shared */
+
+int runs_rest(const struct runs_view *v) {
+    int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
+    for (int i = 0; i < COL_COUNT; i++)
+        if (v->visible[i]) rest -= widths[i] + 1;
+    return rest;
+}
+
 /* Fixed widths but for method and task, which share what is left. */
-static void place(int width, struct columns *k) {
-    static const int fixed[COL_COUNT] = {5, 11, 0, 0, 8, 9, 7, 4};
-    int rest = width - 3 - 2; /* the marks, and one more blank behind id and method */
-    for (int i = 0; i < COL_COUNT; i++) rest -= fixed[i] + 1;
+static void place(const struct runs_view *v, struct columns *k) {
+    int rest = runs_rest(v);
     int task = rest / 3 > 24 ? 24 : rest / 3;
     if (task < 6) task = 6;
     int method = rest - task < 8 ? 8 : rest - task, x = 2;
     for (int i = 0; i < COL_COUNT; i++) {
         k->x[i] = x;
-        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : fixed[i];
-        x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
+        k->w[i] = !v->visible[i] ? 0 : i == COL_METHOD ? method : i == COL_TASK ? task : widths[i];
+        if (v->visible[i]) x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
     }
 }
 
 static bool on_right(enum runs_column k) {
-    return k == COL_ID || k == COL_BEST || k == COL_TRAINED || k == COL_TIME || k == COL_SEED;
+    return k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
 }
 
 static void cell(struct canvas *c, const struct columns *k, int x, int y, enum runs_column column,
                  enum ink ink, const char *text) {
+    if (!k->w[column]) return;
     if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
 }
@@ -78,6 +86,15 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
     cell(c, k, r.x, y, COL_BEST, wrong ? INK_WARN : ink, text);
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
+    if (row->metric) cell(c, k, r.x, y, COL_METRIC, ink, row->metric);
+    if (row->rows) {
+        show_count(row->rows, text);
+        cell(c, k, r.x, y, COL_ROWS, ink, text);
+    }
+    if (!isnan(row->lr)) {
+        snprintf(text, sizeof text, "%g", row->lr);
+        cell(c, k, r.x, y, COL_LR, ink, text);
+    }
     if (row->trained > 0) {
         show_count(row->trained, text);
         cell(c, k, r.x, y, COL_TRAINED, ink, text);
@@ -95,16 +112,11 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
 
 static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
                        const struct columns *k) {
-    static const char *const names[COL_COUNT] = {"id",   "state",   "method", "task",
-                                                 "best", "trained", "time",   "seed"};
     const struct runs_view *v = &ui->runs;
-    /* one metric for all runs shown: its own name says more than "best" */
-    const char *metric = v->shown ? v->row[v->order[0]].metric : NULL;
-    for (int i = 0; metric && i < v->shown && i < 2000; i++)
-        if (!v->row[v->order[i]].metric || strcmp(metric, v->row[v->order[i]].metric)) metric = NULL;
     for (int i = 0; i < COL_COUNT; i++) {
         char text[64];
-        const char *name = i == COL_BEST && metric ? metric : names[i];
+        /* one metric for all runs shown: its own name says more than "best" */
+        const char *name = i == COL_BEST && v->metric ? v->metric : runs_column_name[i];
         const char *mark = (int)v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
         snprintf(text, sizeof text, "%.8s%s", name, mark);
         cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
@@ -127,7 +139,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     ui_panes(ui, SCREEN_RUNS, &f, &p);
     struct rect r = p.at[PANE_TABLE];
     struct columns k;
-    place(r.w, &k);
+    place(v, &k);
     draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
         draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], v->top + i == v->cursor);
@@ -143,6 +155,10 @@ static void readout(const struct ui *ui, struct buf *out) {
     const struct run_row *row = runs_at_cursor(v);
     char flag[RUN_FLAG] = "";
     if (v->trash) buf_puts(out, "trash   ");
+    if (*v->filter_error) {
+        buf_printf(out, "filter: %s", v->filter_error);
+        return;
+    }
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);
     if (row) run_flag(row, flag);

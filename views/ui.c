@@ -62,6 +62,8 @@ void ui_changed(struct ui *ui) {
     ui_panes(ui, SCREEN_TRAIN, &f, &panes);
     int chart = panes.at[PANE_LOSS].w - 9;
     ui->train.chart_w = chart < 1 ? 1 : chart;
+    ui_panes(ui, SCREEN_RUNS, &f, &panes);
+    ui->runs.width = panes.at[PANE_TABLE].w;
     ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
     ui->detail.page = f.body.h > 1 ? f.body.h : 1;
     ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
@@ -217,9 +219,11 @@ static void picker_press(struct ui *ui, const struct press *p, struct effect *ou
     if (k->cursor < 0) k->cursor = 0;
 }
 
-static void prompt_changed(struct ui *ui) {
+static void prompt_changed(struct ui *ui, struct effect *out) {
     if (ui->use == USE_FILTER) {
         snprintf(ui->runs.filter, sizeof ui->runs.filter, "%.127s", ui->prompt.text);
+        *ui->runs.filter_error = 0;
+        out->kind = EFFECT_FILTER;
         runs_changed(&ui->runs);
     } else if (ui->use == USE_SEARCH) {
         snprintf(ui->help_search, sizeof ui->help_search, "%.127s", ui->prompt.text);
@@ -232,9 +236,11 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
     if (r == PROMPT_CANCELLED && (ui->use == USE_FILTER || ui->use == USE_SEARCH))
         prompt_set(&ui->prompt, "");
     if (r == PROMPT_COMPLETE && ui->use == USE_COMMAND) ui_command_complete(ui);
-    if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui);
+    if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui, out);
     if (r != PROMPT_DONE) return;
-    if (ui->use == USE_COMMAND) {
+    if (ui->use == USE_FILTER) {
+        if (*ui->runs.filter_error) ui_say(ui, SAY_ERROR, "filter: %s", ui->runs.filter_error);
+    } else if (ui->use == USE_COMMAND) {
         ui_command(ui, ui->prompt.text, out);
     } else if (ui->use == USE_NUMBER) {
         char why[200];
@@ -249,7 +255,7 @@ void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out) {
         return;
     }
     prompt_paste(&ui->prompt, text, n);
-    prompt_changed(ui);
+    prompt_changed(ui, out);
 }
 
 /* Requests that mean the same everywhere; false: the screen's. */

@@ -32,6 +32,10 @@ void heatmap_settle(struct ui *ui);
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
+/* Columns that the visible ones leave to method and task together, and what these should have. */
+enum { RUNS_NAMES = 22 };
+int runs_rest(const struct runs_view *v);
+extern const char *const runs_column_name[COL_COUNT]; /* as filters and sorting call them */
 /* A run in a few lines, for the pane beside the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* What looks wrong about a run, one sentence, or "". */

@@ -1,5 +1,5 @@
 /* The keys of the text form: one table says which functions take a key and how its
- * value is read.  Private to parse.c and format.c. */
+ * value is read.  For the text form's files; key_layers_text also for who keeps methods. */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 

@@ -152,7 +152,7 @@ static void lists_are_sorted(void **state) {
     expect(s, NULL, "acc", "4 2 1 3 5");
     expect(s, NULL, "trained", "4 5 2 1 3");
     expect(s, NULL, "-loss", "4 2 1 3 5");
-    expect(s, NULL, "-best", "3 1 2 4 5");
+    expect(s, NULL, "-best", "4 1 2 3 5"); /* within each task, of which each is another */
     expect(s, NULL, "method", "4 3 5 2 1");
     struct store_runs list;
     struct err e = ERR_INIT;
@@ -171,6 +171,99 @@ static void lists_are_sorted(void **state) {
     l.sort = "acuracy";
     test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is");
     close_it(s);
+}
+
+/* A run of the task with this best, on so many dev rows, by this metric. */
+static void add_alike(struct store *s, const char *metric, int rows, double best, const char *config) {
+    struct store_module m = { .fn = "linear", .write = "a.q", .layers = "2-2" };
+    struct store_new_run n = plain_run();
+    char text[64];
+    int64_t id;
+    struct err e = ERR_INIT;
+    n.metric = metric;
+    n.config = config;
+    n.modules = &m;
+    n.module_count = 1;
+    n.method_json = "{\"modules\":[{\"write\":\"a.q\",\"stack\":\"decoder\",\"site\":\"cross\",\"init\":\"lora\"},"
+                    "{\"write\":\"f.out\",\"target\":\"tap\"}]}";
+    test_ok(store_create_run(s, &n, &id, &e), &e);
+    snprintf(text, sizeof text, rows < 2551 ? "a of 7.tsv %d of 2551 (seed 0)" : "dev 1 %d", rows);
+    struct store_metric v = { metric, best, NULL, 1 };
+    struct store_evaluation at = { .run = id, .step = 1, .rows = text, .count = 1, .metric = &v, .split = "dev" };
+    assert_int_equal(store_evaluation(s, &at), 0);
+    finish(s, id);
+}
+
+/* Best values are ranked among those of one metric and one number of dev rows, which are told. */
+static void unlike_values_are_not_ranked_together(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    add_alike(s, "accuracy", 8, 1.0, "{}");
+    add_alike(s, "accuracy", 2551, 0.84, "{}");
+    add_alike(s, "f1", 2551, 0.9, "{}");
+    add_alike(s, "accuracy", 2551, 0.86, "{}");
+    add_alike(s, "accuracy", 8, 0.5, "{}");
+    flush_it(s);
+    struct store_runs list;
+    struct err e = ERR_INIT;
+    struct store_list l = { .sort = "-best" };
+    test_ok(store_list(s, &l, &list, &e), &e);
+    static const struct { int64_t id, rows;
+    } wanted[] = { { 4, 2551 }, { 2, 2551 }, { 1, 8 }, { 5, 8 }, { 3, 2551 } };
+    for (size_t i = 0; i < list.count; i++)
+        assert_true(list.run[i].id == wanted[i].id && list.run[i].rows == wanted[i].rows);
+    store_runs_release(&list);
+    l = (struct store_list){ .filter = "rows>100 metric=accuracy", .sort = "best" };
+    test_ok(store_list(s, &l, &list, &e), &e);
+    assert_true(list.count == 2 && list.run[0].id == 2);
+    store_runs_release(&list);
+    close_it(s);
+    free(path);
+}
+
+/* What a run was made with is found by the option's name, also where a point has that name. */
+static void options_are_columns(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    add_alike(s, "accuracy", 8, 1.0, "{\"lr\":0.003,\"batch\":8,\"max_len\":128,\"schedule\":\"linear\",\"note_x\":null}");
+    add_alike(s, "accuracy", 8, 1.0, "{\"lr\":0.0001,\"batch\":32,\"max_len\":64,\"schedule\":\"Cosine\",\"weight_decay\":0.1}");
+    add_alike(s, "accuracy", 8, 1.0, "no JSON at all");
+    struct err e = ERR_INIT;
+    test_ok(store_adopt_run(s, 1, NULL, &e), &e);
+    point(s, 1, 1, key_of(s, "lr", 0), 0.0001); /* what the schedule made of it last */
+    test_ok(store_disown(s, 1, &e), &e);
+    flush_it(s);
+    static const struct { const char *filter, *ids;
+    } cases[] = {
+        { "lr=0.003", "1" },    { "lr=3e-3", "1" },       { "lr!=0.003", "2" },         { "lr<1e-3", "2" },
+        { "batch=8", "1" },     { "batch>=8", "2 1" },    { "max-len=64", "2" },        { "max_len=64", "2" },
+        { "schedule=cosine", "2" }, { "schedule~lin", "1" }, { "decay=0.1", "2" },      { "note-x=", "3 2 1" },
+        { "last.lr=0.0001", "1" },  { "stack=decoder", "3 2 1" }, { "site=self", "" },
+        { "site=cross site=ffn target=tap", "3 2 1" }, { "stack!=all", "" },  { "init=lora layers=2", "3 2 1" },
+        { "layers=2-2", "3 2 1" },
+    };
+    struct store_runs list;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct store_list l = { .filter = cases[i].filter };
+        test_ok(store_list(s, &l, &list, &e), &e);
+        char found[64] = "", *at = found;
+        for (size_t k = 0; k < list.count; k++) at += sprintf(at, "%s%lld", k ? " " : "", (long long)list.run[k].id);
+        if (strcmp(found, cases[i].ids)) fail_msg("%s: %s", cases[i].filter, found);
+        store_runs_release(&list);
+    }
+    struct store_list l = { .sort = "-batch" };
+    test_ok(store_list(s, &l, &list, &e), &e);
+    assert_true(list.run[0].id == 2 && list.run[1].id == 1 && list.run[2].id == 3);
+    assert_true(list.run[0].lr == 0.0001);
+    store_runs_release(&list);
+    l = (struct store_list){ .filter = "max-lem=3" };
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"max-len\"");
+    l.filter = "zzzzzzzz=3";
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "composition, source");
+    close_it(s);
+    free(path);
 }
 
 static void runs_are_found_by_number(void **state) {
@@ -252,6 +345,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_choose),
         cmocka_unit_test(lists_are_sorted),
+        cmocka_unit_test(unlike_values_are_not_ranked_together),
+        cmocka_unit_test(options_are_columns),
         cmocka_unit_test(runs_are_found_by_number),
         cmocka_unit_test(ten_thousand_runs_are_listed_at_once),
     };

@@ -24,12 +24,40 @@ static void newest_first_then_by_column(void **state) {
     struct ui ui;
     open(&ui);
     assert_int_equal(at(&ui, 0), 8);
-    type(&ui, "lllls"); /* the best metric, best first; no value comes last */
-    assert_int_equal(at(&ui, 0), 5);
+    type(&ui, "lllls"); /* the best metric, best first of each task; no value comes last */
+    assert_int_equal(at(&ui, 0), 8);
+    assert_int_equal(at(&ui, 1), 5);
+    assert_int_equal(at(&ui, 2), 7);
     assert_int_equal(at(&ui, 6), 1);
     type(&ui, "S");
-    assert_int_equal(at(&ui, 0), 6);
+    assert_int_equal(at(&ui, 1), 6);
     assert_int_equal(at(&ui, 6), 1);
+    ui_release(&ui);
+}
+
+/* Unlike values are not ranked together: the metric and the dev rows are told where they differ,
+ * and sorting is within like. */
+static void unlike_bests_stand_apart(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    assert_true(scene_shows(&ui, "accuracy"));
+    assert_false(scene_shows(&ui, "best"));
+    assert_false(scene_shows(&ui, "metric"));
+    assert_false(scene_shows(&ui, " rows"));
+    assert_true(scene_shows(&ui, "0.003"));
+    struct run_row rows[] = {scene_rows[0], scene_rows[1], scene_rows[2], scene_rows[3]};
+    rows[0].metric = "f1";
+    rows[0].best = 0.99;
+    rows[3].best = 1;
+    rows[3].rows = 8;
+    ui.runs.row = rows;
+    ui.runs.rows = 4;
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "best") && scene_shows(&ui, "metric") && scene_shows(&ui, " rows"));
+    assert_true(scene_shows(&ui, "2,538"));
+    type(&ui, "lllls");
+    assert_true(at(&ui, 0) == 5 && at(&ui, 1) == 3 && at(&ui, 2) == 6 && at(&ui, 3) == 7);
     ui_release(&ui);
 }
 
@@ -47,25 +75,39 @@ static void the_cursor_stays_on_its_run(void **state) {
     ui_release(&ui);
 }
 
+/* What fits is told by who reads the history: the screen asks, and shows what fits. */
 static void filters(void **state) {
     (void)state;
     struct ui ui;
+    struct run_row rows[COUNT_OF(scene_rows)];
     open(&ui);
-    type(&ui, "/lora");
+    memcpy(rows, scene_rows, sizeof rows);
+    ui.runs.row = rows;
+    ui_changed(&ui);
+    struct effect out;
+    type(&ui, "/lr<1e-");
+    out = scene_press(&ui, '3');
+    assert_int_equal(out.kind, EFFECT_FILTER);
+    assert_string_equal(ui.runs.filter, "lr<1e-3");
+    for (size_t i = 1; i < COUNT_OF(rows); i++) rows[i].unfit = true;
+    ui_changed(&ui);
     scene_press(&ui, PRESS_ENTER);
     assert_int_equal(ui.runs.shown, 1);
-    type(&ui, "F");
-    assert_int_equal(ui.runs.shown, 7);
-    type(&ui, "/task=reviews finished");
+    assert_int_equal(scene_press(&ui, 'F').kind, EFFECT_FILTER);
+    assert_int_equal(ui.runs.shown, COUNT_OF(rows));
+    type(&ui, "/lr<");
+    strcpy(ui.runs.filter_error, "\"lr<\": \"\" is not a number");
     scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(ui.runs.shown, 3);
-    scene_press(&ui, PRESS_ESC);
-    assert_int_equal(ui.runs.shown, 7);
-    type(&ui, "/adapter");
-    scene_press(&ui, PRESS_ENTER);
-    type(&ui, "lllf"); /* this cell's task, whose name holds blanks */
+    assert_true(scene_shows(&ui, "is not a number"));
+    assert_int_equal(scene_press(&ui, PRESS_ESC).kind, EFFECT_FILTER);
+    assert_false(scene_shows(&ui, "is not a number"));
+    type(&ui, "G"); /* the oldest but one is on a task whose name holds blanks */
+    type(&ui, "k");
+    type(&ui, "lllf");
     assert_non_null(strstr(ui.runs.filter, "task=\""));
-    assert_int_equal(ui.runs.shown, 1);
+    type(&ui, "F");
+    type(&ui, "lf"); /* the best as it was measured, not as it is shown */
+    assert_string_equal(ui.runs.filter, "best=0.701");
     ui_release(&ui);
 }
 
@@ -191,6 +233,7 @@ static void ten_thousand(void **state) {
         rows[i] = scene_rows[i % 7];
         rows[i].id = i + 1;
         rows[i].seed = (uint64_t)(i * 7919 % MANY);
+        rows[i].unfit = strncmp(rows[i].method, "mam", 3) != 0;
     }
     open(&ui);
     ui.runs.row = rows;
@@ -212,7 +255,8 @@ static void ten_thousand(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(the_cursor_stays_on_its_run),
+        cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
+        cmocka_unit_test(the_cursor_stays_on_its_run),
         cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),

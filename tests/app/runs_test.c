@@ -1,0 +1,103 @@
+/* The list of runs: every option a run was made with is found again. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/config.h"
+#include "store/store.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static struct stage stage;
+
+static int make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    char *more = xprintf("--dev '%s' --steps 2 --eval-rows 3 --schedule cosine --decay 0.1 --seed 3", stage.toy);
+    json_decref(stage_train(&stage, 0, more));
+    free(more);
+    char *other = xprintf("train --model '%s' --train '%s' --text text --label label --method 'lora(r=2,layers=1)' "
+                          "--steps 1 --db '%s'", stage.model, stage.toy, stage.db);
+    free(stage_out(0, "%s", other));
+    free(other);
+    return 0;
+}
+
+static int drop(void **state) {
+    (void)state;
+    stage_release(&stage);
+    return 0;
+}
+
+static bool finds(const char *filter, int64_t id) {
+    json_t *list = stage_json("runs '%s' --db '%s' --json", filter, stage.db);
+    bool found = false;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        found = found || json_integer_value(json_object_get(json_array_get(list, i), "id")) == id;
+    json_decref(list);
+    return found;
+}
+
+static void every_option_is_a_column(void **state) {
+    (void)state;
+    struct store *s;
+    struct store_run run;
+    struct run_config c;
+    struct err e = ERR_INIT;
+    test_ok(store_open(&s, stage.db, STORE_READ, &e), &e);
+    test_ok(store_run(s, 1, &run, &e), &e);
+    test_ok(config_from_json(run.config, strlen(run.config), &c, &e), &e);
+    for (int i = 0; i < config_option_count(); i++) {
+        const char *name = config_option_at(i).name;
+        /* those of a module stand for the module; the config's is then named as in the record */
+        bool module = !strcmp(name, "source") || !strcmp(name, "target");
+        char *value = config_get(&c, name), *column = xprintf("%s%s", name, module ? "_column" : "");
+        const char *said = strcmp(value, "published") ? value : "-1";
+        if (!strcmp(name, "train") || !strcmp(name, "dev") || !strcmp(name, "task") || !strcmp(name, "model"))
+            said = "*"; /* paths and names that the app completes */
+        if (!strcmp(name, "epochs")) said = "0"; /* steps were given in its place */
+        struct store_list l = { .filter = NULL };
+        char *filter = xprintf("%s=\"%s\"", column, said);
+        l.filter = filter;
+        struct store_runs list;
+        int rc = store_list(s, &l, &list, &e);
+        if (rc) fail_msg("%s: %s", filter, e.text);
+        bool found = false;
+        for (size_t k = 0; k < list.count; k++) found = found || list.run[k].id == 1;
+        if (!found) fail_msg("%s does not find the run that was made with it", filter);
+        store_runs_release(&list);
+        l = (struct store_list){ .sort = column };
+        rc = module ? 0 : store_list(s, &l, &list, &e);
+        if (rc) fail_msg("sorting by %s: %s", column, e.text);
+        if (!module) store_runs_release(&list);
+        free(filter);
+        free(column);
+        free(value);
+    }
+    config_release(&c);
+    store_run_release(&run);
+    test_ok(store_close(s, &e), &e);
+}
+
+static void what_a_run_was_made_with_finds_it(void **state) {
+    (void)state;
+    assert_true(finds("lr=1e-5", 1));
+    assert_false(finds("lr=1e-5", 2));
+    assert_true(finds("layers=1", 2) && !finds("layers=1", 1));
+    assert_true(finds("init=lora", 1) && finds("stack=encoder", 1));
+    assert_true(finds("rows=3 metric=accuracy", 1) && !finds("rows=3", 2));
+    char *table = stage_out(0, "runs --db '%s'", stage.db);
+    assert_non_null(strstr(table, "rows"));
+    assert_non_null(strstr(table, "1e-05"));
+    free(table);
+    stage_refused(2, "metric, best, rows", "runs 'zzzzzzzzz>1' --db '%s'", stage.db);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_is_a_column),
+        cmocka_unit_test(what_a_run_was_made_with_finds_it),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
