@@ -32,6 +32,7 @@ struct desk {
     pthread_t thread;
     bool leaving;
     struct order *orders;
+    int64_t taken;
     struct desk_answer *answers;
 };
 
@@ -222,7 +223,12 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
     case DESK_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
-        rc = desk__series(d->store, &run, &a->series, e);
+        a->series = series_new(o->run[0]);
+        rc = series_read(a->series, d->store, run.decides, e);
+        if (rc) {
+            series_free(a->series);
+            a->series = NULL;
+        }
         store_run_release(&run);
         return rc;
     case DESK_CLONE: return take_config(d, o, a, e);
@@ -294,10 +300,20 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
         if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash &&
             !strcmp((*end)->what.text, o->text))
             waiting = true;
-    if (!waiting) *end = mine;
+    if (!waiting) {
+        *end = mine;
+        d->taken++;
+    }
     pthread_cond_signal(&d->asked);
     pthread_mutex_unlock(&d->lock);
     if (waiting) order_free(mine);
+}
+
+int64_t desk_orders(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    int64_t n = d->taken;
+    pthread_mutex_unlock(&d->lock);
+    return n;
 }
 
 struct desk_answer *desk_take(struct desk *d) {
@@ -320,7 +336,7 @@ void desk_source_free(struct desk_source *s) {
 void desk_answer_free(struct desk_answer *a) {
     desk_runs_free(a->runs);
     desk_detail_free(a->detail);
-    desk_series_free(a->series);
+    series_free(a->series);
     desk_source_free(a->source);
     if (a->config) config_release(a->config);
     free(a->config);

@@ -19,7 +19,7 @@ void desk_free(struct desk *d);
 enum desk_kind {
     DESK_RUNS,    /* rows of the history, or of the trash; text: the filter that tells which fit */
     DESK_DETAIL,  /* one run's page */
-    DESK_SERIES,  /* one run's points, from the store */
+    DESK_SERIES,  /* one run's series, from the store */
     DESK_CLONE,   /* one run's config */
     DESK_AGAIN,   /* resume, or train the same config anew; answers with a message */
     DESK_RESUME,  /* resume, and nothing else; answers with a message */
@@ -39,6 +39,8 @@ struct desk_order {
     const struct run_config *config; /* DESK_SOURCE; copied */
 };
 void desk_ask(struct desk *d, const struct desk_order *o);
+/* Orders taken since the desk was made. */
+int64_t desk_orders(struct desk *d);
 
 /* The rows of Runs: run_row points into `stored`. */
 struct desk_runs {
@@ -51,15 +53,6 @@ struct desk_runs {
     char **started; /* local times */
 };
 
-/* Points and evaluations in the arrays that the chart wants. */
-struct desk_series {
-    struct series series;
-    double *block, *eval_block;
-    char *metric, *rows;
-    struct store_samples stored;
-    struct train_sample *sample;
-};
-
 struct desk_detail {
     struct detail_view view; /* pointers below are its memory */
     struct store_run stored;
@@ -67,7 +60,7 @@ struct desk_detail {
     char **text;
     int texts;
     struct detail_eval *eval;
-    struct desk_series series;
+    struct run_series *series;
     char started[32];
 };
 
@@ -88,7 +81,7 @@ struct desk_answer {
     char message[900];     /* "" none */
     struct desk_runs *runs;
     struct desk_detail *detail;
-    struct desk_series *series;
+    struct run_series *series; /* DESK_SERIES; NULL where it could not be read */
     struct desk_source *source;
     struct run_config *config; /* DESK_CLONE */
     int64_t *run;              /* DESK_TRASH, DESK_RESTORE: what was moved */
@@ -101,7 +94,6 @@ void desk_answer_free(struct desk_answer *a);
 
 /* For parts that were taken out of an answer; NULL is no work. */
 void desk_runs_free(struct desk_runs *r);
-void desk_series_free(struct desk_series *s);
 void desk_detail_free(struct desk_detail *d);
 void desk_source_free(struct desk_source *s);
 

@@ -6,8 +6,6 @@
 
 /* All rows; those that do not pass the filter (NULL: all do) are marked so. */
 int desk__runs(struct store *s, bool trash, const char *filter, struct desk_runs **out, struct err *e);
-int desk__series(struct store *s, const struct store_run *run, struct desk_series **out,
-                 struct err *e);
 int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e);
 
 #endif

@@ -94,115 +94,6 @@ void desk_runs_free(struct desk_runs *r) {
     free(r);
 }
 
-/* The values of one name at the steps of `at` (both ascending); NaN where there is none. */
-static void align(double *out, const double *at, size_t n, const struct store_points *p) {
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++) {
-        while (k < p->count && (double)p->step[k] < at[i]) k++;
-        out[i] = k < p->count && (double)p->step[k] == at[i] ? p->value[k] : NAN;
-    }
-}
-
-static int fill_points(struct store *s, int64_t run, struct desk_series *d, struct err *e) {
-    static const char *const name[] = { "loss", "lr", "grad_norm" };
-    struct store_points p;
-    int rc = store_points(s, run, name[0], 0, &p, e);
-    if (rc) return rc;
-    size_t n = d->series.count = p.count;
-    d->block = xcalloc(4 * n, sizeof *d->block);
-    for (size_t i = 0; i < n; i++) {
-        d->block[i] = (double)p.step[i];
-        d->block[n + i] = p.value[i];
-    }
-    store_points_release(&p);
-    for (size_t k = 1; k < COUNT_OF(name); k++) {
-        if ((rc = store_points(s, run, name[k], 0, &p, e))) return rc;
-        align(d->block + (k + 1) * n, d->block, n, &p);
-        store_points_release(&p);
-    }
-    d->series.step = d->block;
-    d->series.loss = d->block + n;
-    d->series.lr = d->block + 2 * n;
-    d->series.grad_norm = d->block + 3 * n;
-    return 0;
-}
-
-/* Of the split that decides: what it is called, "dev.accuracy", and its majority. */
-static int fill_evaluations(struct store *s, const struct store_run *run, struct desk_series *d,
-                            struct err *e) {
-    struct store_evals v;
-    int rc = store_evaluations(s, run->id, &v, e);
-    if (rc) return rc;
-    char *majority = store_name_beside(run->decides, "majority");
-    d->eval_block = xcalloc(2 * v.count, sizeof *d->eval_block);
-    d->series.majority = d->series.best = NAN;
-    size_t n = 0;
-    for (size_t i = 0; i < v.count; i++) {
-        const struct store_eval_row *r = &v.row[i];
-        if (!strcmp(r->name, majority)) d->series.majority = number_or_nan(&r->value);
-        if (strcmp(r->name, run->decides)) continue;
-        d->eval_block[n] = (double)r->step;
-        d->eval_block[v.count + n++] = number_or_nan(&r->value);
-        if (r->best) {
-            d->series.best = number_or_nan(&r->value);
-            d->series.best_step = r->step;
-        }
-        if (!d->rows) d->rows = xstrdup(r->rows ? r->rows : "");
-    }
-    d->series.evals = n;
-    d->series.eval_step = d->eval_block;
-    d->series.eval_value = d->eval_block + v.count;
-    d->metric = xstrdup(run->metric);
-    d->series.metric = n ? d->metric : NULL;
-    d->series.eval_rows = d->rows;
-    free(majority);
-    store_evals_release(&v);
-    return 0;
-}
-
-static int fill_samples(struct store *s, int64_t run, struct desk_series *d, struct err *e) {
-    int rc = store_samples(s, run, &d->stored, e);
-    if (rc) return rc;
-    d->sample = xcalloc(d->stored.count, sizeof *d->sample);
-    for (size_t i = 0; i < d->stored.count; i++) {
-        const struct store_sample *x = &d->stored.sample[i];
-        d->sample[i] = (struct train_sample){ x->step, x->source, x->target, x->generated, x->valid };
-    }
-    d->series.samples = d->stored.count;
-    d->series.sample = d->sample;
-    return 0;
-}
-
-int desk__series(struct store *s, const struct store_run *run, struct desk_series **out,
-                 struct err *e) {
-    struct desk_series *d = xcalloc(1, sizeof *d);
-    d->series.run = run->id;
-    int rc = fill_points(s, run->id, d, e);
-    if (!rc) rc = fill_evaluations(s, run, d, e);
-    if (!rc) rc = fill_samples(s, run->id, d, e);
-    if (rc) {
-        desk_series_free(d);
-        return rc;
-    }
-    *out = d;
-    return 0;
-}
-
-static void series_release(struct desk_series *d) {
-    free(d->block);
-    free(d->eval_block);
-    free(d->metric);
-    free(d->rows);
-    free(d->sample);
-    store_samples_release(&d->stored);
-}
-
-void desk_series_free(struct desk_series *s) {
-    if (!s) return;
-    series_release(s);
-    free(s);
-}
-
 /* ---- the detail page ---- */
 
 static char *keep(struct desk_detail *d, char *text) {
@@ -257,26 +148,15 @@ static void fill_pairs(struct desk_detail *d, const struct store_run *r, const s
     d->view.artifacts = n - artifacts;
 }
 
-static void fill_detail_evals(struct store *s, struct desk_detail *d) {
-    struct store_evals v;
-    struct err ignored = ERR_INIT;
-    const struct series *from = &d->series.series;
+static void fill_detail_evals(struct desk_detail *d) {
+    const struct series *from = &d->series->view;
     d->eval = xcalloc(from->evals, sizeof *d->eval);
     for (size_t i = 0; i < from->evals; i++)
-        d->eval[i] = (struct detail_eval){ .step = (int64_t)from->eval_step[i], .loss = NAN,
+        d->eval[i] = (struct detail_eval){ .step = (int64_t)from->eval_step[i], .loss = d->series->eval_loss[i],
                                            .value = from->eval_value[i],
                                            .best = from->best_step == (int64_t)from->eval_step[i] };
     d->view.eval = d->eval;
     d->view.evals = (int)from->evals;
-    if (store_evaluations(s, d->stored.id, &v, &ignored)) return;
-    char *loss = store_name_beside(d->stored.decides, "loss");
-    for (size_t i = 0; i < v.count; i++) {
-        if (strcmp(v.row[i].name, loss)) continue;
-        for (size_t k = 0; k < from->evals; k++)
-            if (d->eval[k].step == v.row[i].step) d->eval[k].loss = number_or_nan(&v.row[i].value);
-    }
-    free(loss);
-    store_evals_release(&v);
 }
 
 int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e) {
@@ -289,22 +169,18 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
         return rc;
     }
     rc = config_from_json(d->stored.config, strlen(d->stored.config), &c, e);
-    struct desk_series *series = NULL;
-    if (!rc) rc = desk__series(s, &d->stored, &series, e);
-    if (!rc) {
-        d->series = *series;
-        free(series);
-        rc = store_artifacts(s, run, &files, e);
-    }
+    d->series = series_new(run);
+    if (!rc) rc = series_read(d->series, s, d->stored.decides, e);
+    if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);
         free(started);
         d->view.run = row_of(&d->stored, d->started);
-        d->view.run.majority = d->series.series.majority;
+        d->view.run.majority = d->series->view.majority;
         fill_pairs(d, &d->stored, &c, &files);
-        fill_detail_evals(s, d);
-        d->view.series = d->series.series;
+        fill_detail_evals(d);
+        d->view.series = d->series->view;
         store_files_release(&files);
     }
     config_release(&c);
@@ -322,7 +198,7 @@ void desk_detail_free(struct desk_detail *d) {
     free(d->text);
     free(d->pair);
     free(d->eval);
-    series_release(&d->series);
+    series_free(d->series);
     store_run_release(&d->stored);
     free(d);
 }

@@ -10,7 +10,7 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-static void on_point(struct job *job, const struct event *e) {
+static void on_point(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_step step = {
         .run = job->id, .step = e->step, .seconds = e->seconds, .count = KEYS,
@@ -29,7 +29,7 @@ static void on_point(struct job *job, const struct event *e) {
     pthread_mutex_unlock(&j->lock);
 }
 
-static void on_evaluation(struct job *job, const struct event *e) {
+static void on_evaluation(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_metric metric[EVENT_METRICS];
     struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
@@ -58,7 +58,7 @@ static void on_evaluation(struct job *job, const struct event *e) {
     pthread_mutex_unlock(&j->lock);
 }
 
-static void on_checkpoint(struct job *job, const struct event *e) {
+static void on_checkpoint(struct job_record *job, const struct event *e) {
     struct stat st;
     int64_t bytes = e->path && !stat(e->path, &st) ? (int64_t)st.st_size : 0;
     store_artifact(job->jobs->store, &(struct store_artifact){
@@ -67,7 +67,7 @@ static void on_checkpoint(struct job *job, const struct event *e) {
                                          .sha256 = e->sha256, .bytes = bytes });
 }
 
-static void on_embedding(struct job *job, const struct event *e) {
+static void on_embedding(struct job_record *job, const struct event *e) {
     const struct event_embedding *v = e->embedding;
     const struct run_config *c = run_config_of(job->run);
     const struct dataset *d = v->rows;
@@ -91,7 +91,7 @@ static void on_embedding(struct job *job, const struct event *e) {
     rowset_release(&rows);
 }
 
-static void on_samples(struct job *job, const struct event *e) {
+static void on_samples(struct job_record *job, const struct event *e) {
     const struct event_samples *v = e->samples;
     struct store_sample *kept = xcalloc((size_t)v->count, sizeof *kept);
     for (int i = 0; i < v->count; i++) {
@@ -117,7 +117,7 @@ static bool is_over(enum run_state s) {
     return s == RUN_FINISHED || s == RUN_STOPPED || s == RUN_FAILED || s == RUN_INTERRUPTED;
 }
 
-static void on_state(struct job *job, const struct event *e) {
+static void on_state(struct job_record *job, const struct event *e) {
     char weights[65] = "";
     if (is_over(e->state) && job->run) run_weights_sha256(job->run, weights);
     store_change(job->jobs->store,
@@ -131,11 +131,18 @@ static void on_state(struct job *job, const struct event *e) {
     job->reason = xstrdup(e->text);
     /* paused by itself: its checkpoint could not be written */
     if (e->state == RUN_PAUSED) job->retry = clock_ms() + RETRY_MS;
+    jobs__changed(job->jobs);
     pthread_mutex_unlock(&job->jobs->lock);
 }
 
+void jobs__sample_release(struct job_sample *s) {
+    free(s->source);
+    free(s->target);
+    free(s->generated);
+}
+
 void jobs__event(void *self, const struct event *e) {
-    struct job *job = self;
+    struct job_record *job = self;
     switch (e->kind) {
     case EVENT_POINT: on_point(job, e); break;
     case EVENT_EVALUATION: on_evaluation(job, e); break;

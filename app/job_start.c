@@ -1,5 +1,6 @@
 /* Starting a run: model, task, method and options are checked and frozen, the row is
- * made, then it is queued.  Nothing is left behind when any of it is refused. */
+ * made, then it is queued, and built when its turn comes.  Nothing is left behind when any of it is
+ * refused. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,21 +29,33 @@ void request_release(struct job_request *r) {
     free((char *)r->note);
 }
 
+void job_drop_request(struct job_record *job) {
+    if (!job->request) return;
+    request_release(job->request);
+    free(job->request);
+    job->request = NULL;
+}
+
 static char *source_key(const struct model *m, const struct task_source *s, const struct run_config *c) {
 #define OR(x) ((x) ? (x) : "\x01")
-    return xprintf("%s\n%d %d %d %d\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder,
-                   c->max_len, c->form == FORM_CLASSES, c->prefix, c->max_target, OR(s->where), OR(s->train),
+    int max_target = arch_generates(&m->arch) ? run_max_target(c, m) : 0;
+    return xprintf("%s\n%d %d %d\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder,
+                   run_max_len(c, m), c->prefix, max_target, OR(s->where), OR(s->train),
                    OR(s->dev), OR(s->text), OR(s->text_b), OR(s->label), OR(s->source), OR(s->target),
                    s->format, s->kind, s->official_dev, s->dev_rows, OR(s->positive), OR(s->metric));
 #undef OR
 }
 
-struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct task_source *s,
-                               const struct run_config *c, struct err *e) {
+static bool has_key(const struct shared_task *t, const char *key) {
+    return !strcmp(t->key, key) || (t->frozen_key && !strcmp(t->frozen_key, key));
+}
+
+struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
+    struct task_source source = config_source(c, paths_assets()), *s = &source;
     char *key = source_key(m, s, c);
     pthread_mutex_lock(&j->lock);
     struct shared_task *t = j->tasks;
-    while (t && strcmp(t->key, key)) t = t->next;
+    while (t && !has_key(t, key)) t = t->next;
     if (t) t->users++;
     pthread_mutex_unlock(&j->lock);
     if (t) {
@@ -72,6 +85,13 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct tas
     return t;
 }
 
+void jobs__task_free(struct shared_task *t) {
+    task_release(&t->task);
+    free(t->key);
+    free(t->frozen_key);
+    free(t);
+}
+
 void jobs__task_done(struct jobs *j, struct shared_task *t) {
     pthread_mutex_lock(&j->lock);
     /* the latest task stays for the next run */
@@ -83,9 +103,7 @@ void jobs__task_done(struct jobs *j, struct shared_task *t) {
     }
     pthread_mutex_unlock(&j->lock);
     if (!unused) return;
-    task_release(&t->task);
-    free(t->key);
-    free(t);
+    jobs__task_free(t);
 }
 
 /* One row of the history for each module. */
@@ -155,42 +173,38 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
     return rc;
 }
 
-static struct job *new_job(struct jobs *j, int64_t id, const struct run_config *c, const struct plan *p) {
-    struct job *job = xcalloc(1, sizeof *job);
+/* ---- looking at what was asked ---- */
+
+struct job_record *job_new(struct jobs *j) {
+    struct job_record *job = xcalloc(1, sizeof *job);
     job->jobs = j;
-    job->id = id;
+    job->majority = NAN;
+    job->last = (struct run_progress){ .state = RUN_QUEUED, .loss = NAN };
+    return job;
+}
+
+void job_free(struct job_record *job) {
+    job_drop_request(job);
+    free(job->why);
+    free(job->method);
+    free(job->task_name);
+    free(job->metric);
+    free(job->rows);
+    free(job->reason);
+    free(job->point);
+    free(job->evaluation);
+    for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
+    free(job->sample);
+    free(job);
+}
+
+/* What a screen shows of it while it waits. */
+static void describe(struct job_record *job, const struct run_config *c) {
     job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
     job->metric = copy(c->metric);
     job->seed = c->seed;
-    job->majority = NAN;
-    job->trained = (int64_t)p->trained_method;
-    job->model_values = (int64_t)p->model;
-    job->last = (struct run_progress){ .state = RUN_QUEUED, .steps = c->steps, .loss = NAN };
-    return job;
-}
-
-static void free_unqueued(struct job *job) {
-    free(job->method);
-    free(job->task_name);
-    free(job->metric);
-    free(job);
-}
-
-/* The last step of both ways: `run` is made by run_new or run_resume_from. */
-static int queue(struct jobs *j, struct job *job, bool resume, const struct run_config *c,
-                 struct model *m, struct shared_task *t, int workers, struct err *e) {
-    char *folder = store_run_folder(j->store, job->id);
-    struct event_sink sink = { job, jobs__event };
-    struct run *run = (resume ? run_resume_from : run_new)(job->id, c, m, &t->task, folder, sink, e);
-    free(folder);
-    if (!run) return e->code;
-    job->run = run;
-    job->model = m;
-    job->task = t;
-    jobs__add(j, job);
-    pool_add(j->pool, run, workers);
-    return 0;
+    job->last.steps = c->steps;
 }
 
 static void tell_report(struct jobs *j, const struct model *m, const struct task *t) {
@@ -202,62 +216,70 @@ static void tell_report(struct jobs *j, const struct model *m, const struct task
     buf_release(&report);
 }
 
-int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
-    const char *name = r->config.model_folder ? r->config.model_folder : r->config.model;
-    struct model *m = model_share(name, e);
-    if (!m) return e->code;
-    struct run_config c;
-    config_copy(&c, &r->config);
-    struct task_source source = config_source(&r->config, paths_assets());
-    struct shared_task *t = jobs__task(j, m, &source, &c, e);
-    struct plan *p = NULL;
-    int rc = t ? config_complete(&c, m, &t->task, e) : e->code;
-    if (!rc) rc = config_check(&c, &t->task, e);
-    if (!rc) {
-        p = plan_new(&c.method, &m->arch, run_outputs(&t->task), e);
-        rc = p ? create_row(j, r, &c, p, &t->task, id, e) : e->code;
-    }
-    if (!rc) {
-        tell_report(j, m, &t->task);
-        struct job *job = new_job(j, *id, &c, p);
-        rc = queue(j, job, false, &c, m, t, r->workers, e);
-        if (rc) {
-            free_unqueued(job);
-            store_change(j->store, &(struct store_change){ .run = *id, .step = 0, .state = STORE_FAILED,
-                                                           .seconds = 0, .reason = e->text });
-            struct err ignored = ERR_INIT;
-            store_disown(j->store, *id, &ignored);
-        }
-    }
-    plan_free(p);
-    config_release(&c);
-    if (rc) {
-        if (t) jobs__task_done(j, t);
-        model_release(m);
-    }
-    return rc;
+bool job_taken_back(struct job_record *job) {
+    pthread_mutex_lock(&job->jobs->lock);
+    bool stop = job->stop;
+    pthread_mutex_unlock(&job->jobs->lock);
+    return stop;
 }
 
-/* Everything that resuming needs, checked before anything changes. */
-static int resume_loaded(struct jobs *j, int64_t id, const struct store_run *stored, int workers,
-                         const struct run_config *c, struct model *m, struct shared_task *t,
-                         struct err *e) {
+void job_keep_model(struct jobs *j, struct model *m) {
+    pthread_mutex_lock(&j->lock);
+    struct model *old = j->kept;
+    j->kept = m;
+    pthread_mutex_unlock(&j->lock);
+    model_release(old);
+}
+
+/* Rows that were asked for by a name are found again by what the name stood for. */
+static void know_frozen(struct jobs *j, struct shared_task *t, const struct model *m, const struct run_config *c) {
+    struct task_source source = config_source(c, paths_assets());
+    char *key = source_key(m, &source, c);
+    pthread_mutex_lock(&j->lock);
+    free(t->frozen_key);
+    t->frozen_key = key;
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* A new run, with model and rows read. */
+static int freeze(struct job_record *job, struct model *m, struct shared_task *t, struct err *e) {
+    struct jobs *j = job->jobs;
+    struct run_config *c = &job->request->config;
+    int rc = config_complete(c, m, &t->task, e);
+    if (!rc) rc = run_check(c, m, &t->task, e);
+    if (rc) return rc;
     struct plan *p = plan_new(&c->method, &m->arch, run_outputs(&t->task), e);
     if (!p) return e->code;
-    int rc = store_adopt_run(j->store, id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
-    if (!rc) {
-        struct job *job = new_job(j, id, c, p);
-        rc = queue(j, job, true, c, m, t, workers, e);
-        if (rc) {
-            free_unqueued(job);
-            /* back to what it was: nothing of the run has changed */
-            store_change(j->store, &(struct store_change){ .run = id, .step = -1, .state = stored->state,
-                                                           .seconds = -1, .reason = stored->reason });
-            struct err ignored = ERR_INIT;
-            store_disown(j->store, id, &ignored);
-        }
-    }
+    int64_t id;
+    if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+    else rc = create_row(j, job->request, c, p, &t->task, &id, e);
     plan_free(p);
+    if (rc) return rc;
+    know_frozen(j, t, m, c);
+    tell_report(j, m, &t->task);
+    pthread_mutex_lock(&j->lock);
+    job->id = id;
+    pthread_mutex_unlock(&j->lock);
+    return 0;
+}
+
+/* A stored one: it is this process's from here on. */
+static int adopt(struct job_record *job, struct shared_task *t, struct err *e) {
+    return store_adopt_run(job->jobs->store, job->id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
+}
+
+/* Reads what was asked for, and lets the rows go again; the model is kept for the building. */
+static int look(struct job_record *job, struct err *e) {
+    struct jobs *j = job->jobs;
+    struct run_config *c = &job->request->config;
+    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    if (!m) return e->code;
+    struct shared_task *t = jobs__task(j, m, c, e);
+    int rc = !t ? e->code : job->resumed ? adopt(job, t, e) : freeze(job, m, t, e);
+    if (!rc) describe(job, c);
+    if (t) jobs__task_done(j, t);
+    if (rc) model_release(m);
+    else job_keep_model(j, m);
     return rc;
 }
 
@@ -266,40 +288,35 @@ static int check_resumable(const struct store_run *stored, struct err *e) {
     return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
 }
 
-static void say_anew(struct jobs *j, int64_t id) {
-    char *text = xprintf("run %lld was ended before its first checkpoint: it begins anew, with the same numbers",
-                         (long long)id);
-    jobs__say(j, text);
-    free(text);
-}
-
-int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
+/* The request that a stored run was. */
+static int recall(struct job_record *job, struct err *e) {
     struct store_run stored;
-    struct run_config c;
-    int rc = store_run(j->store, id, &stored, e);
+    int rc = store_run(job->jobs->store, job->id, &stored, e);
     if (rc) return rc;
-    rc = config_from_json(stored.config, strlen(stored.config), &c, e);
-    if (!rc) {
-        rc = check_resumable(&stored, e);
-        struct model *m = rc ? NULL : model_share(c.model_folder, e);
-        if (m) {
-            struct task_source source = config_source(&c, paths_assets());
-            struct shared_task *t = jobs__task(j, m, &source, &c, e);
-            bool anew = !run_has_checkpoint(stored.folder);
-            rc = t ? resume_loaded(j, id, &stored, workers, &c, m, t, e) : e->code;
-            if (!rc && anew) say_anew(j, id);
-            if (!rc && !c.model_facts) {
-                char *said = user_facts_unknown(id);
-                jobs__say(j, said);
-                free(said);
-            }
-            if (rc && t) jobs__task_done(j, t);
-            if (rc) model_release(m);
-        } else if (!rc) {
-            rc = e->code;
-        }
-        config_release(&c);
-    }
+    job->request = xcalloc(1, sizeof *job->request);
+    rc = config_from_json(stored.config, strlen(stored.config), &job->request->config, e);
+    if (!rc) rc = check_resumable(&stored, e);
+    job->was = stored.state;
+    job->why = copy(stored.reason);
+    job->last.step = stored.step;
     store_run_release(&stored);
     return rc;
+}
+
+int job_look(struct job_record *job, struct err *e) {
+    int rc = job->resumed ? recall(job, e) : 0;
+    return rc ? rc : look(job, e);
+}
+
+void job_queue(struct job_record *job) {
+    struct jobs *j = job->jobs;
+    pthread_mutex_lock(&j->lock);
+    struct job_record **end = &j->first; /* one that was asked for is listed already */
+    while (*end && *end != job) end = &(*end)->next;
+    *end = job;
+    job->stage = JOB_QUEUED;
+    job->turn = ++j->turns;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    if (j->hook.notify) j->hook.notify(j->hook.self);
 }

@@ -1,5 +1,6 @@
 #include "app/jobs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,147 +24,40 @@ char *jobs_message(struct jobs *j) {
     return text;
 }
 
-struct job *jobs__find(struct jobs *j, int64_t id) {
-    struct job *found = NULL;
-    for (struct job *job = j->first; job; job = job->next)
+struct job_record *jobs__find(struct jobs *j, int64_t id) {
+    struct job_record *found = NULL;
+    for (struct job_record *job = j->first; job; job = job->next)
         if (job->id == id) found = job; /* the latest: a run may be resumed */
     return found;
 }
 
-void jobs__add(struct jobs *j, struct job *job) {
-    pthread_mutex_lock(&j->lock);
-    struct job **end = &j->first;
-    while (*end) end = &(*end)->next;
-    *end = job;
-    pthread_mutex_unlock(&j->lock);
-}
-
-/* ---- the keeper ---- */
-
-static void obey_requests(struct jobs *j) {
-    struct store_request request[16];
-    struct err e = ERR_INIT;
-    int n = store_requests(j->store, request, COUNT_OF(request), &e);
-    for (int i = 0; i < n; i++) {
-        int64_t id = request[i].run;
-        if (request[i].what == STORE_STOP) jobs_stop(j, id, &e);
-        else if (request[i].what == STORE_PAUSE) jobs_pause(j, id, &e);
-        else jobs_unpause(j, id, &e);
-    }
-}
-
-/* Runs wait while nothing can be kept of them. */
-static void mind_the_disk(struct jobs *j) {
-    struct store_status status;
-    store_status(j->store, &status);
-    if (status.left_out > j->left_out) jobs__say(j, status.left_out_why);
-    j->left_out = status.left_out;
-    bool full = status.condition == STORE_DISK_FULL || status.condition == STORE_BROKEN;
-    bool told = false;
-    pthread_mutex_lock(&j->lock);
-    for (struct job *job = j->first; job; job = job->next) {
-        if (!job->run || job->held == full) continue;
-        if (full) run_pause(job->run);
-        else run_unpause(job->run);
-        job->held = full;
-        told = true;
-    }
-    pthread_mutex_unlock(&j->lock);
-    if (!told) return;
-    pool_wake(j->pool);
-    jobs__say(j, full ? status.text : "writing works again: the runs go on");
-}
-
-/* A run that could not write its checkpoint tries again after a while. */
-static void retry_paused(struct jobs *j) {
-    bool any = false;
-    pthread_mutex_lock(&j->lock);
-    for (struct job *job = j->first; job; job = job->next) {
-        if (!job->run || !job->retry || clock_ms() < job->retry) continue;
-        job->retry = 0;
-        run_unpause(job->run);
-        any = true;
-    }
-    pthread_mutex_unlock(&j->lock);
-    if (any) pool_wake(j->pool);
-}
-
-static void put_away(struct jobs *j, struct job *job) {
-    run_progress(job->run, &job->last);
-    struct err e = ERR_INIT;
-    if (store_disown(j->store, job->id, &e)) jobs__say(j, e.text);
-    pthread_mutex_lock(&j->lock);
-    struct run *run = job->run;
-    struct model *m = job->model;
-    struct shared_task *t = job->task;
-    job->run = NULL;
-    job->over = true;
+void jobs__changed(struct jobs *j) {
+    j->news++;
     pthread_cond_broadcast(&j->changed);
-    pthread_mutex_unlock(&j->lock);
-    run_free(run);
-    jobs__task_done(j, t);
-    model_release(m);
-    if (j->hook.notify) j->hook.notify(j->hook.self);
 }
 
-static void collect(struct jobs *j) {
-    for (;;) {
-        pthread_mutex_lock(&j->lock);
-        struct job *job = j->first;
-        while (job && !(job->run && pool_wait(j->pool, job->run, 0))) job = job->next;
-        pthread_mutex_unlock(&j->lock);
-        if (!job) return;
-        put_away(j, job);
+void jobs__await(struct jobs *j, uint64_t seen, double seconds) {
+    struct timespec until = clock_after(seconds > 0 ? seconds : 0);
+    while (j->news == seen) {
+        if (seconds < 0) pthread_cond_wait(&j->changed, &j->lock);
+        else if (pthread_cond_timedwait(&j->changed, &j->lock, &until)) return;
     }
 }
 
-static struct pending *next_pending(struct jobs *j) {
-    pthread_mutex_lock(&j->lock);
-    struct pending *p = j->pending;
-    if (p) j->pending = p->next;
-    pthread_mutex_unlock(&j->lock);
-    return p;
-}
-
-static void start_pending(struct jobs *j) {
-    struct pending *p = next_pending(j);
-    if (!p) return;
-    struct err e = ERR_INIT;
-    int64_t id = p->id;
-    int rc = p->resume ? jobs_resume(j, id, 0, &e) : jobs_start(j, &p->request, &id, &e);
-    if (!p->resume) request_release(&p->request);
-    free(p);
-    pthread_mutex_lock(&j->lock);
-    j->starting--;
-    pthread_mutex_unlock(&j->lock);
-    if (rc) jobs__say(j, e.text);
-    else if (j->hook.notify) j->hook.notify(j->hook.self);
-}
-
-static void *keep(void *self) {
-    struct jobs *j = self;
-    for (;;) {
-        start_pending(j);
-        obey_requests(j);
-        mind_the_disk(j);
-        retry_paused(j);
-        collect(j);
-        pthread_mutex_lock(&j->lock);
-        bool busy = j->pending != NULL;
-        for (struct job *job = j->first; job; job = job->next) busy = busy || job->run;
-        if (j->leaving && !busy) {
-            pthread_mutex_unlock(&j->lock);
-            return NULL;
-        }
-        if (!j->pending) {
-            struct timespec until = clock_after(j->leaving ? 0.01 : 0.1);
-            pthread_cond_timedwait(&j->changed, &j->lock, &until);
-        }
-        pthread_mutex_unlock(&j->lock);
-    }
+void jobs__apply(struct job_record *job) {
+    if (job->stop) run_stop(job->run);
+    if (job->paused || job->retry || job->jobs->full) run_pause(job->run);
+    else run_unpause(job->run);
 }
 
 /* ---- making and ending ---- */
+
+static void on_left(void *self) {
+    struct jobs *j = self;
+    pthread_mutex_lock(&j->lock);
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+}
 
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     struct jobs *j = xcalloc(1, sizeof *j);
@@ -182,46 +76,34 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     pthread_mutex_init(&j->lock, NULL);
     clock_cond_init(&j->changed);
     j->pool = pool_new(workers);
-    if (pthread_create(&j->keeper, NULL, keep, j)) BUG("no thread for the keeper");
+    pool_tell(j->pool, on_left, j);
+    if (pthread_create(&j->keeper, NULL, jobs__keep, j) || pthread_create(&j->starter, NULL, jobs__start, j))
+        BUG("no threads for the jobs");
     return j;
-}
-
-static void free_job(struct job *job) {
-    free(job->method);
-    free(job->task_name);
-    free(job->metric);
-    free(job->rows);
-    free(job->reason);
-    free(job->point);
-    free(job->evaluation);
-    for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
-    free(job->sample);
-    free(job);
 }
 
 void jobs_free(struct jobs *j, bool finish) {
     pthread_mutex_lock(&j->lock);
     j->leaving = true;
-    if (!finish) {
-        for (struct job *job = j->first; job; job = job->next)
-            if (job->run) run_stop(job->run);
+    for (struct job_record *job = j->first; job && !finish; job = job->next) {
+        job->stop = true;
+        if (job->stage == JOB_IN_WORK) jobs__apply(job);
     }
-    pthread_cond_broadcast(&j->changed);
+    jobs__changed(j);
     pthread_mutex_unlock(&j->lock);
     pool_wake(j->pool);
+    pthread_join(j->starter, NULL);
     pthread_join(j->keeper, NULL);
     pool_free(j->pool);
     while (j->first) {
-        struct job *job = j->first;
+        struct job_record *job = j->first;
         j->first = job->next;
-        free_job(job);
+        job_free(job);
     }
     while (j->tasks) {
         struct shared_task *t = j->tasks;
         j->tasks = t->next;
-        task_release(&t->task);
-        free(t->key);
-        free(t);
+        jobs__task_free(t);
     }
     free(j->message);
     pthread_mutex_destroy(&j->lock);
@@ -229,36 +111,73 @@ void jobs_free(struct jobs *j, bool finish) {
     free(j);
 }
 
-static void queue_pending(struct jobs *j, struct pending *p) {
+/* ---- asking ---- */
+
+static void ask_for(struct jobs *j, struct job_record *job) {
     pthread_mutex_lock(&j->lock);
-    struct pending **end = &j->pending;
+    struct job_record **end = &j->first;
     while (*end) end = &(*end)->next;
-    *end = p;
-    j->starting++;
-    pthread_cond_broadcast(&j->changed);
+    *end = job;
+    jobs__changed(j);
     pthread_mutex_unlock(&j->lock);
 }
 
 void jobs_start_later(struct jobs *j, const struct job_request *r) {
-    struct pending *p = xcalloc(1, sizeof *p);
-    request_copy(&p->request, r);
-    queue_pending(j, p);
+    struct job_record *job = job_new(j);
+    job->request = xcalloc(1, sizeof *job->request);
+    request_copy(job->request, r);
+    ask_for(j, job);
 }
 
 void jobs_resume_later(struct jobs *j, int64_t id) {
-    struct pending *p = xcalloc(1, sizeof *p);
-    p->resume = true;
-    p->id = id;
-    queue_pending(j, p);
+    struct job_record *job = job_new(j);
+    job->resumed = true;
+    job->id = id;
+    ask_for(j, job);
+}
+
+int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
+    struct job_record *job = job_new(j);
+    job->quiet = true;
+    job->request = xcalloc(1, sizeof *job->request);
+    request_copy(job->request, r);
+    int rc = job_look(job, e);
+    if (rc) {
+        job_free(job);
+        return rc;
+    }
+    *id = job->id;
+    job_queue(job);
+    return 0;
+}
+
+int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
+    struct job_record *job = job_new(j);
+    job->quiet = job->resumed = true;
+    job->id = id;
+    int rc = job_look(job, e);
+    if (rc) {
+        job_free(job);
+        return rc;
+    }
+    job->request->workers = workers;
+    job_queue(job);
+    return 0;
 }
 
 /* ---- requests ---- */
 
-static int ask(struct jobs *j, int64_t id, void (*what)(struct run *), struct err *e) {
+static int change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {
     pthread_mutex_lock(&j->lock);
-    struct job *job = jobs__find(j, id);
-    bool found = job && job->run;
-    if (found) what(job->run);
+    struct job_record *job = jobs__find(j, id);
+    bool found = job && job->stage != JOB_OVER;
+    if (found) {
+        job->stop = job->stop || stop;
+        if (!stop) job->paused = pause;
+        if (!stop && !pause) job->retry = 0; /* now, not after a while */
+        if (job->stage == JOB_IN_WORK) jobs__apply(job);
+        jobs__changed(j);
+    }
     pthread_mutex_unlock(&j->lock);
     if (!found)
         return err_set(e, ERR_NOT_FOUND, "run %lld is not trained by this process", (long long)id);
@@ -266,43 +185,79 @@ static int ask(struct jobs *j, int64_t id, void (*what)(struct run *), struct er
     return 0;
 }
 
-int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return ask(j, id, run_pause, e); }
-int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return ask(j, id, run_unpause, e); }
-int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return ask(j, id, run_stop, e); }
+int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, true, e); }
+int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, false, e); }
+int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return change(j, id, true, false, e); }
+
+/* The job that waits next before (or behind) one; NULL at the end. */
+static struct job_record *neighbour(struct jobs *j, const struct job_record *of, bool before) {
+    struct job_record *found = NULL;
+    for (struct job_record *x = j->first; x; x = x->next) {
+        if (x->stage != JOB_QUEUED || (before ? x->turn >= of->turn : x->turn <= of->turn)) continue;
+        if (!found || (before ? x->turn > found->turn : x->turn < found->turn)) found = x;
+    }
+    return found;
+}
 
 void jobs_move(struct jobs *j, int64_t id, int by) {
     pthread_mutex_lock(&j->lock);
-    struct job *job = jobs__find(j, id);
-    if (job && job->run) pool_move(j->pool, job->run, by);
+    struct job_record *job = jobs__find(j, id), *other;
+    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbour(j, job, by < 0)); left--) {
+        uint64_t turn = other->turn;
+        other->turn = job->turn;
+        job->turn = turn;
+    }
     pthread_mutex_unlock(&j->lock);
 }
 
 bool jobs_wait(struct jobs *j, int64_t id, double seconds) {
-    struct timespec until = clock_after(seconds);
+    double until = clock_seconds() + seconds;
     pthread_mutex_lock(&j->lock);
-    struct job *job = jobs__find(j, id);
-    while (job && !job->over)
-        if (pthread_cond_timedwait(&j->changed, &j->lock, &until)) break;
-    bool over = !job || job->over;
+    bool over;
+    for (;;) { /* looked for anew: one that was dropped is no longer there */
+        const struct job_record *job = jobs__find(j, id);
+        over = !job || job->stage == JOB_OVER;
+        double left = until - clock_seconds();
+        if (over || left <= 0) break;
+        jobs__await(j, j->news, left);
+    }
     pthread_mutex_unlock(&j->lock);
     return over;
 }
 
+int jobs_failure(struct jobs *j, int64_t id, struct err *e) {
+    pthread_mutex_lock(&j->lock);
+    const struct job_record *job = jobs__find(j, id);
+    int rc = job ? job->failure.code : 0;
+    if (rc && e) *e = job->failure;
+    pthread_mutex_unlock(&j->lock);
+    return rc;
+}
+
 int jobs_live(struct jobs *j) {
     pthread_mutex_lock(&j->lock);
-    int n = j->starting;
-    for (struct job *job = j->first; job; job = job->next) n += !job->over;
+    int n = 0;
+    for (struct job_record *job = j->first; job; job = job->next) n += job->stage != JOB_OVER;
     pthread_mutex_unlock(&j->lock);
     return n;
 }
 
 /* ---- what a screen shows ---- */
 
+/* The latest of a number that has more than that. */
+static struct job_record *shown(struct jobs *j, int64_t id) {
+    struct job_record *found = NULL;
+    for (struct job_record *job = j->first; job; job = job->next)
+        if (job->id == id && job->stage != JOB_ASKED) found = job;
+    return found;
+}
+
 size_t jobs_ids(struct jobs *j, int64_t **ids) {
     pthread_mutex_lock(&j->lock);
     size_t n = 0, room = 0;
     *ids = NULL;
-    for (struct job *job = j->first; job; job = job->next) {
+    for (struct job_record *job = j->first; job; job = job->next) {
+        if (job->stage == JOB_ASKED || shown(j, job->id) != job) continue;
         GROW(*ids, room, n + 1);
         (*ids)[n++] = job->id;
     }
@@ -312,60 +267,57 @@ size_t jobs_ids(struct jobs *j, int64_t **ids) {
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
+static int place_of(struct jobs *j, const struct job_record *job) {
+    int place = 1;
+    for (const struct job_record *x = j->first; x; x = x->next) place += x->stage == JOB_QUEUED && x->turn < job->turn;
+    return place;
+}
+
 bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
-    *out = (struct job_view){ .id = id };
+    *out = (struct job_view){ .id = id, .best = NAN };
     pthread_mutex_lock(&j->lock);
-    struct job *job = jobs__find(j, id);
+    struct job_record *job = shown(j, id);
     if (job) {
-        if (job->run) run_progress(job->run, &out->progress);
-        else out->progress = job->last;
+        out->progress = job->last;
+        if (job->stage == JOB_IN_WORK) run_progress(job->run, &out->progress);
+        else if (job->stage == JOB_QUEUED && job->paused) out->progress.state = RUN_PAUSED;
+        if (job->stage == JOB_QUEUED) out->place = place_of(j, job);
         out->method = copy(job->method);
         out->task = copy(job->task_name);
-        out->metric = copy(job->metric);
-        out->rows = copy(job->rows);
         out->reason = copy(job->reason);
         out->seed = job->seed;
-        out->majority = job->majority;
-        out->trained = job->trained;
-        out->model_values = job->model_values;
-        size_t n = out->points = job->points;
-        double *block = xcalloc(4 * n, sizeof *block);
-        out->step = block;
-        out->loss = block + n;
-        out->lr = block + 2 * n;
-        out->norm = block + 3 * n;
-        for (size_t i = 0; i < n; i++)
-            for (size_t k = 0; k < 4; k++) block[k * n + i] = job->point[4 * i + k];
-        out->evaluations = job->evaluations;
-        out->evaluation = xcalloc(job->evaluations, sizeof *out->evaluation);
-        if (job->evaluations)
-            memcpy(out->evaluation, job->evaluation, job->evaluations * sizeof *out->evaluation);
-        out->samples = job->samples;
-        out->sample = xcalloc(job->samples, sizeof *out->sample);
-        for (size_t i = 0; i < job->samples; i++) {
-            const struct job_sample *x = &job->sample[i];
-            out->sample[i] = (struct job_sample){ x->step, copy(x->source), copy(x->target),
-                                                  copy(x->generated), x->valid };
-        }
+        out->resumed = job->resumed;
+        for (size_t i = 0; i < job->evaluations; i++)
+            if (job->evaluation[i].best) out->best = job->evaluation[i].value;
+        if (job->evaluations) out->constant = job->evaluation[job->evaluations - 1].constant;
     }
     pthread_mutex_unlock(&j->lock);
     return job != NULL;
 }
 
-void jobs__sample_release(struct job_sample *s) {
-    free(s->source);
-    free(s->target);
-    free(s->generated);
+void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_series *out) {
+    pthread_mutex_lock(&j->lock);
+    const struct job_record *job = shown(j, id);
+    if (job && c->job != job) *c = (struct job_cursor){ .job = job };
+    for (; job && c->points < job->points; c->points++) {
+        const double *p = job->point + 4 * c->points;
+        series_point(out, (int64_t)p[0], p[1], p[2], p[3]);
+    }
+    for (; job && c->evaluations < job->evaluations; c->evaluations++) {
+        const struct job_evaluation *v = &job->evaluation[c->evaluations];
+        series_evaluation(out, &(struct series_evaluation){ v->step, job->metric, job->rows, v->value, v->loss,
+                                                            job->majority, v->best });
+    }
+    for (; job && c->samples < job->samples; c->samples++) {
+        const struct job_sample *x = &job->sample[c->samples];
+        series_sample(out, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid },
+                      c->samples && job->sample[c->samples - 1].step == x->step);
+    }
+    pthread_mutex_unlock(&j->lock);
 }
 
 void job_view_release(struct job_view *v) {
     free(v->method);
     free(v->task);
-    free(v->metric);
-    free(v->rows);
     free(v->reason);
-    free(v->step);
-    free(v->evaluation);
-    for (size_t i = 0; i < v->samples; i++) jobs__sample_release(&v->sample[i]);
-    free(v->sample);
 }

@@ -140,15 +140,13 @@ static void begin(struct session *s) {
 static void release(struct session *s) {
     desk_runs_free(s->runs);
     desk_detail_free(s->detail);
-    desk_series_free(s->series);
+    series_free(s->series);
     desk_source_free(s->source);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
     for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
     free(s->view);
     free(s->shown);
-    free(s->eval_block);
-    free(s->sample_block);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
     free(s->database);
     canvas_release(&s->canvas);

@@ -6,30 +6,28 @@
 #include "app/session_private.h"
 #include "core/base/mem.h"
 
-static int rank(const struct job *j) {
-    return j->state == RUN_RUNNING || j->state == RUN_PAUSED ? 0 : j->state == RUN_QUEUED ? 1 : 2;
+static int rank(enum run_state state) {
+    return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
 }
 
-/* Running first, then queued, then those that ended, newest first among these. */
+/* Running first, then queued as they wait, then those that ended, newest first among these. */
 static int by_rank(const void *a, const void *b) {
-    const struct job *x = a, *y = b;
-    int d = rank(x) - rank(y);
+    const struct job_view *x = a, *y = b;
+    int of = rank(x->progress.state), d = of - rank(y->progress.state);
+    if (!d && of == 1) d = x->place - y->place;
     if (d) return d;
     int newer = (x->id < y->id) - (x->id > y->id);
-    return rank(x) == 2 ? newer : -newer;
+    return of == 2 ? newer : -newer;
 }
 
 static struct job job_of(const struct job_view *v) {
-    struct job j = {
-        .id = v->id, .state = v->progress.state, .method = v->method, .task = v->task, .seed = v->seed,
-        .step = v->progress.step, .steps = v->progress.steps,
-        .tokens_per_s = v->progress.tokens_per_second, .seconds_left = v->progress.seconds_left,
-        .best = NAN, .loss = v->progress.loss, .reason = v->reason,
+    const struct run_progress *p = &v->progress;
+    return (struct job){
+        .id = v->id, .state = p->state, .method = v->method, .task = v->task, .seed = v->seed, .step = p->step,
+        .steps = p->steps, .tokens_per_s = p->tokens_per_second, .seconds_left = p->seconds_left, .best = v->best,
+        .loss = p->loss, .reason = v->reason, .constant = v->constant, .place = v->place,
+        .scored = p->scored, .to_score = p->to_score,
     };
-    for (size_t i = 0; i < v->evaluations; i++)
-        if (v->evaluation[i].best) j.best = v->evaluation[i].value;
-    if (v->evaluations) j.constant = v->evaluation[v->evaluations - 1].constant;
-    return j;
 }
 
 static void clear_jobs(struct session *s, size_t count) {
@@ -39,52 +37,36 @@ static void clear_jobs(struct session *s, size_t count) {
     s->shown_count = 0;
 }
 
-static void live_series(struct session *s, const struct job_view *v) {
-    size_t n = v->evaluations;
-    free(s->eval_block);
-    s->eval_block = xcalloc(2 * n, sizeof *s->eval_block);
-    struct series *t = &s->ui.train.series;
-    *t = (struct series){ .run = v->id, .count = v->points, .step = v->step, .loss = v->loss, .lr = v->lr,
-                          .grad_norm = v->norm, .evals = n, .eval_step = s->eval_block,
-                          .eval_value = s->eval_block + n, .metric = n ? v->metric : NULL,
-                          .majority = v->majority, .best = NAN, .eval_rows = v->rows };
-    free(s->sample_block);
-    s->sample_block = xcalloc(v->samples, sizeof *s->sample_block);
-    for (size_t i = 0; i < v->samples; i++) {
-        const struct job_sample *x = &v->sample[i];
-        s->sample_block[i] = (struct train_sample){ x->step, x->source, x->target, x->generated, x->valid };
-    }
-    t->samples = v->samples;
-    t->sample = s->sample_block;
-    for (size_t i = 0; i < n; i++) {
-        s->eval_block[i] = (double)v->evaluation[i].step;
-        s->eval_block[n + i] = v->evaluation[i].value;
-        if (!v->evaluation[i].best) continue;
-        t->best = v->evaluation[i].value;
-        t->best_step = v->evaluation[i].step;
-    }
-}
-
-/* A resumed run has points of before this process: those are read from the store. */
-static bool whole(const struct job_view *v) { return v->points == 0 || v->step[0] <= 1; }
-
+/* The focused run's series grow by what has come since the last frame.  What came before this process took
+ * the run up is read once from the store. */
 static void fill_series(struct session *s) {
     int64_t focus = s->ui.train.focus;
-    for (size_t i = 0; i < s->shown_count; i++) {
-        const struct job_view *v = &s->view[i];
-        if (v->id != focus || !whole(v)) continue;
-        live_series(s, v);
-        return;
+    if (!s->series || s->series->view.run != focus) {
+        series_free(s->series);
+        s->series = series_new(focus);
+        s->cursor = (struct job_cursor){ 0 };
+        s->stored = SERIES_HERE;
     }
-    if (s->series && s->series->series.run == focus) s->ui.train.series = s->series->series;
-    else s->ui.train.series = (struct series){ .majority = NAN, .best = NAN };
-    bool live = false;
+    bool before = focus != 0; /* a run that is not of this process is in the store alone */
     for (size_t i = 0; i < s->shown_count; i++)
-        live = live || (s->view[i].id == focus && rank(&s->shown[i]) < 2);
-    if (focus && (s->asked_series != focus || live)) {
-        s->asked_series = focus;
+        if (s->view[i].id == focus) before = s->view[i].resumed;
+    if (before && s->stored == SERIES_HERE) {
+        s->stored = SERIES_ASKED;
         desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SERIES, .run = &focus, .runs = 1 });
     }
+    if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, &s->cursor, s->series);
+    s->ui.train.series = s->series->view;
+}
+
+static void take_series(struct session *s, struct desk_answer *a) {
+    if (s->stored != SERIES_ASKED || (a->series && a->series->view.run != s->series->view.run)) return;
+    if (a->series) {
+        series_free(s->series);
+        s->series = a->series;
+        a->series = NULL;
+    }
+    s->stored = SERIES_READ;
+    fill_series(s);
 }
 
 static void started(struct session *s, const struct job *j) {
@@ -97,7 +79,7 @@ static void started(struct session *s, const struct job *j) {
 /* Says how a run ended, once, when its row turns from live to over. */
 static void ended(struct session *s, const struct job *j, enum run_state before) {
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
-    if (!was_live || rank(j) < 2) return;
+    if (!was_live || rank(j->state) < 2) return;
     long long id = (long long)j->id;
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
@@ -125,22 +107,21 @@ void session__fill_jobs(struct session *s) {
     size_t n = jobs_ids(s->jobs, &ids);
     s->view = xcalloc(n, sizeof *s->view);
     s->shown = xcalloc(n, sizeof *s->shown);
-    int running = 0, queued = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool again = false; /* a resumed run stands once, as it is now */
-        for (size_t k = 0; k < i; k++) again = again || ids[k] == ids[i];
-        if (again || !jobs_view(s->jobs, ids[i], &s->view[s->shown_count])) continue;
-        s->shown[s->shown_count] = job_of(&s->view[s->shown_count]);
-        int r = rank(&s->shown[s->shown_count]);
-        running += r == 0;
-        queued += r == 1;
-        s->shown_count++;
-        if (ids[i] > s->last_id) started(s, &s->shown[s->shown_count - 1]);
-    }
+    for (size_t i = 0; i < n; i++) s->shown_count += jobs_view(s->jobs, ids[i], &s->view[s->shown_count]);
     free(ids);
+    qsort(s->view, s->shown_count, sizeof *s->view, by_rank);
+    int running = 0, queued = 0;
+    const struct job *newest = NULL;
+    for (size_t i = 0; i < s->shown_count; i++) {
+        const struct job *job = &s->shown[i];
+        s->shown[i] = job_of(&s->view[i]);
+        running += rank(job->state) == 0;
+        queued += rank(job->state) == 1;
+        if (job->id > s->last_id && (!newest || job->id > newest->id)) newest = job;
+    }
+    if (newest) started(s, newest);
     tell_changes(s, before, count);
     free(before);
-    qsort(s->shown, s->shown_count, sizeof *s->shown, by_rank);
     s->ui.train.job = s->shown;
     s->ui.train.jobs = (int)s->shown_count;
     s->ui.running = running;
@@ -248,12 +229,7 @@ static void take(struct session *s, struct desk_answer *a) {
     if (a->kind == DESK_SOURCE && a->source) take_source(s, a);
     if (a->kind == DESK_MACHINE) s->ui.first.gflops = a->gflops;
     if (a->kind == DESK_CLONE && a->config) take_config(s, a->config);
-    if (a->kind == DESK_SERIES && a->series) {
-        desk_series_free(s->series);
-        s->series = a->series;
-        a->series = NULL;
-        fill_series(s);
-    }
+    if (a->kind == DESK_SERIES) take_series(s, a);
     if (a->kind == DESK_DETAIL && a->detail) {
         int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;
         desk_detail_free(s->detail);

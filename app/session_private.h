@@ -26,22 +26,20 @@ struct session {
     struct insight *insight;
     int wake;              /* eventfd: something has changed */
     bool leaving, finish;  /* finish: runs go on without a screen */
-    bool first_series;     /* the focused run's series come from the store */
     char *database;
     /* what the screens' pointers point into */
     struct desk_runs *runs;
     struct desk_detail *detail;
-    struct desk_series *series;
+    struct run_series *series; /* of the run in focus */
     struct desk_source *source;
     struct insight_map *map;
     struct insight_heat *heat;
-    struct job *shown;     /* rows of the job list */
+    struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
+    struct job *shown;     /* the same as rows of the job list */
     size_t shown_count;
-    struct job_view *view; /* one for each, owning the strings */
-    double *eval_block;
-    struct train_sample *sample_block;
+    struct job_cursor cursor; /* what of it has been taken from the jobs */
+    enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
     int64_t last_id;       /* newest run of this process already focused */
-    int64_t asked_series;
     int live_before;
     struct move moves[MOVES];
     int done, undone;      /* moves below `done` can be undone, up to `undone` redone */

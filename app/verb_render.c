@@ -89,7 +89,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     s->ui.train.job = &s->job;
     s->ui.train.jobs = 1;
     s->ui.train.focus = id;
-    s->ui.train.series = s->detail->series.series;
+    s->ui.train.series = s->detail->series->view;
     return 0;
 }
 

@@ -280,8 +280,11 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
 
 static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json, struct err *e) {
     bool stopped = wait_for(j, id, n);
+    int rc = 0;
+    for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
     jobs_free(j, true);
-    int rc = store_flush(s, e);
+    if (rc) return rc;
+    rc = store_flush(s, e);
     for (int i = 0; i < n; i++) {
         int one = show_result(s, id[i], json, e);
         if (!rc) rc = one;

@@ -23,6 +23,8 @@ struct job {
     double loss;           /* last, NaN before the first step */
     const char *reason;    /* of a failure, or a message; NULL */
     bool constant;         /* the last evaluation's predictions were all the same */
+    int place;             /* in the queue, 1: next; 0: it does not wait */
+    int64_t scored, to_score; /* rows of the evaluation in hand; 0: none is */
 };
 
 /* A text given for a dev row (core/train/event.h). */
@@ -51,7 +53,7 @@ struct series {
 struct train_view {
     /* set by the app */
     const struct job *job;
-    int jobs;              /* running first, then queued, then those ended in this session */
+    int jobs;              /* running first, then queued in their order, then those ended in this session */
     struct series series;
     /* the view's own */
     int64_t focus;         /* run id; the app may set it to a run just started */

@@ -48,7 +48,7 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
     canvas_rule(c, r.x, r.y, r.w, v->look.log ? "loss (log)" : "loss", title);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     if (!s->count) {
-        const char *says = job ? job->state == RUN_QUEUED ? "waits for a free worker"
+        const char *says = job ? job->state == RUN_QUEUED ? "waits for its turn"
                                                           : "the first step is on its way"
                                : "No run yet. 1 composes one, Enter there trains it.";
         if (job && job->reason) says = job->reason;
@@ -123,10 +123,15 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     canvas_pop_clip(c);
     snprintf(text, sizeof text, "#%lld", (long long)j->id);
     x += 3 + canvas_fit(c, x + 3, y, 8, here ? INK_TITLE : INK_TEXT, text) + 1;
-    canvas_fit(c, x, y, method, here ? INK_TITLE : INK_TEXT, j->method);
+    snprintf(text, sizeof text, r.w >= 120 ? "seed %llu" : "s%llu", (unsigned long long)j->seed);
+    int seed = canvas_width(c, text) < method / 2 ? canvas_width(c, text) : 0;
+    canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), here ? INK_TITLE : INK_TEXT, j->method);
+    if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text);
     x += method + 1;
     if (j->state == RUN_QUEUED) {
-        canvas_text(c, x, y, INK_DIM, "queued");
+        snprintf(text, sizeof text, j->place > 1 ? "queued, %d before it" : j->place ? "queued, next" : "queued",
+                 j->place - 1);
+        canvas_fit(c, x, y, r.x + r.w - x - 1, INK_DIM, text);
         return;
     }
     canvas_bar(c, x, y, bar, j->steps > 0 ? (double)j->step / (double)j->steps : 0);
@@ -139,14 +144,18 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
         canvas_fit(c, x, y, r.x + r.w - x - 1, state_ink(j->state), text);
         return;
     }
+    int left = r.x + r.w - x - 1;
+    if (j->state == RUN_RUNNING && j->to_score > 0) {
+        snprintf(text, sizeof text, "evaluating %lld/%lld", (long long)j->scored, (long long)j->to_score);
+        canvas_right(c, x, y, left < 25 ? left : 25, INK_TEXT, text);
+        return;
+    }
     if (j->tokens_per_s > 0) text_thousands(llround(j->tokens_per_s), number);
     snprintf(text, sizeof text, "%s tok/s", j->tokens_per_s > 0 ? number : "\u2013");
     canvas_right(c, x, y, 12, INK_TEXT, text);
     x += 13;
     show_seconds(j->step > 0 ? j->seconds_left : -1, number);
     snprintf(text, sizeof text, "%s left", number);
-    if (j->state == RUN_RUNNING && j->steps > 0 && j->step >= j->steps)
-        snprintf(text, sizeof text, "evaluating");
     if (j->state == RUN_PAUSED) snprintf(text, sizeof text, "paused");
     canvas_right(c, x, y, r.x + r.w - x - 1 < 12 ? r.x + r.w - x - 1 : 12,
                  j->state == RUN_PAUSED ? INK_WARN : INK_TEXT, text);

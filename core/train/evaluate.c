@@ -36,6 +36,28 @@ int evaluation_prepare(struct run *r) {
     return units;
 }
 
+/* A unit of a split, of the watched rows, or of the sampled ones. */
+struct place {
+    int split; /* TASK_DEVS: watched, TASK_DEVS + 1: sampled */
+    int unit;
+};
+static struct place place_of(const struct run *r, int index) {
+    int split = 0, splits = r->evaluating ? r->task->devs : 0;
+    while (split < splits && index >= split_units(r, split)) index -= split_units(r, split++);
+    if (split < splits) return (struct place){ split, index };
+    int watched = r->watch.now ? r->watch.scoring.chunks : 0;
+    return index < watched ? (struct place){ TASK_DEVS, index } : (struct place){ TASK_DEVS + 1, index - watched };
+}
+
+int64_t evaluation_rows(const struct run *r, int index) {
+    struct place at = place_of(r, index);
+    if (at.split >= TASK_DEVS && r->evaluating) return 0; /* they come along with the scores */
+    if (at.split > TASK_DEVS) return text_scoring_rows(&r->samples.scoring, at.unit);
+    if (at.split < TASK_DEVS && r->text) return text_scoring_rows(&r->text_scoring[at.split], at.unit);
+    const struct scoring *s = at.split == TASK_DEVS ? &r->watch.scoring : &r->scoring[at.split];
+    return (int64_t)s->first[at.unit + 1] - s->first[at.unit];
+}
+
 static bool score(struct run *r, int split, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
     if (r->text)
@@ -45,17 +67,11 @@ static bool score(struct run *r, int split, int unit, struct worker *w, uint64_t
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
-    int split = 0, unit = index;
+    struct place at = place_of(r, index);
     uint64_t bad = 0;
-    int splits = r->evaluating ? r->task->devs : 0;
-    while (split < splits && unit >= split_units(r, split)) unit -= split_units(r, split++);
-    if (split == splits) {
-        int watched = r->watch.now ? r->watch.scoring.chunks : 0;
-        if (unit < watched) watch_chunk(r, unit, w);
-        else samples_unit(r, unit - watched, w);
-        return;
-    }
-    if (score(r, split, unit, w, &bad)) return;
+    if (at.split == TASK_DEVS) watch_chunk(r, at.unit, w);
+    else if (at.split > TASK_DEVS) samples_unit(r, at.unit, w);
+    if (at.split >= TASK_DEVS || score(r, at.split, at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
     if (r->bad_chunk < 0 || index < r->bad_chunk) {

@@ -26,6 +26,9 @@ struct pool {
     size_t turn;         /* where the next worker begins to look */
     uint64_t generation; /* grows when there may be new work */
     bool closing;
+    bool left;           /* a run is over that the listener has not been told of */
+    void (*tell)(void *self);
+    void *self;
 };
 
 struct thread_start {
@@ -59,8 +62,17 @@ static void remove_over(struct pool *p) {
         if (x->over && !x->in_hand) free(x);
         else p->entry[kept++] = x;
     }
-    if (kept < p->entries) pthread_cond_broadcast(&p->over);
+    if (kept < p->entries) {
+        p->left = p->tell != NULL;
+        pthread_cond_broadcast(&p->over);
+    }
     p->entries = kept;
+}
+
+/* Another run may start, also one that this search has passed. */
+static void free_place(struct pool *p) {
+    p->generation++;
+    pthread_cond_broadcast(&p->work);
 }
 
 /* Asks one run for a unit. */
@@ -72,12 +84,14 @@ static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
         x->started = true;
         x->in_hand++;
         return true;
-    case RUN_IDLE: x->started = false; return false;
+    case RUN_IDLE:
+        if (!x->started) return false;
+        x->started = false;
+        free_place(p);
+        return false;
     case RUN_OVER:
-        /* Its place is free: the others may start another. */
         x->over = true;
-        p->generation++;
-        pthread_cond_broadcast(&p->work);
+        free_place(p);
         return false;
     case RUN_BUSY: break;
     }
@@ -97,6 +111,16 @@ static struct entry *find_work(struct pool *p, struct unit *u) {
     return found;
 }
 
+/* The listener may ask the pool, so it is called without the lock. */
+static void tell_left(struct pool *p) {
+    void (*tell)(void *) = p->tell;
+    void *self = p->self;
+    p->left = false;
+    pthread_mutex_unlock(&p->lock);
+    tell(self);
+    pthread_mutex_lock(&p->lock);
+}
+
 static void *work(void *argument) {
     struct thread_start *start = argument;
     struct pool *p = start->pool;
@@ -107,6 +131,7 @@ static void *work(void *argument) {
         struct unit u;
         uint64_t seen = p->generation;
         struct entry *x = find_work(p, &u);
+        if (p->left) tell_left(p);
         if (!x) {
             while (p->generation == seen && !p->closing) pthread_cond_wait(&p->work, &p->lock);
             continue;
@@ -170,21 +195,10 @@ void pool_add(struct pool *p, struct run *r, int workers) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void pool_move(struct pool *p, struct run *r, int by) {
+void pool_tell(struct pool *p, void (*tell)(void *self), void *self) {
     pthread_mutex_lock(&p->lock);
-    size_t at = 0;
-    while (at < p->entries && p->entry[at]->run != r) at++;
-    int way = by < 0 ? -1 : 1;
-    for (int left = by * way; at < p->entries && !p->entry[at]->started && left > 0; left--) {
-        size_t to = at;
-        do to += (size_t)way; /* wraps below 0 to a number past the end */
-        while (to < p->entries && p->entry[to]->started);
-        if (to >= p->entries) break;
-        struct entry *x = p->entry[to];
-        p->entry[to] = p->entry[at];
-        p->entry[at] = x;
-        at = to;
-    }
+    p->tell = tell;
+    p->self = self;
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -17,8 +17,8 @@ void pool_free(struct pool *p);
  * paused run leaves its place to the next).  `r` must live until it is over, or the pool
  * is freed. */
 void pool_add(struct pool *p, struct run *r, int workers);
-/* Moves a run that waits for its turn by `by` places among those that wait (-1: earlier). */
-void pool_move(struct pool *p, struct run *r, int by);
+/* Has `tell` called, on a worker's thread, after a run was over and left the pool. */
+void pool_tell(struct pool *p, void (*tell)(void *self), void *self);
 /* Wakes the workers after run_unpause and the like. */
 void pool_wake(struct pool *p);
 /* Waits until the run is over (finished, stopped or failed), or `seconds` passed (< 0: no

@@ -45,6 +45,17 @@ static void set_phase(struct run *r, enum phase phase, int count) {
     pthread_mutex_unlock(&r->lock);
 }
 
+static void score_begin(struct run *r) {
+    int units = evaluation_prepare(r);
+    int64_t rows = 0;
+    for (int i = 0; i < units; i++) rows += evaluation_rows(r, i);
+    pthread_mutex_lock(&r->lock);
+    r->scored = 0;
+    r->to_score = rows;
+    pthread_mutex_unlock(&r->lock);
+    set_phase(r, PHASE_SCORE, units);
+}
+
 /* ---- what comes next ---- */
 
 static void pause_here(struct run *r, enum phase resume, const char *why) {
@@ -140,7 +151,7 @@ void run_advance(struct run *r) {
         pause_here(r, PHASE_BEGIN, NULL);
     } else if (evaluate) {
         keep_running(r);
-        set_phase(r, PHASE_SCORE, evaluation_prepare(r));
+        score_begin(r);
     } else {
         keep_running(r);
         step_prepare(r);
@@ -215,8 +226,10 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     return last;
 }
 
-static bool count_chunk(struct run *r) {
+static bool count_chunk(struct run *r, int index) {
+    int64_t rows = evaluation_rows(r, index);
     pthread_mutex_lock(&r->lock);
+    r->scored += rows;
     bool last = ++r->done == r->count;
     pthread_mutex_unlock(&r->lock);
     return last;
@@ -234,7 +247,7 @@ void run_work(struct unit *u, struct worker *w) {
         break;
     case UNIT_CHUNK:
         evaluation_chunk(r, index, w);
-        if ((advance = count_chunk(r))) good = evaluation_finish(r);
+        if ((advance = count_chunk(r, index))) good = evaluation_finish(r);
         break;
     }
     if (!good) fail(r);
@@ -288,8 +301,12 @@ void run_progress(struct run *r, struct run_progress *out) {
     pthread_mutex_lock(&r->lock);
     *out = (struct run_progress){
         .state = r->state, .step = r->step, .steps = r->c.steps, .loss = r->loss,
-        .seconds = run_seconds(r), .evaluating = r->phase == PHASE_SCORE,
+        .seconds = run_seconds(r),
     };
+    if (r->phase == PHASE_SCORE) {
+        out->scored = r->scored;
+        out->to_score = r->to_score;
+    }
     out->tokens_per_second = r->rate_seconds > 0 ? r->rate_tokens / r->rate_seconds : 0;
     if (r->rate_steps > 0)
         out->seconds_left = (double)(r->c.steps - r->step) * r->rate_seconds / r->rate_steps +

@@ -29,6 +29,9 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
 /* Outputs of the head of a run on a prepared task: classes, 1 for scores, 0 (none) for texts. */
 int run_outputs(const struct task *t);
 
+/* Whether a run of this config can be made: what run_new refuses, but for want of memory. */
+int run_check(const struct run_config *c, const struct model *m, const struct task *task, struct err *e);
+
 /* Takes over nothing: model and task (prepared by run_prepare_task) must outlive the run (the model is shared by
  * reference, task may be shared by runs).  `folder`: where checkpoints go, or NULL for
  * none.  What the config leaves to defaults is filled in (run_config_of: that is what is
@@ -71,7 +74,7 @@ struct run_progress {
     enum run_state state;
     int64_t step, steps;
     double loss, seconds, tokens_per_second, seconds_left;
-    bool evaluating;
+    int64_t scored, to_score; /* rows of the evaluation (or set of vectors or texts) in hand; 0: none is */
 };
 void run_progress(struct run *r, struct run_progress *out);
 

@@ -73,6 +73,22 @@ static int allocate(struct run *r, struct err *e) {
     return init_scoring(r, e);
 }
 
+static int check_plan(const struct plan *p, struct err *e) {
+    if (p->trained) return 0;
+    return err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
+                                 "a module, as lora");
+}
+
+int run_check(const struct run_config *c, const struct model *m, const struct task *task, struct err *e) {
+    struct generate_options how;
+    int rc = config_check(c, task, e);
+    struct plan *p = rc ? NULL : plan_new(&c->method, &m->arch, run_outputs(task), e);
+    if (!rc) rc = p ? check_plan(p, e) : e->code;
+    if (!rc && task->kind == DATA_TEXT && task->devs) rc = text_options(m, task, c->beams, c->max_target, &how, e);
+    plan_free(p);
+    return rc;
+}
+
 /* Everything but the values of the parameters.  c is taken over, also on failure. */
 static struct run *build(int64_t id, struct run_config *c, struct model *m, struct task *task,
                          const char *folder, struct event_sink sink, struct err *e) {
@@ -95,13 +111,7 @@ static struct run *build(int64_t id, struct run_config *c, struct model *m, stru
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
     r->plan = plan_new(&r->c.method, &m->arch, run_outputs(task), e);
-    if (r->plan && !r->plan->trained) {
-        err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
-                "a module, as lora");
-        run_free(r);
-        return NULL;
-    }
-    if (!r->plan || allocate(r, e) || (folder && file_make_folder(folder, e))) {
+    if (!r->plan || check_plan(r->plan, e) || allocate(r, e) || (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
     }

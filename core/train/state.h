@@ -135,6 +135,7 @@ struct run {
     bool running;             /* the span's clock runs */
     int64_t step;             /* steps done */
     double loss;              /* of the last one */
+    int64_t scored, to_score; /* rows of the evaluation in hand */
 };
 
 /* run.c */
@@ -163,6 +164,8 @@ bool evaluation_due(const struct run *r);
 /* What is due is made ready, the scores or only the vectors of watch.c; returns how many chunks. */
 int evaluation_prepare(struct run *r);
 void evaluation_chunk(struct run *r, int index, struct worker *w);
+/* Rows that are done with this chunk; a row whose text is written and whose loss is taken counts once. */
+int64_t evaluation_rows(const struct run *r, int index);
 bool evaluation_finish(struct run *r);
 
 /* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */

@@ -158,6 +158,12 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     return !rc;
 }
 
+int64_t text_scoring_rows(const struct text_scoring *s, int unit) {
+    const struct generation *g = &s->generation;
+    if (unit < g->groups) return (int64_t)(g->first[unit + 1] - g->first[unit]);
+    return g->groups ? 0 : (int64_t)s->first[unit + 1] - s->first[unit];
+}
+
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,
                        struct attach *attach, const real *params, const real *made, uint64_t *bad) {
     int groups = s->generation.groups;

@@ -33,6 +33,8 @@ void text_scoring_init(struct text_scoring *s, const struct model *m, const stru
                        bool losses, const struct generate_options *how);
 void text_scoring_release(struct text_scoring *s);
 int text_scoring_units(const struct text_scoring *s);
+/* Rows that are done with this unit: those whose texts it writes or, where none are wanted, scores. */
+int64_t text_scoring_rows(const struct text_scoring *s, int unit);
 /* False when a logit is not finite; *bad is then that row's number in its file, or the first one's of
  * those whose texts are written together. */
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,

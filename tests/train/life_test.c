@@ -135,6 +135,32 @@ static void runs_take_turns(void **state) {
     }
 }
 
+/* Also when the next one was there before the pause. */
+static void a_paused_run_leaves_its_place(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
+    struct trained a = { 0 }, b = { 0 };
+    struct err e = ERR_INIT;
+    struct run *first = run_new(1, &c, ground.model, &ground.task, NULL,
+                                (struct event_sink){ &a, keep_slowly }, &e);
+    c.steps = 5;
+    struct run *second = run_new(2, &c, ground.model, &ground.task, NULL, trained_sink(&b), &e);
+    struct pool *p = pool_new(1);
+    pool_add(p, first, 0);
+    pool_add(p, second, 0);
+    wait_for(p, first, RUN_RUNNING);
+    run_pause(first);
+    assert_true(pool_wait(p, second, 30));
+    assert_int_equal(trained_state(&b), RUN_FINISHED);
+    run_stop(first);
+    pool_wake(p);
+    assert_true(pool_wait(p, first, 30));
+    pool_free(p);
+    run_free(first);
+    run_free(second);
+    config_release(&c);
+}
+
 static void a_queued_run_can_be_stopped(void **state) {
     (void)state;
     struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
@@ -234,6 +260,7 @@ int main(void) {
         cmocka_unit_test(a_run_goes_through_its_states),
         cmocka_unit_test(pause_and_stop_take_effect),
         cmocka_unit_test(runs_take_turns),
+        cmocka_unit_test(a_paused_run_leaves_its_place),
         cmocka_unit_test(a_queued_run_can_be_stopped),
         cmocka_unit_test(a_run_that_gains_nothing_stops_early),
         cmocka_unit_test(a_run_that_diverges_fails_with_step_and_op),

@@ -94,6 +94,29 @@ static void jobs_are_walked_and_asked_about(void **state) {
     ui_release(&ui);
 }
 
+/* The list says which seed, how the queue stands, and how far an evaluation has come. */
+static void jobs_say_how_they_stand(void **state) {
+    (void)state;
+    struct ui ui;
+    struct job job[3] = { scene_jobs[0], scene_jobs[1], scene_jobs[1] };
+    open(&ui);
+    job[0].scored = 120;
+    job[0].to_score = 256;
+    job[0].seed = 11;
+    job[2].id = 5;
+    job[2].seed = 12;
+    job[2].place = 2;
+    ui.train.job = job;
+    ui.train.jobs = 3;
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "evaluating 120/256") && !scene_shows(&ui, "left"));
+    assert_true(scene_shows(&ui, "s11") && scene_shows(&ui, "s12"));
+    assert_true(scene_shows(&ui, "queued, next") && scene_shows(&ui, "queued, 1 before it"));
+    job[0].scored = job[0].to_score = 0;
+    assert_true(scene_shows(&ui, "0:38 left"));
+    ui_release(&ui);
+}
+
 static void a_finished_run_is_summed_up(void **state) {
     (void)state;
     struct ui ui;
@@ -145,6 +168,7 @@ int main(void) {
         cmocka_unit_test(the_window_zooms_and_follows),
         cmocka_unit_test(smoothing_and_scale),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
+        cmocka_unit_test(jobs_say_how_they_stand),
         cmocka_unit_test(a_finished_run_is_summed_up),
         cmocka_unit_test(texts_stand_beside_those_wanted),
     };
