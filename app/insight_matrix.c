@@ -99,7 +99,7 @@ static int add_others(struct inside *s, struct album *a, struct err *e) {
 static int fill_album(struct inside *s, struct album *a, struct err *e) {
     const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
     struct matrix m;
-    int runs = 0, rc = matrix_layers(&m, side, s->panels, e);
+    int runs = 0, rc = matrix_layers(&m, side, s->panels, false, e);
     rc = add(s, a, rc, &m, false, e);
     if (!rc) rc = add(s, a, matrix_classes(&m, side, s->panels, s->live[0].layer, e), &m, true, e);
     for (int i = 0; i < s->panels; i++)

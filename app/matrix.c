@@ -29,6 +29,7 @@ void matrix_release(struct matrix *m) {
     free(m->order);
     free(m->title);
     free(m->what);
+    free(m->caution);
     free(m->about);
     *m = (struct matrix){ 0 };
 }
@@ -37,6 +38,8 @@ void matrix_release(struct matrix *m) {
 static char *side_name(const struct probe *p) {
     return p->u.run ? xprintf("#%lld", (long long)p->u.run) : xstrdup("model");
 }
+
+static const char debiased_cka[] = "debiased-cka";
 
 /* Members that say what the matrix is of. */
 static void describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
@@ -160,14 +163,27 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
 
 static char *layer_name(int i) { return i ? xprintf("layer %d", i) : xstrdup("embed"); }
 
-int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, struct err *e) {
+/* CKA of few rows is high for anything: said with what noise of this shape would give. */
+static void caution_of_cka(struct matrix *m, int width, int rows) {
+    double noise = similarity_cka_noise(width, rows);
+    m->width = width;
+    if (!strcmp(m->measure, debiased_cka)) {
+        if (rows < 30) m->caution = xprintf("only %d rows: the estimate is unbiased, but scatters widely", rows);
+    } else if (noise >= 0.05) {
+        m->caution = xprintf("%d rows of width %d: linear CKA of unrelated vectors would be about %.2f here; "
+                             "--rows N takes more rows, --measure %s takes this off", rows, width, noise, debiased_cka);
+    }
+}
+
+int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased, struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
     int rc = comparable(side, sides, -1, e);
     if (rc) return rc;
-    matrix_new(m, OF_LAYERS, "cka", a->layers + 1, b->layers + 1);
+    matrix_new(m, OF_LAYERS, debiased ? debiased_cka : "cka", a->layers + 1, b->layers + 1);
     for (int i = 0; i <= a->layers; i++) {
         for (int j = 0; j <= b->layers; j++)
-            m->value[i * m->columns + j] = similarity_cka(a->layer[i], a->width, b->layer[j], b->width, a->rows.n);
+            m->value[i * m->columns + j] =
+                (debiased ? similarity_cka_debiased : similarity_cka)(a->layer[i], a->width, b->layer[j], b->width, a->rows.n);
         m->row_name[i] = layer_name(i);
     }
     for (int j = 0; j <= b->layers; j++) m->column_name[j] = layer_name(j);
@@ -175,9 +191,15 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
     describe(m, side, sides, -1, &about);
     end_description(m, &about);
     char *x = side_name(a), *y = side_name(b);
-    m->title = xprintf("layers: %s by %s, linear CKA", x, y);
-    m->what = xprintf("linear CKA over %d rows; 1: the same up to rotation and scale", a->rows.n);
-    m->undefined = "all rows have the same vector there";
+    const char *name = debiased ? "debiased linear CKA" : "linear CKA";
+    m->title = xprintf("layers: %s by %s, %s", x, y, name);
+    double noise = similarity_cka_noise(a->width, a->rows.n);
+    m->what = debiased || noise < 0.05
+                  ? xprintf("%s over %d rows; 1: the same up to rotation and scale", name, a->rows.n)
+                  : xprintf("%s over %d rows; 1: the same up to rotation and scale; noise of width %d: about %.2f", name,
+                            a->rows.n, a->width, noise);
+    m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there" : "all rows have the same vector there";
+    caution_of_cka(m, a->width, a->rows.n);
     free(x);
     free(y);
     return 0;
@@ -319,7 +341,8 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     enum matrix_of of = OF_CLASSES;
     while (of < OF_COUNT - 1 && strcmp(k.name, matrix_of_names[of])) of++;
     static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka", "principal angles, cosine", "share" };
-    matrix_new(m, of, measure[of], k.rows, k.columns);
+    bool debiased = of == OF_LAYERS && strstr(k.about, "\"measure\":\"debiased-cka\"");
+    matrix_new(m, of, debiased ? debiased_cka : measure[of], k.rows, k.columns);
     rc = read_names(m->row_name, k.rows, k.row_names, e);
     if (!rc) rc = read_names(m->column_name, k.columns, k.column_names, e);
     for (size_t i = 0; i < (size_t)k.rows * (size_t)k.columns; i++) m->value[i] = (double)k.data[i];

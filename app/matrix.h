@@ -14,6 +14,8 @@ struct matrix {
     enum matrix_of of;
     const char *measure;     /* static */
     char *title, *what;      /* for the screen: a heading, and how its numbers were made */
+    char *caution;           /* what to mind about its numbers, a sentence; NULL: nothing */
+    int width;               /* of the vectors compared; 0: not known */
     const char *undefined;   /* why cells may have no value; static, NULL when they cannot */
     int rows, columns;
     char **row_name, **column_name;
@@ -32,7 +34,8 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
 /* pick: `picks` of the drawn rows; NULL: all. */
 int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick, int picks,
                 struct err *e);
-int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, struct err *e);
+/* By linear CKA, or its unbiased estimator. */
+int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased, struct err *e);
 /* Trained tensors: low-rank products by principal angles, others by cosine (likeness.h). */
 int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e);
 /* Attention of drawn row `row` in layer 1…: of a head tokens by tokens, or with ATTENTION_FIRST

@@ -131,6 +131,7 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
     if (tokens && t->gold != DATA_TEXT)
         printf("  %-10s %zu of %zu answers, counted wrong\n", "invalid", m->invalid, m->rows);
     if (m->constant) puts("  every prediction is the same");
+    if (m->rows && m->invalid == m->rows) puts("  no answer is valid");
     if (!m->classes || m->classes > 20) return;
     const char **heading = xcalloc((size_t)m->classes + 1, sizeof *heading);
     char *align = xcalloc((size_t)m->classes + 2, 1);

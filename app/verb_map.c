@@ -32,6 +32,8 @@ struct result {
     struct tsne_options options;
     double kl, seconds; /* kl: NaN for PCA */
     double kept;        /* 10-neighbour preservation */
+    int repeats;        /* points that are equal to an earlier one */
+    int unreached;      /* points for which the perplexity is out of reach */
     real *points;       /* n×2 */
     struct ratings ratings;
     struct buf note;
@@ -79,6 +81,50 @@ static int map_options(const struct args *a, struct tsne_options *o, struct err 
     return rc;
 }
 
+struct point {
+    const real *x;
+    size_t size;
+};
+
+static int by_bytes(const void *pa, const void *pb) {
+    const struct point *a = pa, *b = pb;
+    return memcmp(a->x, b->x, a->size);
+}
+
+/* Points that are equal to an earlier one, bit for bit. */
+static int count_repeats(const struct vectors *v) {
+    struct point *p = xmalloc(((size_t)v->n + 1) * sizeof *p);
+    int repeats = 0;
+    for (int i = 0; i < v->n; i++)
+        p[i] = (struct point){ v->x + (size_t)i * (size_t)v->d, (size_t)v->d * sizeof *v->x };
+    qsort(p, (size_t)v->n, sizeof *p, by_bytes);
+    for (int i = 1; i < v->n; i++) repeats += !by_bytes(&p[i - 1], &p[i]);
+    free(p);
+    return repeats;
+}
+
+/* Whether the points differ by no more than their numbers are rounded. */
+static bool equal_but_rounding(const struct vectors *v) {
+    size_t d = (size_t)v->d, all = (size_t)v->n * d;
+    for (size_t j = 0; j < d; j++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t i = j; i < all; i += d) {
+            lo = fmin(lo, (double)v->x[i]);
+            hi = fmax(hi, (double)v->x[i]);
+        }
+        if (hi - lo > 1e-6 * fmax(fabs(lo), fabs(hi))) return false;
+    }
+    return true;
+}
+
+static void look_at_points(struct result *r) {
+    r->repeats = count_repeats(&r->v);
+    if (r->repeats)
+        note(r, "%d of %d points %s an earlier one exactly", r->repeats, r->v.n, r->repeats == 1 ? "repeats" : "repeat");
+    if (r->repeats < r->v.n - 1 && equal_but_rounding(&r->v))
+        note(r, "the points differ by no more than their numbers are rounded: what is shown is rounding");
+}
+
 static int layout(struct result *r, struct err *e) {
     const struct vectors *v = &r->v;
     double start = clock_seconds(), asked = r->options.perplexity;
@@ -96,7 +142,11 @@ static int layout(struct result *r, struct err *e) {
     r->seconds = clock_seconds() - start;
     r->kl = tsne_divergence(t);
     r->options.perplexity = tsne_perplexity(t);
+    r->unreached = tsne_unreached(t);
     tsne_free(t);
+    if (r->unreached)
+        note(r, "perplexity %.3g is out of reach for %d of %d points: more are equally near", r->options.perplexity,
+             r->unreached, v->n);
     if (r->options.perplexity < asked)
         note(r, "perplexity lowered from %g to %.3g, the most that %d points allow", asked, r->options.perplexity,
              v->n);
@@ -167,6 +217,8 @@ static void print_json(const struct result *r) {
     if (*k->purity.why) json_member_string(&b, "purity_k", NULL);
     else json_member_int(&b, "purity_k", k->near);
     json_member_double(&b, "preservation", r->kept);
+    json_member_int(&b, "repeats", r->repeats);
+    if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
     json_add_key(&b, "undefined");
     buf_putc(&b, '{');
     if (r->pca) json_member_string(&b, "kl", "pca has none");
@@ -330,6 +382,7 @@ static int one_map(const struct args *a, enum form form, struct err *e) {
         int given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
         if (r.v.n < given) note(&r, "an even sample of %d of %d points", r.v.n, given);
+        look_at_points(&r);
         rc = layout(&r, e);
     }
     if (!rc) {

@@ -21,6 +21,7 @@ struct choice {
     bool cluster;
     int64_t row, layer, head; /* of attention; row as in the file */
     bool first;               /* --head first */
+    bool debiased; /* of layers: the unbiased estimator of CKA */
 };
 
 /* ---- output ---- */
@@ -59,6 +60,8 @@ static void print_json(const struct matrix *m) {
     }
     buf_putc(&b, ']');
     json_member_int(&b, "undefined", undefined);
+    if (m->width) json_member_int(&b, "width", m->width);
+    if (m->of == OF_LAYERS) json_member_string(&b, "caution", m->caution);
     if (least <= most) {
         json_member_double(&b, "min", least);
         json_member_double(&b, "max", most);
@@ -109,6 +112,7 @@ static void print_text(const struct matrix *m) {
         }
         putchar('\n');
     }
+    if (m->caution) puts(m->caution);
 }
 
 static void print(const struct args *a, const struct matrix *m) {
@@ -204,8 +208,9 @@ static int choose(const struct args *a, struct choice *c, struct err *e) {
     while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
     if (c->of == OF_COUNT)
         return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors or attention, not \"%s\"", of);
-    const char *right = c->of == OF_LAYERS ? "cka" : "cosine";
-    if (measure && strcmp(measure, right) != 0)
+    const char *right = c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine";
+    c->debiased = c->of == OF_LAYERS && measure && !strcmp(measure, "debiased-cka");
+    if (measure && !c->debiased && strcmp(measure, c->of == OF_LAYERS ? "cka" : "cosine") != 0)
         return err_set(e, ERR_USAGE, "%s are compared by %s, not by \"%s\"", matrix_of_names[c->of], right, measure);
     c->cluster = order && !strcmp(order, "cluster");
     if (order && !c->cluster && strcmp(order, "name") != 0)
@@ -254,7 +259,7 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct ch
     switch (c->of) {
     case OF_CLASSES: return matrix_classes(m, side, sides, (int)c->layer, e);
     case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, NULL, 0, e);
-    case OF_LAYERS: return matrix_layers(m, side, sides, e);
+    case OF_LAYERS: return matrix_layers(m, side, sides, c->debiased, e);
     case OF_TENSORS: return matrix_tensors(m, side, sides, e);
     default: break;
     }

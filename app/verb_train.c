@@ -179,7 +179,8 @@ static void event_text(struct watcher *w, const struct event *e) {
             if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
             else fprintf(stderr, "  %s %.4f", m->name, m->value);
         }
-        fprintf(stderr, "%s%s\n", e->constant ? "  constant predictions!" : "", e->best ? "  best" : "");
+        fprintf(stderr, "%s%s\n", e->none_valid ? "  no answer is valid!" : e->constant ? "  constant predictions!" : "",
+                e->best ? "  best" : "");
     } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
         const struct event_sample *x = &e->samples->sample[0];
         char *given = text_visible(x->generated, strlen(x->generated)),

@@ -144,7 +144,7 @@ static const struct option_spec SIMILARITY[] = {
     { "of", "classes|rows|layers|tensors|attention", "what is compared (default classes)" },
     { "row", "N", "of attention: the row's number in its file" },
     { "head", "N|first", "of attention: tokens by tokens, or all heads by what the first token sees (default)" },
-    { "measure", "cosine|cka", "cka (default, and only) for layers, else cosine" },
+    { "measure", "cosine|cka|debiased-cka", "for layers cka (default) or debiased-cka, for few rows; else cosine" },
     { "order", "name|cluster", "of rows and columns (default name)" },
     { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
     { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them" },

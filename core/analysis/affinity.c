@@ -122,14 +122,16 @@ static double entropy(const double *distance, int k, double beta, double *p, dou
     return log(s) + first;
 }
 
-/* distance: k squared distances, least 0 (taken off by the caller); p: p(j|i). */
-static void widths(const double *distance, int k, double perplexity, double *p) {
+/* distance: k squared distances, least 0 (taken off by the caller); p: p(j|i).  False when no width
+ * gives the perplexity, to a hundredth of it. */
+static bool widths(const double *distance, int k, double perplexity, double *p) {
     double target = log(perplexity), mean = 0, lo = -300, hi = 300, sum = k, slope;
     for (int j = 0; j < k; j++) mean += distance[j] / k;
     for (int j = 0; j < k; j++) p[j] = 1;
     double at = mean > 0 ? -log(mean) : 0; /* ln(beta); equal distances have one entropy */
+    double missed = log(k) - target;
     for (int turn = 0; turn < 200 && mean > 0; turn++) {
-        double off = entropy(distance, k, exp(at), p, &sum, &slope) - target;
+        double off = missed = entropy(distance, k, exp(at), p, &sum, &slope) - target;
         if (fabs(off) < 1e-10) break;
         if (off > 0) lo = at;
         else hi = at;
@@ -140,6 +142,7 @@ static void widths(const double *distance, int k, double perplexity, double *p) 
         at = next;
     }
     for (int j = 0; j < k; j++) p[j] /= sum;
+    return fabs(missed) < 0.01;
 }
 
 /* ---- all rows ---- */
@@ -162,7 +165,7 @@ static void fill_row(const struct rows *r, int i, const real *distance, const in
         if (d2[j] < least) least = d2[j];
     }
     for (int j = 0; j < r->k; j++) d2[j] -= least;
-    widths(d2, r->k, r->perplexity, p);
+    if (!widths(d2, r->k, r->perplexity, p)) __atomic_add_fetch(&r->out->unreached, 1, __ATOMIC_RELAXED);
     if (r->out->dense) {
         real *row = r->out->dense + (size_t)i * r->out->stride;
         for (int j = 0; j < r->k; j++) row[index[j]] = (real)p[j];

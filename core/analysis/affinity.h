@@ -23,6 +23,7 @@ struct affinity {
     int32_t *index; /* entries of weight 0 name the row itself */
     real *p;
     double log_p;   /* Σ p·ln p */
+    int unreached;  /* rows that no width gives the wanted perplexity: too many are equally near */
 };
 
 /* x: n×d, finite, centred, of moderate size.  n >= 4, 1 <= perplexity <= (n-1)/3. */

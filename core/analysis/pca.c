@@ -135,15 +135,19 @@ static void loadings(const real *x, int n, int d, const real *v, int g, int c, d
     for (int j = 0; j < d; j++) out[j] *= scale;
 }
 
-/* x less the columns' means; NULL when there is no memory. */
-static real *centred(const real *x, int n, int d) {
+/* x less the columns' means, times 2^-*power so that the greatest is about 1 and squares stay in
+ * range (a power of two keeps every bit); NULL when there is no memory. */
+static real *centred(const real *x, int n, int d, int *power) {
     real *out = mem_try((size_t)n * (size_t)d, sizeof *out);
-    double *mean = xcalloc((size_t)d, sizeof *mean);
+    double *mean = xcalloc((size_t)d, sizeof *mean), most = 0;
     for (size_t i = 0; i < (size_t)n; i++)
         for (size_t j = 0; j < (size_t)d; j++) mean[j] += (double)x[i * (size_t)d + j] / n;
+    for (size_t i = 0; i < (size_t)n; i++)
+        for (size_t j = 0; j < (size_t)d; j++) most = fmax(most, fabs((double)x[i * (size_t)d + j] - mean[j]));
+    frexp(most, power);
     for (size_t i = 0; out && i < (size_t)n; i++)
         for (size_t j = 0; j < (size_t)d; j++)
-            out[i * (size_t)d + j] = (real)((double)x[i * (size_t)d + j] - mean[j]);
+            out[i * (size_t)d + j] = (real)ldexp((double)x[i * (size_t)d + j] - mean[j], -*power);
     free(mean);
     return out;
 }
@@ -155,7 +159,8 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
             return err_set(e, ERR_INPUT, "row %zu: a value is not finite", i / (size_t)d + 1);
     /* Σ XᵀX or XXᵀ, whichever is smaller: both have the same values */
     int m = d <= n ? d : n, g = m < GUARD ? m : GUARD;
-    real *at = centred(x, n, d), *c = mem_try((size_t)m * (size_t)m, sizeof *c);
+    int power = 0;
+    real *at = centred(x, n, d, &power), *c = mem_try((size_t)m * (size_t)m, sizeof *c);
     real *v = mem_try((size_t)m * GUARD, sizeof *v), *w = mem_try((size_t)m * GUARD, sizeof *w);
     double *load = mem_try((size_t)d, sizeof *load);
     int rc = at && c && v && w && load ? 0 : err_set(e, ERR_SYSTEM, "no memory for a %d×%d matrix", m, m);
@@ -169,7 +174,7 @@ int pca_two(const real *x, int n, int d, real *out, struct err *e) {
         for (size_t i = 0; i < (size_t)n; i++) {
             double sum = 0;
             for (size_t j = 0; k < g && j < (size_t)d; j++) sum += (double)at[i * (size_t)d + j] * load[j];
-            out[2 * i + (size_t)k] = (real)sum;
+            out[2 * i + (size_t)k] = (real)ldexp(sum, power);
         }
     }
     free(at);

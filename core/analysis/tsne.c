@@ -309,6 +309,7 @@ int tsne_step(struct tsne *t, int count) {
 int tsne_iteration(const struct tsne *t) { return t->iteration; }
 bool tsne_done(const struct tsne *t) { return t->iteration >= t->o.iterations; }
 double tsne_perplexity(const struct tsne *t) { return t->o.perplexity; }
+int tsne_unreached(const struct tsne *t) { return t->p.unreached; }
 const real *tsne_layout(const struct tsne *t) { return t->layout; }
 
 struct divergence {

@@ -40,6 +40,8 @@ void tsne_rewind(struct tsne *t);
 int tsne_iteration(const struct tsne *t);
 bool tsne_done(const struct tsne *t);
 double tsne_perplexity(const struct tsne *t); /* in use */
+/* Points for which no width gives that perplexity: more than it are equally near (duplicates). */
+int tsne_unreached(const struct tsne *t);
 /* n×2: the layout so far.  Valid until the next step. */
 const real *tsne_layout(const struct tsne *t);
 /* Kullback–Leibler divergence of the layout (without exaggeration). */

@@ -194,7 +194,7 @@ void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *p
     m->precision = xcalloc(k, sizeof *m->precision);
     m->recall = xcalloc(k, sizeof *m->recall);
     bool *counts = xcalloc(n + 1, sizeof *counts);
-    m->constant = n > 1;
+    m->constant = n > 1 && pred[0] >= 0; /* answers that name no class are no prediction */
     for (size_t i = 0; i < n; i++) {
         BUG_IF(pred[i] < -1 || pred[i] >= classes || gold[i] >= classes);
         if (pred[i] != pred[0]) m->constant = false;

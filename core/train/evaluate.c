@@ -116,6 +116,7 @@ static void tell_split(struct run *r, int split, const struct metrics *m, const 
                        .decides = split == 0,
                        .rows = rows,
                        .constant = m->constant,
+                       .none_valid = m->rows && m->invalid == m->rows,
                        .best = best };
     add_metrics(&e, r, m, tokens);
     run_send(r, e);

@@ -75,6 +75,7 @@ struct event {
     bool decides;      /* evaluation: "best" is of this split, the first */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
     bool constant;     /* every prediction was the same */
+    bool none_valid;   /* no answer named a class */
     bool best;
     const char *path, *sha256;
     const struct event_embedding *embedding;

@@ -68,6 +68,31 @@ static void test_scores(void **state) {
     free(folder);
 }
 
+/* What makes a map mean less than it seems is said. */
+static void test_said(void **state) {
+    (void)state;
+    char *folder = test_folder();
+    struct buf same = BUF_INIT;
+    for (int i = 0; i < 30; i++) buf_printf(&same, "%d,%d\n", i < 20 ? 1 : i, i < 20 ? 2 : i * i);
+    json_t *j = mapped(folder, buf_text(&same), "--perplexity 5");
+    assert_int_equal(json_integer_value(json_object_get(j, "repeats")), 19);
+    assert_int_equal(json_integer_value(json_object_get(j, "perplexity_unreached")), 20);
+    const char *note = json_string_value(json_object_get(j, "note"));
+    assert_non_null(strstr(note, "19 of 30 points repeat an earlier one exactly"));
+    assert_non_null(strstr(note, "out of reach for 20 of 30 points"));
+    json_decref(j);
+    j = mapped(folder, "1,2\n1,2.0000001\n1.0000001,2\n1.0000002,2.0000002\n1,2\n", "--pca");
+    assert_non_null(strstr(json_string_value(json_object_get(j, "note")), "is rounding"));
+    json_decref(j);
+    j = mapped(folder, "1e19,0\n0,2e19\n-1e19,1e19\n3e19,-1e19\n0,1e18\n", "--pca");
+    for (size_t i = 0; i < 5; i++)
+        for (size_t k = 0; k < 2; k++)
+            assert_true(json_is_number(json_array_get(json_array_get(json_object_get(j, "points"), i), k)));
+    json_decref(j);
+    buf_release(&same);
+    free(folder);
+}
+
 static void refused(const char *folder, const char *text, const char *options, int status, const char *part) {
     struct command c;
     char *path = test_file(folder, "v.csv", text, strlen(text));
@@ -189,6 +214,7 @@ static void test_sample(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_said),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_reading),
         cmocka_unit_test(test_columns),

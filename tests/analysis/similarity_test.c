@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "core/base/rng.h"
 #include "tests/analysis/fixture.h"
 
 static void near(double have, double want) {
@@ -33,6 +34,34 @@ static void test_cka(void **state) {
     free(b);
     free(c);
     free(d);
+}
+
+/* The unbiased estimator against numpy (Song et al. 2012, eq. 5, in float64), and both on noise. */
+static void test_debiased_cka(void **state) {
+    (void)state;
+    real x[12 * 5], y[12 * 7], z[12 * 5];
+    for (int i = 0; i < 12 * 5; i++) x[i] = (real)sin(i * i * 0.37);
+    for (int i = 0; i < 12 * 7; i++) y[i] = (real)sin(i * i * 0.53);
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < 5; j++) z[i * 5 + j] = j < 3 ? 2 * x[i * 5 + j] : y[i * 7 + j - 3];
+    near(similarity_cka_debiased(x, 5, y, 7, 12), 0.1713547632693107);
+    near(similarity_cka_debiased(x, 5, z, 5, 12), 0.8087786915229752);
+    near(similarity_cka_debiased(x, 5, x, 5, 12), 1);
+    for (int i = 0; i < 12 * 5; i++) z[i] = x[i] * 3 + (real)(i % 5);
+    near(similarity_cka_debiased(x, 5, z, 5, 12), 1); /* sees neither shift nor scale */
+    assert_true(isnan(similarity_cka_debiased(x, 5, y, 7, 3)));
+    enum { WIDE = 96, FEW = 24 };
+    real *a = xmalloc(FEW * WIDE * sizeof *a), *b = xmalloc(FEW * WIDE * sizeof *b);
+    struct rng_key key = rng_key(3, RNG_LAYOUT, 0, rng_site("noise"));
+    for (int i = 0; i < FEW * WIDE; i++) {
+        a[i] = (real)rng_normal(key, (uint64_t)i);
+        b[i] = (real)rng_normal(key, (uint64_t)(i + FEW * WIDE));
+    }
+    double plain = similarity_cka(a, WIDE, b, WIDE, FEW);
+    assert_true(plain > 0.7 && fabs(plain - similarity_cka_noise(WIDE, FEW)) < 0.05);
+    assert_true(fabs(similarity_cka_debiased(a, WIDE, b, WIDE, FEW)) < 0.2);
+    free(a);
+    free(b);
 }
 
 static void test_cosine(void **state) {
@@ -115,7 +144,7 @@ static void test_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cka),
+        cmocka_unit_test(test_cka), cmocka_unit_test(test_debiased_cka),
         cmocka_unit_test(test_cosine),
         cmocka_unit_test(test_low_rank),
         cmocka_unit_test(test_order),

@@ -31,6 +31,22 @@ static void test_digits(void **state) {
     free(x);
 }
 
+/* Components do not depend on the size of the numbers: neither overflow nor zeros. */
+static void test_pca_of_any_size(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    static const float size[] = { 1e19f, 1e-25f, 1e30f };
+    real x[5 * 3], y[10], z[10];
+    for (int i = 0; i < 15; i++) x[i] = (real)sin(i * i * 0.7);
+    test_ok(pca_two(x, 5, 3, y, &e), &e);
+    for (size_t k = 0; k < COUNT_OF(size); k++) {
+        real scaled[5 * 3];
+        for (int i = 0; i < 15; i++) scaled[i] = x[i] * (real)size[k];
+        test_ok(pca_two(scaled, 5, 3, z, &e), &e);
+        for (int i = 0; i < 10; i++) assert_true(fabs((double)z[i] / (double)size[k] - (double)y[i]) < 1e-4);
+    }
+}
+
 static void test_pca(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -251,6 +267,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops),         cmocka_unit_test(test_dense_oracle),
         cmocka_unit_test(test_sparse_oracle), cmocka_unit_test(test_digits),
+        cmocka_unit_test(test_pca_of_any_size),
         cmocka_unit_test(test_pca),           cmocka_unit_test(test_workers), cmocka_unit_test(test_start),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_hard_input),
     };

@@ -159,6 +159,13 @@ static void representations_are_compared(void **state) {
     json_decref(j);
     refused("similarity 1 --of words", 2, "--of is");
     refused("similarity 1 --of layers --measure cosine", 2, "by cka");
+    j = json_of("similarity 1 --of layers --rows 6");
+    assert_non_null(strstr(json_string_value(json_object_get(j, "caution")), "6 rows of width"));
+    json_decref(j);
+    j = json_of("similarity 1 --of layers --rows 6 --measure debiased-cka");
+    assert_string_equal(json_string_value(json_object_get(j, "measure")), "debiased-cka");
+    assert_true(json_integer_value(json_object_get(j, "width")) > 0);
+    json_decref(j);
     refused("similarity 1 9", 3, "9");
 }
 

@@ -108,6 +108,11 @@ static void constant_predictions(void **state) {
     assert_false(m.value[METRIC_F1].defined);
     near(m.value[METRIC_ACCURACY].value, 1);
     metrics_release(&m);
+
+    static const int32_t none[] = {-1, -1, -1}; /* answers that name no class are no prediction */
+    metrics_of_classes(&m, zeros, none, NULL, 3, 2, 1);
+    assert_true(!m.constant && m.invalid == 3);
+    metrics_release(&m);
 }
 
 static void nothing_undefined_is_best(void **state) {
