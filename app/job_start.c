@@ -15,6 +15,7 @@
 #include "core/method/keys.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
+#include "core/train/head.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
@@ -207,13 +208,23 @@ static void describe(struct job_record *job, const struct run_config *c) {
     job->last.steps = c->steps;
 }
 
+/* What was read and, where the folder has a head, what becomes of it: that is said on the screen too. */
 static void tell_report(struct jobs *j, const struct model *m, const struct task *t) {
-    if (!j->hook.report) return;
-    struct buf report = BUF_INIT;
-    buf_puts(&report, buf_text(&m->report));
-    task_report(t, &report);
-    j->hook.report(j->hook.self, buf_text(&report));
+    struct buf report = BUF_INIT, head = BUF_INIT;
+    int *row = xcalloc((size_t)run_outputs(t) + 1, sizeof *row);
+    head_rows(m, t, row, &head);
+    free(row);
+    if (j->hook.report) {
+        buf_puts(&report, buf_text(&m->report));
+        buf_puts(&report, buf_text(&head));
+        task_report(t, &report);
+        j->hook.report(j->hook.self, buf_text(&report));
+    } else if (head.size) {
+        head.data[head.size - 1] = '\0'; /* its line end */
+        jobs__say(j, head.data);
+    }
     buf_release(&report);
+    buf_release(&head);
 }
 
 bool job_taken_back(struct job_record *job) {

@@ -121,6 +121,13 @@ struct dataset_options {
     bool need_gold;
 };
 
+/* How labels are names of known classes: as they are, as the numbers of the classes (where `numbers`
+ * allows it), or but for case and blanks at the ends; the first way that finds a class for each of
+ * them, to[i] the class of label[i].  LABELS_OTHER: none does. */
+enum label_match { LABELS_OTHER, LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED };
+enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
+                              int32_t *to);
+
 /* Reads a split.  On failure *d is empty and *e names file, row and reason: ERR_INPUT (a
  * broken file, a wrong label or score), ERR_USAGE (a column that is not there),
  * ERR_NOT_FOUND.  dataset_release frees; it may be called on an empty one. */

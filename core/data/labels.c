@@ -208,28 +208,33 @@ static bool same_but_case(const char *a, const char *b) {
     return same;
 }
 
-enum mapping { BY_NAME, BY_NUMBER, BY_FOLDED };
-
-static int32_t known_class(const struct dataset_options *o, const char *s, enum mapping how) {
+static int32_t class_of(const char *const *names, int n, const char *s, enum label_match how) {
     int64_t v;
     int32_t found = -1;
-    if (o->alias && !strcmp(s, o->alias)) s = o->alias_of;
-    if (how == BY_NUMBER)
-        return text_to_int(s, &v) && v >= 0 && v < o->name_count ? (int32_t)v : -1;
-    for (int i = 0; i < o->name_count; i++) {
-        if (how == BY_NAME ? strcmp(o->names[i], s) : !same_but_case(o->names[i], s)) continue;
+    if (how == LABELS_BY_NUMBER) return text_to_int(s, &v) && v >= 0 && v < n ? (int32_t)v : -1;
+    for (int i = 0; i < n; i++) {
+        if (how == LABELS_BY_NAME ? strcmp(names[i], s) : !same_but_case(names[i], s)) continue;
         if (found >= 0) return -1; /* two would do */
         found = i;
     }
     return found;
 }
 
-static bool all_map(const struct dataset_options *o, const struct distinct *x, int32_t none,
-                    enum mapping how) {
-    for (size_t i = 0; i < x->vocab.count; i++)
-        if ((int32_t)i != none && known_class(o, vocab_text(&x->vocab, (int32_t)i), how) < 0)
-            return false;
-    return true;
+enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
+                              int32_t *to) {
+    static const enum label_match order[] = {LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED};
+    for (size_t h = 0; h < COUNT_OF(order); h++) {
+        if (order[h] == LABELS_BY_NUMBER && !numbers) continue;
+        size_t i = 0;
+        while (i < labels && (to[i] = class_of(names, n, label[i], order[h])) >= 0) i++;
+        if (i == labels) return order[h];
+    }
+    return LABELS_OTHER;
+}
+
+/* A label of the file by the name that the classes have. */
+static const char *name_of(const struct dataset_options *o, const char *s) {
+    return o->alias && !strcmp(s, o->alias) ? o->alias_of : s;
 }
 
 static int unknown_label(const struct import *m, const struct distinct *x, int32_t none,
@@ -238,7 +243,7 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
     const char *from = o->names_from ? o->names_from : "the known classes";
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
-        if ((int32_t)i == none || known_class(o, s, BY_NAME) >= 0) continue;
+        if ((int32_t)i == none || class_of(o->names, o->name_count, name_of(o, s), LABELS_BY_NAME) >= 0) continue;
         char *known = names_text((char *const *)o->names, o->name_count, 8);
         err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
                 m->d->row[x->first[i]].line, s, from, known);
@@ -254,22 +259,25 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
     const struct dataset_options *o = m->o;
     struct import_report *r = &m->d->report;
     const char *from = o->names_from ? o->names_from : "the known classes";
-    enum mapping how = BY_NAME;
-    if (!all_map(o, x, none, BY_NAME)) {
-        if (o->names_or_numbers && all_map(o, x, none, BY_NUMBER)) how = BY_NUMBER;
-        else if (all_map(o, x, none, BY_FOLDED)) how = BY_FOLDED;
-        else return unknown_label(m, x, none, e);
-    }
-    if (how == BY_NUMBER) {
+    size_t n = 0;
+    const char **label = xcalloc(x->vocab.count + 1, sizeof *label);
+    int32_t *to = xcalloc(x->vocab.count + 1, sizeof *to);
+    for (size_t i = 0; i < x->vocab.count; i++)
+        if ((int32_t)i != none) label[n++] = name_of(o, vocab_text(&x->vocab, (int32_t)i));
+    enum label_match how = labels_match(o->names, o->name_count, o->names_or_numbers, label, n, to);
+    n = 0;
+    for (size_t i = 0; i < x->vocab.count; i++) map[i] = (int32_t)i == none ? -1 : to[n++];
+    free(label);
+    free(to);
+    if (how == LABELS_OTHER) return unknown_label(m, x, none, e);
+    if (how == LABELS_BY_NUMBER) {
         text_line(&r->notes,
                   "the labels are numbers; they are taken as the class numbers of %s:", from);
         for (int i = 0; i < o->name_count; i++)
             text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
-    } else if (how == BY_FOLDED) {
+    } else if (how == LABELS_BY_FOLDED) {
         text_line(&r->notes, "the labels match %s but for case and blanks", from);
     }
-    for (size_t i = 0; i < x->vocab.count; i++)
-        map[i] = (int32_t)i == none ? -1 : known_class(o, vocab_text(&x->vocab, (int32_t)i), how);
     m->d->classes = o->name_count;
     m->d->class_name = xcalloc((size_t)o->name_count + 1, sizeof *m->d->class_name);
     for (int i = 0; i < o->name_count; i++) m->d->class_name[i] = xstrdup(o->names[i]);

@@ -1,5 +1,6 @@
 /* Initial values.  Each is a function of the seed, the tensor's name and the element. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -57,13 +58,18 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
     }
 }
 
-static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
-                 int classes, real *out) {
-    bool folders = m->head_w && m->head_b && m->head_rows == classes;
+/* Row i of `to` is row row[i] of `from`, of `cols` values. */
+static void take_rows(real *to, const real *from, const int *row, int rows, int cols) {
+    for (int i = 0; i < rows; i++)
+        memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols, (size_t)cols * sizeof *to);
+}
+
+static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t, const int *row, int classes,
+                 real *out) {
     const real *own = NULL; /* the folder's */
-    switch (folders ? t->role : SLOT_COUNT) {
-    case SLOT_HEAD_W: own = m->head_w; break;
-    case SLOT_HEAD_B: own = m->head_b; break;
+    switch (row ? t->role : SLOT_COUNT) {
+    case SLOT_HEAD_W: take_rows(out, m->head_w, row, classes, t->cols); return;
+    case SLOT_HEAD_B: take_rows(out, m->head_b, row, classes, 1); return;
     case SLOT_POOLER_W: own = m->dense_w; break;
     case SLOT_POOLER_B: own = m->dense_b; break;
     default: break;
@@ -73,15 +79,25 @@ static void head(struct rng_key key, const struct model *m, const struct plan_te
     else fill(out, t->count, 0);
 }
 
-void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params) {
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
-        else if (t->kind == PLAN_HEAD) head(key, m, t, p->outputs[t->task], out);
+        else if (t->kind == PLAN_HEAD) head(key, m, t, row[t->task], p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
         else own(key, &p->method.module[t->module], t, out);
     }
+}
+
+void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params) {
+    int *same = xcalloc((size_t)m->head_rows + 1, sizeof *same);
+    const int **row = xcalloc((size_t)p->tasks, sizeof *row);
+    for (int i = 0; i < m->head_rows; i++) same[i] = i;
+    for (int k = 0; k < p->tasks; k++) row[k] = m->head_w && m->head_b && m->head_rows == p->outputs[k] ? same : NULL;
+    plan_init_head(p, m, row, seed, params);
+    free(row);
+    free(same);
 }

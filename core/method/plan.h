@@ -101,8 +101,10 @@ size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
- * ones are copies of the model's.  The head: the folder's own when it has one with as
- * many outputs, else N(0, 0.02) and bias 0. */
+ * ones are copies of the model's.  The head of task k: output i is the row row[k][i] of the folder's own
+ * head, with the map before it; row[k] NULL: N(0, 0.02) and bias 0. */
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params);
+/* The same with the folder's head as it is for each task that has as many outputs. */
 void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params);
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
+#include "core/train/head.h"
 #include "core/train/predictor.h"
 #include "core/train/score.h"
 
@@ -89,13 +90,17 @@ static int open_model(struct predictor *p, struct err *e) {
         return err_set(e, ERR_INPUT,
                        "%s: has no classifier of its own; give a run that was trained on it",
                        m->folder);
+    if (m->arch.pooler_absent)
+        return err_set(e, ERR_INPUT,
+                       "%s: has a classifier, but the weights lack the pooler that it reads (pooler.dense.weight and "
+                       ".bias): its answers would come of a pooler made up here; train on it, and a pooler is made, "
+                       "trained and kept with the run",
+                       m->folder);
     BUG_IF(!head);
     p->max_len = arch_longest(&m->arch);
     p->gold = m->head_rows == 1 ? DATA_REGRESSION : DATA_CLASSES;
     p->labels = m->head_rows == 1 ? 0 : m->head_rows;
-    p->label = xcalloc((size_t)m->head_rows, sizeof *p->label);
-    for (int i = 0; i < p->labels; i++)
-        p->label[i] = i < m->arch.labels ? xstrdup(m->arch.label[i]) : xprintf("LABEL_%d", i);
+    p->label = p->labels ? head_labels(m) : NULL;
     p->plan = plan_new(&head->method, &m->arch, m->head_rows, e);
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;

@@ -12,6 +12,7 @@
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
+#include "core/train/head.h"
 #include "core/train/state.h"
 
 /* ---- making and freeing ---- */
@@ -218,7 +219,12 @@ static struct run *begin(int64_t id, const struct run_config *c, bool again, str
         return NULL;
     }
     struct run *r = build(id, &copy, m, task, folder, sink, e);
-    if (r) plan_init(r->plan, m, r->c.seed, r->params);
+    if (!r) return NULL;
+    int *row = xcalloc((size_t)r->plan->classes + 1, sizeof *row);
+    const int *const rows[] = { head_rows(m, task, row, NULL) ? row : NULL };
+    BUG_IF(r->plan->tasks != 1);
+    plan_init_head(r->plan, m, rows, r->c.seed, r->params);
+    free(row);
     return r;
 }
 

@@ -146,11 +146,134 @@ static void a_run_of_before_is_taken_and_that_is_said(void **state) {
     history_release(&h);
 }
 
+/* ---- the folder's head ---- */
+
+/* Accuracy on the same rows: of the folder as it is, and of a run on it before anything has moved. */
+static void scores(const char *model, const char *file, double *eval, double *train) {
+    json_t *v = stage_json("eval --model '%s' --file '%s' --text text --label label --json", model, file);
+    *eval = json_number_value(stage_at(v, "metrics.accuracy"));
+    json_decref(v);
+    struct command c;
+    command_run(&c, NULL, "train --model '%s' --train '%s' --dev '%s' --text text --label label --method head --lr 1e-30 "
+                "--steps 1 --db '%s' --json", model, file, file, stage.db);
+    command_expect(&c, 0);
+    v = command_json(&c, 1);
+    *train = json_number_value(stage_at(v, "best.value"));
+    json_decref(v);
+    command_release(&c);
+}
+
+static void a_heads_rows_go_to_classes_by_name(void **state) {
+    (void)state;
+    static const char *const reversed[] = { "spam", "ham" }, *const nli[] = { "entailment", "neutral", "contradiction" },
+                            *const upper[] = { "ENTAILMENT", "Neutral", "CONTRADICTION" };
+    static const double two[] = { 2, 0 }, three[] = { 0, 0, 2 };
+    static const char spam[] = "text\tlabel\ngood film\tspam\nbad film\tham\ncat\tspam\n";
+    static const char entail[] =
+        "text\tlabel\ngood\tcontradiction\nbad\tentailment\ncat\tneutral\nmat\tcontradiction\n";
+    static const char numbers[] = "text\tlabel\ngood\t2\nbad\t0\ncat\t1\nmat\t2\n";
+    const struct {
+        const char *name;
+        struct tiny tiny;
+        const char *rows, *said;
+        double accuracy;
+    } cases[] = {
+        { "rev", { .outputs = 2, .labels = reversed, .head_bias = two }, spam,
+          "rows by name: \"ham\" is its row 1, \"ham\", \"spam\" is its row 0", 2.0 / 3 },
+        { "ent", { .outputs = 3, .labels = nli, .head_bias = three }, entail, "\"contradiction\" is its row 2", 0.5 },
+        { "up", { .outputs = 3, .labels = upper, .head_bias = three }, entail,
+          "\"contradiction\" is its row 2, \"CONTRADICTION\"", 0.5 },
+        { "number", { .outputs = 3, .labels = nli, .head_bias = three }, numbers,
+          "the classes are numbers and are taken as its rows': \"0\" is its row 0, \"entailment\"", 0.5 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *model = tiny_bert(stage.folder, cases[i].name, &cases[i].tiny);
+        char *name = xprintf("%s.tsv", cases[i].name), *file = test_file(stage.folder, name, cases[i].rows, strlen(cases[i].rows));
+        double eval, train;
+        scores(model, file, &eval, &train);
+        assert_float_equal(eval, cases[i].accuracy, 1e-9);
+        assert_float_equal(train, cases[i].accuracy, 1e-9);
+        char *line = xprintf("train --model '%s' --train '%s' --text text --label label --method head --steps 1 --db '%s'",
+                             model, file, stage.db);
+        says(cases[i].said, line);
+        /* what the run is exported as says the same */
+        char *out = xprintf("%s/out-%s", stage.folder, cases[i].name);
+        free(stage_out(0, "export %zu --to hf '%s' --db '%s'", 2 * i + 1, out, stage.db));
+        json_t *v = stage_json("eval --model '%s' --file '%s' --text text --label label --json", out, file);
+        assert_float_equal(json_number_value(stage_at(v, "metrics.accuracy")), cases[i].accuracy, 1e-9);
+        json_decref(v);
+        char *all[] = { model, name, file, line, out };
+        for (size_t k = 0; k < COUNT_OF(all); k++) free(all[k]);
+    }
+}
+
+static void other_names_mean_a_new_head(void **state) {
+    (void)state;
+    static const char *const other[] = { "left", "right" }, *const more[] = { "neg", "pos", "none" };
+    static const double bias[] = { 3, 0, 0 };
+    char *line[3];
+    char *a = tiny_bert(stage.folder, "other", &(struct tiny){ .outputs = 2, .labels = other, .head_bias = bias });
+    char *b = tiny_bert(stage.folder, "more", &(struct tiny){ .outputs = 3, .labels = more, .head_bias = bias });
+    char *c = tiny_bert(stage.folder, "none", &(struct tiny){ .outputs = 2, .head_bias = bias });
+    const char *const model[] = { a, b, c };
+    static const char *const said[] = {
+        "head: newly made: the folder's classes are \"left\", \"right\", this task's \"neg\", \"pos\"",
+        "head: newly made: the folder's classes are \"neg\", \"pos\", \"none\", this task's \"neg\", \"pos\"",
+        "the folder's, which names no classes: taken in this task's order",
+    };
+    for (int i = 0; i < 3; i++) {
+        line[i] = xprintf("train --model '%s' --train '%s' --text text --label label --method head --steps 1 --lr 1e-30 "
+                          "--db '%s'", model[i], stage.toy, stage.db);
+        says(said[i], line[i]);
+        /* the folder's bias of 3 is in the third run alone */
+        json_t *v = stage_json("predict %d --text cat --db '%s' --json", i + 1, stage.db);
+        double p = json_number_value(stage_at(v, "probabilities.neg"));
+        assert_true(i < 2 ? p > 0.3 && p < 0.7 : p > 0.9);
+        json_decref(v);
+        free(line[i]);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
+/* ---- a pooler that the weights lack ---- */
+
+static void a_missing_pooler_is_not_invented(void **state) {
+    (void)state;
+    static const char *const labels[] = { "neg", "pos" };
+    char *model = tiny_bert(stage.folder, "np", &(struct tiny){ .no_pooler = true, .outputs = 2, .labels = labels });
+    stage_refused(5, "the weights lack the pooler that it reads", "predict --model '%s' --text 'good film'", model);
+    stage_refused(5, "the weights lack the pooler that it reads",
+                  "eval --model '%s' --file '%s' --text text --label label", model, stage.toy);
+    /* a run's own is trained and kept with it */
+    char *line = xprintf("train --model '%s' --train '%s' --dev '%s' --text text --label label --method head --lr 0.05 "
+                         "--epochs 20 --db '%s'", model, stage.toy, stage.toy, stage.db);
+    says("newly made: pooler", line);
+    json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
+    double best = json_number_value(stage_at(v, "best.value"));
+    json_decref(v);
+    v = stage_json("eval 1 --db '%s' --json", stage.db);
+    assert_float_equal(json_number_value(stage_at(v, "metrics.accuracy")), best, 1e-12);
+    json_decref(v);
+    char *out = file_join(stage.folder, "np-out");
+    free(stage_out(0, "export 1 --to hf '%s' --db '%s'", out, stage.db));
+    v = stage_json("eval --model '%s' --file '%s' --text text --label label --json", out, stage.toy);
+    assert_float_equal(json_number_value(stage_at(v, "metrics.accuracy")), best, 1e-12);
+    json_decref(v);
+    free(out);
+    free(line);
+    free(model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_changed_model_is_noticed, make, drop),
         cmocka_unit_test_setup_teardown(kept_vectors_are_of_one_model, make, drop),
         cmocka_unit_test_setup_teardown(a_run_of_before_is_taken_and_that_is_said, make, drop),
+        cmocka_unit_test_setup_teardown(a_heads_rows_go_to_classes_by_name, make, drop),
+        cmocka_unit_test_setup_teardown(other_names_mean_a_new_head, make, drop),
+        cmocka_unit_test_setup_teardown(a_missing_pooler_is_not_invented, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,9 +227,13 @@ void fixture_task_open(struct fixture_task *t, const struct fixture *f) {
                                       .classes = classes, .rows = rows, .row = row,
                                       .start = start, .ids = b->ids, .types = types };
     t->task.train.max_len = (size_t)arch_longest(&f->model->arch);
+    t->task.class_name = xcalloc((size_t)classes, sizeof *t->task.class_name);
+    for (int i = 0; i < classes; i++) t->task.class_name[i] = xprintf("%d", i);
 }
 
 void fixture_task_close(struct fixture_task *t) {
+    for (int i = 0; i < t->task.classes; i++) free(t->task.class_name[i]);
+    free(t->task.class_name);
     free(t->task.name);
     free(t->task.train.row);
     free(t->task.train.start);

@@ -1,0 +1,20 @@
+/* The head that a model's folder brings, beside the classes of a task. */
+#ifndef CORE_TRAIN_HEAD_H
+#define CORE_TRAIN_HEAD_H
+
+#include <stdbool.h>
+
+#include "core/data/task.h"
+#include "core/model/model.h"
+
+/* The names of the folder's outputs, m->head_rows of them: id2label's, or LABEL_0, LABEL_1, … as where
+ * a config gives none.  Caller frees each and the list. */
+char **head_labels(const struct model *m);
+
+/* Which row of the folder's head is the task's output i, in row[i] (run_outputs of them): classes go
+ * to rows by name, as `eval` matches labels, each to one of its own; where the folder names none, in
+ * the task's order, as published scripts take it.  False: a new head is to be made, as there is none
+ * or its classes are others.  Says which it is (report may be NULL). */
+bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report);
+
+#endif
