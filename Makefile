@@ -135,8 +135,9 @@ test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,
 # The reference environment's Python (tests/reference/README.md); without it the comparisons are skipped.
 PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
 
-test-slow: petri ## the tests that take hours, against PyTorch where its environment is there
+test-slow: petri ## the tests that take hours, fresh Debian roots, PyTorch where its environment is there
 	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
+	$(Q)tests/fresh
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
 bench: petri ## speed: petri alone, then beside PyTorch where its environment is there

@@ -55,11 +55,11 @@ static bool shows(const char *part) {
     return found;
 }
 
-/* Waits until the screen shows (or no longer shows) `part`; fails after 15 seconds. */
+/* Waits until the screen shows (or no longer shows) `part`; fails after 15 seconds (TEST_PATIENCE times). */
 static double await(const char *part, bool there) {
     double from = now();
     while (shows(part) != there) {
-        if (now() - from > 15) {
+        if (now() - from > 15 * TEST_PATIENCE) {
             char *screen = tmux("capture-pane -p -t t");
             fail_msg("%s \"%s\" on the screen:\n%s", there ? "no" : "still", part, screen);
         }

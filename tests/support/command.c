@@ -116,7 +116,7 @@ pid_t command_start(const char *folder, const char *format, ...) {
 }
 
 int command_wait(pid_t pid, double seconds) {
-    for (int tries = (int)(seconds * 100); tries >= 0; tries--) {
+    for (int tries = (int)(seconds * 100) * TEST_PATIENCE; tries >= 0; tries--) {
         int raw;
         if (waitpid(pid, &raw, WNOHANG) == pid) return status_of(raw);
         nanosleep(&(struct timespec){ 0, 10000000 }, NULL);

@@ -21,7 +21,7 @@ void command_release(struct command *c);
 
 /* Starts it and returns; standard output and error go to files of a test folder. */
 pid_t command_start(const char *folder, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Waits at most `seconds` for it; its status as above, or -1 (it is then killed). */
+/* Waits at most `seconds` for it (TEST_PATIENCE times); its status as above, or -1 (it is then killed). */
 int command_wait(pid_t pid, double seconds);
 
 /* Fails unless the status is `status`; prints both outputs then. */

@@ -127,7 +127,7 @@ const char *stage_text(json_t *v, const char *path) {
 }
 
 void stage_wait_step(const struct stage *s, int id, int step) {
-    for (int tries = 0; tries < 400; tries++) {
+    for (int tries = 0; tries < 400 * TEST_PATIENCE; tries++) {
         struct command c;
         command_run(&c, NULL, "show %d --db '%s' --json", id, s->db);
         if (!c.status) {

@@ -34,7 +34,7 @@ void stage_no_nan(const char *text);
 json_t *stage_at(json_t *v, const char *path);
 const char *stage_text(json_t *v, const char *path);
 
-/* Polls until `petri runs` shows run `id` at `step` or later; fails after 20 s. */
+/* Polls until `petri runs` shows run `id` at `step` or later; fails after 20 s (TEST_PATIENCE times). */
 void stage_wait_step(const struct stage *s, int id, int step);
 
 #endif

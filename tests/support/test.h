@@ -27,6 +27,13 @@ const char *test_root(void);
 /* root/path; caller frees. */
 char *test_path(const char *path);
 
+/* Tests that wait for another process wait that many times as long: a sanitizer makes programs slow. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { TEST_PATIENCE = 5 };
+#else
+enum { TEST_PATIENCE = 1 };
+#endif
+
 /* ---- what not every machine and clone has ----
  * All of these only within a test, not in what sets a group up. */
 
