@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "store/store.h"
 
 static int report(int rc, const struct err *e) {
     errno = 0;
@@ -19,6 +20,11 @@ static int report(int rc, const struct err *e) {
     }
     if (rc) fprintf(stderr, "petri: %s\n", e->text);
     return err_exit_code(rc);
+}
+
+static void say_waiting(void *self, const char *text) {
+    (void)self;
+    fprintf(stderr, "petri: %s\n", text);
 }
 
 static int unknown_verb(const char *word, struct err *e) {
@@ -43,6 +49,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     blas_start(argv);
+    store_on_wait((struct store_wait){ NULL, say_waiting });
     int at = args_verb_at(argc - 1, argv + 1);
     if (at < 0) return report(session_run(argc - 1, argv + 1, &e), &e);
     word = argv[at + 1];

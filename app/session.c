@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,25 @@ static void notify(void *self) {
     wake_now();
 }
 
+/* Another program holds the database: told by whichever thread waits, said on the screen's line. */
+static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
+static char waits[400];
+
+static void on_wait(void *self, const char *text) {
+    (void)self;
+    pthread_mutex_lock(&waits_lock);
+    snprintf(waits, sizeof waits, "%s", text);
+    pthread_mutex_unlock(&waits_lock);
+    wake_now();
+}
+
+static void say_waits(struct session *s) {
+    pthread_mutex_lock(&waits_lock);
+    if (waits[0]) ui_say(&s->ui, SAY_WARNING, "%s", waits);
+    waits[0] = '\0';
+    pthread_mutex_unlock(&waits_lock);
+}
+
 static void handle_input(struct session *s) {
     struct input in;
     for (term_read(&in); in.kind != INPUT_NONE; term_read(&in)) {
@@ -88,6 +108,7 @@ static void loop(struct session *s) {
         int64_t now = clock_ms();
         if (dirty && now - frame >= FRAME_MS) {
             session__fill_jobs(s);
+            say_waits(s);
             discard(s);
             draw(s);
             frame = now;
@@ -204,6 +225,7 @@ int session_run(int argc, char **argv, struct err *e) {
     mem_on_abort(term_emergency);
     catch_signals();
     s.wake = wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct store_wait told_before = store_on_wait((struct store_wait){ NULL, on_wait });
     s.database = file_base_name(store_path(s.store));
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
@@ -218,6 +240,7 @@ int session_run(int argc, char **argv, struct err *e) {
     begin(&s);
     loop(&s);
     if (!hung_up) term_stop();
+    store_on_wait(told_before);
     desk_free(s.desk);
     insight_free(s.insight);
     finish_runs(&s);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "store/store.h"
 
 /* The system's error behind SQLite's, from wherever SQLite keeps it; 0 when unknown. */
 static int system_error(sqlite3 *db) {
@@ -85,14 +87,47 @@ const char *db_journal_for(const char *path) {
                                                                                    : "wal";
 }
 
+/* ---- waiting ---- */
+
+static pthread_mutex_t wait_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct store_wait wait_hook;
+
+struct store_wait store_on_wait(struct store_wait w) {
+    pthread_mutex_lock(&wait_lock);
+    struct store_wait before = wait_hook;
+    wait_hook = w;
+    pthread_mutex_unlock(&wait_lock);
+    return before;
+}
+
+bool db_nap(const char *path, int tries, int limit_ms) {
+    enum { NAP_MS = 5, SAY_MS = 1000 };
+    if (tries >= limit_ms / NAP_MS) return false;
+    if (tries == SAY_MS / NAP_MS) {
+        char *text = xprintf("%s: waiting for another program that holds it, up to %d seconds",
+                             path && *path ? path : "the database", limit_ms / 1000);
+        pthread_mutex_lock(&wait_lock);
+        if (wait_hook.say) wait_hook.say(wait_hook.self, text);
+        pthread_mutex_unlock(&wait_lock);
+        free(text);
+    }
+    nanosleep(&(struct timespec){ 0, NAP_MS * 1000000L }, NULL);
+    return true;
+}
+
+static int on_busy(void *db, int tries) {
+    return db_nap(sqlite3_db_filename(db, "main"), tries, DB_BUSY_MS);
+}
+
+void db_wait(sqlite3 *db, bool waits) { sqlite3_busy_handler(db, waits ? on_busy : NULL, db); }
+
 int db_lock(const char *lock_path, int *fd, struct err *e) {
-    for (int waited = 0;; waited += 5) {
+    for (int tries = 0;; tries++) {
         int rc = file_lock(lock_path, false, fd, e);
         if (rc || *fd >= 0) return rc;
-        if (waited >= DB_BUSY_MS)
+        if (!db_nap(lock_path, tries, DB_BUSY_MS))
             return err_set(e, ERR_DATABASE, "%s: another process has held it for more than %d "
                                             "seconds", lock_path, DB_BUSY_MS / 1000);
-        nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
     }
 }
 
@@ -134,7 +169,7 @@ static int check_beside(const char *path, const char *suffix, int mode, struct e
 
 static int set_up(sqlite3 *db, struct err *e) {
     sqlite3_extended_result_codes(db, 1);
-    sqlite3_busy_timeout(db, DB_BUSY_MS);
+    db_wait(db, true);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 256 << 20);
     return db_exec(

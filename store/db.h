@@ -15,6 +15,12 @@
 
 enum { DB_BUSY_MS = 5000 };
 
+/* One short sleep of a wait for what another holds; `tries` counts them from 0.  False, without
+ * sleeping, when the wait has taken limit_ms; after a second of it store_on_wait's is told. */
+bool db_nap(const char *path, int tries, int limit_ms);
+/* Whether a connection waits for others, as every one does at first. */
+void db_wait(sqlite3 *db, bool waits);
+
 /* ERR_DATABASE or ERR_SYSTEM with the file's name and what SQLite found, for the last
  * failure of `db`. */
 int db_error(sqlite3 *db, struct err *e);

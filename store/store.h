@@ -27,6 +27,15 @@ struct store;
 
 /* ---- opening ---- */
 
+/* Who is told that another program holds a database: once, by the thread that waits (any thread),
+ * when it has waited for a second.  It may say so for itself, and must call no store.  For the whole
+ * process; `say` NULL: nobody.  Returns who was told before. */
+struct store_wait {
+    void *self;
+    void (*say)(void *self, const char *text);
+};
+struct store_wait store_on_wait(struct store_wait w);
+
 enum store_mode {
     STORE_READ,  /* never makes a file; ERR_NOT_FOUND when there is none */
     STORE_WRITE, /* makes folder and file (0600) when absent, brings an older schema up */
@@ -157,7 +166,8 @@ struct store_artifact {
 };
 int store_artifact(struct store *s, const struct store_artifact *a);
 
-/* A change of state: commits at once.  Also sets step, seconds and weights when given. */
+/* A change of state: commits at once.  The run's log has a row for each; one that is paused again
+ * at the same step for the same reason has none for its try.  Also sets step, seconds and weights when given. */
 struct store_change {
     int64_t run, step;      /* step < 0: as it is */
     enum store_state state;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -13,7 +14,9 @@
 
 /* A record is up to eight rows, usually about four. */
 enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250 };
-enum { RETRY_MS = 1000, WAL_PAGES = 1000 };
+enum { RETRY_MS = 1000, WAL_PAGES = 1000, TEND_MS = 1000 };
+/* A journal that a long reader made longer than this is cut once the reader is gone. */
+enum { JOURNAL_KEPT = 16 << 20 };
 
 struct call {
     int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e);
@@ -44,7 +47,10 @@ struct writer {
     struct err why;
     uint64_t left_out;         /* records that could never be written */
     struct err left_out_why;
-    int wal_pages; /* writer's thread only */
+    /* writer's thread only */
+    int wal_pages;
+    bool cut;        /* the journal's file is too long */
+    int64_t tend_at; /* when to look after the journal though nothing is to be written; 0: never */
 };
 
 static int on_wal(void *self, sqlite3 *db, const char *name, int pages) {
@@ -54,11 +60,40 @@ static int on_wal(void *self, sqlite3 *db, const char *name, int pages) {
     return SQLITE_OK;
 }
 
-/* The lock must be held.  A failed checkpoint loses nothing: the next commit tries again. */
-static void checkpoint_if_long(struct writer *w) {
-    if (w->wal_pages < WAL_PAGES) return;
-    if (sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) == SQLITE_OK)
-        w->wal_pages = 0;
+static int64_t journal_bytes(const struct writer *w) {
+    char *path = xprintf("%s-wal", w->store->path);
+    struct stat st;
+    int64_t bytes = stat(path, &st) ? 0 : (int64_t)st.st_size;
+    free(path);
+    return bytes;
+}
+
+/* Moves a long journal into the file, as far as readers allow, and cuts one that stayed long.  The
+ * lock must be held.  A failure loses nothing: it is tried again after the next commit, and while
+ * nothing is written each second. */
+static void tend_journal(struct writer *w) {
+    if (w->wal_pages < WAL_PAGES && !w->cut) return;
+    int pages = 0, moved = -1;
+    int rc = sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &moved);
+    bool whole = rc == SQLITE_OK && pages == moved;
+    if (whole) w->wal_pages = 0;
+    w->cut = journal_bytes(w) > JOURNAL_KEPT;
+    if (whole && w->cut) {
+        db_wait(w->db, false); /* readers are not waited for */
+        w->cut = sqlite3_wal_checkpoint_v2(w->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) != SQLITE_OK;
+        db_wait(w->db, true);
+    }
+    w->tend_at = !whole || w->cut ? clock_ms() + TEND_MS : 0;
+}
+
+/* When no commit does it; another process that holds the lock does it then. */
+static void tend_idle(struct writer *w) {
+    struct err ignored = ERR_INIT;
+    int lock = -1;
+    w->tend_at = clock_ms() + TEND_MS;
+    if (file_lock(w->store->lock_path, false, &lock, &ignored) || lock < 0) return;
+    tend_journal(w);
+    file_unlock(lock);
 }
 
 struct batch {
@@ -130,7 +165,7 @@ static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, voi
         keys_forget(w->store);
     } else {
         *condition = STORE_OK;
-        checkpoint_if_long(w);
+        tend_journal(w);
     }
     file_unlock(lock);
     return rc;
@@ -211,7 +246,13 @@ static int64_t idle_ms(const struct writer *w) {
     return age >= BATCH_MS ? 0 : BATCH_MS - age;
 }
 
+/* Until there is something to do, or the journal is due. */
 static void sleep_ms(struct writer *w, int64_t ms) {
+    if (w->tend_at) {
+        int64_t due = w->tend_at - clock_ms();
+        if (due < 1) due = 1;
+        if (ms < 0 || due < ms) ms = due;
+    }
     if (ms < 0) {
         pthread_cond_wait(&w->work, &w->mutex);
         return;
@@ -227,6 +268,10 @@ static void *writer_main(void *self) {
         int64_t ms = idle_ms(w);
         if (ms) {
             sleep_ms(w, ms);
+            if (!w->tend_at || clock_ms() < w->tend_at) continue;
+            pthread_mutex_unlock(&w->mutex);
+            tend_idle(w);
+            pthread_mutex_lock(&w->mutex);
             continue;
         }
         if (w->put > w->committed) {

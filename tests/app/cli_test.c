@@ -349,6 +349,33 @@ static void long_lists_are_quick(void **state) {
     buf_release(&columns);
 }
 
+static void waiting_for_a_lock_is_said(void **state) {
+    (void)state;
+    struct stage other = stage;
+    other.db = file_join(stage.folder, "held.db");
+    json_decref(stage_train(&other, 0, "--steps 1"));
+    char *lock = xprintf("%s-lock", other.db), *folder = test_folder(), *said = file_join(folder, "stderr");
+    struct err e = ERR_INIT;
+    int fd;
+    test_ok(file_lock(lock, true, &fd, &e), &e);
+    pid_t pid = command_start(folder, "trash 1 --db '%s'", other.db);
+    struct buf text = BUF_INIT;
+    for (int tries = 0; tries < 100 && !text.size; tries++) {
+        nanosleep(&(struct timespec){ 0, 40000000 }, NULL);
+        buf_release(&text);
+        test_ok(file_read(said, 4096, &text, &e), &e);
+    }
+    file_unlock(fd);
+    assert_int_equal(command_wait(pid, 20), 0);
+    assert_non_null(strstr(buf_text(&text), "petri: "));
+    assert_non_null(strstr(buf_text(&text), "held.db-lock: waiting for another program"));
+    buf_release(&text);
+    free(said);
+    free(folder);
+    free(lock);
+    free(other.db);
+}
+
 /* ---- exit codes ---- */
 
 static void exit_codes_tell_the_kind(void **state) {
@@ -532,6 +559,7 @@ int main(void) {
         cmocka_unit_test(seeds_make_one_run_each),
         cmocka_unit_test(long_lists_are_quick),
         cmocka_unit_test(options_may_stand_before_the_verb),
+        cmocka_unit_test(waiting_for_a_lock_is_said),
         cmocka_unit_test(exit_codes_tell_the_kind),
         cmocka_unit_test(paths_may_hold_anything),
         cmocka_unit_test(paths_that_are_not_utf8),
