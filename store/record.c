@@ -223,6 +223,28 @@ static int apply_artifact(struct applier *a, const struct record *r, struct err 
         p->bytes, r->time);
 }
 
+/* The last word of a run that is paused, was set going and is paused again at the same step for the
+ * same reason: it tried, and nothing has changed.  *going: the log's row that says it was going. */
+static int tried_in_vain(struct applier *a, const struct record *r, int64_t *going, struct err *e) {
+    *going = 0;
+    const char *why = r->payload->text[0];
+    if (r->state != STORE_PAUSED || !why) return 0;
+    return db_int(a->db, e, going, 0,
+                  "SELECT g.id FROM event g JOIN event p ON p.id=(SELECT max(id) FROM event WHERE"
+                  " run=?1 AND id<g.id) WHERE g.id=(SELECT max(id) FROM event WHERE run=?1)"
+                  " AND g.state='running' AND p.state='paused' AND p.text=?2 AND p.step=?3 AND g.step=?3",
+                  "iti", r->run, why, r->step);
+}
+
+/* A try in vain takes its own row back, so that trying for hours leaves the log as it was. */
+static int log_change(struct applier *a, const struct record *r, struct err *e) {
+    int64_t going;
+    int rc = tried_in_vain(a, r, &going, e);
+    if (!rc && going) return db_run(a->db, e, "DELETE FROM event WHERE id=?", "i", going);
+    return rc ? rc : event_add(a->db, r->run, r->time, r->step, "state", store_state_name(r->state),
+                               r->payload->text[0], e);
+}
+
 static int apply_change(struct applier *a, const struct record *r, struct err *e) {
     const struct payload *p = r->payload;
     bool live = store_state_is_live(r->state);
@@ -234,10 +256,7 @@ static int apply_change(struct applier *a, const struct record *r, struct err *e
         " WHERE id=?1",
         "itttidii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
         r->time, (int64_t)live);
-    if (!rc)
-        rc = event_add(a->db, r->run, r->time, r->step, "state", store_state_name(r->state),
-                       p->text[0], e);
-    return rc;
+    return rc ? rc : log_change(a, r, e);
 }
 
 /* A run that was deleted by other means than petri's takes its records along. */
