@@ -27,6 +27,7 @@ struct store {
     char *folder;    /* that holds it */
     char *lock_path; /* PATH-lock */
     char *files;     /* PATH-files */
+    char *gone;      /* why a run whose owner is gone is interrupted */
     enum store_mode mode;
     struct writer *writer; /* NULL when opened for reading */
 
@@ -46,7 +47,6 @@ int64_t store_now(void); /* UTC milliseconds */
 extern const char first_split[]; /* that evaluations are of when none is named */
 
 /* ---- owned runs (owner.c) ---- */
-extern const char owner_gone[]; /* why a run is interrupted */
 bool store_owns(struct store *s, int64_t run);
 char *store_lock_of(const struct store *s, int64_t run); /* caller frees */
 /* Whether some process (this one too) holds the run's lock. */

@@ -42,6 +42,7 @@ static struct store *make(const char *path, enum store_mode mode) {
                                          : xstrdup("/");
     s->lock_path = xprintf("%s-lock", s->path);
     s->files = xprintf("%s-files", s->path);
+    s->gone = xstrdup("the process that trained it is gone");
     s->mode = mode;
     pthread_mutex_init(&s->reading, NULL);
     pthread_mutex_init(&s->owning, NULL);
@@ -60,6 +61,7 @@ static void release(struct store *s) {
     free(s->folder);
     free(s->lock_path);
     free(s->files);
+    free(s->gone);
     free(s);
 }
 
@@ -109,6 +111,39 @@ static int make_file(struct store *s, struct err *e) {
     return 0;
 }
 
+static bool is_same_file(const char *a, const char *b, bool *both) {
+    struct stat one, two;
+    *both = !stat(a, &one) && !stat(b, &two);
+    return *both && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+/* The file says where it was when runs were last added to it.  When another file is there it was
+ * copied, perhaps while one trained: nobody holds the copied runs' locks, and that is no end of
+ * them.  *here: it says that it is here. */
+static int look_home(struct store *s, sqlite3 *db, bool *here, struct err *e) {
+    *here = false;
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT value FROM meta WHERE name='home'", "");
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    char *home = rc > 0 ? db_text(st, 0, true) : NULL;
+    sqlite3_finalize(st);
+    bool both = false;
+    if (home) *here = !strcmp(home, s->path) || is_same_file(home, s->path, &both);
+    if (home && !*here && both) {
+        free(s->gone);
+        s->gone = xprintf("this database is a copy, made while the run was in work in %s; what became of it "
+                          "stands there", home);
+    }
+    free(home);
+    return rc < 0 ? rc : 0;
+}
+
+/* A failure takes nothing away: the next one that opens it says where it is. */
+static void say_home(const struct store *s, sqlite3 *db) {
+    struct err ignored = ERR_INIT;
+    db_run(db, &ignored, "INSERT OR REPLACE INTO meta(name,value) VALUES('home',?)", "t", s->path);
+}
+
 /* With the lock held, so that two processes that start at once make one file. */
 static int prepare(struct store *s, sqlite3 **db, struct err *e) {
     int rc = make_file(s, e);
@@ -121,6 +156,9 @@ static int prepare(struct store *s, sqlite3 **db, struct err *e) {
     if (!rc) rc = db_exec(*db, sql, e);
     free(sql);
     if (!rc) rc = schema_bring_up(*db, schema_step, SCHEMA_VERSION, e);
+    bool here = true;
+    if (!rc) rc = look_home(s, *db, &here, e);
+    if (!rc && !here) say_home(s, *db);
     if (rc) db_close(*db);
     return rc;
 }
@@ -178,8 +216,9 @@ static int open_for_reading(struct store *s, struct err *e) {
     if (!rc) rc = schema_look(s->reader, &kind, e);
     if (rc || kind == SCHEMA_NEWER) return rc;
     if (kind != SCHEMA_SAME) return lend_a_writer(s->path, e);
-    bool any = false;
-    rc = dead_runs(s, &any, e);
+    bool any = false, here;
+    rc = look_home(s, s->reader, &here, e);
+    if (!rc) rc = dead_runs(s, &any, e);
     struct err ignored = ERR_INIT;
     if (!rc && any) lend_a_writer(s->path, &ignored);
     return rc;

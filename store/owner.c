@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -15,8 +14,6 @@
 #include "store/internal.h"
 
 enum { ADOPT_MS = 2000 };
-
-const char owner_gone[] = "the process that trained it is gone";
 
 char *store_lock_of(const struct store *s, int64_t run) {
     return xprintf("%s/%lld/lock", s->files, (long long)run);
@@ -215,11 +212,10 @@ int store_adopt_run(struct store *s, int64_t run, const char *split, struct err 
     char *folder = store_run_folder(s, run), *path = store_lock_of(s, run);
     int fd = -1, rc = file_is_folder(folder) ? 0 : not_there(s, run, e);
     /* one that marks dead runs may hold the lock for a moment */
-    for (int waited = 0; !rc && fd < 0; waited += 10) {
+    for (int tries = 0; !rc && fd < 0; tries++) {
         rc = file_lock(path, false, &fd, e);
-        if (!rc && fd < 0 && waited >= ADOPT_MS)
+        if (!rc && fd < 0 && !db_nap(path, tries, ADOPT_MS))
             rc = err_set(e, ERR_USAGE, "run %lld is in work in another process", (long long)run);
-        if (!rc && fd < 0) nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
     }
     struct adoption a = { run, split };
     if (!rc) rc = writer_call(s, adopt, &a, e);
@@ -237,15 +233,14 @@ struct interruption {
 
 /* The state is looked at again inside the transaction: the owner may have finished. */
 static int interrupt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    (void)s;
     struct interruption *i = arg;
     int64_t now = store_now();
     int rc = db_run(db, e,
                     "UPDATE run SET state='interrupted', reason=?, ended=? WHERE id=?"
                     " AND state IN ('queued','running','paused')",
-                    "tii", owner_gone, now, i->run);
+                    "tii", s->gone, now, i->run);
     i->changed = !rc && sqlite3_changes(db) > 0;
-    if (!rc && i->changed) rc = event_add(db, i->run, now, -1, "state", "interrupted", owner_gone, e);
+    if (!rc && i->changed) rc = event_add(db, i->run, now, -1, "state", "interrupted", s->gone, e);
     return rc;
 }
 

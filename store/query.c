@@ -105,7 +105,7 @@ static int settle(struct store *s, struct store_run *r, struct err *e) {
     if (store_state_is_live(r->state)) {
         r->state = STORE_INTERRUPTED;
         free(r->reason);
-        r->reason = xstrdup(owner_gone);
+        r->reason = xstrdup(s->gone);
     }
     return rc < 0 ? rc : 0;
 }
