@@ -38,13 +38,13 @@ static void refuse(struct job_record *job, const struct err *why) {
 }
 
 /* Into the pool.  Events come from then on. */
-static void set_to_work(struct job_record *job, struct run *run, int workers) {
+static void set_to_work(struct job_record *job, struct run *run) {
     struct jobs *j = job->jobs;
     pthread_mutex_lock(&j->lock);
     job->run = run;
     jobs__apply(job);
     pthread_mutex_unlock(&j->lock);
-    pool_add(j->pool, run, workers);
+    pool_add(j->pool, run, job->workers);
     pthread_mutex_lock(&j->lock);
     job->stage = JOB_IN_WORK;
     jobs__apply(job); /* what was asked meanwhile */
@@ -91,9 +91,8 @@ static void build(struct job_record *job) {
     if (job->model) job->task = jobs__task(j, job->model, &r->config, &e);
     if (job->task) run = make_run(job, &e);
     if (run) {
-        int workers = r->workers;
         job_drop_request(job);
-        set_to_work(job, run, workers);
+        set_to_work(job, run);
         return;
     }
     job_let_go(job);
@@ -136,7 +135,7 @@ static bool takes_place(const struct job_record *job) {
 static struct job_record *next_to_start(struct jobs *j, bool *waiting) {
     struct job_record *asked = NULL, *queued = NULL;
     int places = pool_width(j->pool);
-    *waiting = false;
+    *waiting = j->looking > 0;
     for (struct job_record *job = j->first; job; job = job->next) {
         places -= takes_place(job);
         *waiting = *waiting || job->stage < JOB_IN_WORK;

@@ -122,10 +122,15 @@ static void ask_for(struct jobs *j, struct job_record *job) {
     pthread_mutex_unlock(&j->lock);
 }
 
-void jobs_start_later(struct jobs *j, const struct job_request *r) {
-    struct job_record *job = job_new(j);
+static void request_take(struct job_record *job, const struct job_request *r) {
     job->request = xcalloc(1, sizeof *job->request);
     request_copy(job->request, r);
+    job->workers = r->workers;
+}
+
+void jobs_start_later(struct jobs *j, const struct job_request *r) {
+    struct job_record *job = job_new(j);
+    request_take(job, r);
     ask_for(j, job);
 }
 
@@ -136,33 +141,41 @@ void jobs_resume_later(struct jobs *j, int64_t id) {
     ask_for(j, job);
 }
 
+static void looking(struct jobs *j, int more) {
+    pthread_mutex_lock(&j->lock);
+    j->looking += more;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Looked at on the caller's thread; *id: its number. */
+static int look_now(struct job_record *job, int64_t *id, struct err *e) {
+    struct jobs *j = job->jobs;
+    job->quiet = true;
+    looking(j, 1);
+    int rc = job_look(job, e);
+    if (!rc) {
+        *id = job->id;
+        job_queue(job);
+    } else {
+        job_free(job);
+    }
+    looking(j, -1);
+    return rc;
+}
+
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
     struct job_record *job = job_new(j);
-    job->quiet = true;
-    job->request = xcalloc(1, sizeof *job->request);
-    request_copy(job->request, r);
-    int rc = job_look(job, e);
-    if (rc) {
-        job_free(job);
-        return rc;
-    }
-    *id = job->id;
-    job_queue(job);
-    return 0;
+    request_take(job, r);
+    return look_now(job, id, e);
 }
 
 int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
     struct job_record *job = job_new(j);
-    job->quiet = job->resumed = true;
+    job->resumed = true;
     job->id = id;
-    int rc = job_look(job, e);
-    if (rc) {
-        job_free(job);
-        return rc;
-    }
-    job->request->workers = workers;
-    job_queue(job);
-    return 0;
+    job->workers = workers;
+    return look_now(job, &id, e);
 }
 
 /* ---- requests ---- */

@@ -50,6 +50,7 @@ struct job_record {
     struct job_request *request; /* asked to building; the config is frozen from queued on */
     bool resumed;                /* begun before; `was` and `why`: how it stood */
     bool quiet;                  /* the caller takes its failure (jobs_failure) */
+    int workers;                 /* limit of the run; 0: all */
     enum store_state was;
     char *why;
     struct run *run;             /* in work */
@@ -87,6 +88,7 @@ struct jobs {
     uint64_t news;               /* grows with each change that a thread may wait for */
     bool leaving, full;          /* full: nothing can be kept, so nothing is trained */
     uint64_t turns;
+    int looking;                 /* callers of jobs_start and jobs_resume that are not done yet */
     struct job_record *first;           /* in the order asked */
     struct shared_task *tasks;
     struct model *kept;          /* the latest one, while jobs wait: it is not read twice */

@@ -135,6 +135,42 @@ static void runs_take_turns(void **state) {
     }
 }
 
+/* What a run says of the evaluation in hand when its scores are told: all rows, each once. */
+struct teller {
+    struct trained told;
+    struct run *run;
+    int evaluations;
+    struct run_progress at, after;
+};
+static void keep_progress(void *self, const struct event *e) {
+    struct teller *t = self;
+    struct event_sink sink = trained_sink(&t->told);
+    sink.send(sink.self, e);
+    if (e->kind == EVENT_EVALUATION && !t->evaluations++) run_progress(t->run, &t->at);
+    if (e->kind == EVENT_POINT) run_progress(t->run, &t->after);
+}
+
+static void an_evaluation_tells_how_far_it_is(void **state) {
+    (void)state;
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 4);
+    struct teller t = { 0 };
+    struct err e = ERR_INIT;
+    c.eval_every = 2;
+    c.embed_every = 2; /* its rows come along and are not counted with the scores */
+    t.run = run_new(1, &c, ground.model, &ground.task, NULL, (struct event_sink){ &t, keep_progress }, &e);
+    assert_non_null(t.run);
+    struct pool *p = pool_new(2);
+    pool_add(p, t.run, 0);
+    assert_true(pool_wait(p, t.run, 30));
+    pool_free(p);
+    run_free(t.run);
+    assert_int_equal(t.evaluations, 2);
+    assert_int_equal(t.at.to_score, 20);
+    assert_int_equal(t.at.scored, 20);
+    assert_int_equal(t.after.to_score, 0);
+    config_release(&c);
+}
+
 /* Also when the next one was there before the pause. */
 static void a_paused_run_leaves_its_place(void **state) {
     (void)state;
@@ -260,6 +296,7 @@ int main(void) {
         cmocka_unit_test(a_run_goes_through_its_states),
         cmocka_unit_test(pause_and_stop_take_effect),
         cmocka_unit_test(runs_take_turns),
+        cmocka_unit_test(an_evaluation_tells_how_far_it_is),
         cmocka_unit_test(a_paused_run_leaves_its_place),
         cmocka_unit_test(a_queued_run_can_be_stopped),
         cmocka_unit_test(a_run_that_gains_nothing_stops_early),
