@@ -7,6 +7,7 @@
 #include "app/jobs.h"
 #include "app/verbs.h"
 #include "core/base/mem.h"
+#include "core/train/complete.h"
 #include "core/base/text.h"
 
 /* Two runs are laid side by side only where the same rows mean the same to both. */
@@ -45,7 +46,7 @@ static int draw_sides(struct inside *s, const struct insight_subject *what, stru
     if (run) {
         draw.own = run;
         if (predictor_max_len(run->predictor) < draw.max_len) draw.max_len = predictor_max_len(run->predictor);
-        if (!run->config.dev_file) draw.split = "train";
+        if (!config_has_dev(&run->config)) draw.split = "train";
     }
     int rc = 0;
     for (int i = 0; !rc && i < sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);

@@ -37,14 +37,11 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-static char *source_key(const struct model *m, const struct task_source *s, const struct run_config *c) {
-#define OR(x) ((x) ? (x) : "\x01")
-    int max_target = arch_generates(&m->arch) ? run_max_target(c, m) : 0;
-    return xprintf("%s\n%d %d %d\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%d %d %d %zu\n%s\n%s", m->folder,
-                   run_max_len(c, m), c->prefix, max_target, OR(s->where), OR(s->train),
-                   OR(s->dev), OR(s->text), OR(s->text_b), OR(s->label), OR(s->source), OR(s->target),
-                   s->format, s->kind, s->official_dev, s->dev_rows, OR(s->positive), OR(s->metric));
-#undef OR
+/* Which rows, read and encoded how. */
+static char *rows_key(const struct model *m, const struct run_config *c) {
+    char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->folder, rows);
+    free(rows);
+    return key;
 }
 
 static bool has_key(const struct shared_task *t, const char *key) {
@@ -52,8 +49,8 @@ static bool has_key(const struct shared_task *t, const char *key) {
 }
 
 struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
-    struct task_source source = config_source(c, paths_assets()), *s = &source;
-    char *key = source_key(m, s, c);
+    const struct task_source s = config_source(c, paths_assets());
+    char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
     struct shared_task *t = j->tasks;
     while (t && !has_key(t, key)) t = t->next;
@@ -72,7 +69,7 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run
     t = xcalloc(1, sizeof *t);
     t->key = key;
     t->users = 1;
-    int rc = task_open(&t->task, s, e);
+    int rc = task_open(&t->task, &s, e);
     if (!rc && (rc = run_prepare_task(c, m, &t->task, e))) task_release(&t->task);
     if (rc) {
         free(key);
@@ -244,8 +241,7 @@ void job_keep_model(struct jobs *j, struct model *m) {
 
 /* Rows that were asked for by a name are found again by what the name stood for. */
 static void know_frozen(struct jobs *j, struct shared_task *t, const struct model *m, const struct run_config *c) {
-    struct task_source source = config_source(c, paths_assets());
-    char *key = source_key(m, &source, c);
+    char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
     free(t->frozen_key);
     t->frozen_key = key;

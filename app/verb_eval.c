@@ -5,36 +5,42 @@
 
 #include "app/outfile.h"
 #include "app/output.h"
+#include "app/paths.h"
 #include "app/use.h"
 #include "app/verbs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/complete.h"
 #include "core/train/score.h"
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
 static int eval_task(const struct user *u, const struct args *a, struct task *t, struct err *e) {
-    struct task_source s;
+    struct task_source s, own = config_source(&u->config, paths_assets());
     int rc = verb_source(a, &s, e);
     if (rc) return rc;
     s.dev = args_get(a, "file");
-    s.no_train = true;
     if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
     if (!s.dev && !s.where) {
         if (!u->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
-        if (!u->config.dev_file)
+        if (!config_has_dev(&u->config))
             return err_set(e, ERR_USAGE, "run %lld had no dev rows: give --task T or --file F",
                            (long long)u->run);
-        s.where = u->config.task_folder;
-        if (!s.where) s.dev = u->config.dev_file;
-        s.official_dev = text_ends(u->config.dev_file, "/dev_official.tsv");
+        s.where = own.where;
+        s.train = own.train;
+        s.dev = own.dev;
+        s.split = own.split;
+        s.split_seed = own.split_seed;
+        s.official_dev = own.official_dev;
     }
+    s.no_train = true;
     if (u->run) {
-        if (!s.text) s.text = u->config.text_column;
-        if (!s.text_b) s.text_b = u->config.text_b_column;
-        if (!s.label) s.label = u->config.label_column;
-        if (!s.source) s.source = u->config.source_column;
-        if (!s.target) s.target = u->config.target_column;
+        if (!s.text) s.text = own.text;
+        if (!s.text_b) s.text_b = own.text_b;
+        if (!s.label) s.label = own.label;
+        if (!s.source) s.source = own.source;
+        if (!s.target) s.target = own.target;
+        if (!s.positive) s.positive = own.positive;
     }
     s.names = u->names ? u->name : NULL;
     s.name_count = u->names;

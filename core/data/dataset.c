@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "core/data/encoding.h"
 #include "core/data/import.h"
+#include "core/data/sample.h"
 
 char *memory_room(struct dataset_memory *m, size_t n) {
     enum { BLOCK = 1 << 20 };
@@ -317,23 +318,19 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
 
 void dataset_draw(struct dataset *d, size_t n) {
     BUG_IF(d->start != NULL);
-    size_t all = d->rows, kept = 0;
+    size_t all = d->rows;
+    int kept = 0;
     if (!n || n >= all) return;
     uint32_t *order = xmalloc(all * sizeof *order);
     bool *drawn = xcalloc(all, sizeof *drawn);
+    int *pick = xmalloc(all * sizeof *pick);
     rng_permute(rng_key(0, RNG_DRAW, 0, rng_site("dataset")), order, all);
     for (size_t i = 0; i < n; i++) drawn[order[i]] = true;
-    memset(d->class_rows, 0, (size_t)d->classes * sizeof *d->class_rows);
-    for (size_t i = 0; i < all; i++) {
-        if (!drawn[i]) continue;
-        d->row[kept] = d->row[i];
-        d->memory->exact[kept] = d->memory->exact[i];
-        d->memory->folded[kept] = d->memory->folded[i];
-        if (d->row[kept].label >= 0) d->class_rows[d->row[kept].label]++;
-        kept++;
-    }
-    d->rows = kept;
-    text_line(&d->report.notes, "a fixed draw (seed 0) of %zu of the %zu rows", kept, all);
+    for (size_t i = 0; i < all; i++)
+        if (drawn[i]) pick[kept++] = (int)i;
+    dataset_keep(d, pick, kept);
+    text_line(&d->report.notes, "a fixed draw (seed 0) of %d of the %zu rows", kept, all);
     free(order);
     free(drawn);
+    free(pick);
 }

@@ -63,6 +63,7 @@ struct dataset {
     char **class_name;       /* bytes as in the file; show them through text_visible */
     size_t *class_rows;      /* rows of each class */
     size_t rows;
+    size_t split_rows;       /* of the split before a draw, where it is a part of its file; 0: the file's */
     struct dataset_row *row;
     struct import_report report;
 

@@ -96,16 +96,19 @@ static int plan_folder(struct plan *p, const struct task_source *s, char **name,
         free(*name);
         *name = xstrdup(p->layout->name);
     }
-    if (!s->no_train) p->train = find_split(p, folder, "train");
+    if (!s->no_train || s->split > 0) p->train = find_split(p, folder, "train");
     if (s->official_dev) add_dev(p, folder, "dev_official");
     else add_devs(p, folder);
     int rc = 0;
     if (!p->train && !s->no_train)
         rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
-    else if (!p->devs)
+    else if (p->devs && s->split > 0)
+        rc = err_set(e, ERR_USAGE, "--split: %s has dev rows of its own, %s; leave --split out", folder, p->dev[0]);
+    else if (!p->devs && !(s->split > 0))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl%s", folder,
                      s->official_dev ? "dev_official" : "dev",
-                     s->official_dev ? "" : " (val and validation are looked for too)");
+                     s->official_dev ? "" : " (val and validation are looked for too); --split 10% holds out a part "
+                                            "of the train rows");
     free(folder);
     return rc;
 }
@@ -115,7 +118,9 @@ static int plan_files(struct plan *p, const struct task_source *s, char **name, 
     *name = file_base_name(s->train ? s->train : s->dev);
     char *dot = strrchr(*name, '.');
     if (dot && dot != *name) *dot = '\0';
-    if (s->train && !s->no_train) p->train = xstrdup(s->train);
+    if (s->dev && s->split > 0)
+        return err_set(e, ERR_USAGE, "--split: the dev rows are those of %s; leave one of them out", s->dev);
+    if (s->train && (!s->no_train || s->split > 0)) p->train = xstrdup(s->train);
     if (s->dev) {
         p->dev[0] = xstrdup(s->dev);
         p->dev_name[p->devs++] = "dev";
@@ -140,8 +145,8 @@ static const struct layout *layout_of_file(const char *path) {
 int plan_make(struct plan *p, const struct task_source *s, char **name, struct err *e) {
     memset(p, 0, sizeof *p);
     int rc = s->where ? plan_folder(p, s, name, e) : plan_files(p, s, name, e);
-    if (!rc && !p->layout && !columns_named(s) && s->kind == DATA_KIND_AUTO &&
-        (s->format == DATA_AUTO || s->format == DATA_JSONL))
+    if (!rc && !p->layout && !columns_named(s) && (s->format == DATA_AUTO || s->format == DATA_JSONL))
         p->layout = layout_of_file(p->train ? p->train : p->dev[0]);
+    if (p->layout && !s->where && s->kind != DATA_KIND_AUTO && s->kind != p->layout->kind) p->layout = NULL;
     return rc;
 }

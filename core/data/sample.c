@@ -1,10 +1,12 @@
 #include "core/data/sample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/data/import.h"
 
 /* The most that one class may give so that all together give at most `most`. */
 static int share_of(const int *count, int groups, int most) {
@@ -66,9 +68,33 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
     return kept;
 }
 
+size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held) {
+    size_t *seen = xcalloc((size_t)d->classes + 1, sizeof *seen), n = 0;
+    uint32_t *order = xmalloc((d->rows + 1) * sizeof *order);
+    for (size_t i = 0; i < d->rows; i++) order[i] = (uint32_t)i;
+    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("hold out")), order, d->rows);
+    for (size_t i = 0; i < d->rows; i++) {
+        int32_t label = d->row[order[i]].label;
+        size_t *of = &seen[label < 0 ? d->classes : label];
+        double before = floor(share * (double)*of + 0.5);
+        held[order[i]] = floor(share * (double)++*of + 0.5) > before;
+        n += held[order[i]];
+    }
+    free(order);
+    free(seen);
+    return n;
+}
+
 void dataset_keep(struct dataset *d, const int *pick, int n) {
     BUG_IF(d->max_len);
-    for (int i = 0; i < n; i++) d->row[i] = d->row[pick[i]];
+    struct dataset_memory *m = d->memory;
+    if (d->class_rows) memset(d->class_rows, 0, (size_t)d->classes * sizeof *d->class_rows);
+    for (int i = 0; i < n; i++) {
+        d->row[i] = d->row[pick[i]];
+        if (m && m->exact) m->exact[i] = m->exact[pick[i]];
+        if (m && m->folded) m->folded[i] = m->folded[pick[i]];
+        if (d->class_rows && d->row[i].label >= 0) d->class_rows[d->row[i].label]++;
+    }
     d->rows = (size_t)n;
 }
 

@@ -11,6 +11,9 @@ int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t s
 
 /* The same of a split's rows; rows without a label are drawn only where none has one. */
 int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
+/* Which rows are held out: `share` of each class (of all rows where there are no classes), rounded, by seed.
+ * held (room for the rows) is true for those; returns how many. */
+size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held);
 /* Keeps only these rows (before dataset_encode). */
 void dataset_keep(struct dataset *d, const int *pick, int n);
 

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/data/layouts.h"
 #include "core/data/plan.h"
+#include "core/data/sample.h"
 
 static struct dataset_options options(const struct plan *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
@@ -70,6 +71,43 @@ static void compare(struct task *t, struct dataset *dev, const char *name) {
         text_line(&t->report, "warning: %s is the same file as the train split", name);
 }
 
+/* Keeps the rows that are held out, or the others. */
+static void keep_part(struct dataset *d, const bool *held, bool those) {
+    int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        if (held[i] == those) pick[n++] = (int)i;
+    dataset_keep(d, pick, n);
+    free(pick);
+}
+
+/* A part of the train rows becomes the dev split: the file is read twice, each keeps its rows. */
+static int hold_out(struct task *t, const struct task_source *s, struct dataset_options *o, struct err *e) {
+    struct dataset *dev = &t->dev[0];
+    size_t all = t->train.rows;
+    bool *held = xcalloc(all + 1, sizeof *held);
+    size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
+    int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: that is %zu of the %zu rows of %s",
+                                          100 * s->split, n, all, t->train.path)
+                                : dataset_read(dev, o, e);
+    if (!rc && dev->rows != all) rc = err_set(e, ERR_INPUT, "%s: changed while it was read", t->train.path);
+    if (!rc) {
+        t->dev_name[t->devs++] = xstrdup("dev");
+        keep_part(dev, held, true);
+        keep_part(&t->train, held, false);
+        text_line(&dev->report.notes, "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
+                  100 * s->split, (unsigned long long)s->split_seed);
+        dev->split_rows = n;
+        dataset_compare(dev, &t->train);
+        dataset_draw(dev, s->dev_rows);
+    }
+    free(held);
+    if (!rc && s->no_train) {
+        dataset_release(&t->train);
+        t->has_train = false;
+    }
+    return rc;
+}
+
 static int read_splits(struct task *t, const struct plan *p, const struct task_source *s,
                        struct err *e) {
     struct dataset_options o = options(p, s);
@@ -79,6 +117,7 @@ static int read_splits(struct task *t, const struct plan *p, const struct task_s
         if (dataset_read(&t->train, &o, e)) return e->code;
         t->has_train = true;
         follow(&o, &t->train);
+        if (s->split > 0) return hold_out(t, s, &o, e);
     }
     o.need_gold = false;
     for (int i = 0; i < p->devs; i++) {
@@ -153,6 +192,9 @@ static int settle(struct task *t, const struct plan *p, const struct task_source
     if (t->layout && strcmp(t->layout->name, t->name))
         text_line(&t->report, "its rows have the keys of %s and are read so", t->layout->name);
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
+    if (t->has_train && !t->devs)
+        text_line(&t->report, "warning: no dev rows, so nothing measures a run while it trains; --split 10%% holds "
+                              "out a part of the train rows");
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
         text_line(&t->report, "warning: the train split has one class only");
     return 0;

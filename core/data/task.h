@@ -34,6 +34,9 @@ struct task_source {
     enum data_choice kind;
     bool official_dev;        /* dev_official.tsv in place of dev.tsv */
     bool no_train;            /* do not read the train split (evaluation of a saved run) */
+    double split;             /* this share of the train rows is the dev split; 0: none.  Refused where there
+                               * are dev rows */
+    uint64_t split_seed;      /* by which they are drawn */
     size_t dev_rows;          /* a fixed draw of so many dev rows; 0: all */
     /* The classes of a head that exists already (a model's id2label, a run's), in the order
      * of its outputs; labels are matched by name.  NULL: the task's own. */

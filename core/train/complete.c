@@ -90,6 +90,8 @@ int64_t config_warmup_steps(const struct run_config *c) {
     return (int64_t)(c->warmup < 1 ? ceil(c->warmup * (double)c->steps) : floor(c->warmup));
 }
 
+bool config_has_dev(const struct run_config *c) { return c->dev_file || c->split > 0; }
+
 struct task_source config_source(const struct run_config *c, const char *assets) {
     bool files = !c->task_folder && (c->train_file || c->dev_file);
     return (struct task_source){
@@ -106,6 +108,8 @@ struct task_source config_source(const struct run_config *c, const char *assets)
                 : c->regression > 0 ? DATA_KIND_REGRESSION
                                     : DATA_KIND_CLASSES,
         .official_dev = c->official_dev,
+        .split = c->split,
+        .split_seed = c->split_seed,
         .dev_rows = (size_t)c->eval_rows,
         .positive = c->positive,
         .metric = c->metric,
@@ -158,7 +162,7 @@ static void take(char **to, char *value) {
 }
 
 static void complete_files(struct run_config *c, const struct task *t) {
-    const struct dataset *dev = t->devs ? &t->dev[0] : NULL;
+    const struct dataset *dev = t->devs && !(c->split > 0) ? &t->dev[0] : NULL;
     bool folder = config_source(c, NULL).where != NULL;
     take(&c->train_file, absolute(t->train.path));
     take(&c->dev_file, dev ? absolute(dev->path) : NULL);
@@ -171,7 +175,6 @@ static void complete_files(struct run_config *c, const struct task *t) {
         char **column = i ? &c->text_b_column : &c->text_column;
         if (!*column && t->train.field[i] && *t->train.field[i] != '#') set_text(column, t->train.field[i]);
     }
-    c->regression = t->gold == DATA_TEXT ? -1 : t->gold == DATA_REGRESSION;
 }
 
 int config_complete(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
@@ -245,6 +248,7 @@ int config_check(const struct run_config *c, const struct task *t, struct err *e
     if (refuse_bytes(c, e) || refuse_idle(c, t, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
+    if (c->split_seed && !(c->split > 0)) return err_set(e, ERR_USAGE, "--split-seed: needs --split with it");
     if (c->embed_every && !t->devs)
         return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", t->name);
     if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps)

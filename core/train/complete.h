@@ -17,6 +17,8 @@ int64_t config_steps(const struct run_config *c, size_t train_rows);
 /* Steps of warm-up of a config with its steps. */
 int64_t config_warmup_steps(const struct run_config *c);
 
+/* Whether a completed config has dev rows. */
+bool config_has_dev(const struct run_config *c);
 /* Where the rows are; points into *c.  `assets` as in struct task_source. */
 struct task_source config_source(const struct run_config *c, const char *assets);
 

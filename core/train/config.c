@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/option.h"
@@ -122,6 +123,17 @@ const char *config_difference(const struct run_config *a, const struct run_confi
     for (size_t i = 0; i < option_count(); i++)
         if ((option_at(i)->is & OPTION_DECIDES) && !option_same(a, b, option_at(i))) return option_at(i)->name;
     return NULL;
+}
+
+char *config_rows_key(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < option_count(); i++) {
+        if (!(option_at(i)->is & (OPTION_ROWS | OPTION_READ))) continue;
+        char *value = option_print(c, option_at(i));
+        buf_printf(&b, "%s %zu:%s\n", option_at(i)->key, strlen(value), value);
+        free(value);
+    }
+    return buf_take(&b);
 }
 
 static void reset(struct run_config *c, int which) {

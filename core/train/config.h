@@ -35,9 +35,11 @@ struct run_config {
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
     bool official_dev;           /* dev_official.tsv in place of dev.tsv */
+    double split;                /* share of the train rows that is held out as dev rows; 0: none */
+    uint64_t split_seed;
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
     char *source_column, *target_column; /* of texts to texts */
-    int regression; /* -1 decided by the data and said, 0 classes, 1 scores */
+    int regression; /* as asked: -1 decided by the data and said, 0 classes, 1 scores */
     char *positive; /* the class that F1 is of; NULL: the task's */
     char *metric;   /* the one that decides "best" */
 
@@ -110,6 +112,9 @@ const char *config_option_name(const char *spelling);
 /* The option in which two configs would train differently, or NULL.  Names of files,
  * what is kept and vectors do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
+
+/* A text that is the same for configs whose rows are read and encoded the same way.  Caller frees. */
+char *config_rows_key(const struct run_config *c);
 
 /* Other rows: a task by name or folder in place of whatever was there; what said how the old rows are read
  * (files, columns, kind, metric) goes with them. */

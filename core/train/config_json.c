@@ -20,12 +20,11 @@ char *config_json(const struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
-        bool unset = o->has_unset && option_number(c, o) == o->unset;
         char *s = option_print(c, o);
         if (is_string(o)) {
             json_member_string(&b, o->key, none ? NULL : s);
-        } else if (unset) {
-            json_member_double(&b, o->key, o->unset);
+        } else if (o->kind == OPTION_SHARE || (o->has_unset && option_number(c, o) == o->unset)) {
+            json_member_double(&b, o->key, option_number(c, o));
         } else {
             json_add_key(&b, o->key);
             buf_puts(&b, s);

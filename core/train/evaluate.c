@@ -106,7 +106,7 @@ static void tell_split(struct run *r, int split, const struct metrics *m, const 
                        bool best) {
     const struct dataset *d = &r->task->dev[split];
     char rows[160];
-    size_t of = d->report.rows > d->rows ? d->report.rows : d->rows;
+    size_t all = d->split_rows ? d->split_rows : d->report.rows, of = all > d->rows ? all : d->rows;
     if (of > d->rows)
         snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", r->task->dev_name[split], d->rows,
                  of);

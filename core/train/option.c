@@ -44,6 +44,11 @@ static const struct option options[] = {
     { TEXT(dev_sha256), .is = OPTION_ROWS },
     { MEMBER(official_dev), .name = "official-dev", .kind = OPTION_FLAG, .is = OPTION_ROWS, .word = switches,
       .help = "evaluate on dev_official.tsv of a GLUE folder" },
+    { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
+      .is = OPTION_ROWS | OPTION_DECIDES, .has_unset = true, .unset_word = "none",
+      HELP("P%|none", "hold out this part of the train rows as dev rows, evenly by class") },
+    { MEMBER(split_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "split-seed",
+      .is = OPTION_ROWS | OPTION_DECIDES, HELP("N", "seed by which these are drawn") },
     { TEXT(text_column), .name = "text", .is = OPTION_ROWS | OPTION_DECIDES, HELP("COLUMN", "the text's column") },
     { TEXT(text_b_column), .name = "text-b", .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("COLUMN", "the second text's column, of pairs") },
@@ -70,7 +75,7 @@ static const struct option options[] = {
       HELP("X > 0", "length in passes over the rows") },
     { MEMBER(steps), .kind = OPTION_INT64, .low = 1, .high = 1e9, .name = "steps", DECIDES, .has_unset = true,
       HELP("N ≥ 1", "length in steps, in place of epochs") },
-    { INTEGER(max_len, 2, 1 << 20), .name = "max-len", DECIDES, HELP("N ≥ 2", "tokens a row, special ones included") },
+    { INTEGER(max_len, 2, 1 << 20), .name = "max-len", .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 2", "tokens a row, special ones included") },
     { WORD(schedule, schedules), .name = "schedule", DECIDES,
       HELP("linear|cosine|constant", "how the rate falls after warm-up") },
     { REAL(warmup, 0, 1e9), .name = "warmup", DECIDES, HELP("X ≥ 0", "warm-up: below 1 a share of the steps, else steps") },
@@ -90,7 +95,7 @@ static const struct option options[] = {
       .unset_word = "published", HELP("0 ≤ X < 1|published", "dropout of the model; published: as its config says") },
     { INTEGER(eval_every, 0, 1e9), .name = "eval-every", DECIDES,
       HELP("N ≥ 0", "steps between evaluations; 0: after each epoch") },
-    { INTEGER(eval_rows, 0, 1e9), .name = "eval-rows", DECIDES, HELP("N ≥ 0", "dev rows, drawn once; 0: all") },
+    { INTEGER(eval_rows, 0, 1e9), .name = "eval-rows", .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 0", "dev rows, drawn once; 0: all") },
     { INTEGER(early_stop, 0, 1e9), .name = "early-stop", DECIDES,
       HELP("N ≥ 0", "stop after N evaluations without a better one; 0: never") },
     { MEMBER(keep), .name = "keep", .kind = OPTION_KEEP, .word = keeps, .first = 1,
@@ -99,11 +104,11 @@ static const struct option options[] = {
       HELP("N ≥ 0", "steps between sets of dev rows' vectors, for petri map; 0: none") },
     { INTEGER(embed_rows, 4, 15000), .name = "embed-rows",
       HELP("4 … 15000", "rows of such a set, drawn evenly over the classes") },
-    { WORD(form, forms), .name = "form", DECIDES,
+    { WORD(form, forms), .name = "form", .is = OPTION_DECIDES | OPTION_READ,
       HELP("auto|classes|text", "labels by a head, or as text to text; auto: as the model can") },
-    { MEMBER(prefix), .name = "prefix", .kind = OPTION_SWITCH, .word = switches, DECIDES, .scope = OPTION_OF_TEXTS,
+    { MEMBER(prefix), .name = "prefix", .kind = OPTION_SWITCH, .word = switches, .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
       HELP("on|off", "text form: the task's name before the text") },
-    { INTEGER(max_target, 2, 1 << 20), .name = "max-target", DECIDES, .scope = OPTION_OF_TEXTS,
+    { INTEGER(max_target, 2, 1 << 20), .name = "max-target", .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
       HELP("N ≥ 2", "tokens of a target text, its end included") },
     { WORD(loss_mean, means), .name = "loss-mean", DECIDES, .scope = OPTION_OF_TEXTS,
       HELP("tokens|rows|sum|positions", "text form: what the loss is the mean over") },
@@ -151,6 +156,7 @@ char **option_text(const struct run_config *c, const struct option *o) {
 }
 
 static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH || o->kind == OPTION_FLAG; }
+static bool is_real(const struct option *o) { return o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE; }
 static bool is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
 
 double option_number(const struct run_config *c, const struct option *o) {
@@ -159,7 +165,8 @@ double option_number(const struct run_config *c, const struct option *o) {
     switch (o->kind) {
     case OPTION_INT64: return (double)*(const int64_t *)p;
     case OPTION_UINT64: return (double)*(const uint64_t *)p;
-    case OPTION_DOUBLE: return *(const double *)p;
+    case OPTION_DOUBLE:
+    case OPTION_SHARE: return *(const double *)p;
     default: return (double)*(const int *)p;
     }
 }
@@ -169,13 +176,13 @@ void option_set_number(struct run_config *c, const struct option *o, double v) {
     if (is_bool(o)) *(bool *)p = v != 0;
     else if (o->kind == OPTION_INT64) *(int64_t *)p = (int64_t)v;
     else if (o->kind == OPTION_UINT64) *(uint64_t *)p = (uint64_t)v;
-    else if (o->kind == OPTION_DOUBLE) *(double *)p = v;
+    else if (is_real(o)) *(double *)p = v;
     else *(int *)p = (int)v;
 }
 
 bool option_in_range(const struct option *o, double v) {
     return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low) &&
-           (o->kind == OPTION_DOUBLE || v == floor(v));
+           (is_real(o) || v == floor(v));
 }
 
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {
@@ -235,6 +242,32 @@ static int take_bits(const struct option *o, const char *value) {
     }
 }
 
+/* "10%" is a tenth. */
+static bool take_share(const char *value, double *v) {
+    size_t n = strlen(value);
+    if (!n || value[n - 1] != '%') return text_to_double(value, v);
+    char *number = xstrndup(value, n - 1);
+    bool good = text_to_double(number, v);
+    free(number);
+    *v /= 100;
+    return good;
+}
+
+static char *print_number(double v, const char *behind) {
+    char text[32];
+    if (v == floor(v) && fabs(v) < 1e16) return xprintf("%.0f%s", v, behind);
+    text_from_double(v, text);
+    return xprintf("%s%s", text, behind);
+}
+
+static char *print_share(double v) {
+    double again;
+    char *text = print_number(100 * v, "%");
+    if (take_share(text, &again) && again == v) return text;
+    free(text);
+    return print_number(v, "");
+}
+
 char *option_print(const struct run_config *c, const struct option *o) {
     if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
     if (o->kind == OPTION_METHOD) return method_text(&c->method);
@@ -242,10 +275,7 @@ char *option_print(const struct run_config *c, const struct option *o) {
     if (is_word(o)) return xstrdup(o->word[(int)v - o->first]);
     if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
     if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
-    if (v == floor(v) && fabs(v) < 1e16) return xprintf("%.0f", v);
-    char text[32];
-    text_from_double(v, text);
-    return xstrdup(text);
+    return o->kind == OPTION_SHARE ? print_share(v) : print_number(v, "");
 }
 
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
@@ -270,7 +300,8 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
         return true;
     }
     if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;
-    else if (!text_to_double(value, &v) || !option_in_range(o, v)) return false;
+    else if (!(o->kind == OPTION_SHARE ? take_share(value, &v) : text_to_double(value, &v)) || !option_in_range(o, v))
+        return false;
     option_set_number(c, o, v);
     return true;
 }

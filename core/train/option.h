@@ -12,6 +12,7 @@ enum option_kind {
     OPTION_INT64,
     OPTION_UINT64,
     OPTION_DOUBLE,
+    OPTION_SHARE,  /* a double, also as a percentage */
     OPTION_WORD,   /* an enum; words in its order */
     OPTION_SWITCH, /* a bool: on, off */
     OPTION_FLAG,   /* a bool that the command line turns on without a value */
@@ -22,6 +23,7 @@ enum { /* what a row is besides */
     OPTION_MODEL = 2,   /* says which model */
     OPTION_ROWS = 4,    /* says which rows, and how they are read */
     OPTION_SHOWN = 8,   /* stands in the command line even at its default */
+    OPTION_READ = 16,   /* says how the rows are put and encoded */
 };
 /* In which runs it has a say. */
 enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS };

@@ -1,0 +1,276 @@
+/* The table of a run's options: whatever row it has, its value survives JSON, the command line, a copy, a clone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/data/task.h"
+#include "core/train/complete.h"
+#include "core/train/option.h"
+#include "tests/support/test.h"
+
+static void set(struct run_config *c, const char *option, const char *value) {
+    struct err e = ERR_INIT;
+    test_ok(config_set(c, option, value, &e), &e);
+}
+
+/* Sets a row to something that is not its default, by its kind and range alone. */
+static void move_away(struct run_config *c, const struct option *o) {
+    struct run_config usual;
+    config_init(&usual);
+    if (o->kind == OPTION_TEXT) {
+        char *text = xprintf("a %s's 'é'", o->key);
+        assert_true(option_take(c, o, text, NULL));
+        free(text);
+    } else if (o->kind == OPTION_METHOD) {
+        set(c, "method", "mam(l=3,r=5)");
+    } else {
+        double was = option_number(&usual, o), v = was;
+        if (o->word && o->kind != OPTION_KEEP) v = was == o->first ? o->first + 1 : o->first;
+        else if (o->kind == OPTION_KEEP) v = KEEP_LAST;
+        else if (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE) v = o->low + 0.37 * ((o->high < 1 ? o->high : 1) - o->low);
+        else v = was + 1 <= o->high ? (was < o->low ? o->low : was) + 1 : o->low;
+        option_set_number(c, o, v);
+    }
+    assert_false(option_same(c, &usual, o));
+    config_release(&usual);
+}
+
+/* Every row moved away.  Steps and epochs exclude each other: epochs stand where `epochs`. */
+static void move_all(struct run_config *c, bool epochs) {
+    config_init(c);
+    for (size_t i = 0; i < option_count(); i++) move_away(c, option_at(i));
+    if (epochs) c->steps = 0;
+    else c->epochs = 0;
+}
+
+static void assert_equal(const struct run_config *a, const struct run_config *b, const char *what, bool named) {
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        if ((!named || o->name) && !option_same(a, b, o)) {
+            char *x = option_print(a, o), *y = option_print(b, o);
+            fail_msg("%s: %s was \"%s\" and is \"%s\"", what, o->key, x, y);
+        }
+    }
+}
+
+static void every_option_survives_json_and_copies(void **state) {
+    (void)state;
+    for (int epochs = 0; epochs < 2; epochs++) {
+        struct run_config c, copy, read;
+        struct err e = ERR_INIT;
+        move_all(&c, epochs);
+        config_copy(&copy, &c);
+        assert_equal(&c, &copy, "copy", false);
+        char *json = config_json(&c);
+        test_ok(config_from_json(json, strlen(json), &read, &e), &e);
+        assert_equal(&c, &read, "JSON", false);
+        free(json);
+        config_release(&c);
+        config_release(&copy);
+        config_release(&read);
+    }
+}
+
+/* Splits words as a shell does, for the quotes that config_command writes. */
+static int split(char *line, char **word, int room) {
+    int n = 0;
+    for (char *at = line, *out; *at;) {
+        while (*at == ' ') at++;
+        if (!*at) break;
+        assert_true(n < room);
+        word[n++] = out = at;
+        for (bool quoted = false; *at && (quoted || *at != ' '); at++) {
+            if (*at == '\'') quoted = !quoted;
+            else if (*at == '\\' && !quoted) *out++ = *++at;
+            else *out++ = *at;
+        }
+        char *next = *at ? at + 1 : at;
+        *out = '\0';
+        at = next;
+    }
+    return n;
+}
+
+static void every_option_survives_the_command_line(void **state) {
+    (void)state;
+    /* rows are a folder's or files', and steps or epochs are given */
+    for (int k = 0; k < 4; k++) {
+        struct run_config c, read;
+        char *word[256] = { NULL };
+        move_all(&c, k & 1);
+        config_reset(&c, k & 2 ? "task" : "train");
+        if (!(k & 2)) config_reset(&c, "dev");
+        for (size_t i = 0; i < option_count(); i++) /* what is not set there follows from what is */
+            if (!option_at(i)->name) option_reset(&c, option_at(i));
+        if (k & 2) config_reset(&c, "task");
+        char *line = config_command(&c);
+        int n = split(line, word, COUNT_OF(word));
+        assert_string_equal(word[0], "petri");
+        assert_string_equal(word[1], "train");
+        config_init(&read);
+        for (int i = 2; i < n; i++) {
+            const char *name = word[i] + 2;
+            const struct option *o = option_find(name);
+            if (!o) fail_msg("%s is no option", word[i]);
+            if (o->kind != OPTION_FLAG) i++;
+            set(&read, name, o->kind == OPTION_FLAG ? "on" : word[i]);
+        }
+        assert_equal(&c, &read, "command line", true);
+        free(line);
+        config_release(&c);
+        config_release(&read);
+    }
+}
+
+/* A clone is a stored config read back as a request: only what had no say is at its default. */
+static void every_option_survives_a_clone(void **state) {
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        struct run_config c, want;
+        bool texts = k & 1, sgd = k & 2, epochs = k & 4;
+        move_all(&c, epochs);
+        c.form = texts ? FORM_TEXT : FORM_CLASSES;
+        c.optimiser = sgd ? OPTIMISER_SGD : OPTIMISER_ADAMW;
+        c.warmup = 0.2;
+        config_copy(&want, &c);
+        for (size_t i = 0; i < option_count(); i++) {
+            const struct option *o = option_at(i);
+            if ((o->scope == OPTION_OF_TEXTS && !texts) || (o->scope == OPTION_OF_SGD && !sgd) ||
+                (o->scope == OPTION_OF_ADAMW && sgd))
+                option_reset(&want, o);
+        }
+        if (epochs) c.steps = 77; /* as completed */
+        config_reuse(&c);
+        assert_equal(&want, &c, "clone", false);
+        config_release(&c);
+        config_release(&want);
+    }
+}
+
+static void old_configs_are_read(void **state) {
+    (void)state;
+    /* of the first histories: no forms, no vectors, the official dev rows only in the file's name */
+    static const char json[] =
+        "{\"method\":\"lora(r=4)\",\"model\":\"m\",\"model_folder\":\"/m\",\"task\":\"SST-2\",\"task_folder\":\"/t\","
+        "\"train_file\":\"/t/train.tsv\",\"dev_file\":\"/t/dev_official.tsv\",\"regression\":\"classes\","
+        "\"metric\":\"accuracy\",\"seed\":3,\"batch\":16,\"accumulate\":1,\"steps\":9,\"epochs\":0,\"max_len\":64,"
+        "\"eval_every\":3,\"eval_rows\":8,\"early_stop\":0,\"keep\":\"best,last\",\"shards\":4,"
+        "\"optimiser\":\"adamw\",\"lr\":0.003,\"beta1\":0.9,\"beta2\":0.999,\"epsilon\":1e-08,\"momentum\":0.5,"
+        "\"weight_decay\":0,\"clip\":1,\"schedule\":\"linear\",\"warmup\":20,\"dropout\":-1}";
+    struct run_config c;
+    struct err e = ERR_INIT;
+    test_ok(config_from_json(json, sizeof json - 1, &c, &e), &e);
+    assert_true(c.official_dev && c.form == FORM_CLASSES && c.steps == 9 && c.split == 0);
+    assert_true(config_has_dev(&c));
+    struct task_source s = config_source(&c, NULL);
+    assert_string_equal(s.where, "/t");
+    assert_null(s.train);
+    assert_true(s.official_dev && s.dev_rows == 8);
+    config_reuse(&c); /* it was trained with the warm-up cut, and without momentum */
+    assert_true(c.momentum == 0 && c.warmup == 8 && c.steps == 9);
+    char *line = config_command(&c);
+    assert_string_equal(line, "petri train --model m --task /t --official-dev --kind classes --metric accuracy "
+                              "--method 'lora(r=4)' --lr 0.003 --batch 16 --steps 9 --max-len 64 --warmup 8 "
+                              "--eval-every 3 --eval-rows 8 --form classes --seed 3");
+    free(line);
+    config_release(&c);
+}
+
+static void another_task_or_model_takes_its_own_words(void **state) {
+    (void)state;
+    struct run_config c, was;
+    move_all(&c, true);
+    config_copy(&was, &c);
+    config_take_task(&c, "reviews");
+    assert_string_equal(c.task, "reviews");
+    assert_true(!c.task_folder && !c.train_file && !c.text_column && !c.metric && c.split == 0 && !c.official_dev);
+    assert_string_equal(c.model, was.model);
+    assert_true(c.seed == was.seed && c.batch == was.batch && c.lr == was.lr);
+    config_take_model(&c, "other");
+    assert_true(!c.model_folder && !c.model_facts && c.form == FORM_AUTO);
+    assert_string_equal(c.task, "reviews");
+    assert_false(config_same_source(&c, &was));
+    config_take_source(&c, &was);
+    assert_true(config_same_source(&c, &was) && c.form == was.form);
+    assert_equal(&was, &c, "the source taken back", false);
+    config_release(&c);
+    config_release(&was);
+}
+
+static void a_share_is_a_percentage(void **state) {
+    (void)state;
+    struct run_config c;
+    config_init(&c);
+    for (int i = 1; i < 100; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d%%", i);
+        set(&c, "split", text);
+        assert_true(c.split == i / 100.0);
+        char *shown = config_get(&c, "split");
+        struct run_config again;
+        config_init(&again);
+        set(&again, "split", shown);
+        assert_true(again.split == c.split);
+        config_release(&again);
+        free(shown);
+    }
+    set(&c, "split", "0.25");
+    char *shown = config_get(&c, "split");
+    assert_string_equal(shown, "25%");
+    free(shown);
+    set(&c, "split", "none");
+    assert_true(c.split == 0);
+    static const char *const wrong[] = { "0", "0%", "100%", "1", "-5%", "%", "x%", "10%%", "nan" };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        struct err e = ERR_INIT;
+        test_refused(config_set(&c, "split", wrong[i], &e), ERR_USAGE, &e, "P%");
+    }
+    config_release(&c);
+}
+
+static void one_rate_for_screen_and_command_line(void **state) {
+    (void)state;
+    static const struct {
+        const char *method, *why;
+        double lr;
+    } want[] = {
+        { "lora(r=2)", "lora", 3e-3 },
+        { "ia3", "ia3", 3e-2 },
+        { "full", "full", 1e-4 },
+        { "full(layers=1)", "whole matrices are trained", 1e-4 },
+        { "lora(r=2)+full(layers=1)", "whole matrices are trained", 1e-4 },
+        { "lora(r=2)+bitfit", "no published method", 1e-3 },
+        { "adapter-houlsby", "adapter-houlsby", 1e-3 },
+    };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct run_config c;
+        const char *why;
+        config_init(&c);
+        set(&c, "method", want[i].method);
+        if (config_default_lr(&c.method, &why) != want[i].lr || strcmp(why, want[i].why))
+            fail_msg("%s: %g for %s", want[i].method, config_default_lr(&c.method, NULL), why);
+        config_release(&c);
+    }
+    struct run_config c;
+    config_init(&c);
+    c.batch = 4;
+    c.epochs = 1.1; /* 1.1 · 10 is a little more than 11 */
+    assert_int_equal(config_steps(&c, 40), 11);
+    assert_int_equal(config_steps(&c, 37), 11);
+    c.steps = 5;
+    assert_int_equal(config_steps(&c, 40), 5);
+    config_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_survives_json_and_copies),
+        cmocka_unit_test(every_option_survives_the_command_line),
+        cmocka_unit_test(every_option_survives_a_clone),
+        cmocka_unit_test(old_configs_are_read),
+        cmocka_unit_test(another_task_or_model_takes_its_own_words),
+        cmocka_unit_test(a_share_is_a_percentage),
+        cmocka_unit_test(one_rate_for_screen_and_command_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
