@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "core/data/task.h"
 #include "core/train/complete.h"
-#include "core/train/option.h"
+#include "tests/support/options.h"
 #include "tests/support/test.h"
 
 static void set(struct run_config *c, const char *option, const char *value) {
@@ -13,44 +13,12 @@ static void set(struct run_config *c, const char *option, const char *value) {
     test_ok(config_set(c, option, value, &e), &e);
 }
 
-/* Sets a row to something that is not its default, by its kind and range alone. */
-static void move_away(struct run_config *c, const struct option *o) {
-    struct run_config usual;
-    config_init(&usual);
-    if (o->kind == OPTION_TEXT) {
-        char *text = xprintf("a %s's 'é'", o->key);
-        assert_true(option_take(c, o, text, NULL));
-        free(text);
-    } else if (o->kind == OPTION_METHOD) {
-        set(c, "method", "mam(l=3,r=5)");
-    } else {
-        double was = option_number(&usual, o), v = was;
-        if (o->word && o->kind != OPTION_KEEP) v = was == o->first ? o->first + 1 : o->first;
-        else if (o->kind == OPTION_KEEP) v = KEEP_LAST;
-        else if (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE) v = o->low + 0.37 * ((o->high < 1 ? o->high : 1) - o->low);
-        else v = was + 1 <= o->high ? (was < o->low ? o->low : was) + 1 : o->low;
-        option_set_number(c, o, v);
-    }
-    assert_false(option_same(c, &usual, o));
-    config_release(&usual);
-}
-
 /* Every row moved away.  Steps and epochs exclude each other: epochs stand where `epochs`. */
 static void move_all(struct run_config *c, bool epochs) {
     config_init(c);
-    for (size_t i = 0; i < option_count(); i++) move_away(c, option_at(i));
+    for (size_t i = 0; i < option_count(); i++) options_move_away(c, option_at(i));
     if (epochs) c->steps = 0;
     else c->epochs = 0;
-}
-
-static void assert_equal(const struct run_config *a, const struct run_config *b, const char *what, bool named) {
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option *o = option_at(i);
-        if ((!named || o->name) && !option_same(a, b, o)) {
-            char *x = option_print(a, o), *y = option_print(b, o);
-            fail_msg("%s: %s was \"%s\" and is \"%s\"", what, o->key, x, y);
-        }
-    }
 }
 
 static void every_option_survives_json_and_copies(void **state) {
@@ -60,10 +28,10 @@ static void every_option_survives_json_and_copies(void **state) {
         struct err e = ERR_INIT;
         move_all(&c, epochs);
         config_copy(&copy, &c);
-        assert_equal(&c, &copy, "copy", false);
+        options_same(&c, &copy, "copy", false);
         char *json = config_json(&c);
         test_ok(config_from_json(json, strlen(json), &read, &e), &e);
-        assert_equal(&c, &read, "JSON", false);
+        options_same(&c, &read, "JSON", false);
         free(json);
         config_release(&c);
         config_release(&copy);
@@ -115,7 +83,7 @@ static void every_option_survives_the_command_line(void **state) {
             if (o->kind != OPTION_FLAG) i++;
             set(&read, name, o->kind == OPTION_FLAG ? "on" : word[i]);
         }
-        assert_equal(&c, &read, "command line", true);
+        options_same(&c, &read, "command line", true);
         free(line);
         config_release(&c);
         config_release(&read);
@@ -141,7 +109,7 @@ static void every_option_survives_a_clone(void **state) {
         }
         if (epochs) c.steps = 77; /* as completed */
         config_reuse(&c);
-        assert_equal(&want, &c, "clone", false);
+        options_same(&want, &c, "clone", false);
         config_release(&c);
         config_release(&want);
     }
@@ -192,7 +160,7 @@ static void another_task_or_model_takes_its_own_words(void **state) {
     assert_false(config_same_source(&c, &was));
     config_take_source(&c, &was);
     assert_true(config_same_source(&c, &was) && c.form == was.form);
-    assert_equal(&was, &c, "the source taken back", false);
+    options_same(&was, &c, "the source taken back", false);
     config_release(&c);
     config_release(&was);
 }
