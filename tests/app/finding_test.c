@@ -59,6 +59,7 @@ static void is_near(int layer, const char *what, double page, double now, double
 }
 
 static void need_model_and_task(void) {
+    if (TEST_PATIENCE > 1) test_skip("a sanitizer is too slow for the page's numbers");
     test_needs("assets/models/all-MiniLM-L6-v2");
     test_needs("assets/tasks/reviews");
 }
