@@ -81,6 +81,7 @@ static void runs_are_used(void **state) {
     free(out);
 }
 
+/* Steps told again need not have the bits of the processor that the history is from. */
 static void runs_go_on(void **state) {
     (void)state;
     for (int run = 2; run <= 3; run++) {
@@ -97,9 +98,6 @@ static void runs_go_on(void **state) {
         assert_true(json_number_value(stage_at(v, "best.value")) >= best);
         json_decref(v);
     }
-    json_t *v = stage_json("sql --db '%s' --json \"SELECT count(*) AS n FROM v_events WHERE kind='differs'\"", h.db);
-    assert_int_equal(json_integer_value(stage_at(v, "n")), 0);
-    json_decref(v);
 }
 
 int main(void) {
