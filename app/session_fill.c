@@ -72,7 +72,7 @@ static void take_series(struct session *s, struct desk_answer *a) {
 static void started(struct session *s, const struct job *j) {
     s->last_id = j->id;
     s->ui.train.focus = j->id;
-    ui_say(&s->ui, SAY_INFO, "run #%lld trains, and is kept: 3 lists all runs", (long long)j->id);
+    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: 3 lists all runs", (long long)j->id);
     session__ask_runs(s);
 }
 
