@@ -89,6 +89,10 @@ struct dataset_options {
     const char *text_a, *text_b, *label;
     /* A third text, which follows the second after a blank (struct dataset_row.third). */
     const char *text_c;
+    /* The label that stands for no gold label.  NULL: -1 does where `names` are known and lack
+     * it, or where the other labels are whole numbers from 0 and kind is not DATA_KIND_CLASSES;
+     * with need_gold the latter is refused, as it could be a class, unless 1 is the only other. */
+    const char *no_gold;
     /* Names to look for where the split has no column of the one above; NULL: none. */
     struct other_columns {
         const char *text_a, *text_b, *label;

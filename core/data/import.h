@@ -56,6 +56,7 @@ struct import {
     struct dataset *d;
     struct field *label;   /* of each row; s NULL when the split has no label column */
     size_t room, label_room;
+    const char *none;      /* the label that stands for no gold label, or NULL */
     size_t unmarked, unmarked_first; /* WSC: rows with a span that is not at its word, a line */
     size_t lists, more_targets; /* JSON Lines: sources that are lists, rows of several targets */
 };
@@ -92,6 +93,11 @@ int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */
 int labels_read(struct import *m, struct err *e);
+/* A label without what people do not see: lower case, no blanks at the ends, numbers as numbers
+ * where asked; owned. */
+char *label_fold(const char *s, bool as_number);
+/* Warns of classes that people would take for one. */
+void labels_warn(struct dataset *d);
 /* Fills digests and the counts of repeats within the split. */
 void repeats_count(struct dataset *d);
 

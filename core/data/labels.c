@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,10 @@ struct distinct {
     size_t room;
     int32_t *of;   /* each row's */
 };
+
+static const char *known_from(const struct dataset_options *o) {
+    return o->names_from ? o->names_from : "the known classes";
+}
 
 static bool whole(const char *s) {
     int64_t v;
@@ -56,34 +59,110 @@ static void release(struct distinct *x) {
     free(x->of);
 }
 
+/* ---- the label that stands for none ---- */
+static bool among_names(const struct dataset_options *o, const char *s) {
+    for (int i = 0; i < o->name_count; i++)
+        if (!strcmp(o->names[i], s)) return true;
+    return false;
+}
+
+/* -1 among labels that are no whole numbers, beside other negative ones, or with 1 alone. */
+static bool minus_is_class(const struct distinct *x) {
+    bool one = false, others = false;
+    for (size_t i = 0; i < x->vocab.count; i++) {
+        const char *s = vocab_text(&x->vocab, (int32_t)i);
+        int64_t v;
+        if (!strcmp(s, "-1")) continue;
+        if (!text_to_int(s, &v) || v < 0) return true;
+        one = one || v == 1;
+        others = others || v != 1;
+    }
+    return one && !others;
+}
+
+/* Rows to train on whose -1 could be either. */
+static int minus_is_unclear(const struct import *m, const struct distinct *x, int32_t minus,
+                            struct err *e) {
+    enum { FIRST = 8, OTHERS = 4 };
+    struct buf lines = BUF_INIT, others = BUF_INIT;
+    size_t rows = 0, named = 0;
+    for (size_t i = 0; i < m->d->rows; i++) {
+        if (x->of[i] != minus) continue;
+        if (++rows <= FIRST) buf_printf(&lines, "%s%zu", rows > 1 ? ", " : "", m->d->row[i].line);
+    }
+    if (rows > FIRST) buf_puts(&lines, ", …");
+    for (size_t i = 0; i < x->vocab.count && named <= OTHERS; i++) {
+        if ((int32_t)i == minus) continue;
+        buf_printf(&others, "%s%s", named ? ", " : " beside ",
+                   named < OTHERS ? vocab_text(&x->vocab, (int32_t)i) : "…");
+        named++;
+    }
+    err_set(e, ERR_INPUT,
+            "%s: %zu row%s the label -1%s (line%s %s): a class, or no label? --kind classes takes "
+            "-1 as a class, --no-gold -1 leaves these rows out",
+            m->d->path, rows, rows == 1 ? " has" : "s have", buf_text(&others),
+            rows == 1 ? "" : "s", buf_text(&lines));
+    buf_release(&lines);
+    buf_release(&others);
+    return e->code;
+}
+
+/* Sets m->none to the label that stands for no gold label, or leaves it NULL: what was said;
+ * else -1 where the known classes have no such name, or where nothing is trained on and the
+ * other labels are whole numbers from 0. */
+static int find_none(struct import *m, const struct distinct *x, struct err *e) {
+    const struct dataset_options *o = m->o;
+    const char *s = o->no_gold ? o->no_gold : "-1";
+    int32_t id = vocab_find(&x->vocab, s, strlen(s));
+    if (id < 0) return 0;
+    if (o->names && among_names(o, s)) {
+        if (o->no_gold)
+            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one",
+                      s, known_from(o));
+        return 0;
+    }
+    if (!o->no_gold && !o->names) {
+        if (o->kind == DATA_KIND_CLASSES || minus_is_class(x)) return 0;
+        if (o->need_gold) return minus_is_unclear(m, x, id, e);
+    }
+    m->none = s;
+    text_line(&m->d->report.notes, "the label %s stands for no gold label", s);
+    return 0;
+}
+
+static int32_t none_id(const struct import *m, const struct distinct *x) {
+    return m->none ? vocab_find(&x->vocab, m->none, strlen(m->none)) : -1;
+}
+
 /* ---- classes or scores ---- */
 static enum data_kind decide(const struct import *m, const struct distinct *x) {
     struct import_report *r = &m->d->report;
-    size_t n = x->vocab.count, commas = 0, numbers = 0, fractions = 0;
+    size_t n = x->vocab.count, others = n, commas = 0, numbers = 0, fractions = 0;
     if (m->o->kind != DATA_KIND_AUTO)
         return m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
     if (m->o->names) return DATA_CLASSES;
     for (size_t i = 0; i < n; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         double v;
-        if (comma_number(s)) commas++;
+        if (m->o->no_gold && !strcmp(s, m->o->no_gold)) others--;
+        else if (comma_number(s)) commas++;
         else if (text_to_double(s, &v)) {
             numbers++;
             fractions += v != floor(v);
         }
     }
-    if (n && commas + numbers == n && (fractions || commas)) {
+    if (others && commas + numbers == others && (fractions || commas)) {
         text_line(&r->notes,
-                  "scores, as every label is a number and some are not whole; say classes if "
-                  "they are names");
+                  "scores, as every label is a number and some are not whole; --kind classes "
+                  "takes them as names");
         return DATA_REGRESSION;
     }
-    text_line(&r->notes, numbers == n && n
-                             ? "classes, as every label is a whole number; say regression if "
-                               "they are scores"
+    text_line(&r->notes, numbers == others && others
+                             ? "classes, as every label is a whole number; --kind scores takes "
+                               "them as scores"
                              : "classes, as some labels are no numbers");
-    if (numbers == n && n > 20)
-        text_line(&r->notes, "warning: %zu different whole numbers as classes", n);
+    if (numbers == others && others > 20)
+        text_line(&r->notes, "warning: %zu different whole numbers as classes", others);
     return DATA_CLASSES;
 }
 
@@ -92,7 +171,7 @@ static int read_scores(struct import *m, struct err *e) {
     for (size_t i = 0; i < d->rows; i++) {
         const char *s = m->label[i].s;
         struct dataset_row *row = &d->row[i];
-        if (!s) continue;
+        if (!s || (m->none && !strcmp(s, m->none))) continue;
         if (strlen(s) == m->label[i].n && text_to_double(s, &row->target)) {
             row->gold = true;
             continue;
@@ -107,20 +186,6 @@ static int read_scores(struct import *m, struct err *e) {
 }
 
 /* ---- classes ---- */
-/* Does "-1" stand for "no gold label"?  Only where the other labels are whole numbers too,
- * or there are no others, or the known classes have no such name. */
-static bool minus_is_none(const struct import *m, const struct distinct *x) {
-    if (vocab_find(&x->vocab, "-1", 2) < 0) return false;
-    if (m->o->names) {
-        for (int i = 0; i < m->o->name_count; i++)
-            if (!strcmp(m->o->names[i], "-1")) return false;
-        return true;
-    }
-    for (size_t i = 0; i < x->vocab.count; i++)
-        if (!whole(vocab_text(&x->vocab, (int32_t)i))) return false;
-    return true;
-}
-
 static int by_bytes(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -143,7 +208,7 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
         if (d->classes == DATASET_CLASSES)
             return err_set(e, ERR_INPUT,
                            "%s: more than %d different labels; is it the right column, or "
-                           "is this regression?",
+                           "are they scores (--kind scores)?",
                            d->path, DATASET_CLASSES);
         numbers = numbers && whole(s);
         d->class_name[d->classes++] = xstrdup(s);
@@ -152,56 +217,9 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
     return 0;
 }
 
-/* ---- warnings about names that people would take for one ---- */
-struct folded {
-    char *text;
-    const char *name;
-};
-
-static int by_folded(const void *a, const void *b) {
-    return strcmp(((const struct folded *)a)->text, ((const struct folded *)b)->text);
-}
-
-/* Lower case, without blanks at the ends; numbers as numbers. */
-static char *fold(const char *s, bool as_number) {
-    char text[32];
-    double v;
-    if (as_number && text_to_double(s, &v)) {
-        text_from_double(v, text);
-        return xstrdup(text);
-    }
-    while (isspace((unsigned char)*s)) s++;
-    size_t n = strlen(s);
-    while (n && isspace((unsigned char)s[n - 1])) n--;
-    char *out = xstrndup(s, n);
-    for (char *p = out; *p; p++)
-        if (*p >= 'A' && *p <= 'Z') *p += 32;
-    return out;
-}
-
-static void warn_alike(struct dataset *d, bool as_number, const char *why) {
-    size_t n = (size_t)d->classes;
-    struct folded *f = xcalloc(n + 1, sizeof *f);
-    for (size_t i = 0; i < n; i++)
-        f[i] = (struct folded){fold(d->class_name[i], as_number), d->class_name[i]};
-    qsort(f, n, sizeof *f, by_folded);
-    for (size_t i = 0, j; i < n; i = j) {
-        struct buf b = BUF_INIT;
-        for (j = i; j < n && !strcmp(f[i].text, f[j].text); j++)
-            buf_printf(&b, "%s\"%.60s\"", j > i ? ", " : "", f[j].name);
-        double v;
-        if (j > i + 1 && (!as_number || text_to_double(f[i].text, &v)))
-            text_line(&d->report.notes, "warning: the labels %.500s %s, and are different classes",
-                        buf_text(&b), why);
-        buf_release(&b);
-    }
-    for (size_t i = 0; i < n; i++) free(f[i].text);
-    free(f);
-}
-
 /* ---- names known beforehand ---- */
 static bool same_but_case(const char *a, const char *b) {
-    char *x = fold(a, false), *y = fold(b, false);
+    char *x = label_fold(a, false), *y = label_fold(b, false);
     bool same = !strcmp(x, y);
     free(x);
     free(y);
@@ -240,7 +258,7 @@ static const char *name_of(const struct dataset_options *o, const char *s) {
 static int unknown_label(const struct import *m, const struct distinct *x, int32_t none,
                          struct err *e) {
     const struct dataset_options *o = m->o;
-    const char *from = o->names_from ? o->names_from : "the known classes";
+    const char *from = known_from(o);
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         if ((int32_t)i == none || class_of(o->names, o->name_count, name_of(o, s), LABELS_BY_NAME) >= 0) continue;
@@ -258,7 +276,7 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
                      struct err *e) {
     const struct dataset_options *o = m->o;
     struct import_report *r = &m->d->report;
-    const char *from = o->names_from ? o->names_from : "the known classes";
+    const char *from = known_from(o);
     size_t n = 0;
     const char **label = xcalloc(x->vocab.count + 1, sizeof *label);
     int32_t *to = xcalloc(x->vocab.count + 1, sizeof *to);
@@ -293,7 +311,7 @@ static void map_own(struct dataset *d, const struct distinct *x, int32_t none, i
 
 static int read_classes(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
-    int32_t none = minus_is_none(m, x) ? vocab_find(&x->vocab, "-1", 2) : -1;
+    int32_t none = none_id(m, x);
     int32_t *map = xcalloc(x->vocab.count + 1, sizeof *map);
     int rc = m->o->names ? map_known(m, x, none, map, e) : own_classes(m, x, none, e);
     if (!rc && !m->o->names) map_own(d, x, none, map);
@@ -303,20 +321,19 @@ static int read_classes(struct import *m, struct distinct *x, struct err *e) {
     }
     free(map);
     if (rc) return rc;
-    if (none >= 0) text_line(&d->report.notes, "the label -1 stands for no gold label");
-    warn_alike(d, false, "differ only in case or blanks");
-    warn_alike(d, true, "are the same number");
+    labels_warn(d);
     return 0;
 }
 
 /* A train split cannot use rows without gold labels: they are named and left out. */
-static void drop_unlabelled(struct dataset *d) {
+static void drop_unlabelled(struct import *m) {
+    struct dataset *d = m->d;
     size_t kept = 0;
     for (size_t i = 0; i < d->rows; i++) {
         if (d->row[i].gold) d->row[kept++] = d->row[i];
-        else
-            report_skip(&d->report, d->row[i].line,
-                        d->kind == DATA_TEXT ? "no target text" : "no gold label (-1)");
+        else if (d->kind == DATA_TEXT) report_skip(&d->report, d->row[i].line, "no target text");
+        else report_skip(&d->report, d->row[i].line, "no gold label%s%.60s%s", m->none ? " (" : "",
+                         m->none ? m->none : "", m->none ? ")" : "");
     }
     d->rows = kept;
 }
@@ -331,7 +348,8 @@ int labels_read(struct import *m, struct err *e) {
         rc = collect(m, &x, e);
         if (!rc) {
             d->kind = decide(m, &x);
-            rc = d->kind == DATA_REGRESSION ? read_scores(m, e) : read_classes(m, &x, e);
+            if (d->kind == DATA_CLASSES || m->o->no_gold) rc = find_none(m, &x, e);
+            if (!rc) rc = d->kind == DATA_REGRESSION ? read_scores(m, e) : read_classes(m, &x, e);
         }
         release(&x);
     } else if (m->o->kind == DATA_KIND_REGRESSION) {
@@ -341,7 +359,7 @@ int labels_read(struct import *m, struct err *e) {
         rc = map_known(m, &x, -1, &no_map, e);
     }
     if (rc) return rc;
-    if (m->o->need_gold) drop_unlabelled(d);
+    if (m->o->need_gold) drop_unlabelled(m);
     d->class_rows = xcalloc((size_t)d->classes + 1, sizeof *d->class_rows);
     for (size_t i = 0; i < d->rows; i++) {
         d->row[i].id = i;

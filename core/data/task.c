@@ -14,6 +14,7 @@
 static struct dataset_options options(const struct plan *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
+                                .no_gold = s->no_gold,
                                 .names = s->names, .name_count = s->name_count,
                                 .names_from = s->names_from ? s->names_from : "the known classes",
                                 .names_or_numbers = s->names != NULL};

@@ -137,7 +137,7 @@ static void folders_with_a_header(void **state) {
     task_release(&t);
     const char *unlabelled[] = {"train.tsv", "sentence\tlabel\na\t0\nb\t1\nc\t-1\n", "dev.tsv",
                                 "sentence\tlabel\nd\t-1\ne\t-1\n", NULL};
-    open_folder(&t, "mine", unlabelled, (struct task_source){0});
+    open_folder(&t, "mine", unlabelled, (struct task_source){.no_gold = "-1"});
     assert_int_equal(t.classes, 2);
     assert_int_equal(t.train.rows, 2);
     assert_int_equal(t.dev[0].rows, 2);
