@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/output.h"
+#include "app/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -16,6 +17,8 @@ static void add_row(struct dataset *d, size_t *room, const char *a, size_t size)
     GROW(d->row, *room, d->rows + 1);
     d->row[d->rows] = (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
     d->rows++;
+    if (!utf8_valid(a, size)) report_line(&d->report.not_utf8, d->rows);
+    if (memchr(a, '\0', size)) report_line(&d->report.nul, d->rows);
 }
 
 /* --text and --text-b. */
@@ -57,27 +60,43 @@ void input_release(struct input *in) {
 }
 
 /* A JSON Lines file of a known task is known by its keys where no column is named. */
-static int rows_of_table(struct dataset *d, const char *file, const char *column, const char *second,
+static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how, const char *second,
                          struct err *e) {
-    int rc = column || second ? 0 : task_rows_by_keys(d, file, e);
+    int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
     if (rc) return rc < 0 ? rc : 0;
-    return dataset_read(d, &(struct dataset_options){ .path = file, .text_a = column, .text_b = second }, e);
+    const struct dataset_options o = { .path = file, .text_a = how->column, .text_b = second, .header = how->header,
+                                       .delimiter = how->delimiter };
+    rc = dataset_read(d, &o, e);
+    if (!rc && d->report.notes.size) out_report(buf_text(&d->report.notes));
+    return rc;
+}
+
+/* What the command line says of how a table is read, put over *how; 1 where it says anything. */
+static int read_reader(const struct args *a, struct table_reader *how, struct err *e) {
+    enum data_header header;
+    const char *column = args_get(a, "column"), *delimiter = args_get(a, "delimiter");
+    if (verb_header(a, &header, e)) return e->code;
+    if (column) how->column = column;
+    if (delimiter) how->delimiter = delimiter;
+    if (header != DATA_HEADER_AUTO) how->header = header;
+    return column || delimiter || header != DATA_HEADER_AUTO;
+}
+
+static void tell_lines(const struct dataset *d, const struct report_lines *l, const char *what) {
+    if (!l->rows) return;
+    struct buf lines = BUF_INIT;
+    char *path = text_visible(d->path, strlen(d->path));
+    report_lines_text(l, &lines);
+    fprintf(stderr, "petri: %s: %zu of %zu rows %s%s\n", path, l->rows, d->rows, what, buf_text(&lines));
+    buf_release(&lines);
+    free(path);
 }
 
 /* Rows that get no answer are named, on the error channel, and those whose bytes are not as they seem. */
 static void tell_rows(const struct dataset *d) {
     const struct import_report *r = &d->report;
-    size_t odd = 0;
-    for (size_t i = 0; i < d->rows; i++) {
-        const struct dataset_row *row = &d->row[i];
-        odd += !utf8_valid(row->a, row->a_size) || (row->b && !utf8_valid(row->b, row->b_size));
-    }
-    if (odd) {
-        char *path = text_visible(d->path, strlen(d->path));
-        fprintf(stderr, "petri: %s: %zu of %zu rows hold bytes that are not UTF-8; each is read as U+FFFD\n", path, odd,
-                d->rows);
-        free(path);
-    }
+    tell_lines(d, &r->not_utf8, "hold bytes that are not UTF-8; each is read as U+FFFD");
+    tell_lines(d, &r->nul, "hold a NUL byte");
     if (!r->skipped) return;
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s: %zu row%s left out:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
@@ -99,20 +118,23 @@ void input_tell_cut(const struct dataset *d) {
         fprintf(stderr, "petri: of %zu of them a whole text is left out\n", r->vanished);
 }
 
-int input_open(struct input *in, const struct args *a, const char *column, struct err *e) {
+int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e) {
     const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
     int rc = 0;
     *in = (struct input){ 0 };
     if (!text == !file)
         return err_set(e, ERR_USAGE, "petri %s needs --text or --file", a->verb->name);
-    if (args_get(a, "column")) column = args_get(a, "column");
+    int said = read_reader(a, &usual, e);
+    if (said < 0) return said;
+    if (text && said)
+        return err_set(e, ERR_USAGE, "--column, --header, --no-header and --delimiter are of --file, not of --text");
     if (text) {
         row_of_text(&in->data, text, second);
-    } else if (!strcmp(file, "-") && (args_get(a, "column") || second)) {
+    } else if (!strcmp(file, "-") && (said || second)) {
         rc = err_set(e, ERR_USAGE, "--file - is one text a line; a table with columns is read from a file");
-    } else if (args_get(a, "column") || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
+    } else if (said || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
                text_ends(file, ".jsonl")) {
-        rc = rows_of_table(&in->data, file, column, second, e);
+        rc = rows_of_table(&in->data, file, &usual, second, e);
     } else {
         rc = rows_of_lines(&in->data, file, &in->whole, e);
     }

@@ -11,10 +11,18 @@ struct input {
     struct buf whole;    /* what the rows of plain lines point into */
 };
 
-/* column: of a table's text where --column does not say (NULL: the first that is one).
+/* How a table is read where the command line does not say. */
+struct table_reader {
+    const char *column; /* of the text; NULL: the first that is one */
+    enum data_header header;
+    const char *delimiter;
+};
+
+/* `usual` stands for what --column, --header, --no-header and --delimiter do not say; any of them, or the
+ * file's name, makes it a table.
  * Rows that cannot be read are named on standard error, and how many are not UTF-8.  ERR_USAGE unless exactly one of --text
  * and --file is given.  On failure nothing is left. */
-int input_open(struct input *in, const struct args *a, const char *column, struct err *e);
+int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e);
 void input_release(struct input *in);
 
 /* After encoding: says on standard error how many rows lost tokens to the longest length. */

@@ -3,6 +3,7 @@
 #define APP_USE_H
 
 #include "app/args.h"
+#include "app/input.h"
 #include "core/train/config.h"
 #include "core/train/predict.h"
 #include "store/store.h"
@@ -29,8 +30,8 @@ char *user_facts_unknown(int64_t run);
 int user_open(struct user *u, const struct args *a, struct err *e);
 /* --max-len, or the run's. */
 int user_max_len(const struct user *u, const struct args *a, int64_t *out, struct err *e);
-/* The column that the run read its texts, or source texts, from; NULL when none was named. */
-const char *user_column(const struct user *u);
+/* How the run read its tables; points into *u. */
+struct table_reader user_reader(const struct user *u);
 void user_release(struct user *u);
 
 #endif

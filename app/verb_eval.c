@@ -41,6 +41,9 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
         if (!s.source) s.source = own.source;
         if (!s.target) s.target = own.target;
         if (!s.positive) s.positive = own.positive;
+        if (s.header == DATA_HEADER_AUTO) s.header = own.header;
+        if (!s.delimiter) s.delimiter = own.delimiter;
+        if (!s.no_gold) s.no_gold = own.no_gold;
     }
     s.names = u->names ? u->name : NULL;
     s.name_count = u->names;

@@ -180,7 +180,7 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc) rc = options(a, u.model, &o, e);
     int64_t max_len = rc ? 0 : u.run ? predictor_max_len(u.predictor) : arch_longest(&u.model->arch);
     if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&u.model->arch), &max_len, e);
-    if (!rc) rc = input_open(&in, a, user_column(&u), e);
+    if (!rc) rc = input_open(&in, a, user_reader(&u), e);
     if (!rc)
         rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
     if (!rc) note_form(&u);

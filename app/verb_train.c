@@ -41,8 +41,17 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
     if (c->train_file && c->task)
         return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
     if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    enum data_header header;
+    if (verb_header(a, &header, e)) return e->code;
     if (!c->train_file && !c->task) rc = config_set(c, "task", DEFAULT_TASK, e);
     return rc;
+}
+
+int verb_header(const struct args *a, enum data_header *header, struct err *e) {
+    bool yes = args_flag(a, "header"), no = args_flag(a, "no-header");
+    if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
+    *header = yes ? DATA_HEADER_YES : no ? DATA_HEADER_NO : DATA_HEADER_AUTO;
+    return 0;
 }
 
 int verb_source(const struct args *a, struct task_source *s, struct err *e) {
@@ -51,7 +60,9 @@ int verb_source(const struct args *a, struct task_source *s, struct err *e) {
                                .label = args_get(a, "label"), .source = args_get(a, "source"),
                                .target = args_get(a, "target"), .positive = args_get(a, "positive"),
                                .metric = args_get(a, "metric"),
+                               .delimiter = args_get(a, "delimiter"), .no_gold = args_get(a, "no-gold"),
                                .official_dev = args_flag(a, "official-dev") };
+    if (verb_header(a, &s->header, e)) return e->code;
     const char *kind = args_get(a, "kind");
     if (kind && !strcmp(kind, "classes")) s->kind = DATA_KIND_CLASSES;
     else if (kind && !strcmp(kind, "scores")) s->kind = DATA_KIND_REGRESSION;

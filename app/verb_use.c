@@ -19,8 +19,9 @@
 #include "core/train/complete.h"
 #include "core/train/score.h"
 
-const char *user_column(const struct user *u) {
-    return u->config.source_column ? u->config.source_column : u->config.text_column;
+struct table_reader user_reader(const struct user *u) {
+    const struct task_source s = config_source(&u->config, NULL);
+    return (struct table_reader){ s.source ? s.source : s.text, s.header, s.delimiter };
 }
 
 void user_release(struct user *u) {
@@ -222,7 +223,7 @@ int verb_predict(const struct args *a, struct err *e) {
     int rc = verb_workers(a, &workers, e);
     if (!rc) rc = user_open(&u, a, e);
     if (rc) return rc;
-    rc = input_open(&in, a, user_column(&u), e);
+    rc = input_open(&in, a, user_reader(&u), e);
     if (!rc) {
         rc = (predictor_writes(u.predictor) ? write_rows : predict_rows)(&u, a, &in.data, workers, e);
         input_release(&in);

@@ -10,13 +10,19 @@
 
 #define END { NULL, NULL, NULL }
 #define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
+/* How a table is read. */
+#define READER                                                                                     \
+    { "header", NULL, "a table's first line names the columns, also where all are chosen by number" }, \
+        { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, …" },          \
+        { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)" }
 #define COLUMNS                                                                                    \
     { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
         { "label", "COLUMN", "the label's column" },                                               \
         { "source", "COLUMN", "the source text's column, of texts to texts" },                     \
         { "target", "COLUMN", "the target text's column" },                                        \
         { "kind", "classes|scores", "what the label is (default: decided and said)" },             \
-        { "positive", "NAME", "the class that F1 is of" }
+        { "positive", "NAME", "the class that F1 is of" }, READER,                                  \
+        { "no-gold", "LABEL", "the label of rows without one" }
 #define WORKERS { "workers", "N", "worker threads (default: the cores)" }
 
 /* What `petri train` has besides a run's options. */
@@ -75,6 +81,7 @@ static const struct option_spec PREDICT[] = {
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
     { "file", "FILE", "a TSV with a header, or one text a line (- for standard input)" },
     { "column", "NAME", "the text's column in --file" },
+    READER,
     { "max-len", "N", "tokens a row" },
     WORKERS,
     END,
@@ -86,6 +93,7 @@ static const struct option_spec GENERATE[] = {
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
     { "file", "FILE", "a table with a header, or one source a line (- for standard input)" },
     { "column", "NAME", "the source's column in --file" },
+    READER,
     { "beams", "N", "1: greedy (default: as the model's folder says)" },
     { "max-new", "N", "tokens of a text, at most (default: the folder's, or 20)" },
     { "min-new", "N", "and at least" },
@@ -167,6 +175,7 @@ static const struct option_spec MAP[] = {
     { "columns", "LIST", "the columns that are coordinates: names, #N, #N-#M, with commas (default: all others)" },
     { "skip", "LIST", "columns that are none" },
     { "no-header", NULL, "its first line is a row, also where it counts up" },
+    { "delimiter", "CHAR|tab", "what stands between its columns (default: by the file's name)" },
     { "run", "RUN", "with --steps: the sets that this run kept while it trained" },
     { "steps", NULL, "a map of each, begun from the one before" },
     { "by", "label|task", "what the scores are of (default label)" },

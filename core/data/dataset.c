@@ -40,7 +40,32 @@ static bool blank(const struct field *f) {
     return i == f->n;
 }
 
-static bool valid(const struct field *f) { return !f->s || utf8_valid(f->s, f->n); }
+/* Notes a row whose bytes are not as they seem. */
+static void look_at_bytes(struct import_report *r, size_t line, const struct fields *f) {
+    const struct field *const all[] = {&f->a, &f->b, &f->c, &f->label, &f->target};
+    bool odd = false, nul = false;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        if (!all[i]->s) continue;
+        odd = odd || !utf8_valid(all[i]->s, all[i]->n);
+        nul = nul || memchr(all[i]->s, '\0', all[i]->n);
+    }
+    if (odd) report_line(&r->not_utf8, line);
+    if (nul) report_line(&r->nul, line);
+}
+
+/* A label as a text is read: what is not UTF-8 is U+FFFD. */
+static struct field label_text(struct import *m, const struct field *f) {
+    if (!f->s || utf8_valid(f->s, f->n)) return *f;
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < f->n;) {
+        uint32_t cp;
+        i += utf8_decode(f->s + i, f->n - i, &cp);
+        utf8_add(&b, cp);
+    }
+    struct field out = {memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
+    buf_release(&b);
+    return out;
+}
 
 static struct field with_third(struct import *m, const struct fields *f, size_t *third) {
     size_t n = f->b.n + 1 + f->c.n;
@@ -70,13 +95,15 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     }
     r->empty_a += !f->a.n;
     r->empty_b += d->pair && !f->b.n;
-    r->not_utf8 += !valid(&f->a) || !valid(&f->b) || !valid(&f->c) || !valid(&f->target);
+    look_at_bytes(r, line, f);
     struct field b = f->b;
     size_t third = 0;
     if (f->c.s) b = with_third(m, f, &third);
     GROW(d->row, m->room, d->rows + 1);
     GROW(m->label, m->label_room, d->rows + 1);
-    m->label[d->rows] = f->label;
+    GROW(m->raw_label, m->raw_room, d->rows + 1);
+    m->label[d->rows] = label_text(m, &f->label);
+    m->raw_label[d->rows] = f->label;
     d->row[d->rows++] = (struct dataset_row){
         .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
         .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line};
@@ -92,7 +119,9 @@ static int format_of(const char *path, struct err *e) {
     for (size_t i = 0; dot && i < COUNT_OF(known); i++)
         if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
     return err_set(e, ERR_USAGE,
-                   "%s: the name does not tell the format; .tsv, .csv and .jsonl are read", path);
+                   "%s: the name does not tell the format; .tsv, .csv and .jsonl are read, any table "
+                   "with --delimiter",
+                   path);
 }
 
 /* A .txt may be either; the first byte tells. */
@@ -139,16 +168,29 @@ static int no_rows(const struct dataset *d, struct err *e) {
     return e->code;
 }
 
-static int read_all(struct import *m, struct err *e) {
+/* The format by option or name; a table under any name where its delimiter is given. */
+static int find_format(struct import *m, struct err *e) {
+    const struct dataset_options *o = m->o;
     struct dataset *d = m->d;
-    int format = m->o->format ? (int)m->o->format : format_of(d->path, e);
-    if (format < 0) return format;
+    struct err unknown = ERR_INIT;
+    int format = o->format ? (int)o->format : format_of(d->path, &unknown);
+    if (format < 0 && o->delimiter) format = DATA_CSV;
+    if (format < 0) return err_set(e, unknown.code, "%s", unknown.text);
     d->format = (enum data_format)format;
-    int rc = open_file(d, e);
-    if (!rc && !m->o->format && txt_of_json(d)) {
+    if (!o->format && txt_of_json(d)) {
         d->format = DATA_JSONL;
         text_line(&d->report.notes, "read as JSON Lines, as it begins with an object");
     }
+    if (d->format == DATA_JSONL && (o->delimiter || o->header == DATA_HEADER_NO))
+        text_line(&d->report.notes, "JSON Lines have neither delimiter nor header: %s says nothing here",
+                  o->delimiter ? "--delimiter" : "--no-header");
+    return 0;
+}
+
+static int read_all(struct import *m, struct err *e) {
+    struct dataset *d = m->d;
+    int rc = open_file(d, e);
+    if (!rc) rc = find_format(m, e);
     if (!rc) rc = d->format == DATA_JSONL ? jsonl_read(m, e) : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
@@ -168,6 +210,7 @@ int dataset_read(struct dataset *d, const struct dataset_options *o, struct err 
     struct import m = {.o = o, .d = d};
     int rc = read_all(&m, e);
     free(m.label);
+    free(m.raw_label);
     if (rc) dataset_release(d);
     return rc;
 }
@@ -221,16 +264,13 @@ static void count_tokens(struct import_report *r, const struct encoded *x, size_
     r->cut_tokens_a += x->cut_a;
     r->cut_tokens_b += x->cut_b;
     r->vanished += x->vanished;
-    if (!x->special_in_text) return;
-    r->special_rows++;
-    if (r->special_count < REPORT_FIRST) r->special_first[r->special_count++] = line;
+    if (x->special_in_text) report_line(&r->special, line);
 }
 
 static void forget_tokens(struct dataset *d) {
     struct import_report *r = &d->report;
     r->cut_rows = r->cut_rows_a = r->cut_rows_b = r->cut_tokens_a = r->cut_tokens_b = 0;
-    r->vanished = r->tokens = r->unknown = r->special_rows = 0;
-    r->special_count = 0;
+    r->vanished = r->tokens = r->unknown = r->special.rows = 0;
     r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
     r->target_longest = 0;
     r->max_len = d->max_len = r->max_target = d->max_target = 0;

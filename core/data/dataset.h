@@ -30,6 +30,9 @@ enum data_shape {
     DATA_WSC,     /* a text and two spans in it, which are marked: * the first *, # the other # */
     DATA_MULTIRC, /* a passage with questions with answers: a row an answer */
 };
+/* Whether a table's first line names the columns.  AUTO: not where every column that is asked
+ * for is so by its number, and the report says it. */
+enum data_header { DATA_HEADER_AUTO, DATA_HEADER_YES, DATA_HEADER_NO };
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL };
 
 struct dataset_row {
@@ -83,7 +86,11 @@ struct dataset {
 struct dataset_options {
     const char *path;
     enum data_format format;  /* DATA_AUTO: by extension (.tsv .csv .jsonl .json .ndjson) */
-    bool no_header;           /* columns are then named "#1", "#2", … */
+    enum data_header header;  /* of a table; without one the columns are named "#1", "#2", … */
+    /* What stands between the columns of a table: one character, or a name as "tab"; with any
+     * but a tab, columns may be quoted.  NULL: a tab or a comma, by the format, or what a first
+     * line as "sep=;" says. */
+    const char *delimiter;
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
      * single text; label NULL: no row has a gold label. */
     const char *text_a, *text_b, *label;

@@ -19,7 +19,12 @@ static const struct mark marks[] = {
     {"\xFE\xFF", 2, "the file is UTF-16; UTF-8 is read"},
     {"version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded"},
     {"\x1F\x8B", 2, "the file is compressed (gzip); unpack it first"},
-    {"PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet; tables of text are read"},
+    {"BZh", 3, "the file is compressed (bzip2); unpack it first"},
+    {"\xFD\x37zXZ\0", 6, "the file is compressed (xz); unpack it first"},
+    {"\x28\xB5\x2F\xFD", 4, "the file is compressed (zstd); unpack it first"},
+    {"\xD0\xCF\x11\xE0", 4, "the file is a spreadsheet or document of an office; save it as CSV"},
+    {"PAR1", 4, "the file is Parquet; tables of text are read"},
+    {"PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet (.xlsx, .ods); save it as CSV"},
 };
 
 /* Text of wide units without a mark: ASCII among it leaves NULs at every other byte, or at three of four. */

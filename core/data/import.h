@@ -43,19 +43,38 @@ struct records {
     size_t first;          /* line on which the last record begins */
     struct field *field;   /* valid until the next call */
     size_t fields, room;
-    const char *why;       /* RECORD_BAD: reason */
+    char why[192];         /* RECORD_BAD: reason, and the line it is about */
+    size_t bad;
 };
+/* Decides what stands between the columns: `delimiter` (struct dataset_options), or what a first
+ * line as "sep=;" says, which is passed over and noted (notes may be NULL); else r->separator is
+ * kept.  Columns may be quoted unless it is a tab. */
+int records_start(struct records *r, const char *delimiter, struct buf *notes, struct err *e);
 /* The next record, or an error when the rest of the file cannot be trusted (a quote that
  * is never closed, an overlong record). */
 int records_next(struct records *r, enum record_kind *kind, struct err *e);
 void records_release(struct records *r);
+
+/* ---- what stands between the columns ---- */
+/* One character, or "tab", "semicolon", "comma", "pipe"; ERR_USAGE. */
+int delimiter_parse(const char *text, char *out, struct err *e);
+/* "--delimiter ';'"; NULL for a character that is not often one. */
+const char *delimiter_option(char c);
+/* The option with which the first record would have the column `name`, or, where the record
+ * is one field, with which it would have more; NULL. */
+const char *delimiter_hint(const struct records *r, const char *name);
+/* Whether the text from s to end begins with a line as "sep=;", as spreadsheets write it; then
+ * its character is in *out and *next is behind the line. */
+bool delimiter_declared(char *s, char *end, char *out, char **next);
 
 /* ---- rows on their way into the dataset ---- */
 struct import {
     const struct dataset_options *o;
     struct dataset *d;
     struct field *label;   /* of each row; s NULL when the split has no label column */
-    size_t room, label_room;
+    struct field *raw_label; /* its bytes in the file, which differ where they are not UTF-8 */
+    size_t room, label_room, raw_room;
+    enum data_header header; /* once it is known: YES or NO */
     const char *none;      /* the label that stands for no gold label, or NULL */
     size_t unmarked, unmarked_first; /* WSC: rows with a span that is not at its word, a line */
     size_t lists, more_targets; /* JSON Lines: sources that are lists, rows of several targets */
@@ -96,8 +115,10 @@ int labels_read(struct import *m, struct err *e);
 /* A label without what people do not see: lower case, no blanks at the ends, numbers as numbers
  * where asked; owned. */
 char *label_fold(const char *s, bool as_number);
-/* Warns of classes that people would take for one. */
+/* Warns of classes that people would take for one, and of several labels put together. */
 void labels_warn(struct dataset *d);
+/* Warns where many classes have a single row. */
+void labels_warn_rare(struct dataset *d);
 /* Fills digests and the counts of repeats within the split. */
 void repeats_count(struct dataset *d);
 

@@ -53,7 +53,55 @@ static void warn_alike(struct dataset *d, bool as_number, const char *why) {
     free(f);
 }
 
+/* ---- several labels in one cell ---- */
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Whether `name` is two or more others of the n sorted names with c between them. */
+static bool is_joined(const char *name, char c, char **sorted, size_t n) {
+    char *copy = xstrdup(name), *rest = copy, *part, between[2] = {c, '\0'};
+    int parts = 0;
+    bool all = true;
+    while (all && (part = strsep(&rest, between))) {
+        part += strspn(part, " ");
+        all = *part && bsearch(&part, sorted, n, sizeof *sorted, by_name);
+        parts++;
+    }
+    free(copy);
+    return all && parts > 1;
+}
+
+static void warn_joined(struct dataset *d) {
+    static const char marks[] = ",;|";
+    size_t n = (size_t)d->classes;
+    char **sorted = xmalloc((n + 1) * sizeof *sorted);
+    memcpy(sorted, d->class_name, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_name);
+    for (const char *c = marks; *c; c++) {
+        size_t joined = 0, first = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!strchr(d->class_name[i], *c) || !is_joined(d->class_name[i], *c, sorted, n)) continue;
+            if (!joined++) first = i;
+        }
+        if (joined)
+            text_line(&d->report.notes,
+                      "warning: %zu labels are others put together, as \"%.60s\": a row has one class here, so each "
+                      "combination is a class of its own",
+                      joined, d->class_name[first]);
+    }
+    free(sorted);
+}
+
+void labels_warn_rare(struct dataset *d) {
+    size_t once = 0;
+    for (int c = 0; c < d->classes; c++) once += d->class_rows[c] == 1;
+    if (once >= 5 && 4 * once >= (size_t)d->classes)
+        text_line(&d->report.notes, "warning: %zu of %d classes have one row each", once, d->classes);
+}
+
 void labels_warn(struct dataset *d) {
     warn_alike(d, false, "differ only in case or blanks");
     warn_alike(d, true, "are the same number");
+    warn_joined(d);
 }

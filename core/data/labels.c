@@ -33,6 +33,22 @@ static bool comma_number(const char *s) {
     return tail && !s[head + 1 + tail];
 }
 
+/* Two labels that are one only as what is not UTF-8 is read alike. */
+static bool other_bytes(const struct import *m, size_t i, size_t k) {
+    const struct field *a = &m->raw_label[i], *b = &m->raw_label[k];
+    return a->n != b->n || memcmp(a->s, b->s, a->n) != 0;
+}
+
+static int odd_labels(const struct import *m, size_t i, size_t k, struct err *e) {
+    char *shown = text_visible(m->label[i].s, m->label[i].n);
+    err_set(e, ERR_INPUT,
+            "%s: the labels of lines %zu and %zu differ only in bytes that are not UTF-8 (\"%.60s\"); "
+            "save the file as UTF-8",
+            m->d->path, m->d->row[i].line, m->d->row[k].line, shown);
+    free(shown);
+    return e->code;
+}
+
 static int collect(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
     vocab_init(&x->vocab);
@@ -47,6 +63,8 @@ static int collect(struct import *m, struct distinct *x, struct err *e) {
             if (vocab_add(&x->vocab, d->path, l->s, l->n, id, e)) return e->code;
             GROW(x->first, x->room, x->vocab.count);
             x->first[id] = i;
+        } else if (other_bytes(m, x->first[id], i)) {
+            return odd_labels(m, x->first[id], i, e);
         }
         x->of[i] = id;
     }
@@ -178,7 +196,9 @@ static int read_scores(struct import *m, struct err *e) {
         }
         char *shown = text_visible(s, m->label[i].n);
         err_set(e, ERR_INPUT, "%s: line %zu: the score \"%.60s\" is not a number%s", d->path,
-                row->line, shown, comma_number(s) ? "; it needs a point, not a comma" : "");
+                row->line, shown, comma_number(s) ? "; it needs a point, not a comma (and where these are two labels in a "
+                                  "cell, --kind classes takes each combination as a class)"
+                                : "");
         free(shown);
         return e->code;
     }
@@ -366,5 +386,6 @@ int labels_read(struct import *m, struct err *e) {
         if (!d->row[i].gold) d->report.unlabelled++;
         else if (d->kind == DATA_CLASSES) d->class_rows[d->row[i].label]++;
     }
+    if (m->o->need_gold) labels_warn_rare(d);
     return 0;
 }

@@ -1,7 +1,9 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/import.h"
 
 static void add_field(struct records *r, char *s, char *end) {
@@ -35,60 +37,120 @@ static void split_plain(struct records *r, char *s, char *end) {
     add_field(r, s, end);
 }
 
-/* A quoted field that begins at s (the quote): undoubles quotes in place.  Sets *next to
- * the byte after the closing quote; false when it is never closed. */
-static bool quoted(struct records *r, char *s, char **next) {
-    char *out = s, *in = s + 1;
-    for (;;) {
+/* The quote that closes the field which the quote at s opens, or NULL. */
+static char *closing(const struct records *r, char *s) {
+    for (char *in = s + 1;;) {
         char *quote = memchr(in, '"', (size_t)(r->end - in));
-        if (!quote) return false;
-        for (char *p = in; p < quote; p++) r->line += *p == '\n';
-        memmove(out, in, (size_t)(quote - in));
-        out += quote - in;
-        in = quote + 1;
-        if (in == r->end || *in != '"') break;
-        *out++ = '"';
-        in++;
+        if (!quote || quote + 1 == r->end || quote[1] != '"') return quote;
+        in = quote + 2;
     }
-    add_field(r, s, out);
-    *next = in;
-    *out = '\0'; /* at most the closing quote's place */
-    return true;
 }
 
-static int csv_record(struct records *r, enum record_kind *kind, struct err *e) {
-    char *s = r->at;
-    for (;;) {
-        char *next;
-        if (s < r->end && *s == '"') {
-            size_t opened = r->line + 1;
-            if (!quoted(r, s, &next))
-                return err_set(e, ERR_INPUT,
-                               "%s: line %zu: a quote that opens a field is never closed", r->path,
-                               opened);
-        } else {
-            char *end = line_end(r, s), *stop = memchr(s, r->separator, (size_t)(end - s));
-            next = stop ? stop : text_end(s, end);
-            add_field(r, s, next);
+/* The byte behind the field that begins at s: a separator, a CR or LF that ends the record, the
+ * end of the file, or what should not be there; *quote: its closing quote, or NULL.  NULL when a
+ * quote is never closed. */
+static char *field_end(const struct records *r, char *s, char **quote) {
+    *quote = NULL;
+    if (s < r->end && *s == '"') {
+        *quote = closing(r, s);
+        return *quote ? *quote + 1 : NULL;
+    }
+    char *end = line_end(r, s), *stop = memchr(s, r->separator, (size_t)(end - s));
+    return stop ? stop : text_end(s, end);
+}
+
+static bool ends_record(const struct records *r, const char *at) {
+    return at >= r->end || *at == '\n' || (*at == '\r' && (at + 1 >= r->end || at[1] == '\n'));
+}
+
+static size_t lines_between(const char *s, const char *end) {
+    size_t n = 0;
+    while ((s = memchr(s, '\n', (size_t)(end - s)))) {
+        s++;
+        n++;
+    }
+    return n;
+}
+
+/* Text behind the closing quote of the field that `open` begins.  Where that quote begins a field
+ * of a later line, the first was never closed: its line alone is bad, and the lines after it are
+ * read as what they are. */
+static void bad_quote(struct records *r, char *open, char *quote, char *at) {
+    size_t further = lines_between(open, at);
+    bool unclosed = further && (quote[-1] == '\n' || quote[-1] == r->separator);
+    struct buf b = BUF_INIT;
+    r->bad = r->line + 1 + lines_between(r->at, open);
+    r->line = r->bad - 1 + (unclosed ? 0 : further);
+    if (unclosed) buf_puts(&b, "a quote that opens a field is not closed");
+    else if (!delimiter_option(*at)) buf_puts(&b, "text after a closing quote");
+    else
+        buf_printf(&b, "text after a closing quote; it begins as if something else stood between the columns: %s",
+                   delimiter_option(*at));
+    if (further && !unclosed) buf_printf(&b, " (the quote opened a field that goes on to line %zu)", r->line + 1);
+    snprintf(r->why, sizeof r->why, "%s", buf_text(&b));
+    buf_release(&b);
+    pass_line(r, line_end(r, unclosed ? open : at));
+}
+
+/* Undoubles the quotes of the field between open and quote, in place. */
+static void add_quoted(struct records *r, char *open, char *quote) {
+    char *out = open;
+    for (char *in = open + 1; in < quote; in++) {
+        *out++ = *in;
+        in += *in == '"';
+    }
+    add_field(r, open, out);
+}
+
+/* The record's end, or NULL: what is wrong is in *kind and r, or in *e.  Nothing is changed. */
+static char *csv_end(struct records *r, enum record_kind *kind, struct err *e) {
+    for (char *s = r->at;;) {
+        char *quote, *next = field_end(r, s, &quote);
+        if (!next) {
+            err_set(e, ERR_INPUT, "%s: line %zu: a quote that opens a field is never closed", r->path,
+                    r->line + 1 + lines_between(r->at, s));
+            return NULL;
         }
-        char after = next < r->end ? *next : '\n';
-        bool last = after == '\n' || (after == '\r' && (next + 1 >= r->end || next[1] == '\n'));
-        if (!last && after != r->separator) {
+        if (ends_record(r, next)) return next;
+        if (*next != r->separator) {
             *kind = RECORD_BAD;
-            r->why = "text after a closing quote";
-            pass_line(r, line_end(r, next));
-            return 0;
-        }
-        struct field *f = &r->field[r->fields - 1];
-        f->s[f->n] = '\0';
-        if (last) {
-            /* the end of the file may have become a NUL, which is what stands there */
-            char *end = next < r->end && after == '\r' ? next + 1 : next;
-            pass_line(r, end);
-            return 0;
+            bad_quote(r, s, quote, next);
+            return NULL;
         }
         s = next + 1;
     }
+}
+
+static int csv_record(struct records *r, enum record_kind *kind, struct err *e) {
+    char *end = csv_end(r, kind, e);
+    if (!end) return *kind == RECORD_BAD ? 0 : e->code;
+    char *s = r->at, *stop = line_end(r, end);
+    r->line += lines_between(s, end);
+    for (;;) {
+        char *quote, *next = field_end(r, s, &quote);
+        if (quote) add_quoted(r, s, quote);
+        else add_field(r, s, next);
+        struct field *f = &r->field[r->fields - 1];
+        f->s[f->n] = '\0'; /* of a quoted field at most the closing quote's place */
+        if (next >= end) break;
+        s = next + 1;
+    }
+    pass_line(r, stop);
+    return 0;
+}
+
+int records_start(struct records *r, const char *delimiter, struct buf *notes, struct err *e) {
+    char declared;
+    char *next;
+    if (delimiter && delimiter_parse(delimiter, &r->separator, e)) return e->code;
+    if (delimiter_declared(r->at, r->end, &declared, &next)) {
+        if (!delimiter) r->separator = declared;
+        text_line(notes, "line 1 says that \"%c\" stands between the columns", declared);
+        r->at = next;
+        r->line = 1;
+    }
+    r->quotes = r->separator != '\t';
+    return 0;
 }
 
 int records_next(struct records *r, enum record_kind *kind, struct err *e) {

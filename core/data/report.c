@@ -8,6 +8,8 @@
 #include "core/base/text.h"
 #include "core/data/dataset.h"
 
+static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+
 void report_skip(struct import_report *r, size_t line, const char *format, ...) {
     r->skipped++;
     if (r->first_count == REPORT_FIRST) return;
@@ -20,6 +22,18 @@ void report_skip(struct import_report *r, size_t line, const char *format, ...) 
     r->first[r->first_count++].why = text_visible(why, strlen(why));
 }
 
+void report_line(struct report_lines *l, size_t line) {
+    if (l->rows < REPORT_FIRST) l->first[l->rows] = line;
+    l->rows++;
+}
+
+void report_lines_text(const struct report_lines *l, struct buf *out) {
+    if (!l->rows) return;
+    buf_printf(out, " (line%s", plural(l->rows));
+    for (size_t i = 0; i < l->rows && i < REPORT_FIRST; i++) buf_printf(out, "%s %zu", i ? "," : "", l->first[i]);
+    buf_puts(out, l->rows > REPORT_FIRST ? ", …)" : ")");
+}
+
 void report_release(struct import_report *r) {
     for (int i = 0; i < r->first_count; i++) free(r->first[i].why);
     free(r->across);
@@ -27,12 +41,21 @@ void report_release(struct import_report *r) {
     memset(r, 0, sizeof *r);
 }
 
-static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+static void bytes_text(const struct import_report *r, struct buf *out) {
+    static const char *const what[] = {"bytes that are not UTF-8, each read as U+FFFD", "a NUL byte"};
+    const struct report_lines *const lines[] = {&r->not_utf8, &r->nul};
+    for (int i = 0; i < 2; i++) {
+        if (!lines[i]->rows) continue;
+        buf_printf(out, "warning: %zu row%s with %s", lines[i]->rows, plural(lines[i]->rows), what[i]);
+        report_lines_text(lines[i], out);
+        buf_putc(out, '\n');
+    }
+}
 
 static void lines_text(const struct import_report *r, struct buf *out) {
     buf_printf(out, "%zu row%s from %zu line%s", r->rows, plural(r->rows), r->lines,
                plural(r->lines));
-    if (r->header) buf_puts(out, ", 1 of them the header");
+    if (r->header) buf_printf(out, ", %zu of them the header", r->header);
     buf_puts(out, "\n");
     if (r->bom) buf_puts(out, "a byte order mark at the start was removed\n");
     if (r->blank) buf_printf(out, "%zu blank line%s skipped\n", r->blank, plural(r->blank));
@@ -51,9 +74,7 @@ static void lines_text(const struct import_report *r, struct buf *out) {
     if (r->empty_a + r->empty_b)
         buf_printf(out, "%zu empty text%s, kept\n", r->empty_a + r->empty_b,
                    plural(r->empty_a + r->empty_b));
-    if (r->not_utf8)
-        buf_printf(out, "warning: %zu row%s with bytes that are not UTF-8\n", r->not_utf8,
-                   plural(r->not_utf8));
+    bytes_text(r, out);
 }
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
@@ -92,12 +113,11 @@ static void tokens_text(const struct import_report *r, bool pair, struct buf *ou
     if (r->vanished)
         buf_printf(out, "warning: in %zu row%s a whole text was cut away\n", r->vanished,
                    plural(r->vanished));
-    if (!r->special_rows) return;
-    buf_printf(out, "%zu row%s contain%s the text of a special token: line", r->special_rows,
-               plural(r->special_rows), r->special_rows == 1 ? "s" : "");
-    for (int i = 0; i < r->special_count; i++)
-        buf_printf(out, "%s %zu", i ? "," : "", r->special_first[i]);
-    buf_puts(out, r->special_rows > (size_t)r->special_count ? ", …\n" : "\n");
+    if (!r->special.rows) return;
+    buf_printf(out, "%zu row%s contain%s the text of a special token", r->special.rows,
+               plural(r->special.rows), r->special.rows == 1 ? "s" : "");
+    report_lines_text(&r->special, out);
+    buf_putc(out, '\n');
 }
 
 void report_text(const struct dataset *d, struct buf *out) {

@@ -18,11 +18,17 @@ struct report_skip {
     char *why;   /* owned */
 };
 
+/* Rows of a kind, and the lines of the first of them. */
+struct report_lines {
+    size_t rows;
+    size_t first[REPORT_FIRST];
+};
+
 struct import_report {
     /* rows + blank + skipped + header + continued - spread == lines */
     size_t lines;      /* physical lines, a last one without line end included */
     size_t rows;       /* rows read */
-    size_t header;     /* 1 when the first line named the columns */
+    size_t header;     /* lines that name the columns, or what stands between them */
     size_t blank;      /* blank lines passed over */
     size_t continued;  /* further lines of quoted fields (CSV) */
     size_t skipped;    /* lines left out, each for a reason */
@@ -32,7 +38,8 @@ struct import_report {
     bool bom;          /* the file began with a byte order mark, removed */
     size_t unlabelled; /* rows kept without a gold label */
     size_t empty_a, empty_b; /* rows kept whose text is empty */
-    size_t not_utf8;   /* rows with bytes that are not UTF-8 (each read as U+FFFD) */
+    struct report_lines not_utf8; /* rows with bytes that are not UTF-8 (each read as U+FFFD) */
+    struct report_lines nul;      /* rows with a NUL byte */
 
     /* Repeats: rows whose texts an earlier row has.  Near: equal after lower-casing and
      * making blanks one space, exact ones not counted again. */
@@ -48,9 +55,7 @@ struct import_report {
     size_t vanished;          /* rows in which one text lost all its tokens */
     size_t tokens;            /* of the texts before cutting, without special ones */
     size_t unknown;           /* unknown ones among them */
-    size_t special_rows;      /* rows that spell a special token */
-    int special_count;
-    size_t special_first[REPORT_FIRST]; /* lines of the first of them */
+    struct report_lines special; /* rows that spell a special token */
     size_t max_target;        /* 0: no target side */
     size_t target_tokens, target_unknown; /* of the targets before cutting, without special ones */
     size_t target_longest;    /* ids of the longest target before cutting, end token included */
@@ -62,6 +67,9 @@ struct import_report {
 /* Names a skipped line (printf style; text from the file must be made visible before). */
 void report_skip(struct import_report *r, size_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void report_line(struct report_lines *l, size_t line);
+/* Adds " (line 3)", " (lines 3, 5, …)". */
+void report_lines_text(const struct report_lines *l, struct buf *out);
 void report_release(struct import_report *r);
 
 struct dataset;

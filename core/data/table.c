@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,38 +13,84 @@ static int position(const char *s, int columns) {
     return (int)n - 1;
 }
 
-static int missing(const struct dataset *d, const char *name, struct err *e) {
+static bool is_position(const char *name) {
+    int64_t n;
+    return *name == '#' && text_to_int(name + 1, &n) && n >= 1;
+}
+
+static int missing(const struct import *m, const struct records *r, const char *name, struct err *e) {
+    const struct dataset *d = m->d;
+    const char *option = delimiter_hint(r, name);
     char *found = names_text(d->column, d->columns, 12);
-    err_set(e, ERR_USAGE,
-            "%s: no column \"%s\"; the first line gives the columns %s (no header? Put a first "
-            "line that names the columns; \"#1\" picks one by position)",
-            d->path, name, found);
+    if (option)
+        err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu gives the columns %s; something else may stand between "
+                                "them: %s",
+                d->path, name, r->first, found, option);
+    else if (is_position(name))
+        err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu has %d", d->path, name, r->first, d->columns);
+    else if (m->header == DATA_HEADER_NO)
+        err_set(e, ERR_USAGE, "%s: no column \"%s\": without a header the columns are %s", d->path, name, found);
+    else
+        err_set(e, ERR_USAGE,
+                "%s: no column \"%s\"; line %zu, taken as the header, gives the columns %s (no header? Choose "
+                "every column by its number, as \"#1\")",
+                d->path, name, r->first, found);
     free(found);
     return -1;
 }
 
 /* The column's index, or -1 with *e. */
-static int column(const struct dataset *d, const char *name, struct err *e) {
+static int column(const struct import *m, const struct records *r, const char *name, struct err *e) {
+    const struct dataset *d = m->d;
     int found = -1;
     for (int i = 0; i < d->columns; i++) {
         if (strcmp(d->column[i], name)) continue;
         if (found >= 0) {
             err_set(e, ERR_USAGE,
                     "%s: two columns are named \"%s\"; choose one by position: \"#%d\" or "
-                    "\"#%d\"",
+                    "\"#%d\" (--header where every column is chosen so)",
                     d->path, name, found + 1, i + 1);
             return -1;
         }
         found = i;
     }
     if (found < 0) found = position(name, d->columns);
-    return found >= 0 ? found : missing(d, name, e);
+    return found >= 0 ? found : missing(m, r, name, e);
 }
 
-static bool has_header(const struct dataset_options *o, const struct records *r) {
+static bool has_field(const struct records *r, const char *s) {
     for (size_t i = 0; i < r->fields; i++)
-        if (!strcmp(r->field[i].s, o->headless[0])) return true;
+        if (!strcmp(r->field[i].s, s)) return true;
     return false;
+}
+
+/* Whether every column that is asked for is so by its number, and none is a name in r. */
+static bool all_by_position(const struct dataset_options *o, const struct records *r) {
+    const char *const name[] = {o->text_a, o->text_b, o->text_c, o->label, o->target};
+    bool any = false;
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        if (!name[i]) continue;
+        if (!is_position(name[i]) || has_field(r, name[i])) return false;
+        any = true;
+    }
+    return any && o->text_a;
+}
+
+/* Whether the first record, r, names the columns. */
+static bool has_header(struct import *m, const struct records *r) {
+    const struct dataset_options *o = m->o;
+    m->header = o->header;
+    if (o->header == DATA_HEADER_AUTO && o->headless) {
+        m->header = has_field(r, o->headless[0]) ? DATA_HEADER_YES : DATA_HEADER_NO;
+    } else if (o->header == DATA_HEADER_AUTO) {
+        m->header = all_by_position(o, r) ? DATA_HEADER_NO : DATA_HEADER_YES;
+        if (m->header == DATA_HEADER_NO)
+            text_line(&m->d->report.notes,
+                      "no header, as every column is chosen by its number: line %zu is read as a row "
+                      "(--header takes it as names)",
+                      r->first);
+    }
+    return m->header != DATA_HEADER_NO;
 }
 
 static int name_columns(const struct import *m, const struct records *r, bool header,
@@ -66,7 +113,7 @@ struct chosen {
     int a, b, c, label, target; /* columns; -1: none */
 };
 
-static int choose(const struct import *m, struct chosen *c, struct err *e) {
+static int choose(const struct import *m, const struct records *r, struct chosen *c, struct err *e) {
     struct dataset *d = m->d;
     struct columns name;
     if (columns_choose(m->o, d, &name, e)) return ERR_USAGE;
@@ -75,7 +122,7 @@ static int choose(const struct import *m, struct chosen *c, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         *to[i] = -1;
         if (!*want[i]) continue;
-        if ((*to[i] = column(d, *want[i], e)) < 0) return ERR_USAGE;
+        if ((*to[i] = column(m, r, *want[i], e)) < 0) return ERR_USAGE;
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
@@ -88,7 +135,10 @@ static int choose(const struct import *m, struct chosen *c, struct err *e) {
 static void take(struct import *m, const struct records *r, const struct chosen *c) {
     struct import_report *rep = &m->d->report;
     if (r->fields != (size_t)m->d->columns) {
-        report_skip(rep, r->first, "%zu fields, not %d", r->fields, m->d->columns);
+        char more[80] = "";
+        if (r->line > r->first)
+            snprintf(more, sizeof more, " (with a quoted field that goes on to line %zu)", r->line);
+        report_skip(rep, r->first, "%zu fields, not %d%s", r->fields, m->d->columns, more);
         return;
     }
     struct fields f = {.a = r->field[c->a]};
@@ -104,32 +154,31 @@ int table_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     struct buf *file = &d->memory->file;
     size_t skip = d->report.bom ? 3 : 0;
-    struct records r = {.path = d->path, .quotes = d->format == DATA_CSV,
-                        .separator = d->format == DATA_CSV ? ',' : '\t',
+    struct records r = {.path = d->path, .separator = d->format == DATA_CSV ? ',' : '\t',
                         .at = file->data + skip, .end = file->data + file->size};
     struct chosen c = {-1, -1, -1, -1, -1};
-    bool header = !m->o->no_header;
     enum record_kind kind;
-    int rc;
-    while (!(rc = records_next(&r, &kind, e)) && kind != RECORD_END) {
-        size_t further = r.line - r.first; /* lines of the record beyond its first */
+    int rc = records_start(&r, m->o->delimiter, &d->report.notes, e);
+    d->report.header = r.line;
+    while (!rc && !(rc = records_next(&r, &kind, e)) && kind != RECORD_END) {
         bool first = !d->columns;
         if (kind == RECORD_BLANK) {
             d->report.blank++;
             continue;
         }
-        d->report.continued += further;
+        d->report.continued += r.line - r.first; /* lines of the record beyond its first */
         if (kind == RECORD_BAD) {
-            report_skip(&d->report, r.first, "%s", r.why);
+            report_skip(&d->report, r.bad, "%s", r.why);
             continue;
         }
-        if (first && m->o->headless) header = has_header(m->o, &r);
-        if (first && ((rc = name_columns(m, &r, header, e)) || (rc = choose(m, &c, e)))) break;
-        if (first && header) d->report.header = 1;
+        bool header = first && has_header(m, &r);
+        if (first && ((rc = name_columns(m, &r, header, e)) || (rc = choose(m, &r, &c, e)))) break;
+        if (header) d->report.header++;
         else take(m, &r, &c);
     }
     d->report.lines = r.line;
     records_release(&r);
-    if (!rc && !d->columns) rc = err_set(e, ERR_INPUT, "%s: the file is empty", d->path);
+    if (!rc && !d->columns && !d->report.skipped)
+        rc = err_set(e, ERR_INPUT, "%s: the file is empty", d->path);
     return rc;
 }

@@ -14,6 +14,7 @@
 static struct dataset_options options(const struct plan *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
+                                .header = s->header, .delimiter = s->delimiter,
                                 .no_gold = s->no_gold,
                                 .names = s->names, .name_count = s->name_count,
                                 .names_from = s->names_from ? s->names_from : "the known classes",
@@ -26,7 +27,7 @@ static struct dataset_options options(const struct plan *p, const struct task_so
         o.target = s->target;
     }
     if (!l) return o;
-    o.no_header = l->no_header;
+    if (l->no_header) o.header = DATA_HEADER_NO;
     o.headless = l->headless[0] ? l->headless : NULL;
     o.text_a = l->text_a;
     o.text_b = l->text_b;

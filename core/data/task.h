@@ -30,7 +30,8 @@ struct task_source {
      * neither; with no column named at all, a usual pair of names is found by itself (struct
      * dataset_options.guess_texts). */
     const char *source, *target;
-    const char *no_gold;      /* struct dataset_options.no_gold */
+    enum data_header header;  /* these as in struct dataset_options */
+    const char *delimiter, *no_gold;
     enum data_format format;
     enum data_choice kind;
     bool official_dev;        /* dev_official.tsv in place of dev.tsv */

@@ -248,7 +248,7 @@ static int read_rows(struct reading *g, struct err *e) {
     int rc;
     while (!(rc = records_next(&g->r, &kind, e)) && kind != RECORD_END) {
         if (kind == RECORD_BLANK) continue;
-        if (kind == RECORD_BAD) return err_set(e, ERR_INPUT, "%s: line %zu: %s", g->r.path, g->r.first, g->r.why);
+        if (kind == RECORD_BAD) return err_set(e, ERR_INPUT, "%s: line %zu: %s", g->r.path, g->r.bad, g->r.why);
         row = true;
         if (first) rc = begin(g, &row, e);
         first = false;
@@ -304,10 +304,11 @@ int vectors_read(struct vectors *v, const char *path, const struct vectors_optio
     bool tabs = text_ends(path, ".tsv");
     size_t mark = file.size >= 3 && !memcmp(file.data, "\xEF\xBB\xBF", 3) ? 3 : 0;
     struct reading g = { .v = v, .o = o, .at = -1 };
-    g.r = (struct records){ .path = path, .quotes = !tabs, .separator = tabs ? '\t' : ',' };
+    g.r = (struct records){ .path = path, .separator = tabs ? '\t' : ',' };
     g.r.at = file.data ? file.data + mark : NULL;
     g.r.end = file.data ? file.data + file.size : NULL;
-    rc = read_rows(&g, e);
+    rc = records_start(&g.r, o->delimiter, NULL, e);
+    if (!rc) rc = read_rows(&g, e);
     if (!rc) number_labels(&g);
     for (int i = 0; i < v->n && g.text; i++) free(g.text[i]);
     for (int i = 0; i < g.columns && g.column; i++) free(g.column[i].name);

@@ -26,6 +26,7 @@ struct vectors_options {
     const char *columns; /* those taken as coordinates; NULL: all others */
     const char *skip;    /* those left out; NULL: none */
     bool no_header;      /* the first line is a row, whatever it holds */
+    const char *delimiter; /* struct dataset_options.delimiter */
 };
 
 /* A first line is a header when it is not all numbers, or when its numbers count up by one from 0 or 1

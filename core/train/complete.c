@@ -104,6 +104,9 @@ struct task_source config_source(const struct run_config *c, const char *assets)
         .label = c->label_column,
         .source = c->source_column,
         .target = c->target_column,
+        .header = c->header ? DATA_HEADER_YES : c->no_header ? DATA_HEADER_NO : DATA_HEADER_AUTO,
+        .delimiter = c->delimiter,
+        .no_gold = c->no_gold,
         .kind = c->regression < 0   ? DATA_KIND_AUTO
                 : c->regression > 0 ? DATA_KIND_REGRESSION
                                     : DATA_KIND_CLASSES,

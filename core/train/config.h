@@ -39,6 +39,10 @@ struct run_config {
     uint64_t split_seed;
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
     char *source_column, *target_column; /* of texts to texts */
+    bool header, no_header; /* of a table: its first line names the columns, or does not; neither: struct
+                             * dataset_options.header */
+    char *delimiter;        /* of a table; NULL: by its name */
+    char *no_gold;          /* the label that stands for none; NULL: struct dataset_options.no_gold */
     int regression; /* as asked: -1 decided by the data and said, 0 classes, 1 scores */
     char *positive; /* the class that F1 is of; NULL: the task's */
     char *metric;   /* the one that decides "best" */

@@ -57,6 +57,14 @@ static int read_member(struct run_config *c, const struct option *o, const json_
     return 0;
 }
 
+/* How rows were read before a config could say it: -1 among whole numbers was no class, and a first
+ * line was the header also where every column was chosen by its number. */
+static void read_rows_as_then(struct run_config *c) {
+    const char *const column[] = { c->text_column, c->source_column };
+    if (c->regression == 0) c->no_gold = xstrdup("-1");
+    for (size_t i = 0; i < COUNT_OF(column); i++) c->header = c->header || (column[i] && column[i][0] == '#');
+}
+
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
@@ -70,6 +78,7 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     /* nor did it say this */
     if (!rc && !json_object_get(all, "official_dev"))
         out->official_dev = out->dev_file && text_ends(out->dev_file, "/dev_official.tsv");
+    if (!rc && !json_object_get(all, "no_gold")) read_rows_as_then(out);
     json_decref(all);
     if (rc) config_release(out);
     return rc;

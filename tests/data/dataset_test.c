@@ -177,7 +177,7 @@ static void headers_and_label_names(void **state) {
     int rc = READ(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n");
     test_refused(rc, ERR_USAGE, &e, "\"good film\", \"pos\"");
     test_refused(rc, ERR_USAGE, &e, "no header?");
-    test_ok(READ_AS(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n", .no_header = true,
+    test_ok(READ_AS(&d, "a.csv", "good film,pos\nbad film,neg\nvery good,pos\n", .header = DATA_HEADER_NO,
                  .text_a = "#1", .label = "#2"), &e);
     assert_int_equal(d.rows, 3);
     dataset_release(&d);
@@ -329,14 +329,14 @@ static void encoding(void **state) {
     const struct import_report *r = &d.report;
     assert_int_equal(r->cut_rows, 1);
     assert_int_equal(r->cut_tokens_a, 3);
-    assert_int_equal(r->special_rows, 1);
-    assert_int_equal(r->special_first[0], 3);
+    assert_int_equal(r->special.rows, 1);
+    assert_int_equal(r->special.first[0], 3);
     assert_int_equal(r->unknown, 1);
     assert_int_equal(r->tokens, 2 + 3 + 1 + 0 + 6 + 1 + 1);
     assert_int_equal(d.start[4] - d.start[3], 2);
     assert_int_equal(d.ids[d.start[5] - 1], 3);
     assert_int_equal(d.start[5] - d.start[4], 5);
-    says(&d, "1 row contains the text of a special token: line 3");
+    says(&d, "1 row contains the text of a special token (line 3)");
     int rc = dataset_encode(&d, t, 16, 0, 32, &e);
     test_refused(rc, ERR_INPUT, &e,
                  "row 7 (line 8): token \"\u00c9a\" has id 35, and the embedding has 32 rows");

@@ -86,11 +86,54 @@ static void scores_without_gold(void **state) {
     dataset_release(&d);
 }
 
+/* Several labels in a cell, and classes of one row, are told. */
+static void labels_put_together(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t2\nd\t0,1\ne\t0,1,2\nf\tx,y\n", .need_gold = true), &e);
+    assert_int_equal(d.classes, 6);
+    says(&d, "warning: 2 labels are others put together, as \"0,1\"");
+    says(&d, "warning: 6 of 6 classes have one row each");
+    dataset_release(&d);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger\nc\tjoy; anger\n"), &e);
+    says(&d, "1 labels are others put together, as \"joy; anger\"");
+    dataset_release(&d);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tjoy\nb\tanger, fear\nb\tjoy\n", .need_gold = true), &e);
+    lacks(&d, "put together");
+    lacks(&d, "one row each");
+    dataset_release(&d);
+    test_refused(READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t1\nc\t0,1\n"), ERR_INPUT, &e, "--kind classes");
+}
+
+/* A label is read as a text is: what is not UTF-8 is U+FFFD; two that would be one are refused. */
+static void labels_that_are_not_utf8(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    static const char *const names[] = {"bad", "caf\xef\xbf\xbd"};
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe9\n", .need_gold = true), &e);
+    assert_int_equal(d.classes, 2);
+    assert_string_equal(d.class_name[1], names[1]);
+    assert_int_equal(d.class_rows[1], 2);
+    says(&d, "2 rows with bytes that are not UTF-8, each read as U+FFFD (lines 2, 4)");
+    dataset_release(&d);
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\n", .names = names, .name_count = 2), &e);
+    assert_int_equal(d.row[0].label, 1);
+    dataset_release(&d);
+    int rc = READ(&d, "t.tsv", "text\tlabel\na\tcaf\xe9\nb\tbad\nc\tcaf\xe8\n");
+    test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4 differ only in bytes that are not UTF-8");
+    rc = READ(&d, "t.tsv", "text\tlabel\na\tcaf\xef\xbf\xbd\nb\tbad\nc\tcaf\xe8\n");
+    test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minus_one),
         cmocka_unit_test(unclear_minus_one),
         cmocka_unit_test(scores_without_gold),
+        cmocka_unit_test(labels_put_together),
+        cmocka_unit_test(labels_that_are_not_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,6 +36,13 @@ static inline void says(const struct dataset *d, const char *part) {
     buf_release(&b);
 }
 
+static inline void lacks(const struct dataset *d, const char *part) {
+    struct buf b = BUF_INIT;
+    report_text(d, &b);
+    if (strstr(buf_text(&b), part)) fail_msg("the report has \"%s\":\n%s", part, buf_text(&b));
+    buf_release(&b);
+}
+
 static inline void has_text(const struct dataset *d, size_t row, const char *a) {
     assert_true(row < d->rows);
     assert_string_equal(d->row[row].a, a);

@@ -91,7 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n) {
         .path = path,
         .format = bytes[0] == 'c' ? DATA_CSV : memchr("jsmwy", bytes[0], 5) ? DATA_JSONL : DATA_TSV,
         .text_a = positions ? "#1" : "text", .text_b = flags & 1 ? (positions ? "#3" : "b") : NULL,
-        .label = flags & 2 ? NULL : positions ? "#2" : "label", .no_header = flags & 64,
+        .label = flags & 2 ? NULL : positions ? "#2" : "label",
+        .header = flags & 64 && !memchr("jsmwy", bytes[0], 5) ? DATA_HEADER_NO : DATA_HEADER_AUTO,
         .need_gold = flags & 4, .kind = (enum data_choice)((flags >> 3 & 3) % 3),
         .names = flags & 128 ? names : NULL, .name_count = 3, .names_or_numbers = flags & 1};
     if (bytes[0] == 's') shape(&o, DATA_FLAT, "premise", "hypothesis", NULL);

@@ -42,6 +42,30 @@ static void json_round_trips(void **state) {
     config_release(&d);
 }
 
+/* Configs from before these options read their rows as was the rule then. */
+static void older_configs_read_rows_as_then(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *no_gold;
+        bool header;
+    } cases[] = {
+        { "{\"regression\":\"classes\",\"text_column\":\"#1\",\"label_column\":\"#2\"}", "-1", true },
+        { "{\"regression\":\"classes\"}", "-1", false },
+        { "{\"regression\":\"scores\",\"text_column\":\"a\"}", NULL, false },
+        { "{\"source_column\":\"#2\",\"target_column\":\"#3\"}", NULL, true },
+        { "{\"regression\":\"classes\",\"text_column\":\"#1\",\"no_gold\":null}", NULL, false },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct run_config c;
+        struct err e = ERR_INIT;
+        test_ok(config_from_json(cases[i].json, strlen(cases[i].json), &c, &e), &e);
+        assert_int_equal(c.header, cases[i].header);
+        if (cases[i].no_gold) assert_string_equal(c.no_gold, cases[i].no_gold);
+        else assert_null(c.no_gold);
+        config_release(&c);
+    }
+}
+
 static void every_option_round_trips(void **state) {
     (void)state;
     struct run_config c, d;
@@ -164,6 +188,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_round_trips),
         cmocka_unit_test(every_option_round_trips),
+        cmocka_unit_test(older_configs_read_rows_as_then),
         cmocka_unit_test(wrong_values_are_refused),
         cmocka_unit_test(a_strangers_json_is_checked),
         cmocka_unit_test(steps_and_epochs_take_each_other_back),

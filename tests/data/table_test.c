@@ -1,0 +1,170 @@
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/data/reading.h"
+
+#define ROWS "good film\tpos\nbad film\tneg\nvery good\tpos\n"
+
+/* Where every column is chosen by its number the first line is a row, and that is said. */
+static void columns_by_number(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1", .label = "#2"), &e);
+    assert_int_equal(d.rows, 3);
+    has_text(&d, 0, "good film");
+    says(&d, "3 rows from 3 lines\n");
+    says(&d, "no header, as every column is chosen by its number: line 1 is read as a row");
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1"), &e);
+    assert_int_equal(d.rows, 3);
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "t.tsv", ROWS, .text_a = "#1", .label = "#2", .header = DATA_HEADER_YES), &e);
+    assert_int_equal(d.rows, 2);
+    lacks(&d, "no header");
+    dataset_release(&d);
+    /* one by name, or a name that looks like a number: there is a header */
+    test_ok(READ_AS(&d, "t.tsv", "a\tlabel\n" ROWS, .text_a = "#1", .label = "label"), &e);
+    assert_int_equal(d.rows, 3);
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "t.tsv", "#2\t#1\n" ROWS, .text_a = "#2", .label = "#1"), &e);
+    assert_int_equal(d.rows, 3);
+    has_text(&d, 0, "good film");
+    dataset_release(&d);
+    test_refused(READ(&d, "t.tsv", ROWS, .header = DATA_HEADER_NO), ERR_USAGE, &e, "the columns are \"#1\", \"#2\"");
+    test_refused(READ_AS(&d, "t.tsv", ROWS, .text_a = "#3"), ERR_USAGE, &e, "no column \"#3\"; line 1 has 2");
+}
+
+/* Another delimiter is named where the columns are not there, and read where it is given. */
+static void other_delimiters(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *c, *option, *hint;
+    } cases[] = {
+        {"a.csv", ";", ";", "--delimiter ';'"},     {"a.csv", "\t", "tab", "--delimiter tab"},
+        {"a.csv", "|", "pipe", "--delimiter '|'"},  {"a.tsv", ",", "comma", "--delimiter ','"},
+        {"a.tsv", ";", "semicolon", "--delimiter ';'"}, {"a.csv", ":", ":", NULL},
+        {"a.data", ";", ";", "any table with --delimiter"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct dataset d;
+        struct err e = ERR_INIT;
+        struct dataset_options o = {.text_a = "text", .label = "label"};
+        const char *c = cases[i].c;
+        char *bytes = xprintf("text%slabel\ngood film%spos\nbad film%sneg\n", c, c, c);
+        test_refused(read_bytes(&d, cases[i].name, bytes, strlen(bytes), o, &e), ERR_USAGE, &e,
+                     cases[i].hint ? cases[i].hint : "no header?");
+        o.delimiter = cases[i].option;
+        test_ok(read_bytes(&d, cases[i].name, bytes, strlen(bytes), o, &e), &e);
+        assert_int_equal(d.rows, 2);
+        has_text(&d, 1, "bad film");
+        adds_up(&d);
+        dataset_release(&d);
+        free(bytes);
+    }
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "q.csv", "\"text\";\"label\"\n\"good; film\";\"pos\"\n", .delimiter = ";"), &e);
+    has_text(&d, 0, "good; film");
+    dataset_release(&d);
+    test_refused(READ(&d, "q.csv", "\"text\";\"label\"\n\"good\";\"pos\"\n"), ERR_INPUT, &e, "--delimiter ';'");
+    test_ok(READ(&d, "q.tsv", "text\tlabel\n\"good\tpos\n", .delimiter = "tab"), &e);
+    has_text(&d, 0, "\"good");
+    dataset_release(&d);
+    static const char *const bad[] = {"", ";;", "\"", "\n", "\xc3\xa9"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        test_refused(READ(&d, "a.csv", "text,label\na,b\n", .delimiter = bad[i]), ERR_USAGE, &e, "--delimiter");
+}
+
+/* A first line as "sep=;" is what spreadsheets write. */
+static void declared_delimiter(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "a.csv", "\xef\xbb\xbfsep=;\r\ntext;label\r\ngood, film;pos\r\n"), &e);
+    has_text(&d, 0, "good, film");
+    assert_int_equal(d.row[0].line, 3);
+    says(&d, "1 row from 3 lines, 2 of them the header");
+    says(&d, "line 1 says that \";\" stands between the columns");
+    adds_up(&d);
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "a.csv", "\"sep=|\"\na|b\n", .text_a = "#1", .label = "#2"), &e);
+    assert_int_equal(d.rows, 1);
+    adds_up(&d);
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "a.csv", "sep=long,label\na,b\n", .text_a = "sep=long", .label = "label"), &e);
+    assert_int_equal(d.rows, 1);
+    dataset_release(&d);
+}
+
+static void what_is_no_table_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *bytes;
+        size_t n;
+        const char *part;
+    } cases[] = {
+        {"a.csv.gz", "\x1f\x8b\x08\0", 4, "compressed (gzip)"}, {"a.csv", "\x1f\x8b\x08\0", 4, "compressed (gzip)"},
+        {"a.xlsx", "PK\x03\x04....", 8, "spreadsheet"},         {"a.csv", "PK\x03\x04....", 8, "spreadsheet"},
+        {"a.xls", "\xd0\xcf\x11\xe0....", 8, "office"},         {"a.parquet", "PAR1....", 8, "Parquet"},
+        {"a.bz2", "BZh91AY&SY", 10, "bzip2"},                   {"a.xz", "\xfd\x37zXZ\0\0\4", 8, "xz"},
+        {"a.zst", "\x28\xb5\x2f\xfd\x24", 5, "zstd"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct dataset d;
+        struct err e = ERR_INIT;
+        const struct dataset_options o = {.text_a = "text"};
+        test_refused(read_bytes(&d, cases[i].name, cases[i].bytes, cases[i].n, o, &e), ERR_INPUT, &e, cases[i].part);
+    }
+}
+
+/* A quote that is not closed on its line takes no other row with it. */
+static void unclosed_quotes(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "a.csv", "text,label\n\"good film,pos\nbad film,neg\n\"very, good\",pos\nfine,neg\n"), &e);
+    assert_int_equal(d.rows, 3);
+    has_text(&d, 0, "bad film");
+    has_text(&d, 1, "very, good");
+    assert_int_equal(d.row[1].line, 4);
+    says(&d, "line 2: a quote that opens a field is not closed");
+    adds_up(&d);
+    dataset_release(&d);
+    /* in a later column, behind one of several lines */
+    test_ok(READ(&d, "a.csv", "text,label,x\n\"two\nlines\",\"pos,1\nbad,neg,2\n\"good\",pos,3\n"), &e);
+    assert_int_equal(d.rows, 2);
+    says(&d, "line 3: a quote that opens a field is not closed");
+    adds_up(&d);
+    dataset_release(&d);
+    /* a field of several lines that is followed by text is left out whole, with all its lines */
+    test_ok(READ(&d, "a.csv", "text,label\n\"two\nlines\" more,pos\n\"a\nb\",pos,more\nok,neg\n"), &e);
+    assert_int_equal(d.rows, 1);
+    says(&d, "line 2: text after a closing quote (the quote opened a field that goes on to line 3)");
+    says(&d, "line 4: 3 fields, not 2 (with a quoted field that goes on to line 5)");
+    adds_up(&d);
+    dataset_release(&d);
+    int rc = READ(&d, "a.csv", "text,label\ngood,pos\n\"two\nlines\",\"pos\n");
+    test_refused(rc, ERR_INPUT, &e, "line 4: a quote that opens a field is never closed");
+}
+
+static void rows_whose_bytes_are_odd(void **state) {
+    (void)state;
+    static const char bytes[] = "text\tlabel\ncaf\xe9\tx\nok\ty\na\0b\tx\n\xff\tx\n";
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "a.tsv", bytes), &e);
+    assert_int_equal(d.rows, 4);
+    assert_int_equal(d.row[2].a_size, 3);
+    says(&d, "warning: 2 rows with bytes that are not UTF-8, each read as U+FFFD (lines 2, 5)");
+    says(&d, "warning: 1 row with a NUL byte (line 4)");
+    dataset_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_by_number),   cmocka_unit_test(other_delimiters),
+        cmocka_unit_test(declared_delimiter),  cmocka_unit_test(what_is_no_table_is_named),
+        cmocka_unit_test(unclosed_quotes),     cmocka_unit_test(rows_whose_bytes_are_odd),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
