@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/backbone.h"
 #include "app/jobs_private.h"
 #include "app/paths.h"
 #include "app/use.h"
@@ -275,11 +276,30 @@ static int adopt(struct job_record *job, struct shared_task *t, struct err *e) {
     return store_adopt_run(job->jobs->store, job->id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
 }
 
+/* The model of a stored run, wherever it lies now: from here on the config says so. */
+static struct model *find_model(struct job_record *job, struct err *e) {
+    struct run_config *c = &job->request->config;
+    struct buf said = BUF_INIT;
+    struct model *m = backbone_open(c, &(struct backbone_hint){ .given = job->given }, &said, e);
+    job->given = NULL;
+    if (m && strcmp(m->folder, c->model_folder)) {
+        char *full = realpath(m->folder, NULL);
+        free(c->model_folder);
+        c->model_folder = full ? full : xstrdup(m->folder);
+    }
+    if (said.size) {
+        said.data[said.size - 1] = '\0'; /* its line end */
+        jobs__say(job->jobs, said.data);
+    }
+    buf_release(&said);
+    return m;
+}
+
 /* Reads what was asked for, and lets the rows go again; the model is kept for the building. */
 static int look(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
-    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    struct model *m = job->resumed ? find_model(job, e) : model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     struct shared_task *t = jobs__task(j, m, c, e);
     int rc = !t ? e->code : job->resumed ? adopt(job, t, e) : freeze(job, m, t, e);

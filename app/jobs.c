@@ -170,10 +170,11 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
     return look_now(job, id, e);
 }
 
-int jobs_resume(struct jobs *j, int64_t id, int workers, struct err *e) {
+int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e) {
     struct job_record *job = job_new(j);
     job->resumed = true;
     job->id = id;
+    job->given = model;
     job->workers = workers;
     return look_now(job, &id, e);
 }

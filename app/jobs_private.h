@@ -49,6 +49,7 @@ struct job_record {
     struct jobs *jobs;
     struct job_request *request; /* asked to building; the config is frozen from queued on */
     bool resumed;                /* begun before; `was` and `why`: how it stood */
+    const char *given;           /* where its model lies now, by the user; the caller's; or NULL */
     bool quiet;                  /* the caller takes its failure (jobs_failure) */
     int workers;                 /* limit of the run; 0: all */
     enum store_state was;

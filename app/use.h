@@ -3,6 +3,7 @@
 #define APP_USE_H
 
 #include "app/args.h"
+#include "app/backbone.h"
 #include "app/input.h"
 #include "core/train/config.h"
 #include "core/train/predict.h"
@@ -20,13 +21,16 @@ struct user {
     int names;
 };
 
-/* The run's best checkpoint on its model; names stay empty.  On failure user_release frees. */
-int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e);
-/* The same of a run as it was typed, from the verb's database. */
+/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  What is
+ * worth saying about the model goes to `said` (may be NULL), a line each.  On failure user_release
+ * frees. */
+int user_open_run(struct user *u, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
+                  struct err *e);
+/* The same of a run as it was typed, from the verb's database; --model is where its model lies now. */
 int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e);
 /* What is said of a run that knows no facts of its model (core/model/facts.h).  Caller frees. */
 char *user_facts_unknown(int64_t run);
-/* RUN, or --model; with the names.  On failure nothing is left open. */
+/* RUN (and --model for a model that was moved), or --model; with the names.  On failure nothing is left open. */
 int user_open(struct user *u, const struct args *a, struct err *e);
 /* --max-len, or the run's. */
 int user_max_len(const struct user *u, const struct args *a, int64_t *out, struct err *e);

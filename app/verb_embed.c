@@ -110,7 +110,11 @@ static int embed(const struct args *a, struct asked *q, struct store *s, struct 
     int64_t run = 0, layer;
     const char *typed = args_get(a, "run");
     int rc = typed ? store_find(s, typed, &run, e) : 0;
-    if (!rc) rc = typed ? probe_open_run(&p, s, run, e) : probe_open_model(&p, verb_model(a), e);
+    struct buf said = BUF_INIT;
+    const struct backbone_hint hint = { .given = args_get(a, "model") };
+    if (!rc) rc = typed ? probe_open_run(&p, s, run, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
     layer = p.layers;
     if (!rc) rc = args_int(a, "layer", 0, p.layers, &layer, e);
     if (!rc) rc = asked_rows(q, &p, e);
@@ -126,7 +130,6 @@ int verb_embed(const struct args *a, struct err *e) {
     struct asked q;
     struct store *s;
     if (args_flag(a, "list")) return list(a, e);
-    if (args_get(a, "run") && args_get(a, "model")) return err_set(e, ERR_USAGE, "give --run or --model, not both");
     int rc = asked_read(&q, a, PROBE_ROWS, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, embed(a, &q, s, e), e);

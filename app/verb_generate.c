@@ -41,8 +41,7 @@ static void close_method(void *opened) {
 
 /* ---- what is asked for ---- */
 
-/* --model and, where it is given, a run (by place or by --run), whose backbone the model must
- * then be. */
+/* --model, or a run (by place or by --run), whose backbone --model must then be. */
 static int open_user(struct user *u, const struct args *a, struct err *e) {
     const char *run = args_get(a, "run"), *where = args_get(a, "model");
     *u = (struct user){ 0 };
@@ -51,18 +50,9 @@ static int open_user(struct user *u, const struct args *a, struct err *e) {
     if (a->count) run = a->positional[0];
     if (!run && !where)
         return err_set(e, ERR_USAGE, "petri generate needs RUN, or --model DIR");
-    struct model *m = where ? model_share(where, e) : NULL;
-    if (where && !m) return e->code;
-    if (!run) {
-        u->model = m;
-        return 0;
-    }
-    int rc = user_open_typed(u, a, run, e);
-    if (!rc && m && strcmp(m->sha256, u->model->sha256))
-        rc = err_set(e, ERR_INPUT, "run %lld was trained on another backbone (%s) than %s",
-                     (long long)u->run, u->config.model_folder, m->folder);
-    if (m) model_release(m);
-    return rc;
+    if (run) return user_open_typed(u, a, run, e);
+    u->model = model_share(where, e);
+    return u->model ? 0 : e->code;
 }
 
 /* A token by its name or number. */

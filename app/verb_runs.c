@@ -339,7 +339,7 @@ int verb_export(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = guard_run(&g, s, id, e);
     if (!rc && hf) rc = outfile_check_folder(&g, path, e);
-    if (!rc) rc = hf ? export_hf(s, id, path, args_flag(a, "json"), e)
+    if (!rc) rc = hf ? export_hf(s, id, args_get(a, "model"), path, args_flag(a, "json"), e)
                      : export_text(&g, s, id, !strcmp(to, "json"), path, e);
     outfile_guard_release(&g);
     return verb_close(s, rc, e);

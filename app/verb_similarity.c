@@ -223,15 +223,19 @@ static int open_sides(const struct args *a, struct store *s, struct probe *p, in
     bool model = args_get(a, "model") || !a->count;
     if (a->count == 2 && args_get(a, "model")) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
     *sides = a->count + model > 1 ? 2 : 1;
-    for (int i = 0; i < *sides; i++) {
+    const struct backbone_hint hint = { .spare = args_get(a, "model") };
+    struct buf said = BUF_INIT;
+    int rc = 0;
+    for (int i = 0; !rc && i < *sides; i++) {
         /* the model comes first: before and after */
-        int at = model ? i - 1 : i, rc = 0;
+        int at = model ? i - 1 : i;
         int64_t run = 0;
         if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
-        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, e) : probe_open_model(&p[i], verb_model(a), e);
-        if (rc) return rc;
+        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, &hint, &said, e) : probe_open_model(&p[i], verb_model(a), e);
     }
-    return 0;
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    return rc;
 }
 
 static int draw_sides(struct asked *q, struct probe *p, int sides, struct choice *c, struct err *e) {

@@ -372,7 +372,7 @@ int verb_resume(const struct args *a, struct err *e) {
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                              .tty = isatty(STDERR_FILENO) };
         struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event });
-        rc = jobs_resume(j, id, workers, e);
+        rc = jobs_resume(j, id, args_get(a, "model"), workers, e);
         if (rc) jobs_free(j, false);
         else rc = finish(j, s, &id, 1, w.json, e);
     }

@@ -50,7 +50,13 @@ static char *checkpoint_of(struct store *s, int64_t run, int64_t *step, struct e
     return path;
 }
 
-int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
+char *user_facts_unknown(int64_t run) {
+    return xprintf("run %lld was begun when runs knew their model by the hash of its weights alone: its config.json "
+                   "and its tokenizer are taken as they are now", (long long)run);
+}
+
+int user_open_run(struct user *u, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
+                  struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
@@ -60,38 +66,35 @@ int user_open_run(struct user *u, struct store *s, int64_t id, struct err *e) {
     u->run = id;
     u->method = method_text(&u->config.method);
     char *checkpoint = checkpoint_of(s, id, &u->step, e);
-    u->model = checkpoint ? model_share(u->config.model_folder, e) : NULL;
+    u->model = checkpoint ? backbone_open(&u->config, hint, said, e) : NULL;
     u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
     free(checkpoint);
+    if (u->predictor && !predictor_knows_facts(u->predictor)) {
+        char *unknown = user_facts_unknown(id);
+        text_line(said, "%s", unknown);
+        free(unknown);
+    }
     return u->predictor ? 0 : e->code;
-}
-
-char *user_facts_unknown(int64_t run) {
-    return xprintf("run %lld was begun when runs knew their model by the hash of its weights alone: its config.json "
-                   "and its tokenizer are taken as they are now", (long long)run);
 }
 
 int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e) {
     struct store *s;
     struct err ignored = ERR_INIT;
     int64_t id;
+    struct buf said = BUF_INIT;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, typed, &id, e);
-    if (!rc) rc = user_open_run(u, s, id, e);
+    if (!rc) rc = user_open_run(u, s, id, &(struct backbone_hint){ .given = args_get(a, "model") }, &said, e);
     store_close(s, &ignored);
-    if (!rc && !predictor_knows_facts(u->predictor)) {
-        char *said = user_facts_unknown(id);
-        out_report(said);
-        free(said);
-    }
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
     return rc;
 }
 
 int user_open(struct user *u, const struct args *a, struct err *e) {
     *u = (struct user){ 0 };
     int rc = 0;
-    if (a->count && args_get(a, "model")) return err_set(e, ERR_USAGE, "give RUN or --model, not both");
     if (a->count) {
         rc = user_open_typed(u, a, a->positional[0], e);
     } else if (args_get(a, "model")) {
@@ -234,11 +237,12 @@ int verb_predict(const struct args *a, struct err *e) {
 
 /* ---- export ---- */
 
-int export_hf_quiet(struct store *s, int64_t run, const char *folder, double *worst, struct err *e) {
+int export_hf_quiet(struct store *s, int64_t run, const char *model, const char *folder, double *worst, struct buf *said,
+                    struct err *e) {
     enum { PROBE = 20 };
     struct user u = { 0 };
     *worst = NAN;
-    int rc = user_open_run(&u, s, run, e);
+    int rc = user_open_run(&u, s, run, &(struct backbone_hint){ .given = model }, said, e);
     if (!rc) {
         /* a few training rows show that the folder computes what the run does */
         struct task_source source = config_source(&u.config, paths_assets());
@@ -261,9 +265,12 @@ int export_hf_quiet(struct store *s, int64_t run, const char *folder, double *wo
     return rc;
 }
 
-int export_hf(struct store *s, int64_t run, const char *folder, bool json, struct err *e) {
+int export_hf(struct store *s, int64_t run, const char *model, const char *folder, bool json, struct err *e) {
     double worst;
-    int rc = export_hf_quiet(s, run, folder, &worst, e);
+    struct buf said = BUF_INIT;
+    int rc = export_hf_quiet(s, run, model, folder, &worst, &said, e);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
     if (rc) return rc;
     if (json) {
         struct buf b = BUF_INIT;

@@ -15,6 +15,7 @@
     { "header", NULL, "a table's first line names the columns, also where all are chosen by number" }, \
         { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, …" },          \
         { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)" }
+#define MOVED { "model", "DIR|NAME", "where the run's model lies now, when it was moved" }
 #define COLUMNS                                                                                    \
     { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
         { "label", "COLUMN", "the label's column" },                                               \
@@ -57,12 +58,13 @@ static void fill_train(void) {
     config_release(&usual);
 }
 
-static const struct option_spec RESUME[] = { WORKERS,
+static const struct option_spec RESUME[] = { MOVED,
+                                             WORKERS,
                                              { "batch", "N", "refused unless it is the run's" },
                                              { "steps", "N", "refused unless it is the run's" },
                                              END };
 static const struct option_spec EVAL[] = {
-    MODEL,
+    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
     { "task", "NAME|FOLDER", "evaluate on this task's dev rows" },
     { "file", "FILE", "evaluate on a file" },
     COLUMNS,
@@ -76,7 +78,7 @@ static const struct option_spec EVAL[] = {
     END,
 };
 static const struct option_spec PREDICT[] = {
-    { "model", "DIR|NAME", "a folder with its own head, in place of RUN" },
+    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
     { "text", "TEXT", "a text" },
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
     { "file", "FILE", "a TSV with a header, or one text a line (- for standard input)" },
@@ -87,7 +89,7 @@ static const struct option_spec PREDICT[] = {
     END,
 };
 static const struct option_spec GENERATE[] = {
-    { "model", "DIR|NAME", "a model with a decoder (T5, BART, mBART)" },
+    { "model", "DIR|NAME", "a model with a decoder (T5, BART, mBART); with a run: where its model lies now" },
     { "run", "RUN", "with a run's best weights" },
     { "text", "TEXT", "a source text, taken as it is (petri predict puts it in the form of a run's labelled task)" },
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
@@ -135,7 +137,7 @@ static const struct option_spec RENDER[] = {
 };
 static const struct option_spec EMBED[] = {
     MODEL,
-    { "run", "RUN", "a run's best weights, in place of --model" },
+    { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
     { "list", NULL, "what is kept (of --run) in place of embedding" },
     { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them" },
     COLUMNS,
@@ -190,6 +192,7 @@ static const struct option_spec MAP[] = {
 static const struct option_spec EXPORT[] = {
     { "to", "csv|json|hf", "points as CSV; the run, then its points, as JSON Lines; or a Hugging Face folder" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
+    MOVED,
     END,
 };
 static const struct option_spec BENCH[] = {

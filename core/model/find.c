@@ -129,10 +129,12 @@ char *model_find(const char *where, struct err *e) {
     struct buf looked = BUF_INIT;
     char *found = in_cache(where, &looked);
     if (!found && file_name_is_safe(where)) {
-        char *base = program_folder();
+        char *base = program_folder(), *above = base ? file_join(base, "..") : NULL; /* bin/petri beside assets */
         found = in_assets("", where, &looked);
         if (!found && base) found = in_assets(base, where, &looked);
+        if (!found && above) found = in_assets(above, where, &looked);
         free(base);
+        free(above);
     }
     if (!found)
         err_set(e, ERR_NOT_FOUND, "%s: there is no such model folder%s%s", where,

@@ -266,6 +266,54 @@ static void a_missing_pooler_is_not_invented(void **state) {
     free(model);
 }
 
+/* ---- a model that was moved ---- */
+
+static void a_moved_model_is_found_or_named(void **state) {
+    (void)state;
+    struct history h;
+    history_init(&h, stage.folder, false); /* its runs look where they were made */
+    char *model = file_join(h.folder, "models/bert-tiny"), *other = file_join(h.folder, "models/t5-tiny");
+    static const char gone[] = "/tmp/petri-history/models/bert-tiny: the run's model folder is gone";
+    stage_refused(3, gone, "predict 1 --text cat --db '%s'", h.db);
+    stage_refused(3, "--model DIR beside the run names its new place", "resume 2 --db '%s'", h.db);
+    char *line = xprintf("predict 1 --text cat --model '%s' --db '%s'", model, h.db);
+    says("models/bert-tiny, whose weights are the run's", line);
+    stage_refused(5, "is another model", "predict 1 --text cat --model '%s' --db '%s'", other, h.db);
+    stage_refused(5, "is another model", "predict 1 --text cat --model '%s' --db '%s'", stage.model, h.db);
+    const char *const dev = "task/dev.tsv";
+    free(stage_out(0, "eval 1 --model '%s' --file '%s/%s' --text text --label label --db '%s'", model, h.folder, dev, h.db));
+    free(stage_out(0, "export 1 --to hf '%s/out' --model '%s' --db '%s'", h.folder, model, h.db));
+    free(stage_out(0, "generate 6 --text cat --model '%s' --db '%s'", other, h.db));
+    stage_refused(5, "is another model", "generate 6 --text cat --model '%s' --db '%s'", model, h.db);
+    char *all[] = { model, other, line };
+    for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
+    history_release(&h);
+}
+
+/* A tree with program, models and history is moved as a whole; its program is in bin/. */
+static void a_moved_tree_goes_on(void **state) {
+    (void)state;
+    char *program = realpath(getenv("PETRI_BIN") ? getenv("PETRI_BIN") : "./petri", NULL);
+    char *made = xprintf("cd '%s' && mkdir -p p/bin p/assets/models p/work && cp '%s' p/bin/petri && "
+                         "cp -r tiny p/assets/models/tiny && cp toy.tsv p/work/ && cd p/work && "
+                         "../bin/petri train --model tiny --train toy.tsv --text text --label label --steps 3 --batch 2 "
+                         "--method 'lora(r=2)' --db a.db >/dev/null 2>&1 && cd ../.. && mv p q && cd q/work && "
+                         "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);
+    assert_int_equal(system(made), 0);
+    char *work = file_join(stage.folder, "q/work"), *err = read_text(work, "err");
+    assert_non_null(strstr(err, "p/assets/models/tiny is gone; "));
+    assert_non_null(strstr(err, "whose weights are the run's, is taken"));
+    /* another model under the same name is not the run's */
+    char *there = file_join(stage.folder, "q/assets/models/tiny");
+    tiny_weights(there, &(struct tiny){ .mul = 103 });
+    char *again = xprintf("cd '%s' && ! ../bin/petri predict 1 --text cat --db a.db > out 2> err", work);
+    assert_int_equal(system(again), 0);
+    char *refused = read_text(work, "err");
+    assert_non_null(strstr(refused, "has other weights"));
+    char *all[] = { program, made, work, err, there, again, refused };
+    for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_changed_model_is_noticed, make, drop),
@@ -274,6 +322,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_heads_rows_go_to_classes_by_name, make, drop),
         cmocka_unit_test_setup_teardown(other_names_mean_a_new_head, make, drop),
         cmocka_unit_test_setup_teardown(a_missing_pooler_is_not_invented, make, drop),
+        cmocka_unit_test_setup_teardown(a_moved_model_is_found_or_named, make, drop),
+        cmocka_unit_test_setup_teardown(a_moved_tree_goes_on, make, drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
