@@ -10,6 +10,7 @@
 #include "app/jobs_private.h"
 #include "app/paths.h"
 #include "app/use.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
@@ -40,13 +41,34 @@ void job_drop_request(struct job_record *job) {
 
 /* Which rows, read and encoded how. */
 static char *rows_key(const struct model *m, const struct run_config *c) {
-    char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->folder, rows);
+    char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->fingerprint, rows);
     free(rows);
     return key;
 }
 
-static bool has_key(const struct shared_task *t, const char *key) {
-    return !strcmp(t->key, key) || (t->frozen_key && !strcmp(t->frozen_key, key));
+static void add_state(struct buf *b, const struct shared_task *t, const struct dataset *d) {
+    char *folder = xstrdup(d->path), *slash = strrchr(folder, '/');
+    file_stamp(d->path, b);
+    if (slash) *slash = '\0';
+    if (t->of_folder) file_stamp(slash ? folder : ".", b); /* a split that comes or goes */
+    free(folder);
+}
+
+/* What changes when a file of the task is written, or its folder gets or loses one. */
+static char *files_state(const struct shared_task *t) {
+    struct buf b = BUF_INIT;
+    if (t->task.has_train) add_state(&b, t, &t->task.train);
+    for (int i = 0; i < t->task.devs; i++) add_state(&b, t, &t->task.dev[i]);
+    return buf_take(&b);
+}
+
+/* Whether it is what the key asks for, with its files as they were read. */
+static bool is_right(const struct shared_task *t, const char *key) {
+    if (strcmp(t->key, key) && (!t->frozen_key || strcmp(t->frozen_key, key))) return false;
+    char *now = files_state(t);
+    bool same = !strcmp(now, t->state);
+    free(now);
+    return same;
 }
 
 struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
@@ -54,7 +76,7 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run
     char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
     struct shared_task *t = j->tasks;
-    while (t && !has_key(t, key)) t = t->next;
+    while (t && !is_right(t, key)) t = t->next;
     if (t) t->users++;
     pthread_mutex_unlock(&j->lock);
     if (t) {
@@ -77,10 +99,14 @@ struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run
         free(t);
         return NULL;
     }
+    t->of_folder = s.where != NULL;
+    t->state = files_state(t);
     pthread_mutex_lock(&j->lock);
-    t->next = j->tasks;
+    struct shared_task *before = j->tasks && !j->tasks->users ? j->tasks : NULL; /* stayed as the latest */
+    t->next = before ? before->next : j->tasks;
     j->tasks = t;
     pthread_mutex_unlock(&j->lock);
+    if (before) jobs__task_free(before);
     return t;
 }
 
@@ -88,6 +114,7 @@ void jobs__task_free(struct shared_task *t) {
     task_release(&t->task);
     free(t->key);
     free(t->frozen_key);
+    free(t->state);
     free(t);
 }
 

@@ -20,6 +20,8 @@ enum { KEY_LOSS, KEY_LR, KEY_NORM, KEY_TOKENS, KEYS };
 struct shared_task {
     struct shared_task *next;
     char *key, *frozen_key; /* as it was asked for; as the frozen config names it, NULL before */
+    bool of_folder; /* its splits were looked for in a folder */
+    char *state; /* of its files when they were read: another one, and they are read anew */
     int users;
     struct task task;
 };

@@ -328,6 +328,49 @@ static void a_series_grows_by_what_is_new(void **state) {
     series_free(s);
 }
 
+/* ---- rows ---- */
+
+static void expect_rows(int64_t id, const char *path) {
+    struct store_run run;
+    struct err e = ERR_INIT;
+    char hash[65];
+    test_ok(file_sha256(path, hash, &e), &e);
+    test_ok(store_run(store, id, &run, &e), &e);
+    assert_string_equal(run.train_sha256, hash);
+    store_run_release(&run);
+}
+
+/* The rows of the run before are used again, but not when their file was written since. */
+static void a_changed_file_is_read_anew(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    struct buf was;
+    test_ok(file_read(stage.toy, 1 << 20, &was, &e), &e);
+    int64_t first = begin(j, 2, 1);
+    await_state(j, first, RUN_FINISHED);
+    const struct shared_task *kept = j->tasks;
+    int64_t again = begin(j, 2, 2);
+    await_state(j, again, RUN_FINISHED);
+    assert_ptr_equal(j->tasks, kept); /* not read twice */
+    assert_null(kept->next);
+    expect_rows(again, stage.toy);
+    char *row = strstr(was.data, "good film");
+    memcpy(row, "film good", 9); /* as long as before */
+    FILE *f = fopen(stage.toy, "r+");
+    assert_non_null(f);
+    assert_int_equal(fwrite(was.data, 1, was.size, f), was.size);
+    assert_int_equal(fclose(f), 0);
+    int64_t third = begin(j, 2, 3);
+    await_state(j, third, RUN_FINISHED);
+    expect_rows(third, stage.toy);
+    assert_null(j->tasks->next); /* those of before are let go */
+    jobs_free(j, true);
+    memcpy(row, "good film", 9);
+    test_ok(file_write(stage.toy, was.data, was.size, &e), &e);
+    buf_release(&was);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(those_that_wait_hold_nothing, make, close_store),
@@ -336,6 +379,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_full_disk_sets_nothing_going, make, close_store),
         cmocka_unit_test_setup_teardown(what_was_looked_at_is_trained, make, close_store),
         cmocka_unit_test_setup_teardown(an_idle_screen_reads_nothing, make, close_store),
+        cmocka_unit_test_setup_teardown(a_changed_file_is_read_anew, make, close_store),
         cmocka_unit_test(a_series_grows_by_what_is_new),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
