@@ -52,7 +52,8 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
 /* The same on the starter's thread: returns at once; a failure is told by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Takes up a stopped or interrupted run again, from its last checkpoint or, where it has none, from its
- * beginning.  `model`: where its model lies now, NULL: looked for as backbone_open does.  What is wrong with its files shows when its turn comes (jobs_failure). */
+ * beginning.  `model`: where its model lies now; NULL: it is looked for as backbone_open does.  What is
+ * wrong with its files shows when its turn comes (jobs_failure). */
 int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
 /* Why a run of jobs_start or jobs_resume, over now, could not be begun; 0: it could. */
