@@ -21,10 +21,11 @@ struct vocabulary {
     int32_t *label;
     real *weight; /* NULL: all ones */
     real *dx;     /* n×d, the loss' own gradient of x where that is needed */
+    double *each; /* n: where each row's weighted loss is left, or NULL */
 };
 
 node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
-                        const real *weights, double smoothing) {
+                        const real *weights, double smoothing, double *each) {
     int n = tape_rows_of(t, x), v = tape_rows_of(t, w);
     BUG_IF(tape_cols_of(t, x) != tape_cols_of(t, w) || v < 1);
     BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != 1 || tape_cols_of(t, b) != v));
@@ -32,7 +33,7 @@ node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *l
     for (int i = 0; i < n; i++)
         if (labels[i] < -1 || labels[i] >= v) BUG("label %d of %d tokens", (int)labels[i], v);
     struct arena *a = record_arena(t);
-    struct vocabulary s = { .smoothing = smoothing };
+    struct vocabulary s = { .smoothing = smoothing, .each = each };
     s.label = arena_keep(a, (size_t)n * sizeof *s.label);
     if (n) memcpy(s.label, labels, (size_t)n * sizeof *s.label);
     if (weights) {
@@ -123,8 +124,11 @@ static double run_parts(struct tape *t, const struct record *r, struct use *u) {
     for (int from = 0; from == 0 || from < n; from += part) {
         int rows = n - from < part ? n - from : part;
         make_logits(t, r, x + (size_t)from * (size_t)d, rows, z);
-        for (int i = 0; i < rows; i++)
-            loss += row_loss(s, from + i, v, z + (size_t)i * (size_t)v, u != NULL);
+        for (int i = 0; i < rows; i++) {
+            double one = row_loss(s, from + i, v, z + (size_t)i * (size_t)v, u != NULL);
+            if (s->each) s->each[from + i] = one;
+            loss += one;
+        }
         if (u) use_part(t, r, from, rows, z, u);
     }
     arena_scratch_release(a, m);

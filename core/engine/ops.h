@@ -127,9 +127,10 @@ node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const 
 /* Cross-entropy of the logits x Wᵀ + b over a vocabulary, with label smoothing ε: of row i
  * (1-ε)·(-log p[label]) + (ε/V)·Σ_v -log p[v].  x n×d, w V×d, b 1×V or none; a label of -1
  * or a weight of 0 leaves a row out.  n×V logits never exist at once: rows are taken in
- * parts, and where only x needs a gradient it is made at once and kept in their place. */
+ * parts, and where only x needs a gradient it is made at once and kept in their place.  each
+ * (n, or NULL) gets the rows' own weighted losses. */
 node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
-                        const real *weights, double smoothing);
+                        const real *weights, double smoothing, double *each);
 /* Squared error of predictions count×1. */
 node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights);
 

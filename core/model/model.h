@@ -83,6 +83,7 @@ struct forward {
                                   * step (cache.h); the tape is not training */
     /* Of hidden values, attention probabilities and the FFN's inner values. */
     double dropout, attention_dropout, activation_dropout;
+    double *token_loss; /* target_tokens: where forward_lm_loss leaves their weighted losses; or NULL */
     /* Called with every layer's output when set, for maps and parity tests: 0 the
      * embeddings, then the encoder's layers 1…Le, Le+1 the decoder's embeddings, then its
      * layers.  A last layer is told before the stack's final norm.  The value is there during

@@ -162,5 +162,5 @@ node forward_logits(struct forward *f, node decoded) {
 node forward_lm_loss(struct forward *f, node decoded, double smoothing) {
     node map = vocabulary_map(f);
     return op_vocabulary_loss(f->tape, decoded, map, logits_bias(f), f->batch->target_out,
-                              f->batch->target_weight, smoothing);
+                              f->batch->target_weight, smoothing, f->token_loss);
 }

@@ -506,7 +506,7 @@ static bool vocabulary_loss_make(int i, struct setup *s) {
     return true;
 }
 static node vocabulary_loss_run(struct tape *t, struct setup *s, const node *in) {
-    return op_vocabulary_loss(t, in[0], in[1], in[2], s->ids[0], s->weight, s->s);
+    return op_vocabulary_loss(t, in[0], in[1], in[2], s->ids[0], s->weight, s->s, NULL);
 }
 static void vocabulary_loss_expect(const struct setup *s, const double *const *in, double *out) {
     int d = s->cols[0], v = s->rows[1];

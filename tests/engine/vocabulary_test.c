@@ -53,7 +53,7 @@ static double run(struct weights *o, bool fused, bool trained, size_t *peak) {
     node w = trained ? tape_trained(t, WORDS, WIDTH, o->w, o->dw)
                      : tape_frozen(t, WORDS, WIDTH, o->w);
     node b = trained ? tape_trained(t, 1, WORDS, o->b, o->db) : tape_frozen(t, 1, WORDS, o->b);
-    node loss = fused ? op_vocabulary_loss(t, x, w, b, o->label, o->weight, 0)
+    node loss = fused ? op_vocabulary_loss(t, x, w, b, o->label, o->weight, 0, NULL)
                       : op_cross_entropy(t, op_linear(t, x, w, b), o->label, o->weight);
     double value = (double)*tape_value(t, loss);
     tape_backward(t, 1, &loss, NULL);
