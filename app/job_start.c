@@ -280,8 +280,10 @@ static void know_frozen(struct jobs *j, struct shared_task *t, const struct mode
 static int freeze(struct job_record *job, struct model *m, struct shared_task *t, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
-    int rc = config_complete(c, m, &t->task, e);
-    if (!rc) rc = run_check(c, m, &t->task, e);
+    struct task *const one = &t->task;
+    const struct run_tasks tasks = { 1, &one };
+    int rc = config_complete(c, m, &tasks, e);
+    if (!rc) rc = run_check(c, m, &tasks, e);
     if (rc) return rc;
     struct plan *p = plan_new(&c->method, &m->arch, run_outputs(&t->task), e);
     if (!p) return e->code;

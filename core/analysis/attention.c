@@ -50,7 +50,7 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     struct forward f;
     const uint32_t rows[1] = { (uint32_t)row };
     tape_reset(t, false, 0, 0);
-    batch_pack(&b, arena, &m->arch, d, rows, 1, 0);
+    batch_pack(&b, arena, &m->arch, d, rows, 1, false);
     forward_init(&f, t, m, &b, a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL);
     f.attention_seen = seen;
     f.seen_self = &look;

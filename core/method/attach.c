@@ -39,6 +39,7 @@ struct attach {
     node *leaf, *made;          /* of this shard */
     int *start;       /* 0…rows: a pooled row is a sequence of one */
     size_t start_room;
+    int task;                 /* of batches without ranges */
     struct tape_rows *pooled; /* one a task */
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
     int *row_task;
@@ -194,7 +195,7 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
     GROW(g->block, g->block_room, (size_t)ranges);
     for (int i = 0; i < ranges; i++) {
         g->start[i] = i ? rows->start[b->range[i].first] : 0;
-        g->block[i] = b->ranges ? b->range[i].task : 0;
+        g->block[i] = b->ranges ? b->range[i].task : a->task;
     }
     g->start[ranges] = tokens;
     g->groups = (struct row_groups){ ranges, a->p->tasks, g->start, g->block };
@@ -249,7 +250,7 @@ static node prefix_of(const struct attach *a, struct tape *t, int module, const 
 /* The task of each row of the batch. */
 static const int *row_tasks(struct attach *a, const struct batch *b) {
     GROW(a->row_task, a->row_task_room, (size_t)b->rows + 1);
-    for (int i = 0; i < b->rows && !b->ranges; i++) a->row_task[i] = 0;
+    for (int i = 0; i < b->rows && !b->ranges; i++) a->row_task[i] = a->task;
     for (int r = 0; r < b->ranges; r++)
         for (int i = b->range[r].first; i < b->range[r].end; i++) a->row_task[i] = b->range[r].task;
     return a->row_task;
@@ -332,6 +333,11 @@ void attach_free(struct attach *a) {
         free(a->groups[i].block);
     }
     free(a);
+}
+
+void attach_for_task(struct attach *a, int task) {
+    BUG_IF(task < 0 || task >= a->p->tasks);
+    a->task = task;
 }
 
 /* ---- a step ---- */

@@ -12,6 +12,8 @@ struct attach; /* one for each tape (worker) */
 
 struct attach *attach_new(const struct plan *p, const struct model *m);
 void attach_free(struct attach *a);
+/* Batches without ranges are of this task from now on; 0 at first. */
+void attach_for_task(struct attach *a, int task);
 
 /* Prologue: makes the plan's made tensors from `params` on `t`; `made[i]` gets the value
  * of made tensor i.  Run once a step on a tape of its own; its backward is seeded with

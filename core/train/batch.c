@@ -1,12 +1,29 @@
 #include "core/train/batch.h"
 
-void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
-                const uint32_t *rows, int n, real weight) {
+#include "core/base/mem.h"
+#include "core/train/target.h"
+
+enum { TASK_SHIFT = 40 }; /* a row's number in its file is far below */
+
+static void add_range(struct batch *b, int task, int row) {
+    struct task_range *last = b->ranges ? &b->range[b->ranges - 1] : NULL;
+    if (last && last->task == task) {
+        last->end = row + 1;
+        return;
+    }
+    BUG_IF(last && last->task > task);
+    b->range[b->ranges++] = (struct task_range){ task, row, row + 1 };
+}
+
+static size_t length_of(const struct batch_row *r) { return r->data->start[r->row + 1] - r->data->start[r->row]; }
+
+void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n) {
     size_t count = (size_t)n, tokens = 0;
-    for (int i = 0; i < n; i++) tokens += d->start[rows[i] + 1] - d->start[rows[i]];
+    for (int i = 0; i < n; i++) tokens += length_of(&rows[i]);
     *b = (struct batch){
         .rows = n,
         .tokens = (int)tokens,
+        .range = arena_keep(a, count * sizeof *b->range),
         .ids = arena_keep(a, tokens * sizeof *b->ids),
         .types = arena_keep(a, tokens * sizeof *b->types),
         .positions = arena_keep(a, tokens * sizeof *b->positions),
@@ -18,18 +35,58 @@ void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const
     };
     int at = 0;
     for (int i = 0; i < n; i++) {
-        const struct dataset_row *row = &d->row[rows[i]];
-        size_t from = d->start[rows[i]], length = d->start[rows[i] + 1] - from;
+        const struct dataset *d = rows[i].data;
+        const struct dataset_row *row = &d->row[rows[i].row];
+        size_t from = d->start[rows[i].row], length = length_of(&rows[i]);
         b->start[i] = at;
         arch_positions(arch, d->ids + from, length, b->positions + at);
         for (size_t j = 0; j < length; j++, at++) {
             b->ids[at] = d->ids[from + j];
             b->types[at] = d->types[from + j];
         }
-        b->row_id[i] = row->id;
+        b->row_id[i] = row->id + ((uint64_t)rows[i].task << TASK_SHIFT);
         b->label[i] = row->label;
         b->target[i] = (real)row->target;
-        b->weight[i] = weight;
+        b->weight[i] = rows[i].weight;
+        add_range(b, rows[i].task, i);
     }
     b->start[n] = at;
+}
+
+void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
+                        int n) {
+    size_t tokens = 0;
+    for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].row);
+    BUG_IF(b->rows != n);
+    b->target_tokens = (int)tokens;
+    b->target_in = arena_keep(a, tokens * sizeof *b->target_in);
+    b->target_positions = arena_keep(a, tokens * sizeof *b->target_positions);
+    b->target_out = arena_keep(a, tokens * sizeof *b->target_out);
+    b->target_weight = arena_keep(a, tokens * sizeof *b->target_weight);
+    b->target_start = arena_keep(a, ((size_t)n + 1) * sizeof *b->target_start);
+    int at = 0;
+    for (int i = 0; i < n; i++) {
+        const struct dataset *d = rows[i].data;
+        const int32_t *ids = d->target_ids + d->target_start[rows[i].row];
+        size_t length = target_length(d, rows[i].row);
+        BUG_IF(!length);
+        int32_t start = target_begins_with_last(arch) ? ids[length - 1] : arch->decoder_start;
+        b->target_start[i] = at;
+        for (size_t j = 0; j < length; j++, at++) {
+            b->target_in[at] = j ? ids[j - 1] : start;
+            b->target_positions[at] = (int32_t)j;
+            b->target_out[at] = ids[j];
+            b->target_weight[at] = rows[i].token_weight;
+        }
+    }
+    b->target_start[n] = at;
+}
+
+void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+                const uint32_t *rows, int n, bool targets) {
+    struct batch_row *all = arena_keep(a, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++) all[i] = (struct batch_row){ .data = d, .row = rows[i] };
+    batch_pack_rows(b, a, arch, all, n);
+    if (targets) batch_pack_targets(b, a, arch, all, n);
+    b->ranges = 0;
 }

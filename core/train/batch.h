@@ -1,4 +1,4 @@
-/* Rows of a split packed for the transformer. */
+/* Rows of splits packed for the transformer. */
 #ifndef CORE_TRAIN_BATCH_H
 #define CORE_TRAIN_BATCH_H
 
@@ -6,9 +6,25 @@
 #include "core/engine/arena.h"
 #include "core/model/model.h"
 
-/* Fills *b with rows[0…n-1] of an encoded split, each with `weight` in the loss.  All arrays
- * are kept on the arena: pack after tape_reset. */
+/* A row of one of a run's tasks, and what it weighs in the loss. */
+struct batch_row {
+    const struct dataset *data; /* encoded */
+    uint32_t row;
+    int task;
+    real weight;        /* of its label's loss */
+    real token_weight;  /* of each of its target's tokens */
+};
+
+/* Fills *b with n rows, those of a task next to each other, in ranges.  All arrays are kept on the
+ * arena: pack after tape_reset.  Row ids of different tasks differ. */
+void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n);
+/* The target side of the same rows (core/train/target.h says what the decoder reads). */
+void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
+                        int n);
+
+/* rows[0…n-1] of one split, weighing nothing: for what is only scored.  The batch has no ranges.  `targets`:
+ * with the target side. */
 void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
-                const uint32_t *rows, int n, real weight);
+                const uint32_t *rows, int n, bool targets);
 
 #endif

@@ -14,6 +14,12 @@ char *checkpoint_path(const char *folder, bool last) {
     return file_join(folder, last ? "last.safetensors" : "best.safetensors");
 }
 
+char *checkpoint_path_of_task(const char *folder, const char *task) {
+    char *name = xprintf("best.%s.safetensors", task), *path = file_join(folder, name);
+    free(name);
+    return path;
+}
+
 /* ---- hashing ---- */
 
 static void hash_tensor(struct sha256 *h, const char *name, int rows, int cols,
@@ -35,6 +41,16 @@ void run_weights_sha256(const struct run *r, char out[65]) {
 
 /* ---- what is said in the metadata ---- */
 
+static void add_best(struct buf *b, const struct best *best, const char *metric) {
+    if (!best->has) {
+        buf_puts(b, "null");
+        return;
+    }
+    buf_printf(b, "{\"metric\":\"%s\",\"step\":%lld,\"value\":", metric, (long long)best->step);
+    json_add_double(b, best->value);
+    buf_putc(b, '}');
+}
+
 static char *state_json(const struct run *r) {
     struct buf b = BUF_INIT;
     bool done = (r->step >= r->c.steps || r->early) && !evaluation_due(r) && !watch_due(r);
@@ -44,30 +60,48 @@ static char *state_json(const struct run *r) {
     json_add_double(&b, r->loss);
     buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":",
                (long long)r->evaluated, r->worse, done ? "true" : "false");
-    if (r->best.has) {
-        buf_printf(&b, "{\"metric\":\"%s\",\"step\":%lld,\"value\":", metric_name(r->metric),
-                   (long long)r->best.step);
-        json_add_double(&b, r->best.value);
-        buf_puts(&b, "}}");
-    } else {
-        buf_puts(&b, "null}");
+    add_best(&b, &r->best, r->c.metric);
+    if (!run_is_single(r)) {
+        buf_puts(&b, ",\"tasks\":[");
+        for (int i = 0; i < r->tasks; i++) {
+            if (i) buf_putc(&b, ',');
+            add_best(&b, &r->of[i].best, metric_name(r->of[i].metric));
+        }
+        buf_putc(&b, ']');
     }
+    buf_putc(&b, '}');
     return buf_take(&b);
 }
 
-static char *labels_json(const struct task *t) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
+static void add_labels(struct buf *b, const struct task *t) {
+    buf_putc(b, '[');
     for (int i = 0; i < t->classes; i++) {
-        if (i) buf_putc(&b, ',');
-        json_add_string(&b, t->class_name[i]);
+        if (i) buf_putc(b, ',');
+        json_add_string(b, t->class_name[i]);
     }
-    buf_putc(&b, ']');
-    return buf_take(&b);
+    buf_putc(b, ']');
 }
 
 static const char *gold_name(enum data_kind gold) {
     return gold == DATA_TEXT ? "text" : gold == DATA_REGRESSION ? "scores" : "classes";
+}
+
+static char *tasks_json(const struct run *r) {
+    struct buf b = BUF_INIT;
+    if (run_is_single(r)) {
+        add_labels(&b, r->of[0].task);
+        return buf_take(&b);
+    }
+    buf_putc(&b, '[');
+    for (int i = 0; i < r->tasks; i++) {
+        buf_puts(&b, i ? ",{\"name\":" : "{\"name\":");
+        json_add_string(&b, r->of[i].name);
+        buf_printf(&b, ",\"kind\":\"%s\",\"labels\":", gold_name(r->of[i].task->gold));
+        add_labels(&b, r->of[i].task);
+        buf_putc(&b, '}');
+    }
+    buf_putc(&b, ']');
+    return buf_take(&b);
 }
 
 /* ---- writing ---- */
@@ -116,11 +150,13 @@ static void add_tensors(struct writer *w, const struct run *r, bool last) {
     add_state(w, p, "adam.v", r->adam_v);
 }
 
-int checkpoint_save(struct run *r, bool last, struct err *e) {
+int checkpoint_save(struct run *r, int which, struct err *e) {
     struct writer w = { NULL, 0, 0 };
-    char sha256[65], *path = checkpoint_path(r->folder, last), *config = config_json(&r->c);
+    bool last = which == CHECKPOINT_LAST, single = run_is_single(r);
+    char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
+    char sha256[65], *config = config_json(&r->c);
     char *canonical = method_canonical(&r->plan->method), *method = method_text(&r->c.method), *state = state_json(r);
-    char *labels = labels_json(r->task);
+    char *tasks = tasks_json(r);
     step_make(r);
     run_weights_sha256(r, sha256);
     const struct st_pair meta[] = {
@@ -129,14 +165,15 @@ int checkpoint_save(struct run *r, bool last, struct err *e) {
         { "method_text", method },
         { "config", config },
         { "state", state },
-        { "labels", labels },
-        { "kind", gold_name(r->task->gold) },
         { "backbone", r->m->name },
         { "backbone_sha256", r->m->sha256 },
         { "weights_sha256", sha256 },
+        { single ? "labels" : "tasks", tasks },
+        { "kind", gold_name(r->of[0].task->gold) },
     };
+    size_t count = COUNT_OF(meta) - (single ? 0 : 1); /* the kinds of several stand with them */
     add_tensors(&w, r, last);
-    int rc = st_save(path, w.tensor, w.count, meta, COUNT_OF(meta), e);
+    int rc = st_save(path, w.tensor, w.count, meta, count, e);
     if (!rc)
         run_send(r, (struct event){
                         .kind = EVENT_CHECKPOINT, .best = !last, .path = path, .sha256 = sha256 });
@@ -147,6 +184,6 @@ int checkpoint_save(struct run *r, bool last, struct err *e) {
     free(canonical);
     free(method);
     free(state);
-    free(labels);
+    free(tasks);
     return rc;
 }

@@ -5,7 +5,8 @@
  * adam.m/NAME, adam.v/NAME: optimiser state, only in the file to resume from.  Metadata
  * (all strings): "petri" the format's number, "method" canonical, "method_text", "config",
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
- * or "text": what the rows are labelled with, also where the config's form is text), "backbone",
+ * or "text": what the rows are labelled with, also where the config's form is text), or of several tasks
+ * in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
  * "backbone_sha256", "weights_sha256". */
 #ifndef CORE_TRAIN_CHECKPOINT_H
 #define CORE_TRAIN_CHECKPOINT_H
@@ -13,10 +14,23 @@
 #include "core/model/safetensors.h"
 #include "core/train/state.h"
 
-/* Writes FOLDER/last.safetensors (with what resuming needs) or FOLDER/best.safetensors and
- * sends the event. */
-int checkpoint_save(struct run *r, bool last, struct err *e);
-char *checkpoint_path(const char *folder, bool last); /* caller frees */
+/* Which: a number from 0 on is the best state of that task, of several. */
+enum { CHECKPOINT_LAST = -2, CHECKPOINT_BEST = -1 };
+/* Writes FOLDER/last.safetensors (with what resuming needs), FOLDER/best.safetensors or
+ * FOLDER/best.TASK.safetensors and sends the event. */
+int checkpoint_save(struct run *r, int which, struct err *e);
+/* The first two; callers free. */
+char *checkpoint_path(const char *folder, bool last);
+char *checkpoint_path_of_task(const char *folder, const char *task);
+
+/* A task that a checkpoint's run has. */
+struct checkpoint_task {
+    char *name;          /* "" where it is the only one */
+    enum data_kind gold; /* what its rows were labelled with */
+    int labels;
+    char **label;
+    struct best best;    /* of several: by its own deciding metric */
+};
 
 /* What a checkpoint says about itself. */
 struct checkpoint {
@@ -24,9 +38,8 @@ struct checkpoint {
     struct st_file *file;
     struct method method;
     struct run_config config;
-    enum data_kind gold;
-    int labels;
-    char **label;
+    int tasks;
+    struct checkpoint_task *task;
     int64_t step;
     double seconds, loss;
     struct best best;

@@ -18,15 +18,23 @@ static int wrong(const struct checkpoint *c, const char *key, struct err *e) {
     return err_set(e, ERR_INPUT, "%s: the metadata's \"%s\" is damaged", c->path, key);
 }
 
-static int read_best(struct checkpoint *c, const json_t *o, struct err *e) {
+static int read_best(const struct checkpoint *c, const json_t *o, struct best *best, struct err *e) {
     json_int_t step = 0;
     if (!json_is_object(o)) return 0;
-    if (!json_get_double(o, c->path, "value", &c->best.value, e) ||
+    if (!json_get_double(o, c->path, "value", &best->value, e) ||
         !json_get_int(o, c->path, "step", &step, e))
         return wrong(c, "state", e);
-    c->best.has = true;
-    c->best.step = step;
+    best->has = true;
+    best->step = step;
     return 0;
+}
+
+static int read_bests(struct checkpoint *c, const json_t *o, struct err *e) {
+    int rc = read_best(c, json_object_get(o, "best"), &c->best, e);
+    const json_t *list = json_object_get(o, "tasks");
+    for (int i = 0; i < c->tasks && list && !rc; i++)
+        rc = read_best(c, json_array_get(list, (size_t)i), &c->task[i].best, e);
+    return rc;
 }
 
 static int read_state(struct checkpoint *c, struct err *e) {
@@ -44,7 +52,7 @@ static int read_state(struct checkpoint *c, struct err *e) {
            worse <= INT32_MAX && c->seconds >= 0;
     json_t *loss = good ? json_object_get(o, "loss") : NULL;
     if (json_is_number(loss)) c->loss = json_number_value(loss);
-    int rc = good ? read_best(c, json_object_get(o, "best"), e) : wrong(c, "state", e);
+    int rc = good ? read_bests(c, o, e) : wrong(c, "state", e);
     json_decref(o);
     c->step = step;
     c->evaluated = evaluated;
@@ -52,24 +60,57 @@ static int read_state(struct checkpoint *c, struct err *e) {
     return rc;
 }
 
-static int read_labels(struct checkpoint *c, struct err *e) {
+/* What a task's rows were labelled with. */
+static int read_task(const struct checkpoint *c, struct checkpoint_task *t, const char *kind, const json_t *list,
+                     struct err *e) {
+    size_t i;
+    json_t *item;
+    if (!strcmp(kind, "classes")) t->gold = DATA_CLASSES;
+    else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
+    else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
+    else return wrong(c, "kind", e);
+    if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES))
+        return wrong(c, "labels", e);
+    t->label = xcalloc(json_array_size(list) + 1, sizeof *t->label);
+    json_array_foreach(list, i, item) {
+        if (!json_is_string(item)) return wrong(c, "labels", e);
+        t->label[t->labels++] = xstrdup(json_string_value(item));
+    }
+    return 0;
+}
+
+static int read_one_task(struct checkpoint *c, struct err *e) {
     const char *s = meta(c, "labels", e), *kind = meta(c, "kind", e);
     if (!s || !kind) return e->code;
-    if (!strcmp(kind, "classes")) c->gold = DATA_CLASSES;
-    else if (!strcmp(kind, "scores")) c->gold = DATA_REGRESSION;
-    else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) c->gold = DATA_TEXT;
-    else return wrong(c, "kind", e);
+    json_t *list = json_parse(c->path, s, strlen(s), e);
+    if (!list) return e->code;
+    c->tasks = 1;
+    c->task = xcalloc(1, sizeof *c->task);
+    c->task[0].name = xstrdup("");
+    int rc = read_task(c, &c->task[0], kind, list, e);
+    json_decref(list);
+    return rc;
+}
+
+static int read_tasks(struct checkpoint *c, struct err *e) {
+    const char *s = st_meta(c->file, "tasks");
+    if (!s) return read_one_task(c, e);
     json_t *list = json_parse(c->path, s, strlen(s), e), *item;
     if (!list) return e->code;
-    size_t i;
-    int rc = json_is_array(list) && (json_array_size(list) > 0) == (c->gold == DATA_CLASSES)
-                 ? 0
-                 : wrong(c, "labels", e);
-    if (!rc) c->label = xcalloc(json_array_size(list), sizeof *c->label);
+    size_t i, n = json_is_array(list) ? json_array_size(list) : 0;
+    int rc = n == (size_t)c->config.tasks && n > 1 ? 0 : wrong(c, "tasks", e);
+    if (!rc) c->task = xcalloc(n, sizeof *c->task);
     json_array_foreach(list, i, item) {
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const char *kind = json_string_value(json_object_get(item, "kind"));
         if (rc) break;
-        if (!json_is_string(item)) rc = wrong(c, "labels", e);
-        else c->label[c->labels++] = xstrdup(json_string_value(item));
+        if (!name || !kind || strcmp(name, c->config.of[i].task_name)) {
+            rc = wrong(c, "tasks", e);
+            break;
+        }
+        struct checkpoint_task *t = &c->task[c->tasks++];
+        t->name = xstrdup(name);
+        rc = read_task(c, t, kind, json_object_get(item, "labels"), e);
     }
     json_decref(list);
     return rc;
@@ -88,7 +129,7 @@ static int read_meta(struct checkpoint *c, struct err *e) {
     if (method_parse(method, &c->method, e)) return err_prefix(e, "%s", c->path);
     if (config_from_json(config, strlen(config), &c->config, e))
         return err_prefix(e, "%s", c->path);
-    if (read_labels(c, e)) return e->code;
+    if (read_tasks(c, e)) return e->code;
     return read_state(c, e);
 }
 
@@ -101,8 +142,12 @@ int checkpoint_open(struct checkpoint *c, const char *path, struct err *e) {
 }
 
 void checkpoint_close(struct checkpoint *c) {
-    for (int i = 0; i < c->labels; i++) free(c->label[i]);
-    free(c->label);
+    for (int k = 0; k < c->tasks; k++) {
+        for (int i = 0; i < c->task[k].labels; i++) free(c->task[k].label[i]);
+        free(c->task[k].label);
+        free(c->task[k].name);
+    }
+    free(c->task);
     config_release(&c->config);
     if (c->file) st_close(c->file);
     free(c->path);

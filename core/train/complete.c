@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/text_form.h"
 #include "core/train/option.h"
 #include "core/train/run.h"
+#include "core/train/sampling.h"
 
 /* ---- model and task together ---- */
 
@@ -125,13 +127,13 @@ static void set_text(char **to, const char *s) {
     *to = copy;
 }
 
-static int resolve_metric(struct run_config *c, const struct task *t, struct err *e) {
-    int id = c->metric ? metric_find(c->metric) : (int)t->metric;
-    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", c->metric);
+static int resolve_metric(struct run_config *rows, const struct task *t, struct err *e) {
+    int id = rows->metric ? metric_find(rows->metric) : (int)t->metric;
+    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", rows->metric);
     if (!metric_fits((enum metric_id)id, t->gold))
         return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
                        t->name, task_kind_name(t->gold));
-    set_text(&c->metric, metric_name((enum metric_id)id));
+    set_text(&rows->metric, metric_name((enum metric_id)id));
     return 0;
 }
 
@@ -143,7 +145,6 @@ static int resolve_form(struct run_config *c, const struct model *m, const struc
     if (form == FORM_TEXT) {
         c->max_target = run_max_target(c, m);
         BUG_IF(t->train.max_target != (size_t)c->max_target);
-        return 0;
     }
     return 0;
 }
@@ -180,24 +181,60 @@ static void complete_files(struct run_config *c, const struct task *t) {
     }
 }
 
-int config_complete(struct run_config *c, const struct model *m, const struct task *t, struct err *e) {
+/* One task's rows; `rows` is where c describes them. */
+static int complete_task(struct run_config *c, struct run_config *rows, const struct model *m, const struct task *t,
+                         struct err *e) {
     if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
     if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
+    if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
+        BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
+    if (resolve_form(c, m, t, e) || resolve_metric(rows, t, e)) return e->code;
+    complete_files(rows, t);
+    return 0;
+}
+
+/* Lists of several tasks: what only they have, and the name that they have together. */
+static int complete_together(struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+    struct sampling s = { SAMPLING_PROPORTIONAL, 1 };
+    char text[48];
+    struct buf name = BUF_INIT;
+    if (!c->tasks) return 0;
+    for (int i = 1; i < tasks->count; i++)
+        if ((tasks->task[i]->gold == DATA_TEXT) != (tasks->task[0]->gold == DATA_TEXT))
+            return err_set(e, ERR_USAGE,
+                           "--tasks: %s has %s and %s has %s: labelled tasks and source/target texts are not trained "
+                           "in one run",
+                           c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
+                           task_kind_name(tasks->task[i]->gold));
+    if (c->sampling && sampling_parse(c->sampling, &s, e)) return e->code;
+    sampling_text(&s, text);
+    set_text(&c->sampling, text);
+    for (int i = 0; i < c->tasks; i++) buf_printf(&name, "%s%s", i ? "+" : "", c->of[i].task_name);
+    take(&c->task, buf_take(&name));
+    set_text(&c->metric, "average");
+    return 0;
+}
+
+int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+    size_t rows = 0;
+    BUG_IF(tasks->count != config_task_count(c));
     char *text = method_text(&c->method);
     int rc = method_parse(text, &c->method, e);
     free(text);
     if (rc) return rc;
     c->max_len = run_max_len(c, m);
-    if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
-        BUG("the task is encoded at %zu tokens, not %d", t->train.max_len, c->max_len);
-    if (resolve_form(c, m, t, e) || resolve_metric(c, t, e)) return e->code;
+    for (int i = 0; i < tasks->count; i++) {
+        rows += tasks->task[i]->train.rows;
+        if (!complete_task(c, config_rows(c, i), m, tasks->task[i], e)) continue;
+        return c->tasks ? err_prefix(e, "task %s", c->of[i].task_name) : e->code;
+    }
     if (!c->model) set_text(&c->model, m->folder);
     take(&c->model_folder, absolute(m->folder));
     set_text(&c->model_sha256, m->sha256);
     set_text(&c->model_facts, m->facts);
-    complete_files(c, t);
+    if (complete_together(c, tasks, e)) return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
-    c->steps = config_steps(c, t->train.rows);
+    c->steps = config_steps(c, rows);
     if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
     return 0;
 }
@@ -210,12 +247,13 @@ static bool has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
     case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
     case OPTION_OF_TEXTS: return texts;
+    case OPTION_OF_TASKS: return c->tasks > 0;
     }
     BUG("scope %d", o->scope);
 }
 
 /* An option that was set and would change nothing. */
-static int refuse_idle(const struct run_config *c, const struct task *t, struct err *e) {
+static int refuse_idle(const struct run_config *c, struct err *e) {
     struct run_config usual;
     const struct option *idle = NULL;
     config_init(&usual);
@@ -225,9 +263,11 @@ static int refuse_idle(const struct run_config *c, const struct task *t, struct 
     }
     config_release(&usual);
     if (!idle) return 0;
+    if (idle->scope == OPTION_OF_TASKS)
+        return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
         return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s", idle->name,
-                       t->name, c->model);
+                       c->task, c->model);
     return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimiser %s", idle->name,
                    idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimiser_name(c->optimiser));
 }
@@ -247,13 +287,20 @@ static int refuse_bytes(const struct run_config *c, struct err *e) {
     return 0;
 }
 
-int config_check(const struct run_config *c, const struct task *t, struct err *e) {
-    if (refuse_bytes(c, e) || refuse_idle(c, t, e)) return e->code;
+int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+    if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
     if (c->split_seed && !(c->split > 0)) return err_set(e, ERR_USAGE, "--split-seed: needs --split with it");
-    if (c->embed_every && !t->devs)
-        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", t->name);
+    if (c->embed_every && c->tasks)
+        return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task; petri embed keeps vectors of a run's "
+                       "tasks afterwards");
+    if (c->embed_every && !tasks->task[0]->devs)
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", c->task);
+    for (int i = 0; i < tasks->count && c->tasks; i++)
+        if (!tasks->task[i]->devs)
+            return err_set(e, ERR_USAGE, "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some",
+                           c->of[i].task_name);
     if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps)
         return err_set(e, ERR_USAGE,
                        "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "

@@ -25,11 +25,11 @@ struct task_source config_source(const struct run_config *c, const char *assets)
 /* Fills in everything that follows from the model and the task (prepared by run_prepare_task), so that the
  * config alone says what is computed: the method as its text reads, form, metric, kind, lengths, rate, steps,
  * names and hashes of the files.  Completing twice changes nothing.  ERR_USAGE names the option. */
-int config_complete(struct run_config *c, const struct model *m, const struct task *t, struct err *e);
+int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e);
 /* Refuses what a new run would not do as asked: paths and names that its record cannot hold (bytes that are
  * not UTF-8), options that have no say in it, a warm-up as long as the run,
  * more micro-batches than rows.  `c` is complete. */
-int config_check(const struct run_config *c, const struct task *t, struct err *e);
+int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e);
 
 /* Puts options that have no say in such a run (`texts`: text to text) back to their defaults. */
 void config_settle(struct run_config *c, bool texts);

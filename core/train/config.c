@@ -43,11 +43,22 @@ void config_copy(struct run_config *to, const struct run_config *from) {
         char *s = *option_text(from, o);
         *option_text(to, o) = s ? xstrdup(s) : NULL;
     }
+    if (!from->tasks) return;
+    to->of = xcalloc((size_t)from->tasks, sizeof *to->of);
+    for (int i = 0; i < from->tasks; i++) config_copy(&to->of[i], &from->of[i]);
+}
+
+static void drop_tasks(struct run_config *c) {
+    for (int i = 0; i < c->tasks; i++) config_release(&c->of[i]);
+    free(c->of);
+    c->of = NULL;
+    c->tasks = 0;
 }
 
 void config_release(struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++)
         if (option_at(i)->kind == OPTION_TEXT) free(*option_text(c, option_at(i)));
+    drop_tasks(c);
     *c = (struct run_config){ 0 };
 }
 
@@ -122,6 +133,12 @@ const char *config_option_name(const char *spelling) {
 const char *config_difference(const struct run_config *a, const struct run_config *b) {
     for (size_t i = 0; i < option_count(); i++)
         if ((option_at(i)->is & OPTION_DECIDES) && !option_same(a, b, option_at(i))) return option_at(i)->name;
+    if (a->tasks != b->tasks) return "tasks";
+    for (int i = 0; i < a->tasks; i++) {
+        bool named = !strcmp(a->of[i].task_name, b->of[i].task_name);
+        if (!named || a->of[i].task_weight != b->of[i].task_weight || config_difference(&a->of[i], &b->of[i]))
+            return "tasks";
+    }
     return NULL;
 }
 
@@ -139,6 +156,7 @@ char *config_rows_key(const struct run_config *c) {
 static void reset(struct run_config *c, int which) {
     for (size_t i = 0; i < option_count(); i++)
         if (option_at(i)->is & which) option_reset(c, option_at(i));
+    if (which & OPTION_ROWS) drop_tasks(c);
 }
 
 void config_take_task(struct run_config *c, const char *task) {
@@ -167,10 +185,18 @@ void config_take_source(struct run_config *c, const struct run_config *from) {
         }
     }
     c->form = from->form;
+    drop_tasks(c);
+    if (!from->tasks) return;
+    c->of = xcalloc((size_t)from->tasks, sizeof *c->of);
+    c->tasks = from->tasks;
+    for (int i = 0; i < from->tasks; i++) config_copy(&c->of[i], &from->of[i]);
 }
 
 bool config_same_source(const struct run_config *a, const struct run_config *b) {
     for (size_t i = 0; i < option_count(); i++)
         if ((option_at(i)->is & (OPTION_MODEL | OPTION_ROWS)) && !option_same(a, b, option_at(i))) return false;
+    if (a->tasks != b->tasks) return false;
+    for (int i = 0; i < a->tasks; i++)
+        if (!config_same_source(&a->of[i], &b->of[i])) return false;
     return true;
 }

@@ -23,6 +23,18 @@ enum { KEEP_BEST = 1, KEEP_LAST = 2 };
 enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT };
 /* What the losses of a step's target tokens are divided by (docs/text.md). */
 enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
+/* Of several tasks: what "best" is of, their average or each task's own; and what the average takes, each
+ * task's deciding metric or all metrics flat. */
+enum best_of { BEST_AVERAGE, BEST_PER_TASK };
+enum average { AVERAGE_ONE, AVERAGE_ALL };
+enum { RUN_TASKS = 64 }; /* most tasks of a run */
+
+/* The tasks of a run, prepared by run_prepare_task, in the order of its description.  Borrowed. */
+struct task;
+struct run_tasks {
+    int count;
+    struct task *const *task;
+};
 
 struct run_config {
     struct method method;
@@ -46,6 +58,19 @@ struct run_config {
     int regression; /* as asked: -1 decided by the data and said, 0 classes, 1 scores */
     char *positive; /* the class that F1 is of; NULL: the task's */
     char *metric;   /* the one that decides "best" */
+
+    /* Several tasks (config_tasks.c): of each, in its order, a description in which only what says its rows has
+     * a say, with its name in this run and its weight in the loss.  The members above are then those of none,
+     * but `task`, which names them all. */
+    int tasks;      /* 0: the run's rows are those above */
+    struct run_config *of;
+    char *task_name; /* of an element of `of`: unlike the others', "mrpc" */
+    double task_weight;
+    char *tasks_given; /* as asked for: "A,B,C", or a list file */
+    char *weights;  /* "rte=2,cola=0.5"; NULL: 1 each */
+    char *sampling; /* sampling.h; NULL: proportional */
+    enum average average;
+    enum best_of best_of;
 
     uint64_t seed;
     int batch;      /* rows a step, all micro-batches together */
@@ -87,6 +112,23 @@ void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
 char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
+
+/* The tasks of a run: 1, or as many as it was given; and the description of task i's rows (of *c itself
+ * with one task). */
+int config_task_count(const struct run_config *c);
+struct run_config *config_rows(struct run_config *c, int i);
+const struct run_config *config_rows_of(const struct run_config *c, int i);
+/* The task's name among several, "" where there is one. */
+const char *config_task_name(const struct run_config *c, int i);
+/* The task of that name, or -1 with *e (ERR_USAGE), which lists them. */
+int config_task_find(const struct run_config *c, const char *name, struct err *e);
+/* Everything of c, with task i alone: what its rows are opened, prepared and completed by.  Released by
+ * config_release. */
+void config_of_task(const struct run_config *c, int i, struct run_config *out);
+/* Reads --tasks: names and folders with commas, or a list file, paths in it relative to the file:
+ * [{"name","task"} or {"name","train","dev","text","text_b","label","source","target","kind","metric"}].
+ * ERR_USAGE, ERR_INPUT.  Once, after the other options are set. */
+int config_set_tasks(struct run_config *c, const char *text, struct err *e);
 /* The line that would train this: "petri train …", words quoted for a shell, what is at its default left
  * out, but method, rate and seed.  Caller frees. */
 char *config_command(const struct run_config *c);

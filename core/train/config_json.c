@@ -14,24 +14,44 @@ static bool is_string(const struct option *o) {
     return o->kind == OPTION_METHOD || o->kind == OPTION_TEXT || o->kind == OPTION_KEEP || o->word != NULL;
 }
 
-char *config_json(const struct run_config *c) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
+static void add_config(struct buf *b, const struct run_config *c, int only);
+
+static void add_tasks(struct buf *b, const struct run_config *c) {
+    json_add_key(b, "tasks");
+    buf_putc(b, '[');
+    for (int i = 0; i < c->tasks; i++) {
+        if (i) buf_putc(b, ',');
+        add_config(b, &c->of[i], OPTION_ROWS);
+    }
+    buf_putc(b, ']');
+}
+
+/* only: the OPTION_ bits of the rows that are written; 0: all. */
+static void add_config(struct buf *b, const struct run_config *c, int only) {
+    buf_putc(b, '{');
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
+        if (only && !(o->is & only)) continue;
+        if (!c->tasks && !only && o->scope == OPTION_OF_TASKS) continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
         char *s = option_print(c, o);
         if (is_string(o)) {
-            json_member_string(&b, o->key, none ? NULL : s);
+            json_member_string(b, o->key, none ? NULL : s);
         } else if (o->kind == OPTION_SHARE || (o->has_unset && option_number(c, o) == o->unset)) {
-            json_member_double(&b, o->key, option_number(c, o));
+            json_member_double(b, o->key, option_number(c, o));
         } else {
-            json_add_key(&b, o->key);
-            buf_puts(&b, s);
+            json_add_key(b, o->key);
+            buf_puts(b, s);
         }
         free(s);
     }
-    buf_putc(&b, '}');
+    if (!only && c->tasks) add_tasks(b, c);
+    buf_putc(b, '}');
+}
+
+char *config_json(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    add_config(&b, c, 0);
     return buf_take(&b);
 }
 
@@ -65,6 +85,23 @@ static void read_rows_as_then(struct run_config *c) {
     for (size_t i = 0; i < COUNT_OF(column); i++) c->header = c->header || (column[i] && column[i][0] == '#');
 }
 
+static int read_tasks(struct run_config *c, const json_t *list, struct err *e) {
+    if (!list) return 0;
+    size_t n = json_array_size(list);
+    if (!json_is_array(list) || n < 2 || n > RUN_TASKS)
+        return err_set(e, ERR_INPUT, "%s: \"tasks\" is no list of 2 to %d tasks", config_name, RUN_TASKS);
+    c->of = xcalloc(n, sizeof *c->of);
+    for (size_t k = 0; k < n; k++) {
+        struct run_config *of = &c->of[c->tasks++];
+        config_init(of);
+        for (size_t i = 0; i < option_count(); i++)
+            if (option_at(i)->is & OPTION_ROWS && read_member(of, option_at(i), json_array_get(list, k), e))
+                return e->code;
+        if (!of->task_name) return err_set(e, ERR_INPUT, "%s: a task has no name", config_name);
+    }
+    return 0;
+}
+
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
@@ -75,6 +112,7 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     out->epochs = 0;
     out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
     for (size_t i = 0; i < option_count() && !rc; i++) rc = read_member(out, option_at(i), all, e);
+    if (!rc) rc = read_tasks(out, json_object_get(all, "tasks"), e);
     /* nor did it say this */
     if (!rc && !json_object_get(all, "official_dev"))
         out->official_dev = out->dev_file && text_ends(out->dev_file, "/dev_official.tsv");

@@ -12,24 +12,24 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
 }
 
 bool evaluation_due(const struct run *r) {
-    if (!r->task->devs || !r->step || r->evaluated == r->step) return false;
+    if (!r->splits || !r->step || r->evaluated == r->step) return false;
     if (r->step >= r->c.steps) return true;
-    int64_t every = r->c.eval_every ? r->c.eval_every : r->per_epoch;
+    int64_t every = r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
     return r->step % every == 0;
 }
 
-static int split_units(const struct run *r, int split) {
-    return r->text ? text_scoring_units(&r->text_scoring[split]) : r->scoring[split].chunks;
+static int split_units(const struct run *r, const struct run_split *s) {
+    return r->text ? text_scoring_units(&s->text) : s->scoring.chunks;
 }
 
 int evaluation_prepare(struct run *r) {
     int units = 0;
     r->evaluating = evaluation_due(r);
     r->watch.now = watch_due(r);
-    r->samples.now = samples_due(r);
-    for (int i = 0; r->evaluating && i < r->task->devs; i++) units += split_units(r, i);
+    for (int t = 0; t < r->tasks; t++) r->of[t].samples.now = samples_due(r);
+    for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
     if (r->watch.now) units += r->watch.scoring.chunks;
-    if (r->samples.now) units += text_scoring_units(&r->samples.scoring);
+    units += samples_units(r);
     r->bad_chunk = -1;
     r->score_began = clock_seconds();
     step_make(r);
@@ -38,40 +38,43 @@ int evaluation_prepare(struct run *r) {
 
 /* A unit of a split, of the watched rows, or of the sampled ones. */
 struct place {
-    int split; /* TASK_DEVS: watched, TASK_DEVS + 1: sampled */
+    int split; /* the run's splits: watched, one more: sampled */
     int unit;
 };
 static struct place place_of(const struct run *r, int index) {
-    int split = 0, splits = r->evaluating ? r->task->devs : 0;
-    while (split < splits && index >= split_units(r, split)) index -= split_units(r, split++);
+    int split = 0, splits = r->evaluating ? r->splits : 0;
+    while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
     if (split < splits) return (struct place){ split, index };
     int watched = r->watch.now ? r->watch.scoring.chunks : 0;
-    return index < watched ? (struct place){ TASK_DEVS, index } : (struct place){ TASK_DEVS + 1, index - watched };
+    return index < watched ? (struct place){ r->splits, index } : (struct place){ r->splits + 1, index - watched };
+}
+
+static int64_t chunk_rows(const struct scoring *s, int chunk) {
+    return (int64_t)s->first[chunk + 1] - s->first[chunk];
 }
 
 int64_t evaluation_rows(const struct run *r, int index) {
     struct place at = place_of(r, index);
-    if (at.split >= TASK_DEVS && r->evaluating) return 0; /* they come along with the scores */
-    if (at.split > TASK_DEVS) return text_scoring_rows(&r->samples.scoring, at.unit);
-    if (at.split < TASK_DEVS && r->text) return text_scoring_rows(&r->text_scoring[at.split], at.unit);
-    const struct scoring *s = at.split == TASK_DEVS ? &r->watch.scoring : &r->scoring[at.split];
-    return (int64_t)s->first[at.unit + 1] - s->first[at.unit];
+    if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
+    if (at.split > r->splits) return samples_rows(r, at.unit);
+    if (at.split == r->splits) return chunk_rows(&r->watch.scoring, at.unit);
+    const struct run_split *s = &r->split[at.split];
+    return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
 }
 
-static bool score(struct run *r, int split, int unit, struct worker *w, uint64_t *bad) {
+static bool score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
     if (r->text)
-        return text_scoring_unit(&r->text_scoring[split], unit, w->tape, w->arena, a, r->params, r->made,
-                                 bad);
-    return scoring_chunk(&r->scoring[split], unit, w->tape, w->arena, a, r->m, r->params, r->made, bad);
+        return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, r->params, r->made, bad);
+    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, r->params, r->made, bad);
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
     struct place at = place_of(r, index);
     uint64_t bad = 0;
-    if (at.split == TASK_DEVS) watch_chunk(r, at.unit, w);
-    else if (at.split > TASK_DEVS) samples_unit(r, at.unit, w);
-    if (at.split >= TASK_DEVS || score(r, at.split, at.unit, w, &bad)) return;
+    if (at.split == r->splits) watch_chunk(r, at.unit, w);
+    else if (at.split > r->splits) samples_unit(r, at.unit, w);
+    if (at.split >= r->splits || score(r, &r->split[at.split], at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
     if (r->bad_chunk < 0 || index < r->bad_chunk) {
@@ -87,61 +90,128 @@ static void add_metric(struct event *e, const char *name, struct metric_value v)
 }
 
 /* The metrics that a task of this kind has, "best"'s own first. */
-static void add_metrics(struct event *e, const struct run *r, const struct metrics *m,
+static void add_metrics(struct event *e, const struct run *r, const struct run_task *of, const struct metrics *m,
                         const struct metric_value *tokens) {
-    add_metric(e, metric_name(r->metric), m->value[r->metric]);
+    add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (id == (int)r->metric || !metric_fits((enum metric_id)id, r->task->gold)) continue;
+        if (id == (int)of->metric || !metric_fits((enum metric_id)id, of->task->gold)) continue;
         if (id == METRIC_F1 && m->positive < 0) continue;
         add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (r->task->gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
+    if (of->task->gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
     if (!r->text) return;
     add_metric(e, "token_accuracy", *tokens);
-    if (r->task->gold != DATA_TEXT)
+    if (of->task->gold != DATA_TEXT)
         add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
 }
 
-static void tell_split(struct run *r, int split, const struct metrics *m, const struct metric_value *tokens,
-                       bool best) {
-    const struct dataset *d = &r->task->dev[split];
+static void tell_split(struct run *r, const struct run_split *s, const struct metrics *m,
+                       const struct metric_value *tokens, bool best) {
+    const struct run_task *of = &r->of[s->task];
+    const struct dataset *d = &of->task->dev[s->dev];
     char rows[160];
-    size_t all = d->split_rows ? d->split_rows : d->report.rows, of = all > d->rows ? all : d->rows;
-    if (of > d->rows)
-        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", r->task->dev_name[split], d->rows,
-                 of);
-    else snprintf(rows, sizeof rows, "%s %zu", r->task->dev_name[split], d->rows);
+    size_t all = d->split_rows ? d->split_rows : d->report.rows;
+    if (all > d->rows)
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows, all);
+    else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->rows);
     struct event e = { .kind = EVENT_EVALUATION,
-                       .split = task_split(r->task, split),
-                       .decides = split == 0,
+                       .task = run_is_single(r) ? NULL : of->name,
+                       .split = task_split(of->task, s->dev),
+                       .decides = !s->dev && run_is_single(r),
                        .rows = rows,
                        .constant = m->constant,
                        .none_valid = m->rows && m->invalid == m->rows,
                        .best = best };
-    add_metrics(&e, r, m, tokens);
+    add_metrics(&e, r, of, m, tokens);
     run_send(r, e);
 }
 
-static bool tell_scores(struct run *r) {
-    if (r->bad_chunk >= 0) {
-        snprintf(r->failure, sizeof r->failure,
-                 "step %lld: evaluation: the logits of dev row %llu%s are not finite", (long long)r->step,
-                 (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
-        return false;
+/* ---- the average of several tasks ---- */
+
+struct mean {
+    double sum;
+    int count, undefined;
+};
+
+/* Every metric from 0 to 1; an undefined one counts 0 and is counted. */
+static void add_to_mean(struct mean *x, enum metric_id id, struct metric_value v) {
+    double unit = id == METRIC_BLEU ? 100 : 1;
+    bool defined = v.defined && isfinite(v.value);
+    x->sum += defined ? v.value / unit : 0;
+    x->undefined += !defined;
+    x->count++;
+}
+
+/* What a task's first split adds to the average: its deciding metric, or all that are no loss. */
+static void add_task(struct mean *x, const struct run *r, const struct run_task *of, const struct metrics *m) {
+    if (r->c.average == AVERAGE_ONE) {
+        add_to_mean(x, of->metric, m->value[of->metric]);
+        return;
     }
-    for (int i = 0; i < r->task->devs; i++) {
+    for (int id = 0; id < METRIC_COUNT; id++) {
+        if (metric_direction((enum metric_id)id) < 0 || !metric_fits((enum metric_id)id, of->task->gold)) continue;
+        if (id == METRIC_F1 && m->positive < 0) continue;
+        add_to_mean(x, (enum metric_id)id, m->value[id]);
+    }
+}
+
+static void offer(struct run *r, bool best) {
+    r->worse = best ? 0 : r->worse + 1;
+    r->best_unsaved |= best && (run_is_single(r) || r->c.best_of == BEST_AVERAGE);
+}
+
+static void tell_average(struct run *r, const struct mean *x) {
+    struct metric_value v = { x->sum / x->count, true, NULL };
+    bool best = best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    char rows[80];
+    offer(r, best);
+    snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
+             x->undefined ? ", undefined ones as 0" : "");
+    struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best };
+    add_metric(&e, "average", v);
+    if (x->undefined) add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
+    run_send(r, e);
+}
+
+/* ---- the end of an evaluation ---- */
+
+static bool all_finite(struct run *r) {
+    if (r->bad_chunk < 0) return true;
+    snprintf(r->failure, sizeof r->failure,
+             "step %lld: evaluation: the logits of dev row %llu%s are not finite", (long long)r->step,
+             (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
+    return false;
+}
+
+/* Whether the deciding metric of the split's task is at its best. */
+static bool offer_split(struct run *r, const struct run_split *s, const struct metrics *m) {
+    struct run_task *of = &r->of[s->task];
+    if (s->dev) return false;
+    bool best = best_offer(&of->best, of->metric, m->value[of->metric], r->step);
+    if (run_is_single(r)) {
+        r->best = of->best;
+        offer(r, best);
+    }
+    of->best_unsaved |= best;
+    return best;
+}
+
+static bool tell_scores(struct run *r) {
+    struct mean mean = { 0 };
+    if (!all_finite(r)) return false;
+    for (int i = 0; i < r->splits; i++) {
+        struct run_split *s = &r->split[i];
+        const struct task *t = r->of[s->task].task;
         struct metrics m;
         struct metric_value tokens = { 0 };
-        if (r->text) text_scoring_metrics(&r->text_scoring[i], r->task, &m, &tokens);
-        else scoring_metrics(&r->scoring[i], r->task->positive, &m);
-        bool best = !i && best_offer(&r->best, r->metric, m.value[r->metric], r->step);
-        if (!i) {
-            r->worse = best ? 0 : r->worse + 1;
-            r->best_unsaved |= best;
-        }
-        tell_split(r, i, &m, &tokens, best);
+        if (r->text) text_scoring_metrics(&s->text, t, &m, &tokens);
+        else scoring_metrics(&s->scoring, t->positive, &m);
+        bool best = offer_split(r, s, &m);
+        if (!s->dev) add_task(&mean, r, &r->of[s->task], &m);
+        tell_split(r, s, &m, &tokens, best);
         metrics_release(&m);
     }
+    if (!run_is_single(r)) tell_average(r, &mean);
     r->evaluated = r->step;
     r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop && r->step < r->c.steps;
     pthread_mutex_lock(&r->lock);
@@ -152,6 +222,6 @@ static bool tell_scores(struct run *r) {
 
 bool evaluation_finish(struct run *r) {
     if (r->evaluating && !tell_scores(r)) return false;
-    if (r->samples.now) samples_finish(r);
+    samples_finish(r);
     return !r->watch.now || watch_finish(r);
 }

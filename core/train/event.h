@@ -60,6 +60,12 @@ struct event_metric {
     const char *undefined; /* NULL, or why there is no value; static */
 };
 
+/* A further number of a training step: of a task (NULL: of all), "loss" or a named term of it. */
+struct event_term {
+    const char *task, *name;
+    double value;
+};
+
 struct event {
     enum event_kind kind;
     int64_t run;       /* the id the owner gave */
@@ -68,9 +74,13 @@ struct event {
     const char *text;
     double loss, lr, grad_norm; /* may be NaN or infinite: told as they are */
     double tokens;     /* tokens of this step */
+    int terms;
+    const struct event_term *term;
     double seconds;    /* of training, monotonic, summed over all spans */
     int metrics;
     struct event_metric metric[EVENT_METRICS];
+    const char *task;  /* evaluation, samples: of several tasks, which one; NULL: the one there is, or (an
+                        * evaluation without split) their average */
     const char *split; /* evaluation: task_split; samples, embedding: of which rows */
     bool decides;      /* evaluation: "best" is of this split, the first */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */

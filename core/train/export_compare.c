@@ -38,7 +38,7 @@ static void written(struct predictor *p, const struct dataset *d, double *logits
         struct forward f;
         size_t tokens = probe_tokens(d, row), n = tokens * (size_t)p->m->arch.vocabulary;
         tape_reset(w.tape, false, 0, 0);
-        batch_pack(&b, w.arena, &p->m->arch, d, &row, 1, 0);
+        batch_pack(&b, w.arena, &p->m->arch, d, &row, 1, false);
         give_target(&b, w.arena, tokens);
         forward_init(&f, w.tape, p->m, &b, attach_begin(a, w.tape, p->params, p->made, NULL));
         node x = forward_logits(&f, forward_decode(&f, forward_encode(&f)));

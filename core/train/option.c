@@ -16,6 +16,8 @@ static const char *const kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
+static const char *const averages[] = { "one", "all", NULL };
+static const char *const bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
 const char *schedule_name(enum schedule s) { return schedules[s]; }
@@ -74,6 +76,18 @@ static const struct option options[] = {
       HELP("NAME", "the class that F1 is of") },
     { TEXT(metric), .name = "metric", .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("NAME", "what \"best\" means (default: the task's)") },
+    { TEXT(tasks_given), .name = "tasks", .is = OPTION_ROWS, .scope = OPTION_OF_TASKS,
+      HELP("A,B,C|FILE", "several tasks at once: names, folders, or a list file (docs/tasks.md)") },
+    { TEXT(task_name), .is = OPTION_ROWS },
+    { REAL(task_weight, 0, 1e9), .is = OPTION_ROWS, .has_unset = true },
+    { TEXT(weights), .name = "weights", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+      HELP("A=X,B=Y", "weights of tasks in the loss; 1 where it is left out") },
+    { TEXT(sampling), .name = "sampling", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+      HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of") },
+    { WORD(average, averages), .name = "average", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+      HELP("one|all", "of tasks: each one's deciding metric, or every metric flat") },
+    { WORD(best_of, bests), .name = "best", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+      HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
     { MEMBER(method), .name = "method", .kind = OPTION_METHOD, .is = OPTION_DECIDES | OPTION_SHOWN,
       HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true,

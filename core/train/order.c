@@ -43,23 +43,22 @@ static size_t tokens_of(const size_t *start_of, const size_t *target_of, uint32_
 }
 
 /* Rows of one micro-batch into at most `shards` parts from part *c->parts on. */
-static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards,
-                      const size_t *start_of, const size_t *target_of) {
+static void cut_micro(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int shards) {
     size_t load[SHARDS] = { 0 };
     int count[SHARDS] = { 0 }, fill[SHARDS];
     if (shards > n) shards = n;
     for (int i = 0; i < n; i++)
-        c->scratch[i] = length_key(tokens_of(start_of, target_of, rows[i]), (size_t)i);
+        c->scratch[i] = length_key(tokens[i], (size_t)i);
     sort_keys(c->scratch, (size_t)n);
     /* The part is kept in the upper half, where the length was. */
     for (int i = 0; i < n; i++) {
         uint32_t place = (uint32_t)c->scratch[i];
-        size_t tokens = UINT32_MAX - (uint32_t)(c->scratch[i] >> 32);
+        size_t length = UINT32_MAX - (uint32_t)(c->scratch[i] >> 32);
         int lightest = 0;
         for (int s = 1; s < shards; s++)
             if (load[s] < load[lightest]) lightest = s;
         /* Rows without tokens do not exist, so each of the first `shards` rows opens a part. */
-        load[lightest] += tokens ? tokens : 1;
+        load[lightest] += length ? length : 1;
         count[lightest]++;
         c->scratch[i] = (uint64_t)lightest << 32 | place;
     }
@@ -72,15 +71,31 @@ static void cut_micro(struct cut *c, const uint32_t *rows, int n, int shards,
     for (int i = 0; i < n; i++) c->row[fill[c->scratch[i] >> 32]++] = rows[(uint32_t)c->scratch[i]];
 }
 
-void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,
-               const size_t *start_of, const size_t *target_of) {
+void order_cut(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards) {
     BUG_IF(n < 1 || micro < 1 || shards < 1 || shards > SHARDS);
     if (micro > n) micro = n;
     c->parts = 0;
     c->start[0] = 0;
     for (int i = 0; i < micro; i++) {
         int from = (int)((int64_t)n * i / micro), to = (int)((int64_t)n * (i + 1) / micro);
-        cut_micro(c, rows + from, to - from, shards, start_of, target_of);
+        cut_micro(c, rows + from, tokens + from, to - from, shards);
+    }
+}
+
+static int task_of(int tasks, const uint32_t *first, uint32_t row) {
+    int t = 0;
+    while (t < tasks - 1 && row >= first[t + 1]) t++;
+    return t;
+}
+
+void order_by_task(struct cut *c, int tasks, const uint32_t *first) {
+    for (int p = 0; p < c->parts && tasks > 1; p++) {
+        int from = c->start[p], n = c->start[p + 1] - from;
+        for (int i = 0; i < n; i++)
+            c->scratch[i] = (uint64_t)task_of(tasks, first, c->row[from + i]) << 48 | (uint64_t)i << 32 |
+                            c->row[from + i];
+        sort_keys(c->scratch, (size_t)n);
+        for (int i = 0; i < n; i++) c->row[from + i] = (uint32_t)c->scratch[i];
     }
 }
 

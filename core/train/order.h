@@ -17,14 +17,16 @@ struct cut {
     uint32_t *row;
     uint64_t *scratch;
 };
-/* Cuts n rows (numbers in their split) into `micro` runs of nearly equal count, and each of
- * them into `shards` parts of nearly equal tokens: the longest row first, always to the
- * lightest part.  No part is empty: fewer rows than parts make fewer parts.  start_of: a
- * split's token offsets (dataset.h); target_of: those of its targets, which count as well, or NULL. */
-void order_cut(struct cut *c, const uint32_t *rows, int n, int micro, int shards,
-               const size_t *start_of, const size_t *target_of);
+/* Cuts n rows, of tokens[0…n-1], into `micro` runs of nearly equal count, and each of them into
+ * `shards` parts of nearly equal tokens: the longest row first, always to the lightest part.  No
+ * part is empty: fewer rows than parts make fewer parts. */
+void order_cut(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards);
+/* Within each part, rows of one task next to each other, in the order of tasks, else as they were.
+ * Task t has the numbers first[t] … first[t+1]-1. */
+void order_by_task(struct cut *c, int tasks, const uint32_t *first);
 
-/* order[0…rows-1] becomes all rows, longest first (ties by number). */
+/* order[0…rows-1] becomes all rows of a split, longest first (ties by number).  start_of: its token
+ * offsets (dataset.h); target_of: those of its targets, which count as well, or NULL. */
 void order_by_length(uint32_t *order, size_t rows, const size_t *start_of, const size_t *target_of);
 
 #endif

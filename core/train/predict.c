@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
@@ -27,43 +28,87 @@ static int allocate(struct predictor *p, struct err *e) {
     return 0;
 }
 
-static int open_checkpoint(struct predictor *p, const struct checkpoint *k, struct err *e) {
-    const char *sha256 = st_meta(k->file, "backbone_sha256"), *name = st_meta(k->file, "backbone");
+static struct plan *plan_of_checkpoint(const struct predictor *p, const struct checkpoint *k, struct err *e) {
+    const char *name[RUN_TASKS];
+    int outputs[RUN_TASKS];
+    for (int i = 0; i < k->tasks; i++) {
+        const struct checkpoint_task *t = &k->task[i];
+        name[i] = t->name;
+        outputs[i] = p->text ? 0 : t->gold == DATA_REGRESSION ? 1 : t->labels;
+    }
+    const struct plan_tasks all = { k->tasks, name, outputs };
+    return plan_new_tasks(&k->method, &p->m->arch, &all, e);
+}
+
+/* Keeps what one task of several uses: from here on the predictor knows of no other. */
+static int narrow(struct predictor *p, int task, struct err *e) {
+    real *params, *made;
+    struct plan *own = plan_of_task(p->plan, &p->m->arch, task, p->params, p->made, &params, &made, e);
+    if (!own) return e->code;
+    plan_free(p->plan);
+    free(p->params);
+    free(p->made);
+    p->plan = own;
+    p->params = params;
+    p->made = made;
+    return 0;
+}
+
+/* The task of that name, or the only one. */
+static int find_task(const struct checkpoint *k, const char *name, struct err *e) {
+    if (!name && k->tasks == 1) return 0;
+    if (name) return config_task_find(&k->config, name, e);
+    struct buf list = BUF_INIT;
+    for (int i = 0; i < k->tasks; i++) buf_printf(&list, "%s%s", i ? ", " : "", k->task[i].name);
+    err_set(e, ERR_USAGE, "this run has several tasks: say which with --task (%s)", buf_text(&list));
+    buf_release(&list);
+    return -1;
+}
+
+static int open_checkpoint(struct predictor *p, const struct checkpoint *k, const char *name, struct err *e) {
+    int task = find_task(k, name, e);
+    if (task < 0) return e->code;
+    const char *sha256 = st_meta(k->file, "backbone_sha256"), *backbone = st_meta(k->file, "backbone");
     if (!sha256 || strcmp(sha256, p->m->sha256))
         return err_set(e, ERR_INPUT,
                        "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
-                       k->path, name ? name : "unnamed", sha256 ? sha256 : "not given",
+                       k->path, backbone ? backbone : "unnamed", sha256 ? sha256 : "not given",
                        p->m->folder, p->m->sha256);
+    const struct checkpoint_task *of = &k->task[task];
     p->facts_known = k->config.model_facts != NULL;
     if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
-    p->gold = k->gold;
+    p->gold = of->gold;
     p->text = k->config.form == FORM_TEXT;
     p->prefix = k->config.prefix;
     p->beams = k->config.beams;
     p->max_len = run_max_len(&k->config, p->m);
     p->max_target = run_max_target(&k->config, p->m);
-    p->labels = k->labels;
-    p->label = xcalloc((size_t)k->labels, sizeof *p->label);
-    for (int i = 0; i < k->labels; i++) p->label[i] = xstrdup(k->label[i]);
-    int outputs = p->text ? 0 : k->gold == DATA_REGRESSION ? 1 : k->labels;
-    p->plan = plan_new(&k->method, &p->m->arch, outputs, e);
+    p->labels = of->labels;
+    p->label = xcalloc((size_t)of->labels, sizeof *p->label);
+    for (int i = 0; i < of->labels; i++) p->label[i] = xstrdup(of->label[i]);
+    p->plan = plan_of_checkpoint(p, k, e);
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;
-    return checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
+    int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
+    return rc || k->tasks == 1 ? rc : narrow(p, task, e);
 }
 
-struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e) {
+struct predictor *predictor_open_task(const char *checkpoint, const char *task, struct model *m, struct err *e) {
     struct err own = ERR_INIT;
     struct checkpoint k;
     if (!e) e = &own;
     if (checkpoint_open(&k, checkpoint, e)) return NULL;
     struct predictor *p = xcalloc(1, sizeof *p);
     p->m = m;
-    int rc = open_checkpoint(p, &k, e);
+    int rc = open_checkpoint(p, &k, task, e);
     checkpoint_close(&k);
     if (!rc) return p;
     predictor_free(p);
     return NULL;
+}
+
+struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e) {
+    return predictor_open_task(checkpoint, NULL, m, e);
 }
 
 /* A model that writes, by a method that changes nothing. */

@@ -74,19 +74,21 @@ static void end(struct run *r, enum run_state state, const char *text) {
 
 /* Writes one checkpoint; when it cannot be written the run pauses, and tries again when it
  * is set going. */
-static bool save(struct run *r, bool last) {
+static bool save(struct run *r, int which) {
     struct err e = ERR_INIT;
     if (!r->folder) return true;
     double began = clock_seconds();
-    if (checkpoint_save(r, last, &e)) {
+    if (checkpoint_save(r, which, &e)) {
         snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
         return false;
     }
-    if (last) {
+    if (which == CHECKPOINT_LAST) {
         r->saved_at = run_seconds(r);
         r->save_seconds = clock_seconds() - began;
-    } else {
+    } else if (which == CHECKPOINT_BEST) {
         r->best_unsaved = false;
+    } else {
+        r->of[which].best_unsaved = false;
     }
     return true;
 }
@@ -99,14 +101,23 @@ bool run_save_due(double since, double took, bool evaluated) {
     return since > (evaluated ? SAVE_APART : SAVE_SECONDS) && since > SAVE_SHARE * took;
 }
 
+/* The run's best state, or each task's own. */
+static bool save_best(struct run *r) {
+    if (!(r->c.keep & KEEP_BEST)) return true;
+    if (r->best_unsaved && !save(r, CHECKPOINT_BEST)) return false;
+    for (int i = 0; i < r->tasks && r->c.tasks && r->c.best_of == BEST_PER_TASK; i++)
+        if (r->of[i].best_unsaved && !save(r, i)) return false;
+    return true;
+}
+
 /* Writes what is due; false when the disk refuses.  `evaluate`: an evaluation comes next, which may take
  * long and, at the end, decides whether the last file is wanted. */
 static bool save_due(struct run *r, bool stopping, bool evaluate) {
-    if (r->best_unsaved && (r->c.keep & KEEP_BEST) && !save(r, false)) return false;
+    if (!save_best(r)) return false;
     bool due = run_save_due(run_seconds(r) - r->saved_at, r->save_seconds, r->evaluated == r->step);
     if (stopping) due = true;
     else if (is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
-    return !due || save(r, true);
+    return !due || save(r, CHECKPOINT_LAST);
 }
 
 /* The last checkpoint is for resuming; a finished run needs it only when it was asked for. */
@@ -119,7 +130,7 @@ static void finish(struct run *r) {
     if (r->early) {
         char text[160];
         snprintf(text, sizeof text, "stopped early: no better %s for %d evaluations",
-                 metric_name(r->metric), r->c.early_stop);
+                 r->c.metric, r->c.early_stop);
         run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
     }
     end(r, RUN_FINISHED, NULL);
@@ -292,7 +303,7 @@ void run_stop(struct run *r) {
 
 /* What evaluations will still take, from the last one. */
 static double evaluation_seconds_left(const struct run *r) {
-    int64_t every = r->c.eval_every ? r->c.eval_every : r->per_epoch;
+    int64_t every = r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
     int64_t left = (r->c.steps - r->step + every - 1) / every;
     return (double)left * r->score_seconds;
 }

@@ -30,12 +30,16 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
 int run_outputs(const struct task *t);
 
 /* Whether a run of this config can be made: what run_new refuses, but for want of memory. */
-int run_check(const struct run_config *c, const struct model *m, const struct task *task, struct err *e);
+int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+              struct err *e);
 
-/* Takes over nothing: model and task (prepared by run_prepare_task) must outlive the run (the model is shared by
- * reference, task may be shared by runs).  `folder`: where checkpoints go, or NULL for
+/* Takes over nothing: model and tasks (prepared by run_prepare_task) must outlive the run (the model is shared by
+ * reference, tasks may be shared by runs).  `folder`: where checkpoints go, or NULL for
  * none.  What the config leaves to defaults is filled in (run_config_of: that is what is
  * stored).  On failure NULL and *e: ERR_USAGE names the option. */
+struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
+                      const char *folder, struct event_sink sink, struct err *e);
+/* Of one task. */
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
                     const char *folder, struct event_sink sink, struct err *e);
 /* The same from the last checkpoint of `folder`; goes on bit for bit as if it had never
@@ -44,9 +48,14 @@ struct run *run_new(int64_t id, const struct run_config *c, struct model *m, str
  * c NULL: the config it was begun with, from the checkpoint.  ERR_NOT_FOUND with neither;
  * ERR_INPUT, naming the file, when model, train or dev file changed since; ERR_USAGE, naming
  * the option, when c would train differently, or when the run is finished. */
+struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
+                      const char *folder, struct event_sink sink, struct err *e);
 struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
                             struct task *task, const char *folder, struct event_sink sink,
                             struct err *e);
+/* The plan of a run on these tasks, as run_begin makes it. */
+struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
+                          struct err *e);
 /* Whether a run whose files are in `folder` goes on from a checkpoint, or begins anew. */
 bool run_has_checkpoint(const char *folder);
 void run_free(struct run *r);

@@ -103,7 +103,8 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     struct batch b;
     struct forward f;
     tape_reset(tape, false, 0, 0);
-    batch_pack(&b, arena, &m->arch, s->data, rows, n, 0);
+    batch_pack(&b, arena, &m->arch, s->data, rows, n, false);
+    if (attach) attach_for_task(attach, s->task);
     forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, made, NULL) : NULL);
     struct kept kept = { &f, s, rows };
     if (s->layer) {
@@ -112,7 +113,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     }
     node encoded = forward_encode(&f);
     if (!attach || !s->outputs) return true;
-    node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ 0, 0, n }, 0);
+    node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ s->task, 0, n }, 0);
     const real *v = tape_value(tape, out);
     bool finite = true;
     for (int i = 0; i < n; i++) {

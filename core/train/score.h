@@ -12,6 +12,7 @@
 
 struct scoring {
     const struct dataset *data;
+    int task;             /* of the run, whose weights and head are used; 0 unless set */
     int outputs;          /* classes, 1, or 0 without a head */
     int chunks;
     uint32_t *order;      /* rows, longest first */

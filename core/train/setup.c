@@ -23,18 +23,63 @@ static real *block(size_t n) {
     return p;
 }
 
-static int init_scoring(struct run *r, struct err *e) {
+static int init_task(struct run *r, int task, struct err *e) {
     struct generate_options how;
-    if (r->text && r->task->devs) {
-        int rc = text_options(r->m, r->task, r->c.beams, r->c.max_target, &how, e);
+    const struct task *t = r->of[task].task;
+    if (r->text && t->devs) {
+        int rc = text_options(r->m, t, r->c.beams, r->c.max_target, &how, e);
         if (rc) return rc;
-        samples_init(r, &how);
+        samples_init(r, task, &how);
     }
-    for (int i = 0; i < r->task->devs; i++) {
-        if (r->text) text_scoring_init(&r->text_scoring[i], r->m, &r->task->dev[i], true, &how);
-        else scoring_init(&r->scoring[i], &r->task->dev[i], r->plan->classes);
+    for (int i = 0; i < t->devs; i++) {
+        struct run_split *s = &r->split[r->splits++];
+        s->task = task;
+        s->dev = i;
+        if (r->text) text_scoring_init(&s->text, r->m, &t->dev[i], true, &how);
+        else scoring_init(&s->scoring, &t->dev[i], r->plan->outputs[task]);
+        s->text.task = s->scoring.task = task;
     }
     return 0;
+}
+
+static int init_scoring(struct run *r, struct err *e) {
+    r->split = xcalloc((size_t)r->tasks * TASK_DEVS, sizeof *r->split);
+    for (int i = 0; i < r->tasks; i++)
+        if (init_task(r, i, e)) return e->code;
+    return 0;
+}
+
+/* The tasks, their rows' numbers, and the order that steps take them in. */
+static int set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    size_t rows[RUN_TASKS];
+    if (r->c.sampling && sampling_parse(r->c.sampling, &how, e)) return e->code;
+    r->tasks = tasks->count;
+    r->of = xcalloc((size_t)tasks->count, sizeof *r->of);
+    r->first = xcalloc((size_t)tasks->count + 1, sizeof *r->first);
+    for (int i = 0; i < tasks->count; i++) {
+        const struct run_config *c = config_rows_of(&r->c, i);
+        r->of[i] = (struct run_task){ .name = config_task_name(&r->c, i), .task = tasks->task[i],
+                                      .weight = r->c.tasks ? c->task_weight : 1,
+                                      .metric = (enum metric_id)metric_find(c->metric) };
+        rows[i] = tasks->task[i]->train.rows;
+        r->first[i + 1] = r->first[i] + (uint32_t)rows[i];
+    }
+    r->sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
+    r->text = tasks->task[0]->kind == DATA_TEXT;
+    return 0;
+}
+
+struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
+                          struct err *e) {
+    const char *name[RUN_TASKS];
+    int outputs[RUN_TASKS];
+    for (int i = 0; i < tasks->count; i++) {
+        name[i] = config_task_name(c, i);
+        outputs[i] = run_outputs(tasks->task[i]);
+    }
+    const struct plan_tasks all = { tasks->count, name, outputs };
+    return plan_new_tasks(&c->method, a, &all, e);
 }
 
 static int allocate(struct run *r, struct err *e) {
@@ -56,14 +101,14 @@ static int allocate(struct run *r, struct err *e) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         r->group[i] = (struct optim_group){ t->offset, t->count, 1, t->decays ? 1 : 0 };
     }
-    size_t batch =
-        (size_t)r->c.batch < r->task->train.rows ? (size_t)r->c.batch : r->task->train.rows;
-    size_t parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
-    r->order = xmalloc(r->task->train.rows * sizeof *r->order);
+    size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
+    r->row = xmalloc(batch * sizeof *r->row);
+    r->tokens = xmalloc(batch * sizeof *r->tokens);
     r->cut.row = xmalloc(batch * sizeof *r->cut.row);
     r->cut.scratch = xmalloc(batch * sizeof *r->cut.scratch);
     r->cut.start = xmalloc((parts + 1) * sizeof *r->cut.start);
     r->part = xcalloc(parts, sizeof *r->part);
+    r->part_losses = xcalloc(parts * (size_t)r->tasks, sizeof *r->part_losses);
     if (r->plan->made) {
         r->prologue_arena = arena_new();
         r->prologue = tape_new(r->prologue_arena);
@@ -80,39 +125,38 @@ static int check_plan(const struct plan *p, struct err *e) {
                                  "a module, as lora");
 }
 
-int run_check(const struct run_config *c, const struct model *m, const struct task *task, struct err *e) {
+int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct generate_options how;
-    int rc = config_check(c, task, e);
-    struct plan *p = rc ? NULL : plan_new(&c->method, &m->arch, run_outputs(task), e);
+    int rc = config_check(c, tasks, e);
+    struct plan *p = rc ? NULL : run_plan_for(c, tasks, &m->arch, e);
     if (!rc) rc = p ? check_plan(p, e) : e->code;
-    if (!rc && task->kind == DATA_TEXT && task->devs) rc = text_options(m, task, c->beams, c->max_target, &how, e);
+    for (int i = 0; i < tasks->count && !rc; i++) {
+        const struct task *t = tasks->task[i];
+        if (t->kind == DATA_TEXT && t->devs) rc = text_options(m, t, c->beams, c->max_target, &how, e);
+    }
     plan_free(p);
     return rc;
 }
 
 /* Everything but the values of the parameters.  c is taken over, also on failure. */
-static struct run *build(int64_t id, struct run_config *c, struct model *m, struct task *task,
+static struct run *build(int64_t id, struct run_config *c, struct model *m, const struct run_tasks *tasks,
                          const char *folder, struct event_sink sink, struct err *e) {
     struct run *r = xcalloc(1, sizeof *r);
     r->id = id;
     r->c = *c;
     r->m = m;
-    r->task = task;
     r->folder = folder ? xstrdup(folder) : NULL;
     r->sink = sink;
-    r->metric = (enum metric_id)metric_find(c->metric);
-    r->text = task->kind == DATA_TEXT;
-    r->order_epoch = -1;
     r->evaluated = -1;
     r->bad_chunk = -1;
     r->saved_at = -3; /* the first evaluation is saved */
     r->state = RUN_QUEUED;
     r->phase = PHASE_BEGIN;
-    r->per_epoch = ((int64_t)task->train.rows + r->c.batch - 1) / r->c.batch;
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
-    r->plan = plan_new(&r->c.method, &m->arch, run_outputs(task), e);
-    if (!r->plan || check_plan(r->plan, e) || allocate(r, e) || (folder && file_make_folder(folder, e))) {
+    r->plan = run_plan_for(&r->c, tasks, &m->arch, e);
+    if (!r->plan || check_plan(r->plan, e) || set_tasks(r, tasks, e) || allocate(r, e) ||
+        (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
     }
@@ -124,10 +168,11 @@ void run_free(struct run *r) {
     if (!r) return;
     for (int i = 0; i < RUN_WORKERS; i++)
         if (r->attach[i]) attach_free(r->attach[i]);
-    for (int i = 0; i < TASK_DEVS; i++) {
-        scoring_release(&r->scoring[i]);
-        text_scoring_release(&r->text_scoring[i]);
+    for (int i = 0; i < r->splits; i++) {
+        scoring_release(&r->split[i].scoring);
+        text_scoring_release(&r->split[i].text);
     }
+    free(r->split);
     watch_release(r);
     samples_release(r);
     if (r->prologue) tape_free(r->prologue);
@@ -142,7 +187,12 @@ void run_free(struct run *r) {
     free(r->adam_m);
     free(r->adam_v);
     free(r->prologue_grad);
-    free(r->order);
+    sampler_free(r->sampler);
+    free(r->of);
+    free(r->first);
+    free(r->row);
+    free(r->tokens);
+    free(r->part_losses);
     free(r->cut.row);
     free(r->cut.scratch);
     free(r->cut.start);
@@ -179,9 +229,12 @@ static int check_files(const struct run_config *was, int64_t step, const struct 
     int rc = was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
     free(since);
     if (rc) return rc;
-    if (!same(was->train_sha256, c->train_sha256)) return changed(c->train_file, step, e);
-    if (!same(was->dev_sha256, c->dev_sha256))
-        return changed(c->dev_file ? c->dev_file : was->dev_file, step, e);
+    for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
+        const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
+        if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, step, e);
+        if (!same(before->dev_sha256, now->dev_sha256))
+            return changed(now->dev_file ? now->dev_file : before->dev_file, step, e);
+    }
     return 0;
 }
 
@@ -206,31 +259,45 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
     return e->code;
 }
 
+/* Initial values; the folder's own head goes to the classes of its names, task by task. */
+static void init_values(struct run *r) {
+    int *row[RUN_TASKS];
+    const int *rows[RUN_TASKS];
+    for (int i = 0; i < r->tasks; i++) {
+        row[i] = xcalloc((size_t)r->plan->outputs[i] + 1, sizeof **row);
+        rows[i] = head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
+    }
+    plan_init_head(r->plan, r->m, rows, r->c.seed, r->params);
+    for (int i = 0; i < r->tasks; i++) free(row[i]);
+}
+
 /* `again`: c is the config of a run that has been begun before. */
-static struct run *begin(int64_t id, const struct run_config *c, bool again, struct model *m, struct task *task,
-                         const char *folder, struct event_sink sink, struct err *e) {
+static struct run *begin(int64_t id, const struct run_config *c, bool again, struct model *m,
+                         const struct run_tasks *tasks, const char *folder, struct event_sink sink,
+                         struct err *e) {
     struct err own = ERR_INIT;
     struct run_config copy;
     if (!e) e = &own;
     config_copy(&copy, c);
-    if (config_complete(&copy, m, task, e) ||
-        (again ? check_files(c, -1, &copy, m, e) : config_check(&copy, task, e))) {
+    if (config_complete(&copy, m, tasks, e) ||
+        (again ? check_files(c, -1, &copy, m, e) : config_check(&copy, tasks, e))) {
         config_release(&copy);
         return NULL;
     }
-    struct run *r = build(id, &copy, m, task, folder, sink, e);
-    if (!r) return NULL;
-    int *row = xcalloc((size_t)r->plan->classes + 1, sizeof *row);
-    const int *const rows[] = { head_rows(m, task, row, NULL) ? row : NULL };
-    BUG_IF(r->plan->tasks != 1);
-    plan_init_head(r->plan, m, rows, r->c.seed, r->params);
-    free(row);
+    struct run *r = build(id, &copy, m, tasks, folder, sink, e);
+    if (r) init_values(r);
     return r;
+}
+
+struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
+                      const char *folder, struct event_sink sink, struct err *e) {
+    return begin(id, c, false, m, tasks, folder, sink, e);
 }
 
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
                     const char *folder, struct event_sink sink, struct err *e) {
-    return begin(id, c, false, m, task, folder, sink, e);
+    const struct run_tasks one = { 1, &task };
+    return run_begin(id, c, m, &one, folder, sink, e);
 }
 
 bool run_has_checkpoint(const char *folder) {
@@ -240,39 +307,50 @@ bool run_has_checkpoint(const char *folder) {
     return there;
 }
 
-struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
-                            struct task *task, const char *folder, struct event_sink sink,
-                            struct err *e) {
+/* The state that a run goes on from. */
+static void take_up(struct run *r, const struct checkpoint *k) {
+    r->step = k->step;
+    r->before = k->seconds;
+    r->saved_at += k->seconds;
+    r->loss = k->loss;
+    r->best = k->best;
+    for (int i = 0; i < r->tasks; i++) r->of[i].best = run_is_single(r) ? k->best : k->task[i].best;
+    r->worse = k->worse;
+    r->evaluated = k->evaluated;
+    r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop;
+}
+
+struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
+                      const char *folder, struct event_sink sink, struct err *e) {
     struct err own = ERR_INIT;
     struct checkpoint k;
     struct run_config copy;
     struct run *r = NULL;
     if (!e) e = &own;
-    if (c && c->train_sha256 && !run_has_checkpoint(folder)) return begin(id, c, true, m, task, folder, sink, e);
+    bool begun = c && config_rows_of(c, 0)->train_sha256;
+    if (begun && !run_has_checkpoint(folder)) return begin(id, c, true, m, tasks, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);
     free(path);
     if (rc) return NULL;
     config_copy(&copy, c ? c : &k.config);
-    if (config_complete(&copy, m, task, e) || check_resumable(&k, &copy, m, e)) {
+    if (config_complete(&copy, m, tasks, e) || check_resumable(&k, &copy, m, e)) {
         config_release(&copy);
     } else {
-        r = build(id, &copy, m, task, folder, sink, e);
+        r = build(id, &copy, m, tasks, folder, sink, e);
     }
     if (r && checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e)) {
         run_free(r);
         r = NULL;
     }
-    if (r) {
-        r->step = k.step;
-        r->before = k.seconds;
-        r->saved_at += k.seconds;
-        r->loss = k.loss;
-        r->best = k.best;
-        r->worse = k.worse;
-        r->evaluated = k.evaluated;
-        r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop;
-    }
+    if (r) take_up(r, &k);
     checkpoint_close(&k);
     return r;
+}
+
+struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
+                            struct task *task, const char *folder, struct event_sink sink,
+                            struct err *e) {
+    const struct run_tasks one = { 1, &task };
+    return run_go_on(id, c, m, &one, folder, sink, e);
 }

@@ -13,6 +13,7 @@
 #include "core/train/order.h"
 #include "core/train/pool.h"
 #include "core/train/run.h"
+#include "core/train/sampling.h"
 #include "core/train/score.h"
 #include "core/train/target.h"
 #include "core/train/text_score.h"
@@ -31,6 +32,7 @@ enum unit_kind { UNIT_BEGIN, UNIT_PART, UNIT_CHUNK };
 /* What a part of a step came to. */
 struct part {
     double loss;    /* Σ weight·loss of its rows */
+    double *by_task; /* the same of each task's rows; of several tasks */
     double tokens;
     const char *op; /* when the loss is not finite: the first op that made such a number… */
     char site[64];  /* …and where */
@@ -65,16 +67,38 @@ struct samples {
     int64_t step;
 };
 
+/* One of the run's tasks. */
+struct run_task {
+    const char *name;         /* "" where it is the only one */
+    struct task *task;
+    double weight;            /* of its loss */
+    enum metric_id metric;    /* the deciding one */
+    struct samples samples;
+    struct best best;         /* by its own deciding metric */
+    bool best_unsaved;        /* with a checkpoint of its own: it is still to be written */
+    /* The step in hand. */
+    int rows;
+    struct target_count targets;
+};
+
+/* A dev split that is scored. */
+struct run_split {
+    int task, dev;            /* which; dev 0 decides */
+    struct scoring scoring;   /* classes and scores */
+    struct text_scoring text; /* or texts */
+};
+
 struct run {
     int64_t id;
     struct run_config c;      /* resolved: nothing is left to a default */
     struct model *m;
-    struct task *task;
+    int tasks;
+    struct run_task *of;
+    uint32_t *first;          /* tasks+1: task t's rows are numbers first[t] … first[t+1]-1 of all */
     char *folder;             /* or NULL */
     struct event_sink sink;
     struct plan *plan;
     bool text;                /* text to text: no head */
-    enum metric_id metric;
 
     /* Flat blocks (plan.h). */
     real *params;
@@ -90,28 +114,25 @@ struct run {
     struct attach *attach[RUN_WORKERS]; /* made by its worker on first use */
 
     /* The step in hand. */
-    int64_t per_epoch;        /* steps */
-    uint32_t *order;          /* rows of the epoch order_epoch */
-    int64_t order_epoch;
+    struct sampler *sampler;
+    uint32_t *row, *tokens;   /* a batch: the rows of this step as drawn, and their lengths */
+    int rows;
     struct cut cut;
-    int rows;                 /* of this step */
-    struct target_count targets; /* of this step's rows */
     struct part *part;
+    double *part_losses;      /* parts × tasks: what part.by_task points into */
 
     /* The evaluation in hand. */
-    struct scoring scoring[TASK_DEVS];         /* classes and scores */
-    struct text_scoring text_scoring[TASK_DEVS]; /* or texts */
+    int splits;
+    struct run_split *split;
     int64_t evaluated;        /* step of the last one, -1 before */
-    struct best best;
+    struct best best;         /* of the one task's deciding metric, or of the tasks' average */
     int worse;                /* evaluations since the best one */
     bool early;               /* stopped early */
     uint64_t bad_row;
     int bad_chunk;            /* -1: none */
     bool evaluating;          /* else only vectors are in hand */
 
-    /* Vectors of drawn dev rows, kept while it trains (watch.c), and texts given for some (sample.c). */
-    struct watch watch;
-    struct samples samples;
+    struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
 
     /* Clocks, monotonic seconds. */
     double before;            /* seconds trained before this span */
@@ -177,11 +198,16 @@ void watch_chunk(struct run *r, int index, struct worker *w);
 bool watch_finish(struct run *r);
 
 /* sample.c: as --sample-every says, and with each evaluation. */
-void samples_init(struct run *r, const struct generate_options *how);
+void samples_init(struct run *r, int task, const struct generate_options *how);
 void samples_release(struct run *r);
 bool samples_due(const struct run *r);
+int samples_units(const struct run *r); /* of those that are due now */
+int64_t samples_rows(const struct run *r, int index);
 void samples_unit(struct run *r, int index, struct worker *w);
 void samples_finish(struct run *r); /* tells them */
+
+/* Whether the run is of one task, whose rows and results stand without its name. */
+static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
 
 /* The worker's attachment to this run. */
 struct attach *run_attach(struct run *r, struct worker *w);

@@ -9,7 +9,6 @@
 #include "core/train/batch.h"
 #include "core/train/complete.h"
 #include "core/train/state.h"
-#include "core/train/target.h"
 
 static double dropout_of(const struct run *r, double published) {
     return r->c.dropout < 0 ? published : r->c.dropout;
@@ -30,19 +29,40 @@ static void run_prologue(struct run *r, bool training) {
 
 void step_make(struct run *r) { run_prologue(r, false); }
 
-void step_prepare(struct run *r) {
-    int64_t epoch = r->step / r->per_epoch, at = r->step % r->per_epoch * r->c.batch;
-    int64_t left = (int64_t)r->task->train.rows - at;
-    r->step_began = clock_seconds();
-    if (epoch != r->order_epoch) {
-        order_epoch(r->c.seed, epoch, r->order, r->task->train.rows);
-        r->order_epoch = epoch;
+/* The task of a row, and its number in the task's train split. */
+static int task_of(const struct run *r, uint32_t row, uint32_t *own) {
+    int t = 0;
+    while (row >= r->first[t + 1]) t++;
+    *own = row - r->first[t];
+    return t;
+}
+
+/* Takes the step's rows, and counts what each task's loss is a mean over. */
+static void take_rows(struct run *r) {
+    r->rows = sampler_step(r->sampler, r->step, r->row);
+    for (int t = 0; t < r->tasks; t++) {
+        r->of[t].rows = 0;
+        r->of[t].targets = (struct target_count){ 0 };
     }
-    r->rows = (int)(left < r->c.batch ? left : r->c.batch);
-    const struct dataset *d = &r->task->train;
-    order_cut(&r->cut, r->order + at, r->rows, r->c.accumulate, r->c.shards, d->start,
-              r->text ? d->target_start : NULL);
-    if (r->text) r->targets = target_count(d, r->order + at, r->rows);
+    for (int i = 0; i < r->rows; i++) {
+        uint32_t row;
+        struct run_task *of = &r->of[task_of(r, r->row[i], &row)];
+        const struct dataset *d = &of->task->train;
+        size_t tokens = d->start[row + 1] - d->start[row];
+        of->rows++;
+        if (r->text) {
+            tokens += target_length(d, row);
+            target_count_row(&of->targets, d, row);
+        }
+        r->tokens[i] = (uint32_t)tokens;
+    }
+}
+
+void step_prepare(struct run *r) {
+    r->step_began = clock_seconds();
+    take_rows(r);
+    order_cut(&r->cut, r->row, r->tokens, r->rows, r->c.accumulate, r->c.shards);
+    order_by_task(&r->cut, r->tasks, r->first);
     run_prologue(r, true);
 }
 
@@ -60,27 +80,75 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
     return w->grads;
 }
 
-/* The weighted sum of the losses of the part's rows, 1×1. */
-static node loss_of(struct run *r, struct attach *a, struct forward *f, const struct batch *b) {
+/* What a row weighs: the loss is the mean over rows of each task's own loss, times its weight.  A sum stays a
+ * sum. */
+static struct batch_row row_of(const struct run *r, uint32_t number) {
+    uint32_t row;
+    int t = task_of(r, number, &row);
+    const struct run_task *of = &r->of[t];
+    struct batch_row x = { .data = &of->task->train, .row = row, .task = t };
+    if (!r->text) {
+        x.weight = (real)(of->weight / r->rows);
+        return x;
+    }
+    double share = r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
+    x.token_weight =
+        (real)(of->weight * share * target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
+    return x;
+}
+
+static void pack(struct run *r, int index, struct worker *w, struct batch *b) {
+    const uint32_t *rows = r->cut.row + r->cut.start[index];
+    int n = r->cut.start[index + 1] - r->cut.start[index];
+    struct batch_row *all = arena_keep(w->arena, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++) all[i] = row_of(r, rows[i]);
+    batch_pack_rows(b, w->arena, &r->m->arch, all, n);
+    if (r->text) batch_pack_targets(b, w->arena, &r->m->arch, all, n);
+}
+
+/* The losses of texts, summed over rows of a task. */
+static void text_losses(struct part *part, const struct batch *b, const double *token_loss) {
+    for (int k = 0; k < b->ranges && part->by_task; k++) {
+        const struct task_range *x = &b->range[k];
+        for (int i = b->target_start[x->first]; i < b->target_start[x->end]; i++)
+            part->by_task[x->task] += token_loss[i];
+    }
+}
+
+/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts. */
+static int losses_of(struct run *r, struct attach *a, struct forward *f, const struct batch *b, struct arena *memory,
+                     struct part *part, node *loss) {
     struct tape *t = f->tape;
     node encoded = forward_encode(f);
     if (r->text) {
         node decoded = forward_decode(f, encoded);
+        double *each = part->by_task ? arena_keep(memory, (size_t)b->target_tokens * sizeof *each) : NULL;
+        f->token_loss = each;
         tape_site(t, "loss");
-        return forward_lm_loss(f, decoded, r->c.smoothing);
+        loss[0] = forward_lm_loss(f, decoded, r->c.smoothing);
+        text_losses(part, b, each);
+        return 1;
     }
-    const struct task_range all = { 0, 0, b->rows };
-    node out = attach_head(a, f, attach_pool(a, f, encoded), all, dropout_of(r, r->m->arch.classifier_dropout));
-    tape_site(t, "loss");
-    return r->task->kind == DATA_REGRESSION ? op_squared_error(t, out, b->target, b->weight)
-                                            : op_cross_entropy(t, out, b->label, b->weight);
+    node pooled = attach_pool(a, f, encoded);
+    for (int k = 0; k < b->ranges; k++) {
+        struct task_range x = b->range[k];
+        node out = attach_head(a, f, pooled, x, dropout_of(r, r->m->arch.classifier_dropout));
+        tape_site(t, "loss");
+        loss[k] = r->of[x.task].task->kind == DATA_REGRESSION
+                      ? op_squared_error(t, out, b->target + x.first, b->weight + x.first)
+                      : op_cross_entropy(t, out, b->label + x.first, b->weight + x.first);
+        if (part->by_task) part->by_task[x.task] += (double)*tape_value(t, loss[k]);
+    }
+    return b->ranges;
 }
 
 void step_part(struct run *r, int index, struct worker *w) {
     struct part *part = &r->part[index];
     struct batch b;
     struct forward f;
-    *part = (struct part){ 0 };
+    double *by_task = run_is_single(r) ? NULL : r->part_losses + (size_t)index * (size_t)r->tasks;
+    *part = (struct part){ .by_task = by_task };
+    for (int t = 0; t < r->tasks && by_task; t++) by_task[t] = 0;
     real *grads = grads_of(r, index, w);
     if (!grads) {
         part->no_memory = true;
@@ -88,22 +156,19 @@ void step_part(struct run *r, int index, struct worker *w) {
     }
     struct attach *a = run_attach(r, w);
     tape_reset(w->tape, true, r->c.seed, (uint64_t)r->step);
-    const uint32_t *rows = r->cut.row + r->cut.start[index];
-    int n = r->cut.start[index + 1] - r->cut.start[index];
-    batch_pack(&b, w->arena, &r->m->arch, &r->task->train, rows, n, (real)(1.0 / r->rows));
-    if (r->text)
-        target_pack(&b, w->arena, &r->m->arch, &r->task->train, rows, n, r->c.loss_mean, &r->targets);
+    pack(r, index, w, &b);
     forward_init(&f, w->tape, r->m, &b, attach_begin(a, w->tape, r->params, r->made, grads));
     f.dropout = dropout_of(r, r->m->arch.dropout);
     f.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
     if (f.activation_dropout > 0) f.activation_dropout = dropout_of(r, f.activation_dropout);
-    node loss = loss_of(r, a, &f, &b);
-    part->loss = (double)*tape_value(w->tape, loss);
+    node loss[RUN_TASKS];
+    const real *seed[RUN_TASKS] = { NULL };
+    int losses = losses_of(r, a, &f, &b, w->arena, part, loss);
+    for (int k = 0; k < losses; k++) part->loss += (double)*tape_value(w->tape, loss[k]);
     part->tokens = b.tokens + b.target_tokens;
     /* Looked at before backward, which reuses the memory of values. */
     if (!isfinite(part->loss)) part->op = tape_first_bad(w->tape, part->site);
-    const real *seed = NULL;
-    tape_backward(w->tape, 1, &loss, &seed);
+    tape_backward(w->tape, losses, loss, seed);
     attach_end(a, grads);
 }
 
@@ -170,15 +235,27 @@ static bool diverged(struct run *r, double loss, double norm) {
                  "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
                  "the op is %s)",
                  (long long)r->step, loss,
-                 r->text                            ? "vocabulary_loss"
-                 : r->task->kind == DATA_REGRESSION ? "squared_error"
-                                                    : "cross_entropy");
+                 r->text                                    ? "vocabulary_loss"
+                 : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
+                                                            : "cross_entropy");
         return false;
     }
     snprintf(r->failure, sizeof r->failure,
              "step %lld: the gradient is %s though the loss is finite: in the backward pass",
              (long long)r->step, kind);
     return false;
+}
+
+/* Each task's own loss in this step, where it has rows in it. */
+static int task_losses(const struct run *r, struct event_term *term) {
+    int n = 0;
+    for (int t = 0; t < r->tasks && !run_is_single(r); t++) {
+        const struct run_task *of = &r->of[t];
+        double sum = 0, share = r->text && r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
+        for (int i = 0; i < r->cut.parts; i++) sum += r->part[i].by_task[t];
+        if (of->rows) term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * share) };
+    }
+    return n;
 }
 
 bool step_finish(struct run *r) {
@@ -204,8 +281,10 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    run_send(
-        r, (struct event){
-               .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens });
+    struct event_term term[RUN_TASKS];
+    struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
+                           .term = term };
+    point.terms = task_losses(r, term);
+    run_send(r, point);
     return good || diverged(r, loss, norm);
 }

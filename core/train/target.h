@@ -1,10 +1,10 @@
-/* The target side of a batch: what the decoder reads, what it has to predict, and how much each
- * token counts in the loss. */
+/* Targets of texts: what the decoder reads and has to predict, and how much each token counts in the
+ * loss.  The decoder reads the start token, then the target less its last token; mBART has the
+ * target's last token, its language, for a start. */
 #ifndef CORE_TRAIN_TARGET_H
 #define CORE_TRAIN_TARGET_H
 
 #include "core/data/dataset.h"
-#include "core/engine/arena.h"
 #include "core/model/model.h"
 #include "core/train/config.h"
 
@@ -12,7 +12,8 @@
 struct target_count {
     size_t rows, tokens, longest;
 };
-struct target_count target_count(const struct dataset *d, const uint32_t *rows, int n);
+void target_count_row(struct target_count *c, const struct dataset *d, uint32_t row);
+size_t target_length(const struct dataset *d, uint32_t row);
 
 /* The weight of each target token of a row that has `tokens` of them, so that the weighted sum of
  * the tokens' losses over all rows of the step is
@@ -26,11 +27,5 @@ double target_weight(enum loss_mean mean, const struct target_count *of, size_t 
 /* Whether the decoder reads a target's last token first (mBART: its language), and not a start
  * token of its own. */
 bool target_begins_with_last(const struct arch *arch);
-
-/* Fills b's target side for the same rows as batch_pack.  The decoder reads the start token, then
- * the target less its last token; mBART has the target's last token, its language, for a start.
- * Arrays are kept on the arena.  of NULL: all weights are 0 (evaluation). */
-void target_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
-                 const uint32_t *rows, int n, enum loss_mean mean, const struct target_count *of);
 
 #endif

@@ -99,8 +99,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
     struct forward f;
     bool finite = true;
     tape_reset(tape, false, 0, 0);
-    batch_pack(&b, arena, arch, s->data, rows, n, 0);
-    target_pack(&b, arena, arch, s->data, rows, n, MEAN_SUM, NULL);
+    batch_pack(&b, arena, arch, s->data, rows, n, true);
     forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, made, NULL));
     const real *v = tape_value(tape, forward_logits(&f, forward_decode(&f, forward_encode(&f))));
     for (int i = 0; i < n; i++) {
@@ -167,6 +166,7 @@ int64_t text_scoring_rows(const struct text_scoring *s, int unit) {
 bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,
                        struct attach *attach, const real *params, const real *made, uint64_t *bad) {
     int groups = s->generation.groups;
+    if (attach) attach_for_task(attach, s->task);
     return unit < groups ? texts(s, unit, tape, arena, attach, params, made, bad)
                          : losses(s, unit - groups, tape, arena, attach, params, made, bad);
 }

@@ -13,7 +13,7 @@ void watch_init(struct run *r) {
     struct watch *w = &r->watch;
     w->step = -1;
     if (!r->c.embed_every) return;
-    const struct dataset *d = &r->task->dev[0];
+    const struct dataset *d = &r->of[0].task->dev[0];
     int *pick = xmalloc((d->rows + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
     int n = dataset_pick(d, r->c.embed_rows, r->c.seed, pick);
     dataset_view(&w->rows, d, pick, n);
@@ -64,10 +64,10 @@ bool watch_finish(struct run *r) {
     const struct event_embedding set = {
         .rows = &w->rows, .vector = w->vector, .columns = (int)width,
         .layer = r->m->arch.encoder_layers, .seed = r->c.seed,
-        .prediction = r->text || r->task->kind == DATA_REGRESSION ? NULL : w->prediction,
+        .prediction = r->text || r->of[0].task->kind == DATA_REGRESSION ? NULL : w->prediction,
     };
     run_send(r, (struct event){
-                    .kind = EVENT_EMBEDDING, .split = r->task->dev_name[0], .embedding = &set });
+                    .kind = EVENT_EMBEDDING, .split = r->of[0].task->dev_name[0], .embedding = &set });
     w->step = r->step;
     return true;
 }

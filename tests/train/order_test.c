@@ -26,28 +26,33 @@ static void every_epoch_has_an_order_of_its_own(void **state) {
 
 enum { MOST = 64 };
 
-static void random_lengths(uint64_t seed, size_t *start_of, int rows) {
+static void random_lengths(uint64_t seed, uint32_t *length, int rows) {
     struct rng_key key = rng_key(seed, RNG_TEST, 0, 0);
-    start_of[0] = 0;
-    for (int i = 0; i < rows; i++)
-        start_of[i + 1] = start_of[i] + 2 + rng_below(key, (uint64_t)i, 100);
+    for (int i = 0; i < rows; i++) length[i] = 2 + (uint32_t)rng_below(key, (uint64_t)i, 100);
+}
+
+/* Lengths in the order of rows. */
+static const uint32_t *lengths_of(const uint32_t *rows, int n, const uint32_t *length) {
+    static uint32_t all[512];
+    for (int i = 0; i < n; i++) all[i] = length[rows[i]];
+    return all;
 }
 
 /* Every row once, no part empty, and no part heavier than the lightest by more than a row. */
 static void parts_are_whole_and_balanced(void **state) {
     (void)state;
-    size_t start_of[MOST + 1];
+    uint32_t length[MOST];
     uint32_t rows[MOST], row[MOST];
     uint64_t scratch[MOST];
     int start[MOST * 8 + 1];
     struct cut c = { .start = start, .row = row, .scratch = scratch };
     for (int n = 1; n <= MOST; n++) {
-        random_lengths((uint64_t)n, start_of, n);
+        random_lengths((uint64_t)n, length, n);
         order_epoch(3, n, rows, (size_t)n);
         for (int shards = 1; shards <= 8; shards += 3) {
             int seen[MOST] = { 0 };
             size_t least = SIZE_MAX, most = 0;
-            order_cut(&c, rows, n, 1, shards, start_of, NULL);
+            order_cut(&c, rows, lengths_of(rows, n, length), n, 1, shards);
             assert_int_equal(c.parts, n < shards ? n : shards);
             assert_int_equal(c.start[c.parts], n);
             for (int p = 0; p < c.parts; p++) {
@@ -55,7 +60,7 @@ static void parts_are_whole_and_balanced(void **state) {
                 assert_true(c.start[p + 1] > c.start[p]);
                 for (int i = c.start[p]; i < c.start[p + 1]; i++) {
                     seen[c.row[i]]++;
-                    tokens += start_of[c.row[i] + 1] - start_of[c.row[i]];
+                    tokens += length[c.row[i]];
                 }
                 least = tokens < least ? tokens : least;
                 most = tokens > most ? tokens : most;
@@ -69,14 +74,14 @@ static void parts_are_whole_and_balanced(void **state) {
 static void micro_batches_are_runs_of_rows(void **state) {
     (void)state;
     enum { ROWS = 7 };
-    size_t start_of[ROWS + 1];
+    uint32_t length[ROWS];
     uint32_t rows[ROWS], row[ROWS];
     uint64_t scratch[ROWS];
     int start[ROWS + 1];
     struct cut c = { .start = start, .row = row, .scratch = scratch };
-    random_lengths(9, start_of, ROWS);
+    random_lengths(9, length, ROWS);
     order_epoch(1, 0, rows, ROWS);
-    order_cut(&c, rows, ROWS, 3, 1, start_of, NULL);
+    order_cut(&c, rows, lengths_of(rows, ROWS, length), ROWS, 3, 1);
     assert_int_equal(c.parts, 3);
     static const int from[] = { 0, 2, 4, 7 };
     for (int p = 0; p < 3; p++) {
@@ -87,7 +92,7 @@ static void micro_batches_are_runs_of_rows(void **state) {
             assert_true(there);
         }
     }
-    order_cut(&c, rows, ROWS, 100, 1, start_of, NULL);
+    order_cut(&c, rows, lengths_of(rows, ROWS, length), ROWS, 100, 1);
     assert_int_equal(c.parts, ROWS);
 }
 

@@ -1,0 +1,216 @@
+/* The tasks of a run's description (config.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/task.h"
+#include "core/method/plan.h"
+#include "core/train/config.h"
+#include "core/train/option.h"
+
+enum { LIST_BYTES = 1 << 20 };
+
+int config_task_count(const struct run_config *c) { return c->tasks ? c->tasks : 1; }
+
+struct run_config *config_rows(struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
+const struct run_config *config_rows_of(const struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
+
+const char *config_task_name(const struct run_config *c, int i) { return c->tasks ? c->of[i].task_name : ""; }
+
+int config_task_find(const struct run_config *c, const char *name, struct err *e) {
+    struct buf list = BUF_INIT;
+    for (int i = 0; i < c->tasks; i++) {
+        if (!strcmp(c->of[i].task_name, name)) {
+            buf_release(&list);
+            return i;
+        }
+        buf_printf(&list, "%s%s", i ? ", " : "", c->of[i].task_name);
+    }
+    if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, buf_text(&list));
+    else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
+    buf_release(&list);
+    return -1;
+}
+
+void config_of_task(const struct run_config *c, int i, struct run_config *out) {
+    struct run_config one = *c;
+    one.of = NULL;
+    one.tasks = 0;
+    config_copy(out, &one);
+    if (!c->tasks) return;
+    for (size_t k = 0; k < option_count(); k++) {
+        const struct option *o = option_at(k);
+        if (!(o->is & OPTION_ROWS) || o->scope == OPTION_OF_TASKS) continue;
+        if (o->kind == OPTION_TEXT) {
+            const char *s = *option_text(&c->of[i], o);
+            free(*option_text(out, o));
+            *option_text(out, o) = s ? xstrdup(s) : NULL;
+        } else {
+            option_set_number(out, o, option_number(&c->of[i], o));
+        }
+    }
+    for (size_t k = 0; k < option_count(); k++)
+        if (option_at(k)->scope == OPTION_OF_TASKS) option_reset(out, option_at(k));
+}
+
+/* ---- reading --tasks ---- */
+
+static struct run_config *add(struct run_config *c) {
+    c->of = xrealloc(c->of, (size_t)c->tasks + 1, sizeof *c->of);
+    struct run_config *of = &c->of[c->tasks++];
+    config_init(of);
+    of->official_dev = c->official_dev;
+    return of;
+}
+
+/* A name that events, files and columns can carry; taken over. */
+static int name_task(struct run_config *c, struct run_config *of, char *name, struct err *e) {
+    of->task_name = name;
+    of->task_weight = 1;
+    bool good = *name && strlen(name) < PLAN_TASK && utf8_valid(name, strlen(name));
+    for (const char *s = name; *s && good; s++) good = (unsigned char)*s > ' ' && !strchr("/.,=:\"'", *s);
+    if (!good) {
+        char *shown = text_visible(name, strlen(name));
+        err_set(e, ERR_USAGE,
+                "--tasks: \"%.80s\" is no name for a task: one of up to %d bytes without blanks and / . , = : and "
+                "quotes; a list file gives it one (\"name\")",
+                shown, PLAN_TASK - 1);
+        free(shown);
+        return e->code;
+    }
+    for (int i = 0; &c->of[i] < of; i++)
+        if (!strcmp(c->of[i].task_name, name))
+            return err_set(e, ERR_USAGE,
+                           "--tasks: two tasks are called %s; a list file gives them names of their own (\"name\")",
+                           name);
+    return 0;
+}
+
+/* The last part of a path, without slashes at its end. */
+static char *last_part(const char *path) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    size_t from = n;
+    while (from && path[from - 1] != '/') from--;
+    return xstrndup(path + from, n - from);
+}
+
+static int read_names(struct run_config *c, const char *text, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    int rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        while (*part == ' ') part++;
+        size_t n = strlen(part);
+        while (n && part[n - 1] == ' ') part[--n] = 0;
+        if (!*part) rc = err_set(e, ERR_USAGE, "--tasks %s: a name is empty", text);
+        else if (c->tasks == RUN_TASKS) rc = err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
+        if (rc) break;
+        struct run_config *of = add(c);
+        of->task = xstrdup(part);
+        rc = name_task(c, of, last_part(part), e);
+    }
+    free(copy);
+    return rc;
+}
+
+/* A path beside the list file. */
+static char *beside(const char *list, const char *path) {
+    const char *slash = strrchr(list, '/');
+    if (*path == '/' || !slash) return xstrdup(path);
+    char *folder = xstrndup(list, (size_t)(slash - list)), *full = file_join(folder, path);
+    free(folder);
+    return full;
+}
+
+static int read_member(struct run_config *of, const char *list, const char *key, const char *value, struct err *e) {
+    static const struct {
+        const char *key, *option;
+        bool path;
+    } known[] = {
+        { "task", "task", true },     { "train", "train", true },   { "dev", "dev", true },
+        { "text", "text", false },    { "text_b", "text-b", false }, { "label", "label", false },
+        { "source", "source", false }, { "target", "target", false }, { "kind", "kind", false },
+        { "metric", "metric", false }, { "positive", "positive", false },
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (strcmp(known[i].key, key)) continue;
+        char *path = known[i].path ? beside(list, value) : NULL;
+        /* a task's name stays one where there is no such folder beside the list */
+        bool name = path && !strcmp(key, "task") && !file_exists(path);
+        int rc = config_set(of, known[i].option, path && !name ? path : value, e);
+        free(path);
+        return rc;
+    }
+    return err_set(e, ERR_INPUT,
+                   "unknown key \"%s\" (known: name, task, train, dev, text, text_b, label, source, target, kind, "
+                   "metric, positive)",
+                   key);
+}
+
+static int read_entry(struct run_config *c, const char *list, const json_t *o, struct err *e) {
+    const char *key, *name = NULL;
+    json_t *value;
+    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "is no object");
+    struct run_config *of = add(c);
+    json_object_foreach((json_t *)o, key, value) {
+        if (!json_is_string(value)) return err_set(e, ERR_INPUT, "\"%s\" is no string", key);
+        if (!strcmp(key, "name")) name = json_string_value(value);
+        else if (read_member(of, list, key, json_string_value(value), e)) return e->code;
+    }
+    if (!of->task == !of->train_file)
+        return err_set(e, ERR_INPUT, "needs \"task\", or \"train\" with \"dev\", and not both");
+    if (!name && of->train_file) return err_set(e, ERR_INPUT, "needs a \"name\"");
+    return name_task(c, of, name ? xstrdup(name) : last_part(of->task), e);
+}
+
+static int read_list(struct run_config *c, const char *path, struct err *e) {
+    json_t *all = json_read(path, LIST_BYTES, e), *item;
+    size_t i;
+    if (!all) return e->code;
+    int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: must be a list of tasks", path);
+    if (!rc && json_array_size(all) > RUN_TASKS)
+        rc = err_set(e, ERR_INPUT, "%s: %zu tasks; %d at most", path, json_array_size(all), RUN_TASKS);
+    json_array_foreach(all, i, item) {
+        if (rc) break;
+        if ((rc = read_entry(c, path, item, e))) rc = err_prefix(e, "%s: task %zu", path, i + 1);
+    }
+    json_decref(all);
+    return rc;
+}
+
+/* --weights: "rte=2,cola=0.5". */
+static int read_weights(struct run_config *c, struct err *e) {
+    char *copy = c->weights ? xstrdup(c->weights) : NULL, *rest = copy, *part;
+    int rc = 0;
+    while (rest && !rc && (part = strsep(&rest, ","))) {
+        char *equals = strchr(part, '=');
+        double v = 0;
+        if (!equals || !text_to_double(equals + 1, &v) || !(v > 0) || v > 1e9) {
+            rc = err_set(e, ERR_USAGE, "--weights %s: must be like rte=2,cola=0.5, each above 0", c->weights);
+            break;
+        }
+        *equals = 0;
+        int i = config_task_find(c, part, e);
+        if (i < 0) rc = err_prefix(e, "--weights");
+        else c->of[i].task_weight = v;
+    }
+    free(copy);
+    return rc;
+}
+
+int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
+    bool list = text_ends(text, ".json") && file_exists(text);
+    BUG_IF(c->tasks);
+    char *given = list ? realpath(text, NULL) : xstrdup(text);
+    if (!given) return err_set(e, ERR_SYSTEM, "%s: cannot be found again", text);
+    free(c->tasks_given);
+    c->tasks_given = given;
+    int rc = list ? read_list(c, given, e) : read_names(c, given, e);
+    if (!rc && c->tasks < 2)
+        rc = err_set(e, ERR_USAGE, "--tasks %s: needs two tasks or more; --task trains one", given);
+    return rc ? rc : read_weights(c, e);
+}
