@@ -237,6 +237,30 @@ static void what_was_looked_at_is_trained(void **state) {
     free(copy);
 }
 
+/* Rows are kept while a run uses them; of those that none uses only the latest, for the next run. */
+static void rows_are_let_go(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    for (int i = 0; i < 3; i++) {
+        struct job_request r = request(1, 1);
+        struct err e = ERR_INIT;
+        int64_t id;
+        r.config.max_len = 8 + i; /* rows of their own */
+        test_ok(jobs_start(j, &r, &id, &e), &e);
+        assert_true(jobs_wait(j, id, 30));
+        config_release(&r.config);
+    }
+    bool released = false; /* with the last run's model */
+    for (int i = 0; i < 1000 && !released; i++) {
+        pthread_mutex_lock(&j->lock);
+        released = !j->kept && j->tasks && !j->tasks->next && !j->tasks->users;
+        pthread_mutex_unlock(&j->lock);
+        rest(10);
+    }
+    assert_true(released);
+    jobs_free(j, true);
+}
+
 /* ---- what a screen reads ---- */
 
 static void wake(void *self) { (void)self; }
@@ -378,6 +402,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(leaving_takes_back_what_waits, make, close_store),
         cmocka_unit_test_setup_teardown(a_full_disk_sets_nothing_going, make, close_store),
         cmocka_unit_test_setup_teardown(what_was_looked_at_is_trained, make, close_store),
+        cmocka_unit_test_setup_teardown(rows_are_let_go, make, close_store),
         cmocka_unit_test_setup_teardown(an_idle_screen_reads_nothing, make, close_store),
         cmocka_unit_test_setup_teardown(a_changed_file_is_read_anew, make, close_store),
         cmocka_unit_test(a_series_grows_by_what_is_new),
