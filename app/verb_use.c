@@ -101,6 +101,7 @@ int user_open(struct user *u, const struct args *a, struct err *e) {
         u->model = model_share(args_get(a, "model"), e);
         u->predictor = u->model ? predictor_of_model(u->model, e) : NULL;
         rc = u->predictor ? 0 : e->code;
+        if (!rc) out_report(buf_text(&u->model->caution));
     } else {
         rc = err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     }

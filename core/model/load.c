@@ -266,6 +266,8 @@ static void fingerprint(struct model *m) {
 
 /* ---- the report ---- */
 
+static const char stray[] = "not a part of this model";
+
 static const char *why_unused(const struct arch *a, const char *name) {
     if (text_ends(name, "position_ids")) return "positions are counted, not read";
     if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "head of pretraining";
@@ -276,7 +278,7 @@ static const char *why_unused(const struct arch *a, const char *name) {
     if (text_starts(name, "qa_outputs.")) return "head for question answering";
     if (text_starts(name, "classifier.") && other_classifier(a))
         return "head for another kind of task";
-    return "not a part of this model";
+    return stray;
 }
 
 static void report_tensors(struct loading *l, size_t values) {
@@ -292,7 +294,9 @@ static void report_tensors(struct loading *l, size_t values) {
     for (size_t i = 0; i < l->found.n; i++) {
         if (l->found.entry[i].used || listed++ >= UNUSED_LISTED) continue;
         char *name = text_visible(l->found.entry[i].tensor->name, strlen(l->found.entry[i].tensor->name));
-        buf_printf(out, "unused: %s (%s)\n", name, why_unused(&m->arch, l->found.entry[i].name));
+        const char *why = why_unused(&m->arch, l->found.entry[i].name);
+        buf_printf(out, "unused: %s (%s)\n", name, why);
+        if (why == stray) buf_printf(&m->caution, "unused: %s (%s)\n", name, why);
         free(name);
     }
     if (listed > UNUSED_LISTED) buf_printf(out, "unused: and %zu more\n", listed - UNUSED_LISTED);
@@ -338,7 +342,9 @@ static int load(struct loading *l) {
     int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
     if (rc) return rc;
     rc = weights_open(m->folder, &l->weights, &m->report, l->e);
+    size_t before = m->report.size;
     if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, &m->report, l->e);
+    if (!rc) buf_puts(&m->caution, buf_text(&m->report) + before); /* a prefix that was taken off */
     if (!rc) rc = entries_tie(&l->found, &m->arch, &m->report, l->e);
     if (rc) return rc;
     m->tensors = arch_tensors(&m->arch, &m->tensor);

@@ -27,6 +27,7 @@ static void free_model(struct model *m) {
     free(m->folder);
     free(m->name);
     free(m->facts);
+    buf_release(&m->caution);
     buf_release(&m->report);
     free(m);
 }

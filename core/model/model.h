@@ -31,6 +31,7 @@ struct model {
                                   * prefixed copy of the same F32 numbers */
     char *facts;                 /* what it is beside its weights (facts.h) */
     char fingerprint[65];        /* over sha256 and facts: equal where texts give equal numbers */
+    struct buf caution;          /* those lines of the report that matter to whoever uses it as it is */
     struct buf report;           /* lines: used, unused and why, newly made, defaults taken */
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "tests/support/edit.h"
 #include "tests/support/history.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -266,6 +267,23 @@ static void a_missing_pooler_is_not_invented(void **state) {
     free(model);
 }
 
+/* What is left aside of a folder is said where it is used as it is. */
+static void what_is_left_aside_is_said(void **state) {
+    (void)state;
+    static const char *const labels[] = { "neg", "pos" };
+    char *model = tiny_bert(stage.folder, "stray", &(struct tiny){ .outputs = 2, .labels = labels });
+    char *line = xprintf("predict --model '%s' --text 'good film'", model);
+    says(NULL, line);
+    struct edit x;
+    edit_open(&x, model);
+    edit_add(&x, "encoder.layer.0.attention.self.query.lora_A.weight", ST_F32, 2, 2, 8);
+    edit_save(&x, model);
+    edit_release(&x);
+    says("unused: encoder.layer.0.attention.self.query.lora_A.weight (not a part of this model)", line);
+    free(line);
+    free(model);
+}
+
 /* ---- a model that was moved ---- */
 
 static void a_moved_model_is_found_or_named(void **state) {
@@ -322,6 +340,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_heads_rows_go_to_classes_by_name, make, drop),
         cmocka_unit_test_setup_teardown(other_names_mean_a_new_head, make, drop),
         cmocka_unit_test_setup_teardown(a_missing_pooler_is_not_invented, make, drop),
+        cmocka_unit_test_setup_teardown(what_is_left_aside_is_said, make, drop),
         cmocka_unit_test_setup_teardown(a_moved_model_is_found_or_named, make, drop),
         cmocka_unit_test_setup_teardown(a_moved_tree_goes_on, make, drop),
     };
