@@ -57,6 +57,9 @@ struct desk_detail {
     struct detail_view view; /* pointers below are its memory */
     struct store_run stored;
     struct detail_pair *pair;
+    int pairs;
+    size_t pair_room;
+    char **line; /* of the rows' reports */
     char **text;
     int texts;
     struct detail_eval *eval;

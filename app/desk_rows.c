@@ -4,7 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include <jansson.h>
+
 #include "app/desk_private.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
@@ -101,8 +104,14 @@ static char *keep(struct desk_detail *d, char *text) {
     return d->text[d->texts++] = text;
 }
 
-static void pair(struct desk_detail *d, int *n, const char *key, char *value) {
-    d->pair[(*n)++] = (struct detail_pair){ key, keep(d, value) };
+/* Grown one by one; d->view points into it when all are there. */
+static void pair(struct desk_detail *d, const char *key, char *value) {
+    GROW(d->pair, d->pair_room, d->pairs + 1);
+    d->pair[d->pairs++] = (struct detail_pair){ key, keep(d, value) };
+}
+
+static void pair_text(struct desk_detail *d, const char *key, const char *value) {
+    if (value && *value) pair(d, key, xstrdup(value));
 }
 
 static char *thousands(int64_t v) {
@@ -111,41 +120,74 @@ static char *thousands(int64_t v) {
     return xstrdup(text);
 }
 
+static char *member_text(const json_t *v) {
+    if (json_is_string(v)) return xstrdup(json_string_value(v));
+    char *text = json_is_null(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *own = xstrdup(text ? text : "\u2013");
+    free(text);
+    return own;
+}
+
+/* Every member of the frozen config, as it is kept. */
+static int fill_config(struct desk_detail *d, const struct store_run *r, struct err *e) {
+    json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v;
+    const char *key;
+    if (!o) return e->code;
+    json_object_foreach(o, key, v) pair(d, keep(d, xstrdup(key)), member_text(v));
+    json_decref(o);
+    return 0;
+}
+
+static void fill_record(struct desk_detail *d, const struct store_run *r) {
+    char at[32];
+    pair_text(d, "modules", r->canonical);
+    pair_text(d, "preset", r->preset);
+    pair_text(d, "note", r->note);
+    pair_text(d, "tags", r->tags);
+    if (r->parent) pair(d, "parent", xprintf("#%lld", (long long)r->parent));
+    pair_text(d, "version", r->version);
+    pair_text(d, "kernel", r->kernel);
+    pair_text(d, "weights_sha256", r->weights_sha256);
+    store_time_text(r->created, at);
+    pair_text(d, "created", at);
+    store_time_text(r->ended, at);
+    pair_text(d, "ended", at);
+}
+
 /* Everything frozen with the run, then its counts, then its files. */
-static void fill_pairs(struct desk_detail *d, const struct store_run *r, const struct run_config *c,
-                       const struct store_files *files) {
-    d->pair = xcalloc(64 + files->count, sizeof *d->pair);
-    int n = 0;
-    pair(d, &n, "method", xstrdup(r->method));
-    pair(d, &n, "modules", xstrdup(r->canonical ? r->canonical : ""));
-    pair(d, &n, "model", xstrdup(r->model_folder ? r->model_folder : r->model));
-    pair(d, &n, "train", xstrdup(r->train_file ? r->train_file : ""));
-    pair(d, &n, "dev", xstrdup(r->dev_file ? r->dev_file : ""));
-    for (int i = 0; i < config_option_count() && n < 40; i++) {
-        struct config_option o = config_option_at(i);
-        bool shown = !strcmp(o.name, "method") || !strcmp(o.name, "model"); /* above */
-        char *value = shown ? NULL : config_get(c, o.name);
-        if (value) pair(d, &n, o.name, value);
-    }
-    pair(d, &n, "version", xstrdup(r->version ? r->version : ""));
-    pair(d, &n, "kernel", xstrdup(r->kernel ? r->kernel : ""));
-    pair(d, &n, "weights", xstrdup(r->weights_sha256 ? r->weights_sha256 : ""));
-    d->view.config = d->pair;
-    d->view.configs = n;
-    int counts = n;
-    pair(d, &n, "trained, without head", thousands(r->trained));
-    pair(d, &n, "kept after training", thousands(r->kept));
-    pair(d, &n, "head", thousands(r->head));
-    pair(d, &n, "model", thousands(r->model_values));
-    d->view.count = d->pair + counts;
-    d->view.counts = n - counts;
-    int artifacts = n;
+static int fill_pairs(struct desk_detail *d, const struct store_run *r, const struct store_files *files,
+                      struct err *e) {
+    int rc = fill_config(d, r, e);
+    fill_record(d, r);
+    int counts = d->pairs;
+    pair(d, "trained, without head", thousands(r->trained));
+    pair(d, "kept after training", thousands(r->kept));
+    pair(d, "head", thousands(r->head));
+    pair(d, "model", thousands(r->model_values));
+    int artifacts = d->pairs;
     for (size_t i = 0; i < files->count; i++) {
         char *what = keep(d, xprintf("%s, step %lld", files->file[i].kind, (long long)files->file[i].step));
-        pair(d, &n, what, xstrdup(files->file[i].path));
+        pair(d, what, xstrdup(files->file[i].path));
     }
+    d->view.config = d->pair;
+    d->view.configs = counts;
+    d->view.count = d->pair + counts;
+    d->view.counts = artifacts - counts;
     d->view.artifact = d->pair + artifacts;
-    d->view.artifacts = n - artifacts;
+    d->view.artifacts = d->pairs - artifacts;
+    return rc;
+}
+
+/* What was found when the rows were read, a line each. */
+static void fill_reports(struct desk_detail *d, const struct store_run *r) {
+    size_t room = 0;
+    for (int i = 0; i < r->reports; i++)
+        for (const char *at = r->report[i], *end; *at; at = end + (*end == '\n')) {
+            end = at + strcspn(at, "\n");
+            GROW(d->line, room, d->view.lines_read + 1);
+            d->line[d->view.lines_read++] = keep(d, xstrndup(at, (size_t)(end - at)));
+        }
+    d->view.line_read = (const char *const *)d->line;
 }
 
 static void fill_detail_evals(struct desk_detail *d) {
@@ -162,13 +204,11 @@ static void fill_detail_evals(struct desk_detail *d) {
 int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e) {
     struct desk_detail *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
-    struct run_config c;
     int rc = store_run(s, run, &d->stored, e);
     if (rc) {
         free(d);
         return rc;
     }
-    rc = config_from_json(d->stored.config, strlen(d->stored.config), &c, e);
     d->series = series_new(run);
     if (!rc) rc = series_read(d->series, s, d->stored.decides, e);
     if (!rc) rc = store_artifacts(s, run, &files, e);
@@ -178,12 +218,12 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
         free(started);
         d->view.run = row_of(&d->stored, d->started);
         d->view.run.majority = d->series->view.majority;
-        fill_pairs(d, &d->stored, &c, &files);
+        rc = fill_pairs(d, &d->stored, &files, e);
+        fill_reports(d, &d->stored);
         fill_detail_evals(d);
         d->view.series = d->series->view;
         store_files_release(&files);
     }
-    config_release(&c);
     if (rc) {
         desk_detail_free(d);
         return rc;
@@ -197,6 +237,7 @@ void desk_detail_free(struct desk_detail *d) {
     for (int i = 0; i < d->texts; i++) free(d->text[i]);
     free(d->text);
     free(d->pair);
+    free(d->line);
     free(d->eval);
     series_free(d->series);
     store_run_release(&d->stored);

@@ -189,7 +189,15 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
         .module_count = method->count, .note = r->note,
     };
+    struct buf found[1 + TASK_DEVS] = { BUF_INIT };
+    const char *report[1 + TASK_DEVS];
+    for (; n.reports < 1 + t->devs; n.reports++) {
+        report_text(n.reports ? &t->dev[n.reports - 1] : &t->train, &found[n.reports]);
+        report[n.reports] = buf_text(&found[n.reports]);
+    }
+    n.report = report;
     int rc = store_create_run(j->store, &n, id, e);
+    for (int i = 0; i < n.reports; i++) buf_release(&found[i]);
     free(config);
     free(text_form);
     free(canonical);

@@ -114,11 +114,13 @@ static void loop(struct session *s) {
             frame = now;
             dirty = false;
         }
-        if (s->ui.screen == SCREEN_RUNS && now - refreshed >= IDLE_MS) { /* other processes' runs */
+        bool moves = s->ui.screen == SCREEN_RUNS || session__page_moves(s);
+        if (moves && now - refreshed >= IDLE_MS) { /* also other processes' runs */
             refreshed = now;
-            session__ask_runs(s);
+            if (s->ui.screen == SCREEN_RUNS) session__ask_runs(s);
+            else session__ask_page(s);
         }
-        int wait = dirty ? (int)(FRAME_MS - (now - frame)) : s->ui.screen == SCREEN_RUNS ? IDLE_MS : -1;
+        int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
         struct pollfd fd[2] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN } };
         int n = poll(fd, 2, wait < 0 && dirty ? 0 : wait);
         if (n < 0 && errno != EINTR) break;

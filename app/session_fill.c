@@ -136,6 +136,16 @@ void session__fill_jobs(struct session *s) {
     ui_changed(&s->ui);
 }
 
+bool session__page_moves(const struct session *s) {
+    const struct run_row *r = &s->ui.detail.run;
+    return s->ui.screen == SCREEN_DETAIL && r->id && r->state <= RUN_PAUSED;
+}
+
+void session__ask_page(struct session *s) {
+    int64_t id = s->ui.detail.run.id;
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_DETAIL, .run = &id, .runs = 1 });
+}
+
 void session__ask_runs(struct session *s) {
     desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .text = s->ui.runs.filter });
 }

@@ -129,6 +129,18 @@ static void show_line(const char *key, const char *value) {
     putchar('\n');
 }
 
+/* Each line on its own, so that a file's text cannot break out of it. */
+static void show_lines(const char *text) {
+    for (const char *end; *text; text = end + (*end == '\n')) {
+        end = text + strcspn(text, "\n");
+        char *line = xstrndup(text, (size_t)(end - text));
+        fputs("  ", stdout);
+        out_text(line);
+        putchar('\n');
+        free(line);
+    }
+}
+
 /* Sets of vectors and matrices of the run. */
 static void show_kept(struct store *s, int64_t run) {
     struct store_embeddings sets;
@@ -173,8 +185,16 @@ static void show_text(struct store *s, const struct store_run *r) {
     store_time_text(r->created, at);
     show_line("created", at);
     show_line("weights sha256", r->weights_sha256);
+    if (r->parent) printf("%-14s %lld\n", "parent", (long long)r->parent);
+    show_line("tags", r->tags);
     show_line("note", r->note);
+    show_line("train sha256", r->train_sha256);
+    show_line("dev sha256", r->dev_sha256);
     show_line("config", r->config);
+    for (int i = 0; i < r->reports; i++) {
+        puts(i ? "" : "rows as they were read:");
+        show_lines(r->report[i]);
+    }
     struct store_evals evals;
     struct err e = ERR_INIT;
     if (!store_evaluations(s, r->id, &evals, &e)) {

@@ -130,4 +130,7 @@ int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *
 /* value, kind, reason as three columns from `column` on, then the step. */
 void store_value_of(sqlite3_stmt *st, int column, struct store_value *out);
 
+/* Begins the messages of a run's log that say what was found in its rows. */
+extern const char report_mark[];
+
 #endif

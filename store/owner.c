@@ -121,6 +121,11 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         rc = add_module(db, c->id, i, &c->n->modules[i], e);
     if (!rc && c->n->note && *c->n->note) rc = note_set(db, c->id, c->n->note, e);
     if (!rc) rc = event_add(db, c->id, store_now(), 0, "state", "queued", NULL, e);
+    for (int i = 0; !rc && i < c->n->reports; i++) {
+        char *text = xprintf("%s%s", report_mark, c->n->report[i]);
+        rc = event_add(db, c->id, store_now(), 0, "message", NULL, text, e);
+        free(text);
+    }
     /* before the commit, so that nobody sees the run without its owner */
     if (!rc) rc = file_make_folder(folder, e);
     if (!rc) rc = file_lock(lock, false, &c->fd, e);

@@ -9,6 +9,8 @@
 #include "store/filter.h"
 #include "store/internal.h"
 
+const char report_mark[] = "rows read: ";
+
 void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     const char *kind = (const char *)sqlite3_column_text(st, column + 1);
     *out = (struct store_value){ .v = NAN };
@@ -137,6 +139,8 @@ void store_run_release(struct store_run *r) {
         release_value(&r->value[i].best);
     }
     free(r->value);
+    for (int i = 0; i < r->reports; i++) free(r->report[i]);
+    free(r->report);
     memset(r, 0, sizeof *r);
 }
 
@@ -258,6 +262,21 @@ static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
     return rc;
 }
 
+static int fill_reports(struct store *s, struct store_run *r, struct err *e) {
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message'"
+                                  " AND substr(text, 1, length(?1)) = ?1 ORDER BY id", "ti", report_mark, r->id);
+    if (!st) return e->code;
+    size_t room = 0;
+    int rc;
+    while ((rc = db_step(st, e)) > 0) {
+        GROW(r->report, room, r->reports + 1);
+        r->report[r->reports++] = db_text(st, 0, true);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
 static int fill_values(struct store *s, struct store_run *r, struct err *e) {
     sqlite3_stmt *st = db_prepare(
         s->reader, e,
@@ -314,6 +333,7 @@ int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e
         rc = fill_whole(s, run, out, e);
         if (!rc) rc = fill_modules(s, out, e);
         if (!rc) rc = fill_values(s, out, e);
+        if (!rc) rc = fill_reports(s, out, e);
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
     if (!rc) rc = settle(s, out, e);

@@ -108,6 +108,8 @@ struct store_new_run {
     const char *version, *kernel; /* of petri; of the matrix library and processor */
     int64_t parent;     /* cloned or resumed from, 0: none */
     int64_t sweep;      /* 0: none */
+    const char *const *report; /* what was found in each split when the rows were read */
+    int reports;
     const struct store_module *modules;
     int module_count;
     const char *note;   /* as store_note; NULL: none */
@@ -269,6 +271,8 @@ struct store_run {
     struct store_module *module;   /* strings owned */
     size_t value_count;
     struct store_named_value *value; /* each point name of the run, by name */
+    int reports;
+    char **report;                 /* what was found in each split when its rows were read; lines */
 };
 void store_run_release(struct store_run *r);
 

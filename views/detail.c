@@ -22,25 +22,42 @@ static void rule(struct page *p, int top, const char *title, const char *right) 
     p->y++;
 }
 
-static void pairs(struct page *p, int top, const struct detail_pair *pair, int n, int in_row) {
-    int w = p->r.w / in_row, key = 8, rows = (n + in_row - 1) / in_row;
-    for (int i = 0; i < n; i++)
-        if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
-    if (key > w * 2 / 3) key = w * 2 / 3;
-    for (int i = 0; i < n && p->c; i++) {
-        int x = p->r.x + i / rows * w, y = at(p, top) + i % rows;
-        canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
-        canvas_fit(p->c, x + key + 2, y, w - key - 3, INK_TEXT, pair[i].value);
-    }
-    p->y += rows;
-}
-
 /* Wrapped, so that a reason is read to its end. */
 static void paragraph(struct page *p, int top, enum ink ink, const char *text) {
     struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
     int rows = canvas_wrap_rows(&measure, p->r.w - 2, text);
     if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + 1, at(p, top), p->r.w - 2, rows}, ink, text);
     p->y += rows;
+}
+
+/* Short ones side by side; a value that is longer than its column has rows of its own below, where
+ * it is read to its end. */
+static void pairs(struct page *p, int top, const struct detail_pair *pair, int n, int in_row) {
+    int w = p->r.w / in_row, key = 8, count = 0;
+    for (int i = 0; i < n; i++)
+        if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
+    if (key > w * 2 / 3) key = w * 2 / 3;
+    int room = w - key - 3;
+    for (int i = 0; i < n; i++) count += text_width(pair[i].value) <= room;
+    int rows = (count + in_row - 1) / in_row, at_short = 0;
+    for (int i = 0; i < n && p->c; i++) {
+        if (text_width(pair[i].value) > room) continue;
+        int x = p->r.x + at_short / rows * w, y = at(p, top) + at_short % rows;
+        canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
+        canvas_fit(p->c, x + key + 2, y, room, INK_TEXT, pair[i].value);
+        at_short++;
+    }
+    p->y += rows;
+    for (int i = 0; i < n; i++) {
+        if (text_width(pair[i].value) <= room) continue;
+        struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
+        int wide = p->r.w - key - 3, used = canvas_wrap_rows(&measure, wide, pair[i].value);
+        if (p->c) {
+            canvas_fit(p->c, p->r.x + 1, at(p, top), key, INK_DIM, pair[i].key);
+            canvas_wrap(p->c, (struct rect){p->r.x + key + 2, at(p, top), wide, used}, INK_TEXT, pair[i].value);
+        }
+        p->y += used;
+    }
 }
 
 static void warnings(struct page *p, int top, const struct detail_view *v) {
@@ -122,6 +139,9 @@ static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
         rule(&p, v->top, "config", "frozen before step 0");
         pairs(&p, v->top, v->config, v->configs, in_row);
     }
+    if (v->lines_read) rule(&p, v->top, "rows", "as they were read");
+    for (int i = 0; i < v->lines_read; i++)
+        paragraph(&p, v->top, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT, v->line_read[i]);
     if (v->artifacts) {
         rule(&p, v->top, "files", NULL);
         pairs(&p, v->top, v->artifact, v->artifacts, 1);

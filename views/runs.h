@@ -87,6 +87,8 @@ struct detail_view {
     int evals;
     const struct detail_pair *artifact; /* what = path */
     int artifacts;
+    const char *const *line_read; /* what was found when the rows were read, a line each */
+    int lines_read;
     const char *const *warning; /* what looks wrong, whole sentences, beside what is flagged here */
     int warnings;
     struct series series;

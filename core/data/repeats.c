@@ -114,9 +114,14 @@ void repeats_count(struct dataset *d) {
         if (*first) {
             const struct dataset_row *was = &d->row[*first - 1], *is = &d->row[i];
             d->report.same++;
-            d->report.same_other_label += was->gold && is->gold && !same_gold(was, is);
+            report_line(&d->report.repeat_at, is->line);
+            if (was->gold && is->gold && !same_gold(was, is)) {
+                d->report.same_other_label++;
+                report_line(&d->report.other_label_at, is->line);
+            }
         } else if (*like) {
             d->report.near++;
+            report_line(&d->report.repeat_at, d->row[i].line);
         }
         if (!*first) *first = (uint32_t)i + 1;
         if (!*like) *like = (uint32_t)i + 1;
@@ -137,9 +142,13 @@ void dataset_compare(struct dataset *d, const struct dataset *other) {
     free(d->report.across);
     d->report.across = xstrdup(other->path);
     d->report.across_same = d->report.across_near = 0;
+    d->report.across_at.rows = 0;
     for (size_t i = 0; i < d->rows; i++) {
-        if (*seen_find(&exact, &d->memory->exact[i])) d->report.across_same++;
-        else if (*seen_find(&near, &d->memory->folded[i])) d->report.across_near++;
+        bool same = *seen_find(&exact, &d->memory->exact[i]) != 0;
+        bool like = !same && *seen_find(&near, &d->memory->folded[i]) != 0;
+        d->report.across_same += same;
+        d->report.across_near += like;
+        if (same || like) report_line(&d->report.across_at, d->row[i].line);
     }
     free(exact.slot);
     free(near.slot);

@@ -78,15 +78,24 @@ static void lines_text(const struct import_report *r, struct buf *out) {
 }
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
-    if (r->same || r->near)
-        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks\n",
-                   r->same, plural(r->same), r->near);
-    if (r->same_other_label)
-        buf_printf(out, "warning: %zu of the repeats have another %s than the first\n",
+    if (r->same || r->near) {
+        buf_printf(out, "%zu row%s repeat an earlier one, %zu more but for case and blanks", r->same,
+                   plural(r->same), r->near);
+        report_lines_text(&r->repeat_at, out);
+        buf_putc(out, '\n');
+    }
+    if (r->same_other_label) {
+        buf_printf(out, "warning: %zu of the repeats have another %s than the first",
                    r->same_other_label, texts ? "target" : "label");
-    if (r->across && (r->across_same || r->across_near))
-        buf_printf(out, "warning: %zu row%s also in %s, %zu more but for case and blanks\n",
+        report_lines_text(&r->other_label_at, out);
+        buf_putc(out, '\n');
+    }
+    if (r->across && (r->across_same || r->across_near)) {
+        buf_printf(out, "warning: %zu row%s also in %s, %zu more but for case and blanks",
                    r->across_same, plural(r->across_same), r->across, r->across_near);
+        report_lines_text(&r->across_at, out);
+        buf_putc(out, '\n');
+    }
 }
 
 static void targets_text(const struct import_report *r, struct buf *out) {

@@ -11,7 +11,7 @@
 
 #include "core/base/buf.h"
 
-enum { REPORT_FIRST = 20 }; /* how many skipped rows are named */
+enum { REPORT_FIRST = 20 }; /* how many rows of a kind are named */
 
 struct report_skip {
     size_t line; /* physical line, from 1 */
@@ -45,8 +45,10 @@ struct import_report {
      * making blanks one space, exact ones not counted again. */
     size_t same, near;
     size_t same_other_label; /* exact repeats with another label than the first */
+    struct report_lines repeat_at /* of both */, other_label_at;
     char *across;            /* name of the split compared with, NULL when none was */
     size_t across_same, across_near;
+    struct report_lines across_at; /* of both */
 
     /* Tokens (dataset_encode). */
     size_t max_len;           /* 0: not encoded yet */

@@ -450,13 +450,18 @@ static void messages_offer_what_works(void **state) {
     await("Compose", true);
     type("3");
     await(" 1  finished", true);
-    type("K"); /* the newest, of another process */
+    type("Enter"); /* the page of the newest, of another process */
+    await("numbers trained", true);
+    type("K");
     await("stop #2?", true);
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
     type("y");
     await("in another process", true);
     await_state(2, "stopped");
     command_wait(pid, 20);
+    await("stopped", true); /* the page moves by itself */
+    type("Escape");
+    await(" 1  finished", true);
     type("j");
     type("\":resume\" Enter");
     await("nothing is left to resume", true);

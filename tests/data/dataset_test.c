@@ -262,6 +262,9 @@ static void repeats(void **state) {
     assert_int_equal(other.report.across_same, 1);
     assert_int_equal(other.report.across_near, 1);
     says(&other, "warning: 1 row also in");
+    says(&other, "more but for case and blanks (lines 2, 3)\n"); /* in their own file */
+    says(&d, "1 row repeat an earlier one, 1 more but for case and blanks (lines 3, 4)\n");
+    says(&d, "have another label than the first (line 3)\n");
     dataset_release(&other);
     dataset_release(&d);
 }
