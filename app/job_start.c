@@ -252,7 +252,13 @@ static void tell_report(struct jobs *j, const struct model *m, const struct task
         buf_puts(&report, buf_text(&head));
         task_report(t, &report);
         j->hook.report(j->hook.self, buf_text(&report));
-    } else if (head.size) {
+        buf_release(&report);
+        buf_release(&head);
+        return;
+    }
+    if (!t->devs)
+        buf_puts(&head, "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
+    if (head.size) {
         head.data[head.size - 1] = '\0'; /* its line end */
         jobs__say(j, head.data);
     }

@@ -111,7 +111,7 @@ void compose_changed(struct compose_view *v) {
     if (v->part < 0) v->part = 0;
     if (v->part < v->config.method.count && !axis_applies(&v->config.method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;
-    if ((int)v->option >= compose_option_count(v)) v->option = OPTION_LR;
+    if (v->option >= compose_option_count(v)) v->option = 0;
     find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;
     compose_list(v);
@@ -175,10 +175,6 @@ void compose_take_config(struct compose_view *v, const struct run_config *c) {
 void compose_take_preset(struct compose_view *v, const char *name) {
     const struct preset *p = preset_find(name);
     if (p) compose_take_method(v, &p->method);
-}
-
-int compose_option_count(const struct compose_view *v) {
-    return v->arch && arch_generates(v->arch) ? OPTION_COUNT : OPTION_TARGET;
 }
 
 const char *compose_mismatch(const struct compose_view *v) {

@@ -23,12 +23,6 @@ enum axis {
     AXIS_SIZE, AXIS_LAYERS, AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS,
     AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_COUNT
 };
-/* The options of the run, walked the same way in their own part. */
-enum run_option { OPTION_LR, OPTION_BATCH, OPTION_EPOCHS, OPTION_STEPS, OPTION_SEED, OPTION_LENGTH,
-              OPTION_SCHEDULE, OPTION_WARMUP, OPTION_DECAY, OPTION_EVAL, OPTION_EMBED,
-              OPTION_TARGET, OPTION_SMOOTHING, /* where the model writes */
-              OPTION_COUNT };
-
 enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24 };
 
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
@@ -68,7 +62,7 @@ struct compose_view {
     /* the cursor */
     int part;                    /* 0 … count-1: a module; count: the run's options */
     enum axis axis;
-    enum run_option option;
+    int option;                  /* place among the run's options, which are walked the same way */
     int choice;                  /* under the cursor in the axis's list */
     int note;                    /* finding shown by n, -1 none */
     bool walking;                /* j and k go through one list: one undo step */
@@ -89,8 +83,11 @@ void compose_changed(struct compose_view *v);
 void compose_take_method(struct compose_view *v, const struct method *m);
 /* Takes a whole description (a clone), as one undoable step. */
 void compose_take_config(struct compose_view *v, const struct run_config *c);
-/* How many options the run has: those of texts only where the model writes. */
+/* How many options the run has here, those that have a say with this model and these options; the name of one on
+ * the command line; the place of a name, -1 when it is not there. */
 int compose_option_count(const struct compose_view *v);
+const char *compose_option_name(const struct compose_view *v, int i);
+int compose_option_find(const struct compose_view *v, const char *name);
 /* Why model and task do not go together, in a line, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
 /* What would be trained: the view's config without what has no say with this model; config_release. */

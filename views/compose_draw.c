@@ -146,17 +146,6 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
                       v->facts.arithmetic[v->part]);
 }
 
-static const char *const option_says[OPTION_COUNT] = {
-    "The step size of AdamW. Until you set one, the named method's own is used.",
-    "Rows in one step.", "Passes over the training rows.", "Steps, in place of passes.",
-    "Decides the start values, the order of rows and the dropout: same seed, same bits.",
-    "Tokens a row; longer rows are cut.", "How the learning rate falls: linear, cosine, constant.",
-    "Share of the steps (below 1) or steps in which the learning rate rises.",
-    "Pull of the matrices towards zero (decoupled).", "Steps between evaluations.",
-    "Steps between sets of dev rows' vectors, which Map plays afterwards (p there); 0: none.",
-    "Tokens of a target text, its end included; longer targets are cut.",
-    "Share of the loss spread over the whole vocabulary (label smoothing)."};
-
 /* What the choice under the cursor makes of the module: formula and count. */
 static void describe(const struct compose_view *v, struct canvas *c, struct rect r,
                      const struct choice *k) {
@@ -206,11 +195,13 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
             n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
     }
-    canvas_rule(c, r.x, r.y, r.w, run ? option_name(v->option) : axis_name(v->axis), right);
+    canvas_rule(c, r.x, r.y, r.w, run ? option_name(v, v->option) : axis_name(v->axis), right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     if (run) {
         draw_number(v, c, in);
-        canvas_fit(c, r.x + 3, r.y + 2, r.w - 4, INK_DIM, option_says[v->option]);
+        char says[240];
+        option_says(v, v->option, says);
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, INK_DIM, says);
         return;
     }
     if (compose_on_number(v)) {
@@ -341,19 +332,21 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (v->train_rows) {
         text_thousands((int64_t)v->train_rows, train);
         text_thousands((int64_t)v->dev_rows, dev);
-        snprintf(rows, sizeof rows, "%.40s %s / %s rows", v->task ? v->task : "?", train, dev);
+        if (v->dev_rows) snprintf(rows, sizeof rows, "%.40s %s / %s rows", v->task ? v->task : "?", train, dev);
+        else snprintf(rows, sizeof rows, "%.40s %s rows, %s", v->task ? v->task : "?", train,
+                      v->config.split > 0 ? "a part held out" : "none for dev: split");
     } else if (v->task) {
         snprintf(rows, sizeof rows, "%.40s", v->task);
     }
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
-    if (*rows && compose_option_count(v) == OPTION_COUNT && !v->texts)
+    if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
     bool here = v->part >= v->config.method.count;
     for (int o = 0; o < compose_option_count(v); o++) {
-        bool on = here && (int)v->option == o, steps = v->config.steps > 0;
-        if (((o == OPTION_EPOCHS && steps) || (o == OPTION_STEPS && !steps)) && !on) continue;
-        option_value(v, (enum run_option)o, value);
-        int w = canvas_width(c, option_name((enum run_option)o)) + 1 + canvas_width(c, value);
+        bool on = here && v->option == o;
+        if (!on && !compose_option_shown(v, o)) continue;
+        option_value(v, o, value);
+        int w = canvas_width(c, option_name(v, o)) + 1 + canvas_width(c, value);
         if (x + w >= r.x + r.w) {
             if (!here) break;
             /* the rest goes to the row below, where there is one */
@@ -361,7 +354,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
             y++;
             x = r.x + 3;
         }
-        int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name((enum run_option)o));
+        int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name(v, o));
         int used = canvas_text(c, x + name, y, INK_TEXT, value);
         if (on) canvas_paint(c, (struct rect){x + name, y, used, 1}, canvas_style(c, INK_CURSOR));
         x += name + used + 2;

@@ -7,42 +7,19 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/complete.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-
-/* The option's name on the command line; these share its checks. */
-static const char *const option_args[OPTION_COUNT] = {
-    "lr",     "batch",        "epochs",     "steps",       "seed",       "max-len",  "schedule",
-    "warmup", "weight-decay", "eval-every", "embed-every", "max-target", "smoothing"};
-
-const char *option_name(enum run_option o) {
-    static const char *const names[OPTION_COUNT] = {"lr",     "batch",    "epochs", "steps", "seed",
-                                                    "length", "schedule", "warmup", "decay", "eval every",
-                                                    "embed",  "target",   "smoothing"};
-    return names[o];
-}
 
 bool compose_on_number(const struct compose_view *v) {
     return v->part >= v->config.method.count || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
 }
 
-void option_value(const struct compose_view *v, enum run_option o, char out[64]) {
-    char *text = config_get(&v->config, option_args[o]);
-    double number = 0;
-    bool is_number = text_to_double(text, &number);
-    if (!*text) snprintf(out, 64, "\u2013");
-    else if (is_number && number == 0 && o == OPTION_EVAL) snprintf(out, 64, "epoch");
-    else if (is_number && number == 0 && o == OPTION_EMBED) snprintf(out, 64, "never");
-    else if (is_number && (o == OPTION_LR || o == OPTION_DECAY)) show_short(number, out);
-    else snprintf(out, 64, "%s", text);
-    free(text);
-}
-
 void compose_field(const struct compose_view *v, char label[32], char value[64]) {
     if (v->part >= v->config.method.count) {
-        snprintf(label, 32, "%s", option_name(v->option));
-        char *text = config_get(&v->config, option_args[v->option]);
+        snprintf(label, 32, "%s", option_name(v, v->option));
+        char *text = config_get(&v->config, compose_option_name(v, v->option));
         snprintf(value, 64, "%s", text);
         free(text);
         return;
@@ -113,8 +90,9 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
 static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
     struct err e = ERR_INIT;
     if (v->part >= v->config.method.count) {
-        int rc = config_set(c, option_args[v->option], text, &e);
+        int rc = config_set(c, compose_option_name(v, v->option), text, &e);
         if (rc) snprintf(why, 200, "%.199s", e.text);
+        if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
         return !rc;
     }
     struct module m = c->method.module[v->part];
@@ -148,23 +126,6 @@ bool compose_edit(struct compose_view *v, const char *text, char why[200]) {
     return change(v, text, false, why);
 }
 
-/* The next of 1, 2, 5, 10, … */
-static double next_125(double value, bool up) {
-    double ten = pow(10, floor(log10(value) + 1e-9)), lead = value / ten;
-    if (up) return (lead < 1.99 ? 2 : lead < 4.99 ? 5 : 10) * ten;
-    return lead > 5.01 ? 5 * ten : lead > 2.01 ? 2 * ten : lead > 1.01 ? ten : ten / 2;
-}
-
-static double next_double(double value, bool up) {
-    double power = 1;
-    if (up) {
-        while (power <= value) power *= 2;
-        return power;
-    }
-    while (power * 2 < value) power *= 2;
-    return power;
-}
-
 /* Of the stacks that the module is in. */
 static int fewest_layers(const struct module *m, const struct arch *a) {
     bool encoder = m->stack != STACK_DECODER, decoder = m->stack != STACK_ENCODER && a->decoder_layers;
@@ -177,12 +138,11 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
     char label[32], text[64], number[32];
     double value = 0;
     compose_field(v, label, text);
-    if (v->part >= v->config.method.count && v->option == OPTION_SCHEDULE) {
-        int s = (int)v->config.schedule + (up ? 2 : 1);
-        snprintf(out, 64, "%s", schedule_name((enum schedule)(s % 3)));
+    if (v->part >= v->config.method.count) {
+        option_step(v, v->option, up, out);
         return;
     }
-    if (v->part < v->config.method.count && v->axis == AXIS_LAYERS) {
+    if (v->axis == AXIS_LAYERS) {
         const struct module *m = &v->config.method.module[v->part];
         int first = up ? m->first + 1 : m->first - 1;
         if (first < 1 || (v->arch && first > fewest_layers(m, v->arch))) first = m->first;
@@ -191,36 +151,11 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
         return;
     }
     text_to_double(text, &value);
-    if (v->part < v->config.method.count) {
-        if (v->axis == AXIS_DROPOUT) value += up ? 0.05 : -0.05;
-        else if (v->axis == AXIS_SCALE) value = up ? value * 2 : value / 2;
-        else value = next_double(value, up);
-        if (v->axis == AXIS_DROPOUT) value = value < 0 ? 0 : value > 0.9 ? 0.9 : value;
-    } else {
-        switch (v->option) {
-        case OPTION_LR: value = next_125(v->config.lr, up); break;
-        case OPTION_BATCH:
-        case OPTION_TARGET:
-        case OPTION_LENGTH: value = next_double(value, up); break;
-        case OPTION_SEED:
-        case OPTION_EPOCHS: value = value < 1 ? 1 : value + (up ? 1 : -1); break;
-        case OPTION_STEPS:
-        case OPTION_EMBED:
-        case OPTION_EVAL: value = value < 1 ? 20 : next_125(value, up); break;
-        case OPTION_WARMUP: value = floor(value * 100 + 0.5) / 100 + (up ? 0.01 : -0.01); break;
-        case OPTION_SMOOTHING: value += up ? 0.05 : -0.05; break;
-        case OPTION_DECAY: value = value <= 0 ? up ? 0.01 : 0 : next_125(value, up); break;
-        default: break;
-        }
-        if (value < 1 && (v->option == OPTION_EPOCHS || v->option == OPTION_BATCH || v->option == OPTION_STEPS))
-            value = 1;
-        if ((v->option == OPTION_EVAL || v->option == OPTION_EMBED) && value < 1) value = 0;
-        if ((v->option == OPTION_LENGTH || v->option == OPTION_TARGET) && value < 2) value = 2;
-        if (v->option == OPTION_SMOOTHING && value > 0.95) value = 0.95;
-        if (value < 0) value = 0;
-    }
+    if (v->axis == AXIS_DROPOUT) value += up ? 0.05 : -0.05;
+    else if (v->axis == AXIS_SCALE) value = up ? value * 2 : value / 2;
+    else value = next_double(value, up);
+    if (v->axis == AXIS_DROPOUT) value = value < 0 ? 0 : value > 0.9 ? 0.9 : value;
     text_from_double(floor(value * 1e9 + 0.5) / 1e9, number);
-    if (v->part >= v->config.method.count && v->option == OPTION_LR) text_from_double(value, number);
     snprintf(out, 64, "%s", number);
 }
 
@@ -245,8 +180,8 @@ static void walk(struct compose_view *v, int by) {
 static void walk_axis(struct compose_view *v, int by) {
     v->walking = false;
     if (v->part >= v->config.method.count) {
-        int o = (int)v->option + by;
-        if (o >= 0 && o < compose_option_count(v)) v->option = (enum run_option)o;
+        int o = v->option + by;
+        if (o >= 0 && o < compose_option_count(v)) v->option = o;
         return;
     }
     int a = (int)v->axis;
@@ -341,10 +276,26 @@ static bool move_request(struct compose_view *v, enum request r) {
     }
 }
 
+/* An axis was changed: the rate stays as it is set, and the other is offered. */
+static void offer_rate(struct ui *ui, double usual_before) {
+    const struct run_config *c = &ui->compose.config;
+    const char *why;
+    char kept[64], usual[64];
+    double lr = config_default_lr(&c->method, &why);
+    if (lr == usual_before || lr == c->lr) return;
+    show_short(c->lr, kept);
+    show_short(lr, usual);
+    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr", kept, usual, why);
+}
+
 bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     struct compose_view *v = &ui->compose;
+    double usual = config_default_lr(&v->config.method, NULL);
     if (r != REQ_NEXT && r != REQ_PREV) v->note = -1;
-    if (move_request(v, r)) return true;
+    if (move_request(v, r)) {
+        offer_rate(ui, usual);
+        return true;
+    }
     v->walking = false;
     switch (r) {
     case REQ_TRAIN:

@@ -6,7 +6,15 @@
 #include "views/compose.h"
 
 const char *axis_name(enum axis a);
-const char *option_name(enum run_option o);
+/* An option's short name, its value as shown, what it is, and whether it is among those shown at first glance. */
+const char *option_name(const struct compose_view *v, int i);
+void option_value(const struct compose_view *v, int i, char out[64]);
+void option_says(const struct compose_view *v, int i, char out[240]);
+bool compose_option_shown(const struct compose_view *v, int i);
+/* The value that j or k goes to. */
+void option_step(const struct compose_view *v, int i, bool up, char out[64]);
+double next_125(double value, bool up); /* the next of 1, 2, 5, 10, … */
+double next_double(double value, bool up);
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
  * stack and site are axes of models with a decoder. */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
@@ -23,7 +31,6 @@ void compose_take_preset(struct compose_view *v, const char *name);
 /* Fills v->choices for the axis under the cursor (nothing for numbers). */
 void compose_list(struct compose_view *v);
 /* The value of an axis of a module, as the table shows it. */
-void option_value(const struct compose_view *v, enum run_option o, char out[64]);
 void axis_value(const struct module *m, enum axis a, char out[64]);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
 void site_words(const struct module *m, char out[32]);

@@ -241,17 +241,6 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
 
 /* ---- what goes together ---- */
 
-static bool has_say(const struct run_config *c, const struct option *o, bool texts) {
-    switch (o->scope) {
-    case OPTION_EVERY: return true;
-    case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
-    case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
-    case OPTION_OF_TEXTS: return texts;
-    case OPTION_OF_TASKS: return c->tasks > 0;
-    }
-    BUG("scope %d", o->scope);
-}
-
 /* An option that was set and would change nothing. */
 static int refuse_idle(const struct run_config *c, struct err *e) {
     struct run_config usual;
@@ -259,7 +248,7 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     config_init(&usual);
     for (size_t i = 0; i < option_count() && !idle; i++) {
         const struct option *o = option_at(i);
-        if (o->scope != OPTION_EVERY && !has_say(c, o, c->form == FORM_TEXT) && !option_same(c, &usual, o)) idle = o;
+        if (o->scope != OPTION_EVERY && !option_has_say(c, o, c->form == FORM_TEXT) && !option_same(c, &usual, o)) idle = o;
     }
     config_release(&usual);
     if (!idle) return 0;
@@ -311,7 +300,7 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
 
 void config_settle(struct run_config *c, bool texts) {
     for (size_t i = 0; i < option_count(); i++)
-        if (!has_say(c, option_at(i), texts)) option_reset(c, option_at(i));
+        if (!option_has_say(c, option_at(i), texts)) option_reset(c, option_at(i));
 }
 
 void config_reuse(struct run_config *c) {

@@ -181,6 +181,17 @@ const struct option *option_find(const char *name) {
     return NULL;
 }
 
+bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {
+    switch (o->scope) {
+    case OPTION_EVERY: return true;
+    case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
+    case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
+    case OPTION_OF_TEXTS: return texts;
+    case OPTION_OF_TASKS: return c->tasks > 0;
+    }
+    BUG("scope %d", o->scope);
+}
+
 /* ---- where a row's value stands ---- */
 
 char **option_text(const struct run_config *c, const struct option *o) {

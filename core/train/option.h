@@ -1,5 +1,5 @@
-/* The table of a run's options: one row a member of struct run_config.  config.c, config_json.c and
- * config_command.c walk it; nothing else does. */
+/* The table of a run's options: one row a member of struct run_config.  config.c, config_json.c,
+ * config_command.c and Compose walk it. */
 #ifndef CORE_TRAIN_OPTION_H
 #define CORE_TRAIN_OPTION_H
 
@@ -51,6 +51,8 @@ const struct option *option_at(size_t i);
 /* By any spelling; NULL when unknown. */
 const struct option *option_find(const char *name);
 
+/* Whether it has a say in such a run (`texts`: text to text). */
+bool option_has_say(const struct run_config *c, const struct option *o, bool texts);
 char **option_text(const struct run_config *c, const struct option *o); /* OPTION_TEXT */
 double option_number(const struct run_config *c, const struct option *o);
 void option_set_number(struct run_config *c, const struct option *o, double v);

@@ -12,7 +12,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/writer.h"
 
-static char *home, *bert, *t5, *rows, *pairs, *folder, *named;
+static char *home, *bert, *t5, *rows, *pairs, *folder, *named, *bare;
 
 static int set_up(void **state) {
     (void)state;
@@ -31,6 +31,8 @@ static int set_up(void **state) {
     if (file_make_folder(folder, &e) || file_read(rows, 1 << 20, &b, &e)) return -1;
     free(test_file(folder, "train.tsv", b.data, b.size));
     free(test_file(folder, "dev_official.tsv", official, sizeof official - 1));
+    static const char headless[] = "cat sat\t1\ndog ran\t0\nthe cat\t1\nthe dog\t0\na cat\t1\na dog\t0\n";
+    bare = test_file(home, "bare.tsv", headless, sizeof headless - 1);
     named = test_file(home, "named.tsv", two, sizeof two - 1);
     buf_release(&b);
     return 0;
@@ -45,13 +47,14 @@ static int tear_down(void **state) {
     free(pairs);
     free(folder);
     free(named);
+    free(bare);
     return 0;
 }
 
 /* What a run is of: options whose values cannot be any text or number. */
 struct ground {
     const char *name;
-    const char *value[16][2];
+    const char *value[24][2];
 };
 
 static bool stands(const struct ground *g, const struct option *o) {
@@ -69,10 +72,7 @@ static void describe(const struct ground *g, struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (!o->name || stands(g, o) || o->kind == OPTION_TEXT) continue;
-        bool other = (o->scope == OPTION_OF_SGD && c->optimiser != OPTIMISER_SGD) ||
-                     (o->scope == OPTION_OF_ADAMW && c->optimiser != OPTIMISER_ADAMW) ||
-                     (o->scope == OPTION_OF_TEXTS && c->form != FORM_TEXT);
-        if (!other && strcmp(o->name, "epochs")) options_move_away(c, o);
+        if (option_has_say(c, o, c->form == FORM_TEXT) && strcmp(o->name, "epochs")) options_move_away(c, o);
     }
     c->epochs = 0;
 }
@@ -189,26 +189,35 @@ static void every_option_survives_a_clone(void **state) {
         { "files with columns, SGD, held out rows",
           { { "model", bert }, { "train", named }, { "text", "body" }, { "text-b", "more" }, { "label", "y" }, { "kind", "classes" },
             { "positive", "0" }, { "metric", "f1" }, { "optimiser", "sgd" }, { "form", "classes" },
-            { "max-len", "9" }, { "split", "40%" }, { "lr", "0.001" }, { "official-dev", "off" } } },
+            { "header", "on" }, { "no-header", "off" }, { "delimiter", "tab" },
+            { "no-gold", "9" }, { "max-len", "9" }, { "split", "40%" }, { "lr", "0.001" }, { "official-dev", "off" } } },
         { "a folder's official dev rows, AdamW",
           { { "model", bert }, { "task", folder }, { "optimiser", "adamw" }, { "form", "auto" }, { "kind", "auto" },
-            { "metric", "matthews" }, { "max-len", "11" }, { "split", "none" }, { "split-seed", "0" },
+            { "header", "off" }, { "no-header", "off" }, { "metric", "matthews" }, { "max-len", "11" },
+            { "split", "none" }, { "split-seed", "0" },
             { "lr", "0.002" } } },
         { "labels as text",
           { { "model", t5 }, { "train", rows }, { "dev", rows }, { "text", "text" }, { "label", "label" },
-            { "optimiser", "adamw" }, { "form", "text" }, { "kind", "classes" }, { "max-len", "13" },
+            { "header", "off" }, { "no-header", "off" }, { "optimiser", "adamw" },
+            { "form", "text" }, { "kind", "classes" }, { "max-len", "13" },
             { "max-target", "7" }, { "split", "none" }, { "split-seed", "0" }, { "lr", "0.002" },
             { "official-dev", "off" } } },
         { "texts to texts",
           { { "model", t5 }, { "train", pairs }, { "dev", pairs }, { "source", "source" }, { "target", "target" },
+            { "header", "off" }, { "no-header", "off" },
             { "optimiser", "sgd" }, { "form", "text" }, { "kind", "auto" }, { "max-len", "14" }, { "max-target", "9" },
             { "split", "none" }, { "split-seed", "0" }, { "lr", "0.001" }, { "official-dev", "off" },
             { "metric", "bleu" } } },
+        { "a table without a header",
+          { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" },
+            { "header", "off" },
+            { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
+            { "max-len", "9" }, { "split", "40%" }, { "lr", "0.001" }, { "official-dev", "off" } } },
     };
     /* every option of the table is moved in one of them */
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        bool moved = !o->name || !strcmp(o->name, "epochs");
+        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_TASKS;
         for (size_t k = 0; k < COUNT_OF(ground) && !moved; k++) {
             struct run_config c, usual;
             config_init(&usual);

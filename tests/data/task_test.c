@@ -168,6 +168,43 @@ static void model_classes(void **state) {
     task_release(&t);
 }
 
+/* The same rows by the same seed, each in one split alone, every class in both. */
+static void a_part_is_held_out(void **state) {
+    (void)state;
+    struct buf rows = BUF_INIT;
+    buf_puts(&rows, "text\tlabel\n");
+    for (int i = 0; i < 40; i++) buf_printf(&rows, "row %d\t%s\n", i, i % 4 ? "a" : "b");
+    char *folder = make_task("held", (const char *const[]){"train.tsv", buf_text(&rows), NULL});
+    struct err e = ERR_INIT;
+    bool before[40] = { false };
+    for (int k = 0; k < 4; k++) { /* twice; another seed; only the dev rows */
+        struct task t;
+        struct task_source s = {.where = folder, .split = 0.2, .split_seed = k == 2, .no_train = k == 3};
+        test_ok(task_open(&t, &s, &e), &e);
+        assert_int_equal(t.devs, 1);
+        assert_int_equal(t.dev[0].rows, 8);
+        assert_int_equal(t.dev[0].class_rows[0], 6);
+        assert_int_equal(t.dev[0].class_rows[1], 2);
+        assert_int_equal(t.has_train, k != 3);
+        assert_int_equal(t.train.rows, k == 3 ? 0 : 32);
+        bool dev[40] = { false };
+        for (size_t i = 0; i < t.dev[0].rows; i++) dev[t.dev[0].row[i].id] = true;
+        for (size_t i = 0; i < t.train.rows; i++) assert_false(dev[t.train.row[i].id]);
+        assert_int_equal(k > 0 && !memcmp(dev, before, sizeof dev), k == 1 || k == 3);
+        if (k != 2) memcpy(before, dev, sizeof dev);
+        if (k != 3) {
+            struct buf report = BUF_INIT;
+            task_report(&t, &report);
+            assert_non_null(strstr(buf_text(&report), "8 of the 40 train rows, held out by --split 20%"));
+            assert_null(strstr(buf_text(&report), "also in"));
+            buf_release(&report);
+        }
+        task_release(&t);
+    }
+    buf_release(&rows);
+    free(folder);
+}
+
 static void files_with_columns(void **state) {
     (void)state;
     char *folder = make_task("f", (const char *const[]){"a.tsv", "y\tone\ttwo\n2.5\tu\tv\n",
@@ -189,6 +226,8 @@ static void files_with_columns(void **state) {
     s.dev = NULL;
     test_ok(task_open(&t, &s, &e), &e);
     assert_int_equal(t.devs, 0);
+    says(&t, "warning: no dev rows");
+    says(&t, "--split 10%");
     task_release(&t);
     free(a);
     free(b);
@@ -275,6 +314,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(glue_layouts),   cmocka_unit_test(two_dev_splits),
         cmocka_unit_test(folders_with_a_header), cmocka_unit_test(model_classes),
+        cmocka_unit_test(a_part_is_held_out),
         cmocka_unit_test(files_with_columns), cmocka_unit_test(wrong_sources),
         cmocka_unit_test(real_files),
     };

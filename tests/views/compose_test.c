@@ -237,7 +237,7 @@ static void options_are_typed_and_in_the_command(void **state) {
     struct ui ui;
     open(&ui, "mam(l=16,r=16)");
     ui.compose.part = ui.compose.config.method.count;
-    ui.compose.option = OPTION_LR;
+    ui.compose.option = compose_option_find(&ui.compose, "lr");
     compose_changed(&ui.compose);
     assert_true(ui.compose.config.lr == preset_find("mam")->lr);
     scene_press(&ui, PRESS_ENTER);
@@ -255,7 +255,7 @@ static void options_are_typed_and_in_the_command(void **state) {
     assert_non_null(strstr(command, "--seed 1"));
     assert_null(strstr(command, "--embed-every")); /* none unless it is asked for */
     free(command);
-    ui.compose.option = OPTION_EMBED;
+    ui.compose.option = compose_option_find(&ui.compose, "embed-every");
     scene_press(&ui, 'j');
     assert_int_equal(ui.compose.config.embed_every, 20);
     command = compose_command(&ui.compose);
@@ -322,7 +322,7 @@ static void texts_need_a_decoder(void **state) {
     struct arch t5 = scene_arch;
     t5.family = FAMILY_T5;
     t5.decoder_layers = 6;
-    assert_int_equal(compose_option_count(v), OPTION_TARGET);
+    assert_int_equal(compose_option_find(v, "max-target"), -1);
     v->texts = true;
     compose_changed(v);
     assert_non_null(compose_mismatch(v));
@@ -333,15 +333,90 @@ static void texts_need_a_decoder(void **state) {
     v->config.max_target = 32;
     compose_changed(v);
     assert_null(compose_mismatch(v));
-    assert_int_equal(compose_option_count(v), OPTION_COUNT);
+    assert_true(compose_option_find(v, "max-target") >= 0);
     assert_int_equal(scene_press(&ui, 'R').kind, EFFECT_TRAIN);
     char *command = compose_command(v);
     assert_non_null(strstr(command, "--max-target 32 --smoothing 0.1"));
     free(command);
-    v->option = OPTION_SMOOTHING;
+    v->option = compose_option_count(v) - 1;
     v->arch = &scene_arch;
     compose_changed(v);
-    assert_int_equal(v->option, OPTION_LR);
+    assert_int_equal(v->option, 0);
+    ui_release(&ui);
+}
+
+/* The first experiment of anyone: one axis changes, and nothing else. */
+static void an_axis_keeps_the_rate(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    assert_true(v->config.lr == 3e-3);
+    v->axis = AXIS_POSITION;
+    compose_changed(v);
+    scene_press(&ui, 'j');
+    assert_null(v->facts.preset);
+    assert_true(v->config.lr == 3e-3);
+    assert_non_null(strstr(ui.message, "lr 3e-3 is kept"));
+    assert_non_null(strstr(ui.message, "1e-3 (no published method)"));
+    char *command = compose_command(v);
+    assert_non_null(strstr(command, "--lr 0.003 "));
+    free(command);
+    v->part = v->config.method.count;
+    v->option = compose_option_find(v, "lr");
+    compose_changed(v);
+    scene_press(&ui, PRESS_ENTER); /* nothing is no rate */
+    for (const char *p = "0"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.say, SAY_ERROR);
+    assert_true(v->config.lr == 3e-3);
+    scene_press(&ui, PRESS_ENTER);
+    for (const char *p = "default"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(v->config.lr == 1e-3);
+    scene_press(&ui, 'u');
+    assert_true(v->config.lr == 3e-3);
+    compose_take_preset(v, "ia3"); /* a whole method comes with its own */
+    assert_true(v->config.lr == 3e-2);
+    ui_release(&ui);
+}
+
+/* Whatever rows the table of options has: h and l reach each, j and k move each within its range. */
+static void every_option_can_be_walked(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    struct arch t5 = scene_arch;
+    t5.family = FAMILY_T5;
+    t5.decoder_layers = 6;
+    v->arch = &t5;
+    v->part = v->config.method.count;
+    v->option = 0;
+    compose_changed(v);
+    for (int i = 0; i < compose_option_count(v); i++) {
+        const char *name = compose_option_name(v, i);
+        assert_int_equal(v->option, i);
+        bool moved = false;
+        for (const char *keys = "jjjkkkkkkkkk"; *keys; keys++) {
+            char *was = config_get(&v->config, name);
+            scene_press(&ui, (unsigned char)*keys);
+            char *now = config_get(&v->config, name);
+            struct run_config c;
+            struct err e = ERR_INIT;
+            config_init(&c);
+            if (*now && config_set(&c, name, now, &e)) fail_msg("%s: %s", name, e.text);
+            moved = moved || strcmp(was, now);
+            config_release(&c);
+            free(was);
+            free(now);
+        }
+        if (!moved) fail_msg("%s does not move", name);
+        if (i != compose_option_find(v, name)) fail_msg("%s has gone", name);
+        scene_press(&ui, 'l');
+    }
+    assert_true(compose_option_find(v, "early-stop") > 0 && compose_option_find(v, "split") > 0);
+    assert_int_equal(compose_option_find(v, "train"), -1);
     ui_release(&ui);
 }
 
@@ -361,6 +436,8 @@ int main(void) {
         cmocka_unit_test(training_is_asked_for),
         cmocka_unit_test(the_nearest_name),
         cmocka_unit_test(texts_need_a_decoder),
+        cmocka_unit_test(an_axis_keeps_the_rate),
+        cmocka_unit_test(every_option_can_be_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

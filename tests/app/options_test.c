@@ -1,0 +1,88 @@
+/* The options of petri train: what contradicts itself is refused before there is a run; rows held out by --split. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static struct stage stage;
+
+static int set_up(void **state) {
+    (void)state;
+    stage_init(&stage);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    stage_release(&stage);
+    return 0;
+}
+
+static void contradictions_leave_no_run(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+        { "--accumulate 8 --batch 4", "--accumulate 8: more than the batch of 4" },
+        { "--momentum 0.9", "--momentum: is of sgd" },
+        { "--optimiser sgd --beta1 0.8", "--beta1: is of adamw" },
+        { "--max-target 9", "--max-target: is of text to text" },
+        { "--steps 5 --warmup 5", "--warmup 5: the run has 5 steps" },
+        { "--decay -1", "--decay -1: must be" },
+        { "--weight-decay -1", "--weight-decay -1: must be" },
+        { "--decay 1 --wd 2", "--decay and --wd are the same option" },
+        { "--lr 0", "--lr 0: must be X > 0|default" },
+        { "--seeds 1,1", "1 stands twice" },
+        { "--split 1%", "that is 0 of the 20 rows" },
+        { "--split-seed 3", "--split-seed: needs --split" },
+        { "--embed-every 2", "no dev rows to embed" },
+    };
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        char *line = stage_line(&stage, wrong[i][0]);
+        stage_refused(2, wrong[i][1], "%s", line);
+        free(line);
+    }
+    char *line = stage_line(&stage, "--steps 1"); /* makes the database */
+    free(stage_out(0, "%s", line));
+    free(line);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        line = stage_line(&stage, wrong[i][0]);
+        stage_refused(2, wrong[i][1], "%s", line);
+        free(line);
+    }
+    json_t *list = stage_json("runs --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(list), 1);
+    json_decref(list);
+}
+
+/* 10 rows of each class: a quarter is 2.5, rounded to 3. */
+static void rows_are_held_out(void **state) {
+    (void)state;
+    struct command c;
+    char *line = stage_line(&stage, "--steps 2");
+    command_run(&c, NULL, "%s", line); /* without dev rows: said, with the way out */
+    command_expect(&c, 0);
+    if (!strstr(buf_text(&c.err), "no dev rows") || !strstr(buf_text(&c.err), "--split 10%"))
+        fail_msg("%s", buf_text(&c.err));
+    command_release(&c);
+    free(line);
+    json_t *run = stage_train(&stage, 0, "--steps 2 --split 25%");
+    assert_true(json_is_number(stage_at(run, "best.value")));
+    json_t *eval = stage_json("eval last --db '%s' --json", stage.db), *best = stage_at(run, "best.value");
+    json_t *metrics = stage_at(eval, "metrics");
+    assert_int_equal(json_integer_value(stage_at(eval, "rows")), 6);
+    assert_true(json_number_value(json_object_get(metrics, "accuracy")) == json_number_value(best));
+    json_decref(eval);
+    json_decref(run);
+    line = stage_line(&stage, "--split 10%");
+    stage_refused(2, "the dev rows are those of", "%s --dev '%s'", line, stage.toy);
+    free(line);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contradictions_leave_no_run),
+        cmocka_unit_test(rows_are_held_out),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

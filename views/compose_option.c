@@ -1,0 +1,219 @@
+/* The options of the run in Compose: rows of the table of options (core/train/option.h), in the order in which
+ * h and l walk them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/complete.h"
+#include "core/train/option.h"
+#include "views/compose_edit.h"
+#include "views/ui_parts.h"
+
+/* How j and k move a number: 1, 2, 5, 10 …; powers of two; by one; by a twentieth or a hundredth. */
+enum stride { STRIDE_125, STRIDE_DOUBLE, STRIDE_ONE, STRIDE_TWENTIETH, STRIDE_HUNDREDTH };
+
+/* Those that come first, always shown, with a shorter name and more to say; other rows follow in the table's
+ * order, shown where they are not at their default. */
+static const struct shown {
+    const char *name, *label;
+    enum stride stride;
+    const char *none; /* what 0 or nothing is called */
+    const char *says; /* NULL: the table's help */
+} shown[] = {
+    { "lr", "lr", STRIDE_125, NULL, NULL },
+    { "batch", "batch", STRIDE_DOUBLE, NULL, "Rows in one step." },
+    { "epochs", "epochs", STRIDE_ONE, "\u2013", "Passes over the training rows." },
+    { "steps", "steps", STRIDE_125, "\u2013", "Steps, in place of passes." },
+    { "seed", "seed", STRIDE_ONE, NULL,
+      "Decides the start values, the order of rows and the dropout: same seed, same bits." },
+    { "max-len", "length", STRIDE_DOUBLE, NULL, "Tokens a row; longer rows are cut." },
+    { "schedule", "schedule", STRIDE_ONE, NULL, "How the learning rate falls: linear, cosine, constant." },
+    { "warmup", "warmup", STRIDE_HUNDREDTH, NULL,
+      "Share of the steps (below 1) or steps in which the learning rate rises." },
+    { "weight-decay", "decay", STRIDE_125, NULL, "Pull of the matrices towards zero (decoupled)." },
+    { "eval-every", "eval every", STRIDE_125, "epoch", "Steps between evaluations." },
+    { "embed-every", "embed", STRIDE_125, "never",
+      "Steps between sets of dev rows' vectors, which Map plays afterwards (p there); 0: none." },
+    { "max-target", "target", STRIDE_DOUBLE, NULL,
+      "Tokens of a target text, its end included; longer targets are cut." },
+    { "smoothing", "smoothing", STRIDE_TWENTIETH, NULL,
+      "Share of the loss spread over the whole vocabulary (label smoothing)." },
+    /* of the rest, those that do not go by 1, 2, 5 */
+    { "dropout", NULL, STRIDE_TWENTIETH, NULL, NULL },
+    { "split", NULL, STRIDE_TWENTIETH, NULL, NULL },
+    { "split-seed", NULL, STRIDE_ONE, NULL, NULL },
+    { "accumulate", NULL, STRIDE_ONE, NULL, NULL },
+    { "early-stop", NULL, STRIDE_ONE, "never", NULL },
+    { "shards", NULL, STRIDE_ONE, NULL, NULL },
+    { "beams", NULL, STRIDE_ONE, NULL, NULL },
+    { "samples", NULL, STRIDE_ONE, NULL, NULL },
+    { "momentum", NULL, STRIDE_HUNDREDTH, NULL, NULL },
+    { "beta1", NULL, STRIDE_HUNDREDTH, NULL, NULL },
+    { "beta2", NULL, STRIDE_HUNDREDTH, NULL, NULL },
+};
+
+static const struct shown *shown_of(const struct option *o) {
+    for (size_t i = 0; i < COUNT_OF(shown); i++)
+        if (!strcmp(shown[i].name, o->name)) return &shown[i];
+    return NULL;
+}
+
+static bool comes_first(const struct option *o) {
+    const struct shown *s = shown_of(o);
+    return s && s->label;
+}
+
+/* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
+static bool is_here(const struct compose_view *v, const struct option *o) {
+    bool texts = v->arch && arch_generates(v->arch);
+    if (!o->name || o->kind == OPTION_METHOD || !option_has_say(&v->config, o, texts)) return false;
+    return !(o->is & (OPTION_MODEL | OPTION_ROWS)) || !strcmp(o->name, "split") || !strcmp(o->name, "split-seed");
+}
+
+/* The row at place i, or NULL past the end. */
+static const struct option *row_at(const struct compose_view *v, int i) {
+    for (size_t k = 0; k < COUNT_OF(shown); k++) {
+        const struct option *o = option_find(shown[k].name);
+        if (shown[k].label && is_here(v, o) && !i--) return o;
+    }
+    for (size_t k = 0; k < option_count(); k++) {
+        const struct option *o = option_at(k);
+        if (is_here(v, o) && !comes_first(o) && !i--) return o;
+    }
+    return NULL;
+}
+
+static const struct option *row(const struct compose_view *v, int i) {
+    const struct option *o = row_at(v, i);
+    if (!o) BUG("no option %d", i);
+    return o;
+}
+
+int compose_option_count(const struct compose_view *v) {
+    int n = 0;
+    while (row_at(v, n)) n++;
+    return n;
+}
+
+const char *compose_option_name(const struct compose_view *v, int i) { return row(v, i)->name; }
+
+int compose_option_find(const struct compose_view *v, const char *name) {
+    const struct option *o;
+    for (int i = 0; (o = row_at(v, i)); i++)
+        if (!strcmp(o->name, name)) return i;
+    return -1;
+}
+
+bool compose_option_shown(const struct compose_view *v, int i) {
+    const struct option *o = row(v, i);
+    struct run_config usual;
+    if (!strcmp(o->name, "epochs")) return v->config.epochs > 0;
+    if (!strcmp(o->name, "steps")) return v->config.steps > 0;
+    if (comes_first(o)) return true;
+    config_init(&usual);
+    bool moved = !option_same(&v->config, &usual, o);
+    config_release(&usual);
+    return moved;
+}
+
+const char *option_name(const struct compose_view *v, int i) {
+    const struct shown *s = shown_of(row(v, i));
+    return s && s->label ? s->label : row(v, i)->name;
+}
+
+void option_value(const struct compose_view *v, int i, char out[64]) {
+    const struct option *o = row(v, i);
+    const struct shown *s = shown_of(o);
+    char *text = option_print(&v->config, o);
+    double number = 0;
+    bool is_number = text_to_double(text, &number);
+    if (s && s->none && (!*text || (is_number && number == 0))) snprintf(out, 64, "%s", s->none);
+    else if (is_number && o->kind == OPTION_DOUBLE && s && s->stride == STRIDE_125) show_short(number, out);
+    else snprintf(out, 64, "%s", text);
+    free(text);
+}
+
+void option_says(const struct compose_view *v, int i, char out[240]) {
+    const struct option *o = row(v, i);
+    const struct shown *s = shown_of(o);
+    if (!strcmp(o->name, "lr")) {
+        const char *why;
+        char usual[64];
+        double lr = config_default_lr(&v->config.method, &why);
+        show_short(lr, usual);
+        if (lr == v->config.lr) snprintf(out, 240, "The step size; the usual one here (%s).", why);
+        else snprintf(out, 240, "As it is set. The usual one here: %s (%s); type default.", usual, why);
+        return;
+    }
+    snprintf(out, 240, "%s", s && s->says ? s->says : o->help);
+}
+
+/* ---- j and k ---- */
+
+double next_125(double value, bool up) {
+    double ten = pow(10, floor(log10(value) + 1e-9)), lead = value / ten;
+    if (up) return (lead < 1.99 ? 2 : lead < 4.99 ? 5 : 10) * ten;
+    return lead > 5.01 ? 5 * ten : lead > 2.01 ? 2 * ten : lead > 1.01 ? ten : ten / 2;
+}
+
+double next_double(double value, bool up) {
+    double power = 1;
+    if (up) {
+        while (power <= value) power *= 2;
+        return power;
+    }
+    while (power * 2 < value) power *= 2;
+    return power;
+}
+
+static double stepped(const struct option *o, enum stride how, double v, bool up) {
+    double most = how == STRIDE_TWENTIETH ? 0.05 : 0.01;
+    switch (how) {
+    case STRIDE_DOUBLE: return next_double(v, up);
+    case STRIDE_ONE: return v + (up ? 1 : -1);
+    case STRIDE_TWENTIETH:
+    case STRIDE_HUNDREDTH: return floor(v / 0.01 + 0.5) * 0.01 + (up ? most : -most);
+    case STRIDE_125: break;
+    }
+    if (o->kind == OPTION_DOUBLE) return v <= 0 ? (up ? 0.01 : 0) : next_125(v, up);
+    double next = v < 1 ? 20 : next_125(v, up);
+    return next < 1 ? 0 : next;
+}
+
+/* The next of the words, j downwards; of what is kept, its four sets. */
+static void step_word(const struct compose_view *v, const struct option *o, bool up, char out[64]) {
+    static const char *const keeps[] = { "best,last", "best", "last", "none", NULL };
+    const char *const *word = o->kind == OPTION_KEEP ? keeps : o->word;
+    char *now = option_print(&v->config, o);
+    int n = 0, at = 0;
+    for (; word[n]; n++)
+        if (!strcmp(word[n], now)) at = n;
+    snprintf(out, 64, "%s", word[(at + (up ? n - 1 : 1)) % n]);
+    free(now);
+}
+
+void option_step(const struct compose_view *v, int i, bool up, char out[64]) {
+    const struct option *o = row(v, i);
+    const struct shown *s = shown_of(o);
+    char number[32];
+    if (o->word) {
+        step_word(v, o, up, out);
+        return;
+    }
+    enum stride how = s ? s->stride : o->kind == OPTION_DOUBLE && o->high < 1 ? STRIDE_HUNDREDTH : STRIDE_125;
+    double was = option_number(&v->config, o), value;
+    if (o->has_unset && was == o->unset) was = 0;
+    value = stepped(o, how, was, up);
+    bool back = o->unset_word && o->low == 0 && value < 0.005 && how == STRIDE_TWENTIETH;
+    if (value < o->low || (o->above && value <= o->low)) value = how == STRIDE_ONE && o->above ? 1 : o->low;
+    if (value > o->high) value = o->high;
+    if (back && (!up || o->above)) { /* below the smallest: what is not decided */
+        snprintf(out, 64, "%s", o->unset_word);
+        return;
+    }
+    text_from_double(value < 1e-6 ? value : floor(value * 1e9 + 0.5) / 1e9, number);
+    snprintf(out, 64, "%s", number);
+}
