@@ -29,7 +29,7 @@ CC := gcc
 endif
 OUT ?= build
 PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw
-ifneq ($(filter-out clean help fetch t5,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help fetch t5 tasks,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error libraries are missing ($(PKGS)); `make deps` installs them)
 endif
@@ -66,7 +66,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 clean help
+.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -204,6 +204,9 @@ fetch: ## fetch the default model and task where absent
 
 t5: ## fetch flan-t5-small (68 MB) as a model folder
 	$(Q)assets/t5
+
+tasks: ## unpack three further tasks, and make one of this machine's package lists
+	$(Q)assets/more-tasks
 
 clean: ## remove what was built
 	$(Q)rm -rf build build-* petri

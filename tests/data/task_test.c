@@ -310,13 +310,51 @@ static void real_files(void **state) {
     }
 }
 
+/* What `make tasks` makes: every row has a place, and what belongs together is on one side. */
+static void further_tasks(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *first_class;
+        int classes;
+        size_t train, dev; /* 0: as this machine's package lists are */
+    } want[] = {{"subjectivity", "plot", 2, 1748, 446},
+                {"debates", "Democratic", 3, 907, 215},
+                {"conventions", "democrat", 2, 162, 27},
+                {"sections", NULL, 12, 0, 0}};
+    char *assets = test_path("assets");
+    for (size_t i = 0; i < COUNT_OF(want) - 1; i++) {
+        char *folder = xprintf("assets/tasks/%s", want[i].name);
+        test_needs(folder);
+        free(folder);
+    }
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct task t;
+        struct err e = ERR_INIT;
+        struct task_source s = {.where = want[i].name, .assets = assets};
+        if (task_open(&t, &s, &e)) {
+            if (want[i].train || e.code != ERR_NOT_FOUND) test_ok(e.code, &e);
+            print_message("%s is absent (no package lists here)\n", want[i].name);
+            continue;
+        }
+        adds_up(&t.train);
+        adds_up(&t.dev[0]);
+        assert_int_equal(t.classes, want[i].classes);
+        if (want[i].first_class) assert_string_equal(t.class_name[0], want[i].first_class);
+        if (want[i].train && (t.train.rows != want[i].train || t.dev[0].rows != want[i].dev))
+            fail_msg("%s: %zu and %zu rows", want[i].name, t.train.rows, t.dev[0].rows);
+        assert_true(t.dev[0].rows * 12 > t.train.rows && t.dev[0].rows < t.train.rows);
+        task_release(&t);
+    }
+    free(assets);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(glue_layouts),   cmocka_unit_test(two_dev_splits),
         cmocka_unit_test(folders_with_a_header), cmocka_unit_test(model_classes),
         cmocka_unit_test(a_part_is_held_out),
         cmocka_unit_test(files_with_columns), cmocka_unit_test(wrong_sources),
-        cmocka_unit_test(real_files),
+        cmocka_unit_test(real_files),     cmocka_unit_test(further_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ void test_needs(const char *path) {
     free(there);
     if (!found)
         test_skip("%s is absent%s", path,
-                  strncmp(path, "assets/", 7) ? "" : " (make fetch and make t5 bring models and task)");
+                  strncmp(path, "assets/", 7) ? "" : " (make fetch, make t5 and make tasks bring models and tasks)");
 }
 
 const char *test_shared_data(void) {
