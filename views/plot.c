@@ -188,6 +188,13 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
     pixels(c, &px, &py);
     plot_window(look, d, &area.from, &area.to);
     struct axis_range y = look->y;
+    if (d->count && !plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi)) {
+        canvas_wrap(c, (struct rect){r.x + 3, r.y, r.w - 4, r.h}, INK_BAD,
+                    "none of its values is a finite number: there is nothing to draw");
+        return area;
+    }
+    lo = 0;
+    hi = 1;
     if (!y.set) {
         bool positive = look->log && plot_extent(d, area.from, area.to, true, &lo, &hi);
         if (!positive) plot_extent(d, area.from, area.to, false, &lo, &hi);

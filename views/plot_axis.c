@@ -67,21 +67,33 @@ void axis_fit(struct axis_range *a, double lo, double hi, bool log_scale) {
     a->set = true;
 }
 
+/* Digits behind the point of value·10^-power that tell ticks this far apart from each other. */
+static int digits_of(double step, int power) {
+    double at = -log10(step) + power;
+    return at > 0 ? (int)ceil(at - slack) : 0;
+}
+
 void axis_label(double value, double step, char out[16]) {
     double size = fabs(value);
     if (value == 0 || (step > 0 && size < step * slack)) {
         snprintf(out, 16, "0");
     } else if (size >= 1e6 || size < 1e-3) {
         char text[32];
-        snprintf(text, sizeof text, "%.*e", size >= 1e6 || step <= 0 ? 0 : 1, value);
+        int power = (int)floor(log10(size) + slack), digits = step > 0 ? digits_of(step, power) : 0;
+        snprintf(text, sizeof text, "%.*e", digits > 4 ? 4 : digits, value);
         char *e = strchr(text, 'e');
-        int power = 0;
         sscanf(e + 1, "%d", &power);
         *e = 0;
-        if (strlen(text) > 2 && !strcmp(text + strlen(text) - 2, ".0")) text[strlen(text) - 2] = 0;
+        if (strchr(text, '.')) {
+            char *end = text + strlen(text);
+            while (end[-1] == '0') *--end = 0;
+            if (end[-1] == '.') *--end = 0;
+        }
         snprintf(out, 16, "%.8se%d", text, power);
     } else if (size >= 10000) {
-        snprintf(out, 16, "%gk", value / 1000);
+        int digits = step > 0 ? digits_of(step, 3) : 3;
+        snprintf(out, 16, "%.*fk", digits > 3 ? 3 : digits, value / 1000);
+        if (strchr(out, '.') && step <= 0) snprintf(out, 16, "%gk", value / 1000);
     } else {
         int digits = step > 0 ? (int)ceil(-log10(step) - slack) : size < 1 ? 3 : 1;
         if (step <= 0 && size < 0.0999) digits = 3;

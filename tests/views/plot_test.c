@@ -125,7 +125,11 @@ static void labels(void **state) {
         double v, step;
         const char *says;
     } cases[] = {{0.7, 0.1, "0.7"}, {0.75, 0.05, "0.75"}, {0, 0.1, "0"}, {20000, 5000, "20k"},
-                 {1e-4, 0, "1e-4"}, {2e-4, 1e-4, "2e-4"}, {100, 50, "100"}, {3e6, 1e6, "3e6"}};
+                 {1e-4, 0, "1e-4"}, {2e-4, 1e-4, "2e-4"}, {100, 50, "100"}, {3e6, 1e6, "3e6"},
+                 /* ticks of one axis are told apart */
+                 {1e-4, 2e-5, "1e-4"}, {1.2e-4, 2e-5, "1.2e-4"}, {1.05e-4, 5e-6, "1.05e-4"},
+                 {99.99, 0.01, "99.99"}, {100.01, 0.01, "100.01"}, {12500, 500, "12.5k"},
+                 {1.25e6, 5e4, "1.25e6"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         axis_label(cases[i].v, cases[i].step, t);
         assert_string_equal(t, cases[i].says);

@@ -117,6 +117,20 @@ static void jobs_say_how_they_stand(void **state) {
     ui_release(&ui);
 }
 
+/* Nothing is drawn, and no axis made up, where no value is finite. */
+static void a_curve_of_nan_says_so(void **state) {
+    (void)state;
+    struct ui ui;
+    double nans[SCENE_POINTS];
+    open(&ui);
+    for (int i = 0; i < SCENE_POINTS; i++) nans[i] = NAN;
+    ui.train.series.loss = nans;
+    ui.train.look.y.set = false;
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "none of its values is a finite number"));
+    ui_release(&ui);
+}
+
 static void a_finished_run_is_summed_up(void **state) {
     (void)state;
     struct ui ui;
@@ -169,7 +183,7 @@ int main(void) {
         cmocka_unit_test(smoothing_and_scale),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
         cmocka_unit_test(jobs_say_how_they_stand),
-        cmocka_unit_test(a_finished_run_is_summed_up),
+        cmocka_unit_test(a_curve_of_nan_says_so), cmocka_unit_test(a_finished_run_is_summed_up),
         cmocka_unit_test(texts_stand_beside_those_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
