@@ -277,6 +277,7 @@ static int refuse_bytes(const struct run_config *c, struct err *e) {
 }
 
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
