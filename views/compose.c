@@ -128,12 +128,16 @@ void compose_push(struct compose_view *v) {
     v->undo_top = ++v->undo_at;
 }
 
-/* Exchanges the present state with the one at i; the model and the rows stay. */
+/* Exchanges the present state with the one at i; the model and the rows stay, but for the part held out. */
 static void swap_state(struct compose_view *v, int i) {
     struct run_config now = v->config;
     v->config = v->undo[i];
     v->undo[i] = now;
+    double split = v->config.split;
+    uint64_t split_seed = v->config.split_seed;
     config_take_source(&v->config, &now);
+    v->config.split = split;
+    v->config.split_seed = split_seed;
     v->walking = false;
     compose_changed(v);
 }

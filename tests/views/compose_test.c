@@ -397,6 +397,7 @@ static void every_option_can_be_walked(void **state) {
     for (int i = 0; i < compose_option_count(v); i++) {
         const char *name = compose_option_name(v, i);
         assert_int_equal(v->option, i);
+        char *start = config_get(&v->config, name);
         bool moved = false;
         for (const char *keys = "jjjkkkkkkkkk"; *keys; keys++) {
             char *was = config_get(&v->config, name);
@@ -412,6 +413,11 @@ static void every_option_can_be_walked(void **state) {
             free(now);
         }
         if (!moved) fail_msg("%s does not move", name);
+        scene_press(&ui, 'u'); /* the whole walk is one step */
+        char *now = config_get(&v->config, name);
+        if (strcmp(now, start)) fail_msg("%s was %s and is %s after u", name, start, now);
+        free(now);
+        free(start);
         if (i != compose_option_find(v, name)) fail_msg("%s has gone", name);
         scene_press(&ui, 'l');
     }
