@@ -52,7 +52,8 @@ void asked_release(struct asked *q) { free(q->tasks); }
 int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };
     bool none = !q->sources && !p->u.run && !q->draw.own;
-    int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : q->sources, &q->draw, e);
+    int sources = p->u.several ? 0 : q->sources; /* --task named the run's own */
+    int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;

@@ -166,7 +166,7 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
     if (hf) {
         double worst;
         rc = outfile_check_folder(&g, path, e);
-        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, path, &worst, NULL, e);
+        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, &worst, NULL, e);
     } else {
         struct file_sink f = { .e = e };
         rc = outfile_open(&f.file, &g, path, e);

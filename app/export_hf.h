@@ -8,10 +8,11 @@
 #include "store/store.h"
 
 /* Writes the run's best weights, merged, and prints where and how near they are. */
-int export_hf(struct store *s, int64_t run, const char *model, const char *folder, bool json, struct err *e);
+int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder, bool json,
+              struct err *e);
 /* The same without printing; *worst: the largest logit difference on a few training rows,
  * NaN when they could not be read. */
-int export_hf_quiet(struct store *s, int64_t run, const char *model, const char *folder, double *worst, struct buf *said,
-                    struct err *e);
+int export_hf_quiet(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
+                    double *worst, struct buf *said, struct err *e);
 
 #endif

@@ -31,7 +31,7 @@ static int sides_of(const struct insight_subject *what) { return what->runs < 1 
 static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     int sides = sides_of(what), first_run = sides - what->runs, rc = 0;
     for (int i = first_run; !rc && i < sides; i++)
-        if (what->runs) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], NULL, NULL, e);
+        if (what->runs) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], USER_FIRST_TASK, NULL, NULL, e);
     if (rc) return rc;
     if (what->runs > 1) return comparable(&s->probe[0].u, &s->probe[1].u, e);
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].u.model->folder : what->model, e);

@@ -64,9 +64,8 @@ static void say_how(const struct job_record *job, bool anew, bool unknown) {
 }
 
 void job_let_go(struct job_record *job) {
-    if (job->task) jobs__task_done(job->jobs, job->task);
+    job_tasks_done(job->jobs, &job->tasks);
     model_release(job->model);
-    job->task = NULL;
     job->model = NULL;
 }
 
@@ -76,7 +75,8 @@ static struct run *make_run(struct job_record *job, struct err *e) {
     struct event_sink sink = { job, jobs__event };
     bool anew = job->resumed && !run_has_checkpoint(folder), unknown = job->resumed && !c->model_facts;
     /* for a new run too: what was looked at is what is trained */
-    struct run *run = run_resume_from(job->id, c, job->model, &job->task->task, folder, sink, e);
+    const struct run_tasks tasks = job_tasks_of(&job->tasks);
+    struct run *run = run_go_on(job->id, c, job->model, &tasks, folder, sink, e);
     free(folder);
     if (run && (anew || unknown)) say_how(job, anew, unknown);
     return run;
@@ -88,8 +88,7 @@ static void build(struct job_record *job) {
     const struct job_request *r = job->request;
     struct run *run = NULL;
     job->model = model_share(r->config.model_folder ? r->config.model_folder : r->config.model, &e);
-    if (job->model) job->task = jobs__task(j, job->model, &r->config, &e);
-    if (job->task) run = make_run(job, &e);
+    if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks, &e)) run = make_run(job, &e);
     if (run) {
         job_drop_request(job);
         set_to_work(job, run);

@@ -10,6 +10,31 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
+/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; caller frees. */
+static char *split_name(const struct event *e) {
+    if (!e->split) return xstrdup(JOB_ALL_TASKS);
+    return e->task ? xprintf("%s/%s", e->task, e->split) : xstrdup(e->split);
+}
+
+/* A step's further numbers: "TASK/loss", "loss.instance". */
+static void keep_terms(struct job_record *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct err ignored = ERR_INIT; /* a name without a number is asked for again at the next step */
+    for (int i = 0; i < e->terms;) {
+        struct store_step step = { .run = job->id, .step = e->step, .seconds = e->seconds };
+        for (; i < e->terms && step.count < STORE_STEP_VALUES; i++) {
+            const struct event_term *x = &e->term[i];
+            char *name = x->task ? xprintf("%s/%s", x->task, x->name) : xstrdup(x->name);
+            int key = store_key(j->store, name, -1, false, &ignored);
+            free(name);
+            if (key < 0) continue;
+            step.key[step.count] = key;
+            step.value[step.count++] = x->value;
+        }
+        if (step.count) store_step(j->store, &step);
+    }
+}
+
 static void on_point(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_step step = {
@@ -19,6 +44,7 @@ static void on_point(struct job_record *job, const struct event *e) {
     };
     for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
     store_step(j->store, &step);
+    keep_terms(job, e);
     pthread_mutex_lock(&j->lock);
     GROW(job->point, job->points_room, 4 * (job->points + 1));
     double *p = job->point + 4 * job->points++;
@@ -38,17 +64,19 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         int id = metric_find(m->name);
-        metric[i] = (struct store_metric){ m->name, m->value, m->undefined,
-                                           id < 0 ? 0 : metric_direction((enum metric_id)id) };
+        int direction = id >= 0 ? metric_direction((enum metric_id)id) : !strcmp(m->name, "average");
+        metric[i] = (struct store_metric){ m->name, m->value, m->undefined, direction };
         if (m->undefined) continue;
         if (job->metric && !strcmp(m->name, job->metric)) shown.value = m->value;
         if (!strcmp(m->name, "loss")) shown.loss = m->value;
         if (!strcmp(m->name, "majority")) majority = m->value;
     }
+    char *split = split_name(e);
     struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
-                                  .split = e->split, .constant = e->constant, .best = e->best,
+                                  .split = split, .constant = e->constant, .best = e->best,
                                   .seconds = e->seconds, .count = e->metrics, .metric = metric };
     store_evaluation(j->store, &v);
+    free(split);
     if (!e->decides) return;
     pthread_mutex_lock(&j->lock);
     GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);
@@ -61,10 +89,11 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
 static void on_checkpoint(struct job_record *job, const struct event *e) {
     struct stat st;
     int64_t bytes = e->path && !stat(e->path, &st) ? (int64_t)st.st_size : 0;
-    store_artifact(job->jobs->store, &(struct store_artifact){
-                                         .run = job->id, .step = e->step,
-                                         .kind = e->best ? "best" : "last", .path = e->path,
-                                         .sha256 = e->sha256, .bytes = bytes });
+    char *kind = e->task ? xprintf("best.%s", e->task) : xstrdup(e->best ? "best" : "last");
+    store_artifact(job->jobs->store, &(struct store_artifact){ .run = job->id, .step = e->step, .kind = kind,
+                                                               .path = e->path, .sha256 = e->sha256,
+                                                               .bytes = bytes });
+    free(kind);
 }
 
 static void on_embedding(struct job_record *job, const struct event *e) {
@@ -100,7 +129,9 @@ static void on_samples(struct job_record *job, const struct event *e) {
                                          .target = (char *)(uintptr_t)x->target,
                                          .generated = (char *)(uintptr_t)x->generated, .valid = x->valid };
     }
-    store_samples_put(job->jobs->store, job->id, e->step, e->split, kept, (size_t)v->count);
+    char *split = split_name(e);
+    store_samples_put(job->jobs->store, job->id, e->step, split, kept, (size_t)v->count);
+    free(split);
     free(kept);
     pthread_mutex_lock(&job->jobs->lock);
     GROW(job->sample, job->samples_room, job->samples + (size_t)v->count);

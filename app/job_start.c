@@ -39,99 +39,6 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* Which rows, read and encoded how. */
-static char *rows_key(const struct model *m, const struct run_config *c) {
-    char *rows = config_rows_key(c), *key = xprintf("%s\n%s", m->fingerprint, rows);
-    free(rows);
-    return key;
-}
-
-static void add_state(struct buf *b, const struct shared_task *t, const struct dataset *d) {
-    char *folder = xstrdup(d->path), *slash = strrchr(folder, '/');
-    file_stamp(d->path, b);
-    if (slash) *slash = '\0';
-    if (t->of_folder) file_stamp(slash ? folder : ".", b); /* a split that comes or goes */
-    free(folder);
-}
-
-/* What changes when a file of the task is written, or its folder gets or loses one. */
-static char *files_state(const struct shared_task *t) {
-    struct buf b = BUF_INIT;
-    if (t->task.has_train) add_state(&b, t, &t->task.train);
-    for (int i = 0; i < t->task.devs; i++) add_state(&b, t, &t->task.dev[i]);
-    return buf_take(&b);
-}
-
-/* Whether it is what the key asks for, with its files as they were read. */
-static bool is_right(const struct shared_task *t, const char *key) {
-    if (strcmp(t->key, key) && (!t->frozen_key || strcmp(t->frozen_key, key))) return false;
-    char *now = files_state(t);
-    bool same = !strcmp(now, t->state);
-    free(now);
-    return same;
-}
-
-struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
-    const struct task_source s = config_source(c, paths_assets());
-    char *key = rows_key(m, c);
-    pthread_mutex_lock(&j->lock);
-    struct shared_task *t = j->tasks;
-    while (t && !is_right(t, key)) t = t->next;
-    if (t) t->users++;
-    pthread_mutex_unlock(&j->lock);
-    if (t) {
-        free(key);
-        return t;
-    }
-    if (!m->tokenizer) {
-        err_set(e, ERR_INPUT, "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
-                m->folder);
-        free(key);
-        return NULL;
-    }
-    t = xcalloc(1, sizeof *t);
-    t->key = key;
-    t->users = 1;
-    int rc = task_open(&t->task, &s, e);
-    if (!rc && (rc = run_prepare_task(c, m, &t->task, e))) task_release(&t->task);
-    if (rc) {
-        free(key);
-        free(t);
-        return NULL;
-    }
-    t->of_folder = s.where != NULL;
-    t->state = files_state(t);
-    pthread_mutex_lock(&j->lock);
-    struct shared_task *before = j->tasks && !j->tasks->users ? j->tasks : NULL; /* stayed as the latest */
-    t->next = before ? before->next : j->tasks;
-    j->tasks = t;
-    pthread_mutex_unlock(&j->lock);
-    if (before) jobs__task_free(before);
-    return t;
-}
-
-void jobs__task_free(struct shared_task *t) {
-    task_release(&t->task);
-    free(t->key);
-    free(t->frozen_key);
-    free(t->state);
-    free(t);
-}
-
-void jobs__task_done(struct jobs *j, struct shared_task *t) {
-    pthread_mutex_lock(&j->lock);
-    /* the latest task stays for the next run */
-    bool unused = --t->users == 0 && t != j->tasks;
-    if (unused) {
-        struct shared_task **at = &j->tasks;
-        while (*at != t) at = &(*at)->next;
-        *at = t->next;
-    }
-    pthread_mutex_unlock(&j->lock);
-    if (!unused) return;
-    jobs__task_free(t);
-}
-
 /* One row of the history for each module. */
 static void fill_module(struct store_module *row, const struct method *method, int i,
                         const struct plan *p, char layers[32], char **text) {
@@ -165,8 +72,16 @@ static void fill_module(struct store_module *row, const struct method *method, i
     };
 }
 
+/* What is kept of the reading of a split (0: train); caller frees. */
+static char *split_report(const struct run_config *c, int task, const struct task *t, int split) {
+    struct buf b = BUF_INIT;
+    if (c->tasks) text_line(&b, "task %s", config_task_name(c, task));
+    report_text(split ? &t->dev[split - 1] : &t->train, &b);
+    return buf_take(&b);
+}
+
 static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
-                      const struct plan *p, const struct task *t, int64_t *id, struct err *e) {
+                      const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct method *method = &c->method;
     struct store_module row[METHOD_MODULES];
     char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
@@ -182,22 +97,20 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
         .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
         .dev_sha256 = c->dev_sha256, .metric = c->metric,
-        .direction = metric_direction((enum metric_id)metric_find(c->metric)),
-        .split = t->devs ? task_split(t, 0) : NULL,
+        .direction = c->tasks ? 1 : metric_direction((enum metric_id)metric_find(c->metric)),
+        .split = job_tasks_split(t),
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
         .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
         .module_count = method->count, .note = r->note,
     };
-    struct buf found[1 + TASK_DEVS] = { BUF_INIT };
-    const char *report[1 + TASK_DEVS];
-    for (; n.reports < 1 + t->devs; n.reports++) {
-        report_text(n.reports ? &t->dev[n.reports - 1] : &t->train, &found[n.reports]);
-        report[n.reports] = buf_text(&found[n.reports]);
-    }
-    n.report = report;
+    char **report = xcalloc((size_t)t->count * (1 + TASK_DEVS), sizeof *report);
+    for (int i = 0; i < t->count; i++)
+        for (int k = 0; k < 1 + t->task[i]->devs; k++) report[n.reports++] = split_report(c, i, t->task[i], k);
+    n.report = (const char *const *)report;
     int rc = store_create_run(j->store, &n, id, e);
-    for (int i = 0; i < n.reports; i++) buf_release(&found[i]);
+    for (int i = 0; i < n.reports; i++) free(report[i]);
+    free(report);
     free(config);
     free(text_form);
     free(canonical);
@@ -242,21 +155,25 @@ static void describe(struct job_record *job, const struct run_config *c) {
 }
 
 /* What was read and, where the folder has a head, what becomes of it: that is said on the screen too. */
-static void tell_report(struct jobs *j, const struct model *m, const struct task *t) {
+static void tell_report(struct jobs *j, const struct model *m, const struct run_config *c, const struct job_tasks *t) {
     struct buf report = BUF_INIT, head = BUF_INIT;
-    int *row = xcalloc((size_t)run_outputs(t) + 1, sizeof *row);
-    head_rows(m, t, row, &head);
-    free(row);
+    buf_puts(&report, buf_text(&m->report));
+    for (int i = 0; i < t->count; i++) {
+        int *row = xcalloc((size_t)run_outputs(t->task[i]) + 1, sizeof *row);
+        if (c->tasks) text_line(&report, "task %s:", config_task_name(c, i));
+        size_t before = head.size;
+        head_rows(m, t->task[i], row, &head);
+        if (head.size > before) buf_puts(&report, buf_text(&head) + before);
+        task_report(t->task[i], &report);
+        free(row);
+    }
     if (j->hook.report) {
-        buf_puts(&report, buf_text(&m->report));
-        buf_puts(&report, buf_text(&head));
-        task_report(t, &report);
         j->hook.report(j->hook.self, buf_text(&report));
         buf_release(&report);
         buf_release(&head);
         return;
     }
-    if (!t->devs)
+    if (!job_tasks_split(t))
         buf_puts(&head, "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
     if (head.size) {
         head.data[head.size - 1] = '\0'; /* its line end */
@@ -281,33 +198,23 @@ void job_keep_model(struct jobs *j, struct model *m) {
     model_release(old);
 }
 
-/* Rows that were asked for by a name are found again by what the name stood for. */
-static void know_frozen(struct jobs *j, struct shared_task *t, const struct model *m, const struct run_config *c) {
-    char *key = rows_key(m, c);
-    pthread_mutex_lock(&j->lock);
-    free(t->frozen_key);
-    t->frozen_key = key;
-    pthread_mutex_unlock(&j->lock);
-}
-
 /* A new run, with model and rows read. */
-static int freeze(struct job_record *job, struct model *m, struct shared_task *t, struct err *e) {
+static int freeze(struct job_record *job, struct model *m, const struct job_tasks *t, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
-    struct task *const one = &t->task;
-    const struct run_tasks tasks = { 1, &one };
+    const struct run_tasks tasks = job_tasks_of(t);
     int rc = config_complete(c, m, &tasks, e);
     if (!rc) rc = run_check(c, m, &tasks, e);
     if (rc) return rc;
-    struct plan *p = plan_new(&c->method, &m->arch, run_outputs(&t->task), e);
+    struct plan *p = run_plan_for(c, &tasks, &m->arch, e);
     if (!p) return e->code;
     int64_t id;
     if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
-    else rc = create_row(j, job->request, c, p, &t->task, &id, e);
+    else rc = create_row(j, job->request, c, p, t, &id, e);
     plan_free(p);
     if (rc) return rc;
-    know_frozen(j, t, m, c);
-    tell_report(j, m, &t->task);
+    job_tasks_know(j, t, m, c);
+    tell_report(j, m, c, t);
     pthread_mutex_lock(&j->lock);
     job->id = id;
     pthread_mutex_unlock(&j->lock);
@@ -315,8 +222,8 @@ static int freeze(struct job_record *job, struct model *m, struct shared_task *t
 }
 
 /* A stored one: it is this process's from here on. */
-static int adopt(struct job_record *job, struct shared_task *t, struct err *e) {
-    return store_adopt_run(job->jobs->store, job->id, t->task.devs ? task_split(&t->task, 0) : NULL, e);
+static int adopt(struct job_record *job, const struct job_tasks *t, struct err *e) {
+    return store_adopt_run(job->jobs->store, job->id, job_tasks_split(t), e);
 }
 
 /* The model of a stored run, wherever it lies now: from here on the config says so. */
@@ -344,10 +251,11 @@ static int look(struct job_record *job, struct err *e) {
     struct run_config *c = &job->request->config;
     struct model *m = job->resumed ? find_model(job, e) : model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
-    struct shared_task *t = jobs__task(j, m, c, e);
-    int rc = !t ? e->code : job->resumed ? adopt(job, t, e) : freeze(job, m, t, e);
+    struct job_tasks tasks;
+    int rc = job_tasks_take(j, m, c, &tasks, e);
+    if (!rc) rc = job->resumed ? adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
     if (!rc) describe(job, c);
-    if (t) jobs__task_done(j, t);
+    job_tasks_done(j, &tasks);
     if (rc) model_release(m);
     else job_keep_model(j, m);
     return rc;

@@ -1,4 +1,4 @@
-/* What jobs.c, job_keep.c, job_start.c, job_build.c and job_events.c share.
+/* What jobs.c, job_keep.c, job_start.c, job_build.c, job_tasks.c and job_events.c share.
  *
  * A job goes one way: asked → queued → building → in work → over.  While it waits it is a description
  * and a number; model, rows and parameters are there from building on, and are let go with the work.
@@ -25,6 +25,15 @@ struct shared_task {
     int users;
     struct task task;
 };
+
+/* The tasks of one job, in its order. */
+struct job_tasks {
+    int count;
+    struct shared_task **of;
+    struct task **task;
+};
+/* The split that the average of several tasks is stored under. */
+#define JOB_ALL_TASKS "tasks"
 
 struct job_evaluation {
     int64_t step;
@@ -58,7 +67,7 @@ struct job_record {
     char *why;
     struct run *run;             /* in work */
     struct model *model;
-    struct shared_task *task;
+    struct job_tasks tasks;
     /* under jobs->lock */
     enum job_stage stage;
     int64_t id;                  /* 0: asked, and no number yet */
@@ -118,9 +127,16 @@ bool job_taken_back(struct job_record *job);
 /* Keeps the model (taken over) until the run is built; NULL: no longer. */
 void job_keep_model(struct jobs *j, struct model *m);
 void job_drop_request(struct job_record *job);
-struct shared_task *jobs__task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e);
+/* job_tasks.c */
 void jobs__task_free(struct shared_task *t);
-void jobs__task_done(struct jobs *j, struct shared_task *t);
+/* Reads and encodes the tasks of a config, or finds them read; on failure *out is empty. */
+int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out, struct err *e);
+void job_tasks_done(struct jobs *j, struct job_tasks *tasks);
+/* Rows that were asked for by a name are found again by what the name stood for in the frozen config. */
+void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct model *m, const struct run_config *c);
+struct run_tasks job_tasks_of(const struct job_tasks *tasks);
+/* The split whose metric decides "best"; NULL: there is none. */
+const char *job_tasks_split(const struct job_tasks *tasks);
 
 /* job_build.c */
 void *jobs__start(void *jobs);      /* the starter's thread */

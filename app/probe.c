@@ -23,10 +23,10 @@ static int opened(struct probe *p, struct err *e) {
     return 0;
 }
 
-int probe_open_run(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e) {
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
-    int rc = user_open_run(&p->u, s, run, hint, said, e);
+    int rc = user_open_run(&p->u, s, run, task, hint, said, e);
     return rc ? rc : opened(p, e);
 }
 

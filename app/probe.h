@@ -56,9 +56,9 @@ struct probe_look {
 };
 
 /* A run's best weights, or the model that `model` names.  probe_release frees, also after a
- * failure. */
-int probe_open_run(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e);
+ * failure.  `task` as user_open_run takes it. */
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);
 /* Opens the sources (none: the own task of a run), takes the split of each and draws at most `most`
  * rows evenly over the tasks, and over the classes of each; encodes them in the form that the run

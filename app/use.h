@@ -13,7 +13,9 @@
 struct user {
     struct model *model;
     struct predictor *predictor;
-    struct run_config config; /* of the run; zeroed for a model's own head */
+    struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a model's
+                               * own head */
+    bool several;             /* the run has more than one task */
     char *method;             /* of the run, as text; NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
@@ -21,12 +23,16 @@ struct user {
     int names;
 };
 
-/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  What is
+/* The task of user_open_run that stands for the first one of a run with several. */
+#define USER_FIRST_TASK ""
+/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  `task`: which of
+ * its tasks, by name; NULL: the only one (ERR_USAGE lists several).  What is
  * worth saying about the model goes to `said` (may be NULL), a line each.  On failure user_release
  * frees. */
-int user_open_run(struct user *u, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
-                  struct err *e);
-/* The same of a run as it was typed, from the verb's database; --model is where its model lies now. */
+int user_open_run(struct user *u, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
+                  struct buf *said, struct err *e);
+/* The same of a run as it was typed, from the verb's database; --model is where its model lies now, --task one
+ * of several tasks. */
 int user_open_typed(struct user *u, const struct args *a, const char *typed, struct err *e);
 /* What is said of a run that knows no facts of its model (core/model/facts.h).  Caller frees. */
 char *user_facts_unknown(int64_t run);

@@ -112,7 +112,7 @@ static int embed(const struct args *a, struct asked *q, struct store *s, struct 
     int rc = typed ? store_find(s, typed, &run, e) : 0;
     struct buf said = BUF_INIT;
     const struct backbone_hint hint = { .given = args_get(a, "model") };
-    if (!rc) rc = typed ? probe_open_run(&p, s, run, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
+    if (!rc) rc = typed ? probe_open_run(&p, s, run, args_get(a, "task"), &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;

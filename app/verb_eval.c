@@ -19,6 +19,7 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
     struct task_source s, own = config_source(&u->config, paths_assets());
     int rc = verb_source(a, &s, e);
     if (rc) return rc;
+    if (u->several) s.where = NULL; /* --task named the run's own */
     s.dev = args_get(a, "file");
     if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
     if (!s.dev && !s.where) {
@@ -50,7 +51,7 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
     s.names_from = u->run ? "the run" : "the model's id2label";
     if (predictor_is_regression(u->predictor)) s.kind = DATA_KIND_REGRESSION;
     rc = task_open(t, &s, e);
-    if (!rc && u->run && !args_get(a, "task") && u->config.task) { /* the name that a text form begins with */
+    if (!rc && u->run && (!args_get(a, "task") || u->several) && u->config.task) { /* the name that a text form begins with */
         free(t->name);
         t->name = xstrdup(u->config.task);
     }

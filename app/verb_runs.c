@@ -12,6 +12,7 @@
 #include "app/outfile.h"
 #include "app/output.h"
 #include "app/paths.h"
+#include "app/task_results.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -38,11 +39,30 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
     return rc;
 }
 
-void verb_run_json(const struct store_run *r) {
+int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
+    struct task_results tasks = { 0 };
+    struct store_run whole;
+    store_run_json(r, b);
+    if (!r->metric || strcmp(r->metric, "average") != 0) return 0;
+    int rc = store_run(s, r->id, &whole, e); /* of a list: its config is not there */
+    if (rc) return rc;
+    rc = task_results(s, &whole, &tasks, e);
+    if (!rc && tasks.count) {
+        b->data[--b->size] = '\0'; /* the closing brace: more members follow */
+        task_results_json(&tasks, &whole, b);
+        buf_putc(b, '}');
+    }
+    task_results_release(&tasks);
+    store_run_release(&whole);
+    return rc;
+}
+
+int verb_run_json(struct store *s, const struct store_run *r, struct err *e) {
     struct buf b = BUF_INIT;
-    store_run_json(r, &b);
-    out_line(&b);
+    int rc = verb_run_add(s, r, &b, e);
+    if (!rc) out_line(&b);
     buf_release(&b);
+    return rc;
 }
 
 int verb_close(struct store *s, int rc, struct err *e) {
@@ -104,20 +124,21 @@ int verb_runs(const struct args *a, struct err *e) {
     }
     struct store_runs runs;
     rc = store_list(s, &list, &runs, e);
+    bool listed = !rc;
     if (!rc && args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '[');
-        for (size_t i = 0; i < runs.count; i++) {
+        for (size_t i = 0; i < runs.count && !rc; i++) {
             if (i) buf_putc(&b, ',');
-            store_run_json(&runs.run[i], &b);
+            rc = verb_run_add(s, &runs.run[i], &b, e);
         }
         buf_putc(&b, ']');
-        out_line(&b);
+        if (!rc) out_line(&b);
         buf_release(&b);
     } else if (!rc) {
         print_runs(&runs);
     }
-    if (!rc) store_runs_release(&runs);
+    if (listed) store_runs_release(&runs);
     buf_release(&filter);
     return verb_close(s, rc, e);
 }
@@ -164,6 +185,25 @@ static void show_kept(struct store *s, int64_t run) {
     }
 }
 
+/* A line a task of a run with several. */
+static void show_tasks(struct store *s, const struct store_run *r) {
+    struct task_results t;
+    struct err e = ERR_INIT;
+    if (task_results(s, r, &t, &e)) return; /* what is stored is shown below all the same */
+    for (int i = 0; i < t.count; i++) {
+        const struct task_result *x = &t.of[i];
+        printf("task %-9s %s ", x->task, x->metric);
+        if (isnan(x->value)) printf("%s", x->undefined ? "undefined" : "-");
+        else printf("%.4f", x->value);
+        if (x->undefined) printf(" (%s)", x->undefined);
+        printf(" at step %lld", (long long)x->step);
+        if (!isnan(x->majority)) printf(", majority %.4f", x->majority);
+        if (x->rows) printf(", %lld rows", (long long)x->rows);
+        putchar('\n');
+    }
+    task_results_release(&t);
+}
+
 static void show_text(struct store *s, const struct store_run *r) {
     char trained[32], kept[32], head[32], model[32], at[32];
     text_thousands(r->trained, trained);
@@ -195,6 +235,7 @@ static void show_text(struct store *s, const struct store_run *r) {
         puts(i ? "" : "rows as they were read:");
         show_lines(r->report[i]);
     }
+    show_tasks(s, r);
     struct store_evals evals;
     struct err e = ERR_INIT;
     if (!store_evaluations(s, r->id, &evals, &e)) {
@@ -232,7 +273,7 @@ int verb_show(const struct args *a, struct err *e) {
     if (!rc) rc = store_run(s, id, &run, e);
     if (!rc) {
         if (args_flag(a, "json")) {
-            verb_run_json(&run);
+            rc = verb_run_json(s, &run, e);
         } else {
             show_text(s, &run);
         }
@@ -359,7 +400,7 @@ int verb_export(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = guard_run(&g, s, id, e);
     if (!rc && hf) rc = outfile_check_folder(&g, path, e);
-    if (!rc) rc = hf ? export_hf(s, id, args_get(a, "model"), path, args_flag(a, "json"), e)
+    if (!rc) rc = hf ? export_hf(s, id, args_get(a, "task"), args_get(a, "model"), path, args_flag(a, "json"), e)
                      : export_text(&g, s, id, !strcmp(to, "json"), path, e);
     outfile_guard_release(&g);
     return verb_close(s, rc, e);

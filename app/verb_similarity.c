@@ -231,7 +231,8 @@ static int open_sides(const struct args *a, struct store *s, struct probe *p, in
         int at = model ? i - 1 : i;
         int64_t run = 0;
         if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
-        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, &hint, &said, e) : probe_open_model(&p[i], verb_model(a), e);
+        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, args_get(a, "task"), &hint, &said, e)
+                              : probe_open_model(&p[i], verb_model(a), e);
     }
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);

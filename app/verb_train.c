@@ -43,6 +43,9 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
     if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
     enum data_header header;
     if (verb_header(a, &header, e)) return e->code;
+    if (c->tasks_given && (c->train_file || c->task))
+        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
+    if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
     if (!c->train_file && !c->task) rc = config_set(c, "task", DEFAULT_TASK, e);
     return rc;
 }
@@ -183,8 +186,8 @@ static void event_text(struct watcher *w, const struct event *e) {
         fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
                 (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
     } else if (e->kind == EVENT_EVALUATION) {
-        fprintf(stderr, "%s#%lld step %lld  %s:", w->tty ? "\r\033[K" : "", (long long)e->run,
-                (long long)e->step, e->rows ? e->rows : "dev");
+        fprintf(stderr, "%s#%lld step %lld  %s%s%s:", w->tty ? "\r\033[K" : "", (long long)e->run,
+                (long long)e->step, e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
         for (int i = 0; i < e->metrics; i++) {
             const struct event_metric *m = &e->metric[i];
             if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
@@ -277,7 +280,7 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     if (json) {
-        verb_run_json(&run);
+        rc = verb_run_json(s, &run, e);
     } else {
         printf("run %lld %s", (long long)run.id, store_state_name(run.state));
         if (run.best.measured && !run.best.undefined)
@@ -393,7 +396,7 @@ int verb_stop(const struct args *a, struct err *e) {
         bool live = store_state_is_live(run.state);
         if (!live) {
             if (args_flag(a, "json")) {
-                verb_run_json(&run);
+                rc = verb_run_json(s, &run, e);
             } else {
                 printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),
                        (long long)run.step);

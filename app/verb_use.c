@@ -33,15 +33,20 @@ void user_release(struct user *u) {
     *u = (struct user){ 0 };
 }
 
-/* The best checkpoint, or the last when no best one was kept; caller frees.  *step: its own, or 0. */
-static char *checkpoint_of(struct store *s, int64_t run, int64_t *step, struct err *e) {
+/* The best checkpoint, of the task where it has one of its own, or the last when no best one was kept; caller
+ * frees.  *step: its own, or 0. */
+static char *checkpoint_of(struct store *s, int64_t run, const char *task, int64_t *step, struct err *e) {
     struct store_files files;
     if (store_artifacts(s, run, &files, e)) return NULL;
-    const struct store_file *best = NULL, *last = NULL;
+    const struct store_file *best = NULL, *last = NULL, *own = NULL;
+    char *kind = xprintf("best.%s", task ? task : "");
     for (size_t i = files.count; i-- > 0;) {
         if (!strcmp(files.file[i].kind, "best")) best = &files.file[i];
         if (!strcmp(files.file[i].kind, "last")) last = &files.file[i];
+        if (!strcmp(files.file[i].kind, kind)) own = &files.file[i];
     }
+    free(kind);
+    if (own) best = own;
     if (!best) best = last;
     char *path = best ? xstrdup(best->path) : NULL;
     if (step) *step = best ? best->step : 0;
@@ -55,20 +60,44 @@ char *user_facts_unknown(int64_t run) {
                    "and its tokenizer are taken as they are now", (long long)run);
 }
 
-int user_open_run(struct user *u, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
-                  struct err *e) {
+/* Which of a run's tasks is meant, and the config as of that alone.  *name: NULL for a run of one. */
+static int choose_task(struct user *u, struct run_config *c, const char *task, char **name, struct err *e) {
+    *name = NULL;
+    u->several = c->tasks > 0;
+    if (!u->several) {
+        u->config = *c;
+        return 0;
+    }
+    int i = task && !*task ? 0 : config_task_find(c, task, e);
+    if (i >= 0) {
+        *name = xstrdup(config_task_name(c, i));
+        config_of_task(c, i, &u->config);
+    }
+    config_release(c);
+    return i < 0 ? e->code : 0;
+}
+
+int user_open_run(struct user *u, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
+                  struct buf *said, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    rc = config_from_json(run.config, strlen(run.config), &u->config, e);
+    struct run_config config;
+    char *name;
+    rc = config_from_json(run.config, strlen(run.config), &config, e);
     store_run_release(&run);
     if (rc) return rc;
     u->run = id;
+    if (choose_task(u, &config, task, &name, e)) {
+        u->run = 0; /* nothing to release */
+        return e->code;
+    }
     u->method = method_text(&u->config.method);
-    char *checkpoint = checkpoint_of(s, id, &u->step, e);
+    char *checkpoint = checkpoint_of(s, id, name, &u->step, e);
     u->model = checkpoint ? backbone_open(&u->config, hint, said, e) : NULL;
-    u->predictor = u->model ? predictor_open(checkpoint, u->model, e) : NULL;
+    u->predictor = u->model ? predictor_open_task(checkpoint, name, u->model, e) : NULL;
     free(checkpoint);
+    free(name);
     if (u->predictor && !predictor_knows_facts(u->predictor)) {
         char *unknown = user_facts_unknown(id);
         text_line(said, "%s", unknown);
@@ -85,7 +114,8 @@ int user_open_typed(struct user *u, const struct args *a, const char *typed, str
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, typed, &id, e);
-    if (!rc) rc = user_open_run(u, s, id, &(struct backbone_hint){ .given = args_get(a, "model") }, &said, e);
+    const struct backbone_hint hint = { .given = args_get(a, "model") };
+    if (!rc) rc = user_open_run(u, s, id, args_get(a, "task"), &hint, &said, e);
     store_close(s, &ignored);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
@@ -238,12 +268,12 @@ int verb_predict(const struct args *a, struct err *e) {
 
 /* ---- export ---- */
 
-int export_hf_quiet(struct store *s, int64_t run, const char *model, const char *folder, double *worst, struct buf *said,
-                    struct err *e) {
+int export_hf_quiet(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
+                    double *worst, struct buf *said, struct err *e) {
     enum { PROBE = 20 };
     struct user u = { 0 };
     *worst = NAN;
-    int rc = user_open_run(&u, s, run, &(struct backbone_hint){ .given = model }, said, e);
+    int rc = user_open_run(&u, s, run, task, &(struct backbone_hint){ .given = model }, said, e);
     if (!rc) {
         /* a few training rows show that the folder computes what the run does */
         struct task_source source = config_source(&u.config, paths_assets());
@@ -266,10 +296,11 @@ int export_hf_quiet(struct store *s, int64_t run, const char *model, const char 
     return rc;
 }
 
-int export_hf(struct store *s, int64_t run, const char *model, const char *folder, bool json, struct err *e) {
+int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder, bool json,
+              struct err *e) {
     double worst;
     struct buf said = BUF_INIT;
-    int rc = export_hf_quiet(s, run, model, folder, &worst, &said, e);
+    int rc = export_hf_quiet(s, run, task, model, folder, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (rc) return rc;

@@ -65,7 +65,7 @@ static const struct option_spec RESUME[] = { MOVED,
                                              END };
 static const struct option_spec EVAL[] = {
     { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
-    { "task", "NAME|FOLDER", "evaluate on this task's dev rows" },
+    { "task", "NAME|FOLDER", "evaluate on this task's dev rows; of a run of several tasks: which one" },
     { "file", "FILE", "evaluate on a file" },
     COLUMNS,
     { "official-dev", NULL, "evaluate on dev_official.tsv of a GLUE folder" },
@@ -77,7 +77,12 @@ static const struct option_spec EVAL[] = {
     { "beams", "N", "text form: beams of the texts written (default: the run's)" },
     END,
 };
+#define TASK_ROWS                                                                                                    \
+    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them; " \
+                               "of a run of several tasks: which one" }
+#define OF_TASK { "task", "NAME", "of a run of several tasks: which one" }
 static const struct option_spec PREDICT[] = {
+    OF_TASK,
     { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
     { "text", "TEXT", "a text" },
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
@@ -89,6 +94,7 @@ static const struct option_spec PREDICT[] = {
     END,
 };
 static const struct option_spec GENERATE[] = {
+    OF_TASK,
     { "model", "DIR|NAME", "a model with a decoder (T5, BART, mBART); with a run: where its model lies now" },
     { "run", "RUN", "with a run's best weights" },
     { "text", "TEXT", "a source text, taken as it is (petri predict puts it in the form of a run's labelled task)" },
@@ -139,7 +145,7 @@ static const struct option_spec EMBED[] = {
     MODEL,
     { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
     { "list", NULL, "what is kept (of --run) in place of embedding" },
-    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them" },
+    TASK_ROWS,
     COLUMNS,
     { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },
     { "split", "NAME", "dev (default), train, or a dev split's name" },
@@ -157,7 +163,7 @@ static const struct option_spec SIMILARITY[] = {
     { "measure", "cosine|cka|debiased-cka", "for layers cka (default) or debiased-cka, for few rows; else cosine" },
     { "order", "name|cluster", "of rows and columns (default name)" },
     { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
-    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them" },
+    TASK_ROWS,
     COLUMNS,
     { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },
     { "split", "NAME", "dev (default), train, or a dev split's name" },
@@ -190,6 +196,7 @@ static const struct option_spec MAP[] = {
     END,
 };
 static const struct option_spec EXPORT[] = {
+    OF_TASK,
     { "to", "csv|json|hf", "points as CSV; the run, then its points, as JSON Lines; or a Hugging Face folder" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
     MOVED,

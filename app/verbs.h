@@ -17,8 +17,10 @@ const char *verb_model(const struct args *a);
 char *verb_database(const struct args *a, struct err *e);
 /* Opens it. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
-/* The run as a JSON object on a line of standard output. */
-void verb_run_json(const struct store_run *r);
+/* The run, and what its tasks came to where it has several, as a JSON object. */
+int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e);
+/* The same on a line of standard output. */
+int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* Members that say which set of vectors it is and what of. */
 void verb_set_members(const struct store_embedding *m, struct buf *b);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */

@@ -176,7 +176,8 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
     int rc = st_save(path, w.tensor, w.count, meta, count, e);
     if (!rc)
         run_send(r, (struct event){
-                        .kind = EVENT_CHECKPOINT, .best = !last, .path = path, .sha256 = sha256 });
+                        .kind = EVENT_CHECKPOINT, .task = which >= 0 ? r->of[which].name : NULL, .best = !last,
+                        .path = path, .sha256 = sha256 });
     for (size_t i = 0; i < w.count; i++) free((char *)(uintptr_t)w.tensor[i].name);
     free(w.tensor);
     free(path);

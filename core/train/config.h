@@ -120,7 +120,7 @@ struct run_config *config_rows(struct run_config *c, int i);
 const struct run_config *config_rows_of(const struct run_config *c, int i);
 /* The task's name among several, "" where there is one. */
 const char *config_task_name(const struct run_config *c, int i);
-/* The task of that name, or -1 with *e (ERR_USAGE), which lists them. */
+/* The task of that name, or -1 with *e (ERR_USAGE), which lists them; name NULL: none was said. */
 int config_task_find(const struct run_config *c, const char *name, struct err *e);
 /* Everything of c, with task i alone: what its rows are opened, prepared and completed by.  Released by
  * config_release. */

@@ -32,7 +32,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (only && !(o->is & only)) continue;
-        if (!c->tasks && !only && o->scope == OPTION_OF_TASKS) continue;
+        if ((only || !c->tasks) && o->scope == OPTION_OF_TASKS) continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
         char *s = option_print(c, o);
         if (is_string(o)) {

@@ -24,13 +24,15 @@ const char *config_task_name(const struct run_config *c, int i) { return c->task
 int config_task_find(const struct run_config *c, const char *name, struct err *e) {
     struct buf list = BUF_INIT;
     for (int i = 0; i < c->tasks; i++) {
-        if (!strcmp(c->of[i].task_name, name)) {
+        if (name && !strcmp(c->of[i].task_name, name)) {
             buf_release(&list);
             return i;
         }
         buf_printf(&list, "%s%s", i ? ", " : "", c->of[i].task_name);
     }
-    if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, buf_text(&list));
+    if (c->tasks && !name)
+        err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", buf_text(&list));
+    else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, buf_text(&list));
     else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
     buf_release(&list);
     return -1;

@@ -79,7 +79,7 @@ struct event {
     double seconds;    /* of training, monotonic, summed over all spans */
     int metrics;
     struct event_metric metric[EVENT_METRICS];
-    const char *task;  /* evaluation, samples: of several tasks, which one; NULL: the one there is, or (an
+    const char *task;  /* evaluation, samples, a best checkpoint of its own: of several tasks, which one; NULL: the one there is, or (an
                         * evaluation without split) their average */
     const char *split; /* evaluation: task_split; samples, embedding: of which rows */
     bool decides;      /* evaluation: "best" is of this split, the first */

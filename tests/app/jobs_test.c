@@ -105,7 +105,7 @@ static enum job_stage stage_of(struct jobs *j, int64_t id, bool *holds) {
     pthread_mutex_lock(&j->lock);
     const struct job_record *job = jobs__find(j, id);
     enum job_stage s = job->stage;
-    *holds = s == JOB_QUEUED && (job->run || job->model || job->task);
+    *holds = s == JOB_QUEUED && (job->run || job->model || job->tasks.count);
     pthread_mutex_unlock(&j->lock);
     return s;
 }
