@@ -8,6 +8,14 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
+static int task_of(struct trained *t, const char *name) {
+    for (int i = 0; i < t->tasks; i++)
+        if (!strcmp(t->task[i], name)) return i;
+    BUG_IF(t->tasks == TRAINED_TASKS);
+    snprintf(t->task[t->tasks], sizeof t->task[0], "%s", name);
+    return t->tasks++;
+}
+
 static void keep_point(struct trained *t, const struct event *e) {
     BUG_IF(t->points == TRAINED_POINTS);
     int i = t->points++;
@@ -16,6 +24,9 @@ static void keep_point(struct trained *t, const struct event *e) {
     t->lr[i] = e->lr;
     t->norm[i] = e->grad_norm;
     t->tokens[i] = e->tokens;
+    for (int k = 0; k < TRAINED_TASKS; k++) t->task_loss[k][i] = NAN;
+    for (int k = 0; k < e->terms; k++)
+        if (e->term[k].task && !strcmp(e->term[k].name, "loss")) t->task_loss[task_of(t, e->term[k].task)][i] = e->term[k].value;
 }
 
 static void keep_evaluation(struct trained *t, const struct event *e) {
@@ -25,11 +36,14 @@ static void keep_evaluation(struct trained *t, const struct event *e) {
     t->evaluation[i].value = e->metric[0].undefined ? NAN : e->metric[0].value;
     t->evaluation[i].best = e->best;
     t->evaluation[i].constant = e->constant;
-    snprintf(t->evaluation[i].split, sizeof t->evaluation[i].split, "%s", e->split);
+    snprintf(t->evaluation[i].split, sizeof t->evaluation[i].split, "%s", e->split ? e->split : "");
+    snprintf(t->evaluation[i].task, sizeof t->evaluation[i].task, "%s", e->task ? e->task : "");
     snprintf(t->evaluation[i].rows, sizeof t->evaluation[i].rows, "%s", e->rows);
     for (int j = 0; j < e->metrics; j++)
         if (!strcmp(e->metric[j].name, "loss")) t->evaluation[i].loss = e->metric[j].value;
     BUG_IF(e->metrics > TRAINED_METRICS);
+    t->evaluation[i].metrics = e->metrics;
+    memcpy(t->evaluation[i].metric, e->metric, sizeof e->metric);
     t->metrics = e->metrics;
     for (int j = 0; j < e->metrics; j++) {
         t->metric[j] = e->metric[j].undefined ? NAN : e->metric[j].value;
@@ -154,7 +168,7 @@ struct run_config ground_config(const struct ground *g, const char *method, int 
     return c;
 }
 
-static void train_run(struct run *r, int workers, struct trained *out) {
+void trained_run(struct run *r, int workers, struct trained *out) {
     struct pool *p = pool_new(workers);
     pool_add(p, r, 0);
     assert_true(pool_wait(p, r, 120));
@@ -172,31 +186,27 @@ void train(struct ground *g, const struct run_config *c, const char *folder, int
     *out = (struct trained){ 0 };
     struct run *r = run_new(1, c, g->model, &g->task, folder, trained_sink(out), &e);
     if (!r) fail_msg("%s", e.text);
-    train_run(r, workers, out);
+    trained_run(r, workers, out);
 }
 
-/* Stops as a user would, but at a step that is known: the sink asks for it. */
-struct stopper {
-    struct trained *out;
-    struct run *run;
-    int64_t step;
-};
-
 static void keep_and_stop(void *self, const struct event *e) {
-    struct stopper *s = self;
+    struct step_stopper *s = self;
     keep(s->out, e);
     if (e->kind == EVENT_POINT && e->step == s->step) run_stop(s->run);
+}
+
+struct event_sink step_stopper_sink(struct step_stopper *s) {
+    return (struct event_sink){ .self = s, .send = keep_and_stop };
 }
 
 void train_until(struct ground *g, const struct run_config *c, const char *folder, int workers,
                  int64_t step, struct trained *out) {
     struct err e = ERR_INIT;
-    struct stopper s = { .out = out, .step = step };
+    struct step_stopper s = { .out = out, .step = step };
     *out = (struct trained){ 0 };
-    s.run =
-        run_new(1, c, g->model, &g->task, folder, (struct event_sink){ &s, keep_and_stop }, &e);
+    s.run = run_new(1, c, g->model, &g->task, folder, step_stopper_sink(&s), &e);
     if (!s.run) fail_msg("%s", e.text);
-    train_run(s.run, workers, out);
+    trained_run(s.run, workers, out);
 }
 
 void train_on(struct ground *g, const struct run_config *c, const char *folder, int workers,
@@ -205,7 +215,7 @@ void train_on(struct ground *g, const struct run_config *c, const char *folder, 
     *out = (struct trained){ 0 };
     struct run *r = run_resume_from(1, c, g->model, &g->task, folder, trained_sink(out), &e);
     if (!r) fail_msg("%s", e.text);
-    train_run(r, workers, out);
+    trained_run(r, workers, out);
 }
 
 void fixture_task_open(struct fixture_task *t, const struct fixture *f) {

@@ -6,19 +6,25 @@
 #include "core/train/pool.h"
 #include "tests/support/fixture.h"
 
-enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16, TRAINED_METRICS = 16 };
+enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16, TRAINED_METRICS = 16, TRAINED_TASKS = 3 };
 
 struct trained {
     int points;
     int64_t step[TRAINED_POINTS];
     double loss[TRAINED_POINTS], lr[TRAINED_POINTS], norm[TRAINED_POINTS], tokens[TRAINED_POINTS];
+    int tasks; /* of several: those that were told of */
+    char task[TRAINED_TASKS][PLAN_TASK];
+    double task_loss[TRAINED_TASKS][TRAINED_POINTS]; /* NaN in steps without rows of the task */
     int evaluations;
     struct {
         int64_t step;
+        char task[PLAN_TASK]; /* "" of one task, and of the average of several */
         double value; /* of the metric that decides; NaN when undefined */
         double loss;
         bool best, constant;
         char split[32], rows[64];
+        int metrics;
+        struct event_metric metric[EVENT_METRICS];
     } evaluation[TRAINED_EVALUATIONS];
     int states;
     enum run_state state[TRAINED_STATES]; /* in order */
@@ -50,6 +56,15 @@ double trained_metric(const struct trained *t, const char *name);
 enum run_state trained_state(const struct trained *t); /* the last */
 /* A sink that fills *t. */
 struct event_sink trained_sink(struct trained *t);
+/* The same, which also stops the run, as a user would, once a step is done. */
+struct step_stopper {
+    struct trained *out;
+    struct run *run; /* set when it is begun */
+    int64_t step;
+};
+struct event_sink step_stopper_sink(struct step_stopper *s);
+/* Trains a run that was begun with such a sink to its end, and frees it. */
+void trained_run(struct run *r, int workers, struct trained *out);
 
 struct ground {
     struct model *model;
