@@ -1,6 +1,5 @@
 #include "core/method/attach.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +81,7 @@ static void index_place(struct attach *a, int module, const struct span *at, int
     }
     unsigned bits = 1u << m->write;
     if (m->read != TAP_NONE) bits |= 1u << m->read;
-    if (m->fn != FN_SOFTMAX) a->wanted[place] |= bits;
+    if (function_of(m)->apply) a->wanted[place] |= bits;
     char name[96];
     for (int k = 0; k < 2; k++) {
         snprintf(name, sizeof name, "drop.%d.%d.%s%s.%s.%d.%d", at->stack, layer,
@@ -96,7 +95,7 @@ static void index_place(struct attach *a, int module, const struct span *at, int
 static void index_module(struct attach *a, int module) {
     const struct module *m = &a->p->method.module[module];
     struct span span[SPANS];
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) return;
+    if (module_in_weight(m)) return;
     int n = module_spans(m, &a->m->arch, span);
     for (int i = 0; i < n; i++)
         for (int layer = span[i].first; layer < span[i].end; layer++)
@@ -119,69 +118,25 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
     return a->of_model[tensor] < 0 ? NODE_NONE : a->leaf[a->of_model[tensor]];
 }
 
-/* s as a constant, with the learned value beside it. */
-static double factor(const struct attach *a, int module, const struct site *site, node *scale) {
-    const struct module *m = &a->p->method.module[module];
-    *scale = leaf_at(a, module, site, SLOT_SCALE);
-    return m->comp == COMP_SCALED ? m->scale : 1;
-}
-
-/* A module at work on some rows. */
-struct use {
-    int module;
-    const struct site *site;
-    const struct tape_rows *rows;
-    const struct row_groups *groups; /* of tokens: NULL where all take the same weights */
-    node x, value;                   /* what is read, what the tap holds by now */
-};
-
-static node slot_of(const struct attach *a, const struct use *u, enum slot slot) {
+node use_slot(const struct use *u, enum slot slot) {
+    const struct attach *a = u->attach;
+    int made = a->made_at[(size_t)u->module * a->places + place_at(a, u->site)];
+    if (made >= 0 && (slot == SLOT_KEY || slot == SLOT_VALUE)) return a->made[made + (slot == SLOT_VALUE)];
     return leaf_at(a, u->module, u->site, slot);
 }
 
-static node linear(const struct attach *a, struct tape *t, const struct use *u) {
-    const struct module *m = &a->p->method.module[u->module];
-    node scale, down = slot_of(a, u, SLOT_DOWN_W);
-    double s = factor(a, u->module, u->site, &scale);
-    node x = op_dropout(t, u->x, u->rows, m->dropout, *drop_at(a, u->module, u->site));
-    x = op_linear_groups(t, x, down, NODE_NONE, ACT_NONE, u->groups);
-    return op_linear_add_groups(t, u->value, x, slot_of(a, u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
+double use_factor(const struct use *u, node *learned) {
+    *learned = use_slot(u, SLOT_SCALE);
+    return u->m->comp == COMP_SCALED ? u->m->scale : 1;
 }
 
-/* Of W_u's output, without its bias when the heads are apart. */
-static node normed(const struct attach *a, struct tape *t, const struct use *u, node x) {
-    enum { LAYERNORM_EPS_E7 = 100 }; /* PyTorch's 1e-5 */
-    const struct module *m = &a->p->method.module[u->module];
-    if (m->norm == NORM_NONE) return x;
-    return op_layernorm_groups(t, x, NODE_NONE, slot_of(a, u, SLOT_NORM_W), slot_of(a, u, SLOT_NORM_B),
-                               LAYERNORM_EPS_E7 * 1e-7, m->norm == NORM_OWN ? u->groups : NULL);
+node use_dropout(struct tape *t, const struct use *u, node x, int which) {
+    return op_dropout(t, x, u->rows, u->m->dropout, drop_at(u->attach, u->module, u->site)[which]);
 }
 
-static node bottleneck(const struct attach *a, struct tape *t, const struct use *u) {
-    const struct module *m = &a->p->method.module[u->module];
-    const struct arch *arch = &a->m->arch;
-    node scale, down = slot_of(a, u, SLOT_DOWN_W), up = slot_of(a, u, SLOT_UP_W), x = u->x;
-    node down_b = slot_of(a, u, SLOT_DOWN_B), up_b = slot_of(a, u, SLOT_UP_B);
-    double s = factor(a, u->module, u->site, &scale);
-    if (m->heads == HEADS_FACTORISED) {
-        if (m->read == TAP_A_Q && arch->scale_scores)
-            x = op_scale(t, x, 1 / sqrt(arch->head_width));
-        x = op_head_linear(t, x, down, arch->heads);
-        if (down_b != NODE_NONE) x = op_bias(t, x, down_b);
-        if (m->act != ACT_NONE) x = op_act(t, x, m->act);
-    } else {
-        x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
-    }
-    x = op_dropout(t, x, u->rows, m->dropout, *drop_at(a, u->module, u->site));
-    if (m->heads == HEADS_SHARED && m->norm == NORM_NONE)
-        return op_linear_add_groups(t, u->value, x, up, up_b, s, scale, u->groups);
-    if (m->heads == HEADS_SHARED) {
-        x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
-    } else {
-        x = op_head_linear(t, x, up, arch->heads);
-        if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
-    }
-    return op_add_scaled(t, u->value, normed(a, t, u, x), s, scale);
+static struct use use_of(const struct attach *a, int module, const struct site *site, const struct tape_rows *rows) {
+    return (struct use){.attach = a, .m = &a->p->method.module[module], .arch = &a->m->arch,
+                        .module = module, .site = site, .rows = rows};
 }
 
 /* Which block of a tensor of source task each token takes.  A batch of one task is one run, however its
@@ -206,22 +161,24 @@ static bool by_task(const struct attach *a, int module) {
     return a->p->tasks > 1 && source_row(a->p->method.module[module].source)->by_task;
 }
 
-/* `value` is what the tap holds by now. */
-static node apply(struct attach *a, struct tape *t, const struct forward *f,
-                  struct site *site, int module, node value) {
+/* What a module reads where the tap that it writes holds `value` by now. */
+static node read_of(const struct forward *f, struct site *site, const struct module *m, bool key_side,
+                    node value) {
+    if (m->read == m->write) return value;
+    if (m->read == TAP_F_NORM) return site_norm(f, site);
+    return m->read == TAP_A_IN && key_side ? site->source : site->value[m->read];
+}
+
+static node apply(struct attach *a, struct tape *t, const struct forward *f, struct site *site, int module,
+                  node value) {
     const struct module *m = &a->p->method.module[module];
     bool key_side = m->write == TAP_A_K || m->write == TAP_A_V;
-    struct use u = {.module = module, .site = site, .value = value,
-                    .rows = key_side ? site->key_rows : site->rows};
+    struct use u = use_of(a, module, site, key_side ? site->key_rows : site->rows);
+    u.value = value;
     if (by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
-    if (m->fn == FN_SCALE)
-        return op_channel_scale_groups(t, value, slot_of(a, &u, SLOT_CHANNEL), u.groups);
-    u.x = m->read == m->write                  ? value
-          : m->read == TAP_F_NORM              ? site_norm(f, site)
-          : m->read == TAP_A_IN && key_side    ? site->source
-                                               : site->value[m->read];
+    u.x = read_of(f, site, m, key_side, value);
     BUG_IF(u.x == NODE_NONE);
-    return (m->fn == FN_LINEAR ? linear : bottleneck)(a, t, &u);
+    return function_of(m)->apply(t, &u);
 }
 
 static node hook_write(void *self, struct tape *t, const struct forward *f, struct site *site,
@@ -229,22 +186,12 @@ static node hook_write(void *self, struct tape *t, const struct forward *f, stru
     struct attach *a = self;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
-        if (m->write != tap || m->fn == FN_SOFTMAX || m->fn == FN_BIAS || m->fn == FN_FULL)
-            continue;
+        if (m->write != tap || !function_of(m)->apply) continue;
         if (stage != (module_is_map(m) ? TAP_RAW : TAP_DONE)) continue;
         if (!module_covers(m, &a->m->arch, site->stack, site->sublayer, site->layer)) continue;
         value = apply(a, t, f, site, i, value);
     }
     return value;
-}
-
-/* P_k (0) or P_v (1) of a module at a layer, the tasks' one above another. */
-static node prefix_of(const struct attach *a, struct tape *t, int module, const struct site *site,
-                      int which) {
-    const struct module *m = &a->p->method.module[module];
-    int made = a->made_at[(size_t)module * a->places + place_at(a, site)];
-    node x = made >= 0 ? a->made[made + which] : leaf_at(a, module, site, which ? SLOT_VALUE : SLOT_KEY);
-    return op_dropout(t, x, &a->prefix[module].rows, m->dropout, drop_at(a, module, site)[which]);
 }
 
 /* The task of each row of the batch. */
@@ -262,16 +209,16 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
     int n = 0;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
-        if (m->fn != FN_SOFTMAX ||
+        if (!function_of(m)->keys_of ||
             !module_covers(m, &a->m->arch, site->stack, site->sublayer, site->layer))
             continue;
         BUG_IF(n == room);
         struct kv_set *x = &set[n++];
         *x = (struct kv_set){ 0 };
-        x->key = prefix_of(a, t, i, site, 0);
-        x->value = prefix_of(a, t, i, site, 1);
+        struct use u = use_of(a, i, site, &a->prefix[i].rows);
+        function_of(m)->keys_of(t, &u, x);
         x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;
-        x->s = factor(a, i, site, &x->scale);
+        x->s = use_factor(&u, &x->scale);
         x->blocks = by_task(a, i) ? a->p->tasks : 1;
         x->block = by_task(a, i) ? row_tasks(a, f->batch) : NULL;
     }

@@ -2,7 +2,7 @@
 #ifndef CORE_METHOD_BUILD_H
 #define CORE_METHOD_BUILD_H
 
-#include "core/method/slots.h"
+#include "core/method/fn.h"
 
 struct build {
     struct plan *p;
@@ -20,8 +20,5 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
 void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
-
-const char *slot_name(enum slot slot); /* "W_d" */
-bool slot_is_vector(enum slot slot);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/method/slots.h"
+#include "core/method/fn.h"
 
 static void uniform(struct rng_key key, real *out, size_t n, double bound) {
     for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
@@ -28,12 +28,11 @@ static void fill(real *out, size_t n, double v) {
     for (size_t i = 0; i < n; i++) out[i] = (real)v;
 }
 
-/* A matrix of a module by the module's rule. */
-static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t,
-                   real *out) {
+/* A matrix of a module by the module's rule; `out_of`: it makes the change of what others made. */
+static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, bool out_of, real *out) {
     switch (m->init) {
     case INIT_LORA: /* Kaiming-uniform with a = √5 is U(-1/√in, 1/√in) */
-        if (t->role == SLOT_UP_W) fill(out, t->count, 0);
+        if (out_of) fill(out, t->count, 0);
         else uniform(key, out, t->count, 1 / sqrt(t->cols));
         return;
     case INIT_BERT: normal(key, out, t->count, 0.02); return;
@@ -43,18 +42,27 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
     }
 }
 
-static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t,
-                real *out) {
-    switch ((enum slot)t->role) {
-    case SLOT_DOWN_W: case SLOT_UP_W: case SLOT_KEY: case SLOT_VALUE: case SLOT_MLP_E:
-        matrix(key, m, t, out);
-        return;
-    case SLOT_DOWN_B: case SLOT_UP_B: case SLOT_NORM_B: fill(out, t->count, 0); return;
+/* What is not the function's. */
+static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+    switch (t->role) {
+    case SLOT_MLP_E: matrix(key, m, t, false, out); return;
     case SLOT_SCALE: fill(out, t->count, m->scale); return;
-    case SLOT_CHANNEL: case SLOT_NORM_W: fill(out, t->count, 1); return;
     /* The MLP's maps: U(-1/√in, 1/√in), biases too. */
     case SLOT_MLP_W1: case SLOT_MLP_W2: uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
+    }
+}
+
+static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+    const struct function_slot *slot = function_slot(m, (enum slot)t->role);
+    if (!slot) {
+        not_of_function(key, m, t, out);
+        return;
+    }
+    switch (slot->start) {
+    case START_ZERO: fill(out, t->count, 0); return;
+    case START_ONE: fill(out, t->count, 1); return;
+    case START_DRAWN: case START_DRAWN_OUT: matrix(key, m, t, slot->start == START_DRAWN_OUT, out); return;
     }
 }
 

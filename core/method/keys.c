@@ -84,7 +84,7 @@ static const char *target_at(int i) { return target_name((enum target)(i + TARGE
 static const char *tap_at(int i) { return tap_name((enum tap)(i + 1)); }
 
 static int set_size(struct module *m, const char *v, struct err *e) {
-    return whole(m->fn == FN_SOFTMAX ? "l" : "r", v, 1, &m->size, e);
+    return whole(module_takes(m, TAKES_L) ? "l" : "r", v, 1, &m->size, e);
 }
 
 static int set_act(struct module *m, const char *v, struct err *e) {
@@ -114,7 +114,7 @@ static int set_read(struct module *m, const char *v, struct err *e) {
 }
 
 static int set_write(struct module *m, const char *v, struct err *e) {
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) m->target = TARGET_TAP;
+    if (module_takes(m, TAKES_TARGET)) m->target = TARGET_TAP;
     return set_tap("write", &m->write, v, e);
 }
 
@@ -259,31 +259,26 @@ static int set_target(struct module *m, const char *v, struct err *e) {
     return i < 0 ? ERR_USAGE : 0;
 }
 
-enum {
-    B = 1 << FN_BOTTLENECK, L = 1 << FN_LINEAR, P = 1 << FN_SOFTMAX, S = 1 << FN_SCALE,
-    W = 1 << FN_BIAS | 1 << FN_FULL, ALL = B | L | P | S | W
-};
-
 static const struct key keys[] = {
-    {"r", B | L, false, set_size},
-    {"l", P, false, set_size},
-    {"s", B | L | P, false, set_s},
-    {"alpha", L, false, set_alpha},
-    {"mlp", P, false, set_mlp},
-    {"act", B, false, set_act},
-    {"biases", B, false, set_biases},
-    {"norm", B, false, set_norm},
-    {"read", B | L, true, set_read},
-    {"write", B | L | P | S | W, true, set_write},
-    {"target", W, true, set_target},
-    {"comp", ALL & ~W, true, set_comp},
-    {"heads", ALL & ~W & ~P, true, set_heads},
-    {"source", ALL & ~W, true, set_source},
-    {"init", B | L | P, true, set_init},
-    {"dropout", B | L | P, false, set_dropout},
-    {"layers", ALL, false, set_layers},
-    {"stack", ALL, false, set_stack},
-    {"site", ALL, false, set_site},
+    {"r", TAKES_R, false, set_size},
+    {"l", TAKES_L, false, set_size},
+    {"s", TAKES_S, false, set_s},
+    {"alpha", TAKES_ALPHA, false, set_alpha},
+    {"mlp", TAKES_MLP, false, set_mlp},
+    {"act", TAKES_ACT, false, set_act},
+    {"biases", TAKES_BIASES, false, set_biases},
+    {"norm", TAKES_NORM, false, set_norm},
+    {"read", TAKES_READ, true, set_read},
+    {"write", TAKES_PLACE, true, set_write},
+    {"target", TAKES_TARGET, true, set_target},
+    {"comp", TAKES_COMP, true, set_comp},
+    {"heads", TAKES_HEADS, true, set_heads},
+    {"source", TAKES_SOURCE, true, set_source},
+    {"init", TAKES_INIT, true, set_init},
+    {"dropout", TAKES_DROPOUT, false, set_dropout},
+    {"layers", TAKES_PLACE, false, set_layers},
+    {"stack", TAKES_PLACE, false, set_stack},
+    {"site", TAKES_PLACE, false, set_site},
 };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys) ? &keys[i] : NULL; }
@@ -295,7 +290,7 @@ const struct key *key_find(const char *name) {
 }
 
 bool key_takes(const struct key *k, const struct module *m) {
-    if (!(k->fns >> m->fn & 1)) return false;
+    if (!module_takes(m, k->bit)) return false;
     if (k->set == set_site) return module_takes_site(m);
     if (k->set == set_s || k->set == set_alpha)
         return m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;

@@ -1,15 +1,15 @@
-/* The keys of the text form: one table says which functions take a key and how its
- * value is read.  For the text form's files; key_layers_text also for who keeps methods. */
+/* The keys of the text form: one table says how the value of each is read; which a
+ * function takes stands in its row (functions.h).  For the text form's files; key_layers_text also for who keeps methods. */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 
 #include <stdbool.h>
 
-#include "core/method/space.h"
+#include "core/method/functions.h"
 
 struct key {
     const char *name;
-    unsigned fns;     /* bit f: function f takes it */
+    unsigned bit;     /* TAKES_…: of the functions that take it */
     bool one_point;   /* in a preset: only where all modules that take it are alike */
     int (*set)(struct module *m, const char *value, struct err *e);
 };

@@ -54,33 +54,36 @@ static struct plan_tensor *add_tensor(struct build *b, struct plan_tensor t) {
     return &p->tensor[p->tensors++];
 }
 
-const char *slot_name(enum slot slot) {
-    static const char *const names[SLOT_COUNT] = {
-        [SLOT_DOWN_W] = "W_d",   [SLOT_DOWN_B] = "b_d",    [SLOT_UP_W] = "W_u",   [SLOT_UP_B] = "b_u",
-        [SLOT_SCALE] = "s",      [SLOT_KEY] = "P_k",       [SLOT_VALUE] = "P_v",  [SLOT_CHANNEL] = "l",
-        [SLOT_NORM_W] = "gamma", [SLOT_NORM_B] = "beta",   [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
-        [SLOT_MLP_B1] = "b_1",   [SLOT_MLP_W2] = "W_2",    [SLOT_MLP_B2] = "b_2"};
-    BUG_IF(!names[slot]);
-    return names[slot];
+const struct function_slot *function_slot(const struct module *m, enum slot slot) {
+    for (const struct function_slot *s = function_of(m)->slots; s && s->name; s++)
+        if (s->slot == slot) return s;
+    return NULL;
 }
 
-bool slot_is_vector(enum slot slot) {
-    switch (slot) {
-    case SLOT_DOWN_B: case SLOT_UP_B: case SLOT_SCALE: case SLOT_CHANNEL: case SLOT_NORM_W: case SLOT_NORM_B:
-    case SLOT_MLP_B1: case SLOT_MLP_B2:
-        return true;
-    default: return false;
-    }
+/* "W_d" */
+static const char *slot_name(const struct module *m, enum slot slot) {
+    static const char *const names[SLOT_COUNT] = {
+        [SLOT_SCALE] = "s",    [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
+        [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2"};
+    const struct function_slot *own = function_slot(m, slot);
+    BUG_IF(!own && !names[slot]);
+    return own ? own->name : names[slot];
+}
+
+static bool slot_is_vector(const struct module *m, enum slot slot) {
+    const struct function_slot *own = function_slot(m, slot);
+    return own ? own->vector : slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
 }
 
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int rows, int cols) {
+    const struct module *m = &b->p->method.module[module];
     bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
     struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
                             .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
-                            .cols = cols, .kept = !in_training, .decays = !slot_is_vector(slot),
+                            .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
                             .role = (int)slot};
-    snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(slot));
+    snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(m, slot));
     add_tensor(b, t);
 }
 
@@ -91,36 +94,17 @@ void build_made(struct build *b, int module, const struct span *s, int layer, en
     *t = (struct plan_made){.module = module, .stack = s->stack, .site = s->site, .layer = layer,
                             .rows = rows, .cols = cols, .offset = p->made_size,
                             .count = (size_t)rows * (size_t)cols};
-    snprintf(t->name, sizeof t->name, "%s.%s", b->place, slot_name(slot));
+    snprintf(t->name, sizeof t->name, "%s.%s", b->place, slot_name(&p->method.module[module], slot));
     p->made_size += t->count;
 }
 
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks) {
     const struct module *m = &b->p->method.module[module];
-    const struct arch *a = b->a;
-    int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
-    int inner = m->heads == HEADS_SHARED ? r : a->heads * r;
+    struct slot_shape shape;
     build_place(b, module, s, layer);
-    switch (m->fn) {
-    case FN_BOTTLENECK: case FN_LINEAR:
-        if (m->heads == HEADS_FACTORISED) in = a->head_width;
-        build_own(b, module, s, layer, SLOT_DOWN_W, blocks, inner, in);
-        if (m->biases) build_own(b, module, s, layer, SLOT_DOWN_B, blocks, 1, inner);
-        build_own(b, module, s, layer, SLOT_UP_W, blocks, out, r);
-        if (m->biases) build_own(b, module, s, layer, SLOT_UP_B, blocks, 1, out);
-        break;
-    case FN_SOFTMAX:
-        build_own(b, module, s, layer, SLOT_KEY, blocks, r, out);
-        build_own(b, module, s, layer, SLOT_VALUE, blocks, r, out);
-        break;
-    case FN_SCALE: build_own(b, module, s, layer, SLOT_CHANNEL, blocks, 1, out); break;
-    default: BUG("%s brings no tensors", fn_name(m->fn));
-    }
-    if (m->norm != NORM_NONE) {
-        int norms = m->norm == NORM_SHARED ? 1 : blocks;
-        build_own(b, module, s, layer, SLOT_NORM_W, norms, 1, out);
-        build_own(b, module, s, layer, SLOT_NORM_B, norms, 1, out);
-    }
+    for (const struct function_slot *x = function_of(m)->slots; x->name; x++)
+        if (x->shape(m, b->a, &shape))
+            build_own(b, module, s, layer, x->slot, shape.one ? 1 : blocks, shape.rows, shape.cols);
     if (m->comp == COMP_LEARNED) build_own(b, module, s, layer, SLOT_SCALE, blocks, 1, 1);
 }
 
@@ -137,7 +121,7 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
 static void add_module(struct build *b, int module, const struct tensor_info *list, int n) {
     const struct module *m = &b->p->method.module[module];
     struct span span[SPANS];
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) {
+    if (module_in_weight(m)) {
         for (int i = 0; i < n; i++)
             if (module_selects(m, b->a, &list[i])) add_model_tensor(b, module, list, i);
         return;
@@ -192,10 +176,10 @@ static bool key_shift_matters(const struct plan *p, const struct arch *a, int st
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
         if (!module_covers(m, a, stack, site, layer)) continue;
-        if (m->fn == FN_SOFTMAX && m->comp == COMP_GATED) return true;
-        bool reads = (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) && m->read == TAP_A_K;
+        if (function_of(m)->form == FORM_KEYS && m->comp == COMP_GATED) return true;
+        bool reads = module_takes(m, TAKES_READ) && m->read == TAP_A_K;
         if (reads && m->write != TAP_A_K) return true;
-        if (reads && m->fn == FN_BOTTLENECK && i > from) return true;
+        if (reads && !function_of(m)->linear && i > from) return true;
     }
     return false;
 }
@@ -217,10 +201,8 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
-    bool shift = t->role == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
-    if (shift && m->write == TAP_A_K) return !shift_matters_somewhere(p, a, t);
-    /* A softmax over one key of its own is 1 whatever the key. */
-    if (t->role == SLOT_KEY && m->comp != COMP_GATED && m->size == 1) return true;
+    const struct function *f = function_of(m);
+    if (f->still && f->still(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t))) return true;
     /* s = 0 and W_u = 0: every product in the gradient holds a zero, for ever. */
     return m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA;
 }

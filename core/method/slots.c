@@ -1,6 +1,7 @@
 #include "core/method/slots.h"
 
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 
 int tap_width(const struct arch *a, enum tap tap) {
     switch (tap) {
@@ -41,7 +42,7 @@ bool module_covers(const struct module *m, const struct arch *a, int stack, int 
 
 bool module_is_map(const struct module *m) {
     enum tap read = m->read == TAP_A_HEAD ? TAP_A_CTX : m->read;
-    return m->fn == FN_LINEAR && m->heads == HEADS_SHARED && tap_map_input(m->write) != TAP_NONE &&
+    return function_of(m)->linear && m->heads == HEADS_SHARED && tap_map_input(m->write) != TAP_NONE &&
            read == tap_map_input(m->write);
 }
 
@@ -96,9 +97,9 @@ static bool is_embedding(enum tensor_role role) {
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t) {
     bool whole = m->first == 1 && m->last == 0; /* no range was given: outside the blocks too */
     int end = m->last ? m->last : 1 << 30;
-    if (m->fn != FN_BIAS && m->fn != FN_FULL) return false;
+    if (!module_in_weight(m)) return false;
     if (m->stack != STACK_ALL && t->stack != m->stack) return false;
-    if (m->fn == FN_BIAS && !t->bias) return false;
+    if (function_of(m)->vectors_only && !t->bias) return false;
     if (t->layer < 0 ? !whole : t->layer < m->first - 1 || t->layer >= end) return false;
     bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
     if (pooler && a->pooler_absent) return false; /* the head has it */

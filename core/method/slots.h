@@ -8,11 +8,13 @@
 /* plan_tensor.role.  Matrices are out×in, as in PyTorch files. */
 enum slot {
     SLOT_MODEL,
+    /* Of functions (fn_NAME.c).  A function has SLOT_OWN + k for what none of these is. */
     SLOT_DOWN_W, SLOT_DOWN_B, SLOT_UP_W, SLOT_UP_B, /* of linear and bottleneck */
     SLOT_SCALE,                                     /* the learned s, 1×1 */
     SLOT_KEY, SLOT_VALUE,                           /* of softmax, l×dq */
     SLOT_CHANNEL,                                   /* of scale, 1×width */
     SLOT_NORM_W, SLOT_NORM_B,                       /* γ and β behind a bottleneck, 1×width */
+    SLOT_OWN, SLOT_OWN_LAST = SLOT_OWN + 3,
     SLOT_MLP_E, SLOT_MLP_W1, SLOT_MLP_B1, SLOT_MLP_W2, SLOT_MLP_B2,
     SLOT_HEAD_W, SLOT_HEAD_B, SLOT_POOLER_W, SLOT_POOLER_B,
     SLOT_COUNT
@@ -27,11 +29,11 @@ struct span {
 };
 enum { SPANS = 3 }; /* a module's: encoder self, decoder self, decoder cross */
 /* Where the module is on this model, in the order of the forward pass; returns how many.
- * For FN_BIAS and FN_FULL only where a tap is the target. */
+ * Of existing tensors only where a tap is the target. */
 int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]);
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer);
 int arch_layers(const struct arch *a, int stack);
-/* Whether FN_BIAS or FN_FULL takes this tensor. */
+/* Whether a module of existing tensors takes this one. */
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t);
 /* The roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
 enum tensor_role tap_weight_role(enum tap tap);

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 
-static const char *const fn_names[FN_COUNT] = {"bottleneck", "linear", "softmax",
-                                               "scale",      "bias",   "full"};
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task"};
@@ -23,7 +22,6 @@ static const char *const act_names[ACT_COUNT] = {
 };
 
 #define NAME(list, i) ((unsigned)(i) < COUNT_OF(list) ? list[i] : "?")
-const char *fn_name(enum fn f) { return NAME(fn_names, f); }
 const char *comp_name(enum comp c) { return NAME(comp_names, c); }
 const char *source_name(enum source s) { return NAME(source_names, s); }
 const char *norm_name(enum norm n) { return NAME(norm_names, n); }
@@ -45,60 +43,31 @@ enum tap tap_map_input(enum tap output) {
 }
 
 bool module_is_sequential(const struct module *m) {
-    if (m->fn == FN_BIAS || m->fn == FN_FULL || m->fn == FN_SOFTMAX) return false;
+    if (function_of(m)->form != FORM_CHANGE) return false;
     return m->read == m->write || (m->read == TAP_F_NORM && m->write == TAP_F_OUT);
 }
 
 struct module module_default(enum fn fn) {
-    struct module m = {.fn = fn, .scale = 1, .first = 1, .stack = STACK_ALL, .site = SITE_ALL};
-    switch (fn) {
-    case FN_BOTTLENECK:
-        m.act = ACT_RELU;
-        m.size = 16;
-        m.biases = true;
-        m.read = TAP_F_IN;
-        m.write = TAP_F_OUT;
-        break;
-    case FN_LINEAR:
-        m.size = 8;
-        m.read = TAP_A_IN;
-        m.write = TAP_A_Q;
-        break;
-    case FN_SOFTMAX:
-        m.size = 16;
-        m.write = TAP_A_HEAD;
-        m.comp = COMP_GATED;
-        break;
-    case FN_SCALE:
-        m.write = TAP_A_K;
-        m.comp = COMP_MULTIPLY;
-        break;
-    case FN_BIAS: case FN_FULL:
-        m.target = TARGET_ALL;
-        m.comp = COMP_IN_WEIGHT;
-        break;
-    case FN_COUNT: BUG("no such function");
-    }
+    struct module m = function_at(fn)->usual;
+    m.fn = fn;
+    m.scale = 1;
+    m.first = 1;
+    m.stack = STACK_ALL;
+    m.site = SITE_ALL;
     module_normalise(&m);
     return m;
 }
 
-/* The embedding behind a prefix's MLP must tell the prefix's places apart from the start:
- * at 0.02 all of them would come out as one. */
 static enum init usual_init(const struct module *m) {
-    switch (m->fn) {
-    case FN_LINEAR: return INIT_LORA;
-    case FN_BOTTLENECK: return INIT_BERT;
-    case FN_SOFTMAX: return m->source == SOURCE_MLP ? INIT_NORMAL : INIT_BERT;
-    default: return INIT_DEFAULT;
-    }
+    const struct function *f = function_of(m);
+    return m->source == SOURCE_MLP && f->made_init ? f->made_init : f->usual.init;
 }
 
 static bool is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
 
 bool module_takes_site(const struct module *m) {
     if (is_attention(m->write)) return true;
-    return (m->fn == FN_BIAS || m->fn == FN_FULL) &&
+    return module_in_weight(m) &&
            (m->target == TARGET_ALL || m->target == TARGET_NORMS);
 }
 
@@ -123,27 +92,36 @@ static enum tap head_or_context(enum tap tap, bool per_head) {
     return per_head ? TAP_A_HEAD : TAP_A_CTX;
 }
 
+/* What the function takes no key for is as in its usual module. */
+static void leave_out(struct module *m) {
+    const struct module *usual = &function_of(m)->usual;
+    if (!module_takes(m, TAKES_ACT)) m->act = usual->act;
+    if (!module_takes(m, TAKES_BIASES)) m->biases = usual->biases;
+    if (!module_takes(m, TAKES_NORM)) m->norm = usual->norm;
+    if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
+    if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
+    if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
+    if (!module_takes(m, TAKES_COMP)) m->comp = usual->comp;
+    if (!module_takes(m, TAKES_HEADS)) m->heads = usual->heads;
+    if (!module_takes(m, TAKES_SOURCE)) m->source = usual->source;
+    if (!module_takes(m, TAKES_TARGET)) m->target = usual->target;
+    else if (m->target == TARGET_NONE) m->target = TARGET_ALL;
+}
+
+/* What is read where the function leaves no choice. */
+static enum tap fixed_read(const struct module *m) {
+    switch (function_of(m)->form) {
+    case FORM_CHANGE: return m->write;
+    case FORM_KEYS: return TAP_A_Q;
+    case FORM_IN_WEIGHT: break;
+    }
+    return TAP_NONE;
+}
+
 void module_normalise(struct module *m) {
-    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
-    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
-    if (m->fn != FN_BOTTLENECK) {
-        m->act = ACT_NONE;
-        m->biases = false;
-        m->norm = NORM_NONE;
-    }
+    leave_out(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK) m->norm = NORM_OWN;
-    if (!sized) {
-        m->size = 0;
-        m->dropout = 0;
-        m->init = INIT_DEFAULT;
-    } else if (m->init == INIT_DEFAULT) {
-        m->init = usual_init(m);
-    }
-    if (in_weight) {
-        m->comp = COMP_IN_WEIGHT;
-        m->heads = HEADS_SHARED;
-        m->source = SOURCE_FREE;
-    }
+    if (m->init == INIT_DEFAULT) m->init = usual_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
     if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
@@ -153,18 +131,11 @@ void module_normalise(struct module *m) {
     } else if (m->mid_act == ACT_NONE) {
         m->mid_act = ACT_TANH;
     }
-    if (m->fn == FN_SOFTMAX) m->heads = HEADS_FACTORISED;
     bool per_head = m->heads != HEADS_SHARED;
     m->read = head_or_context(m->read, per_head);
     m->write = head_or_context(m->write, per_head);
-    if (!in_weight) m->target = TARGET_NONE;
-    else if (m->target == TARGET_NONE) m->target = TARGET_ALL;
-    if (in_weight) {
-        m->read = TAP_NONE;
-        if (m->target != TARGET_TAP) m->write = TAP_NONE;
-    }
-    if (m->fn == FN_SCALE) m->read = m->write;
-    if (m->fn == FN_SOFTMAX) m->read = TAP_A_Q;
+    if (module_in_weight(m) && m->target != TARGET_TAP) m->write = TAP_NONE;
+    if (!module_takes(m, TAKES_READ)) m->read = fixed_read(m);
     if (m->first < 1) m->first = 1;
     if (m->last < 0) m->last = 0;
     m->site = site_of(m);
@@ -182,7 +153,7 @@ bool module_equal(const struct module *a, const struct module *b) {
 /* Place in the forward pass.  What is folded into a linear map comes before what works
  * on its output. */
 static int place(const struct module *m) {
-    bool folded = m->fn == FN_LINEAR && m->read == tap_map_input(m->write);
+    bool folded = function_of(m)->linear && m->read == tap_map_input(m->write);
     int tap = m->write == TAP_A_HEAD ? TAP_A_CTX : (int)m->write;
     int where = m->write == TAP_NONE ? (int)m->target - TARGET_COUNT : tap;
     return where * 2 + !folded;

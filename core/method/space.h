@@ -16,15 +16,19 @@
 #include "core/engine/ops.h"
 #include "core/model/taps.h"
 
-enum fn {
-    FN_BOTTLENECK, /* φ(x W_d + b_d) W_u + b_u */
-    FN_LINEAR,     /* x W_d W_u */
-    FN_SOFTMAX,    /* softmax(x W_q P_kᵀ/√d_h) P_v */
-    FN_SCALE,      /* x ⊙ l */
-    FN_BIAS,       /* the existing additive vectors, trained */
-    FN_FULL,       /* the existing tensors, trained */
-    FN_COUNT
-};
+/* One line a function: its constant, and the NAME of its file core/method/fn_NAME.c, which says all else
+ * (functions.h). */
+#define FUNCTIONS(X)                                                                               \
+    X(BOTTLENECK, bottleneck) /* φ(x W_d + b_d) W_u + b_u */                                       \
+    X(LINEAR, linear)         /* x W_d W_u */                                                      \
+    X(SOFTMAX, softmax)       /* softmax(x W_q P_kᵀ/√d_h) P_v */                                   \
+    X(SCALE, scale)           /* x ⊙ l */                                                          \
+    X(BIAS, bias)             /* the existing additive vectors, trained */                         \
+    X(FULL, full)             /* the existing tensors, trained */
+#define FUNCTION_CONSTANT(constant, file) FN_##constant,
+enum fn { FUNCTIONS(FUNCTION_CONSTANT) FN_COUNT };
+#undef FUNCTION_CONSTANT
+
 enum comp {
     COMP_ADD,
     COMP_SCALED,

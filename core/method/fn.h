@@ -1,0 +1,57 @@
+/* What the files of the functions, fn_NAME.c, are written with: slots, and a module at work.  Private to
+ * core/method. */
+#ifndef CORE_METHOD_FN_H
+#define CORE_METHOD_FN_H
+
+#include "core/method/functions.h"
+#include "core/method/slots.h"
+#include "core/model/taps.h"
+
+/* ---- slots ---- */
+
+enum start {
+    START_ZERO,
+    START_ONE,
+    START_DRAWN,     /* a matrix, by the module's init */
+    START_DRAWN_OUT, /* the same, but 0 with init=lora: the change starts at 0 */
+};
+
+struct slot_shape {
+    int rows, cols;
+    bool one; /* for all tasks, where the others are one a task */
+};
+
+struct function_slot {
+    enum slot slot;
+    const char *name; /* the last part of the tensor's name: "W_d" */
+    bool vector;      /* weight decay is for matrices */
+    enum start start;
+    /* False where this module has no such tensor. */
+    bool (*shape)(const struct module *m, const struct arch *a, struct slot_shape *out);
+};
+
+/* The row of a slot of the module's function, or NULL: it is its source's, or the learned s. */
+const struct function_slot *function_slot(const struct module *m, enum slot slot);
+
+/* ---- a module at work on some rows ---- */
+
+struct use {
+    const struct attach *attach;
+    const struct module *m;
+    const struct arch *arch;
+    int module;
+    const struct site *site;
+    const struct tape_rows *rows;    /* of FORM_KEYS: the keys' own */
+    const struct row_groups *groups; /* of tokens: NULL where all take the same weights */
+    node x, value;                   /* what is read, what the tap holds by now (not of FORM_KEYS) */
+};
+
+/* The values of a slot, NODE_NONE where the module has none.  With groups it holds the tasks' blocks one
+ * above another. */
+node use_slot(const struct use *u, enum slot slot);
+/* s as a constant, with the learned value beside it. */
+double use_factor(const struct use *u, node *learned);
+/* The module's dropout on x; `which` (0, 1) tells two of one module apart. */
+node use_dropout(struct tape *t, const struct use *u, node x, int which);
+
+#endif

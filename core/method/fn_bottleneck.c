@@ -1,0 +1,101 @@
+/* φ(x W_d + b_d) W_u + b_u: an adapter, for all columns at once or head by head, with or without a norm. */
+#include <math.h>
+
+#include "core/method/fn.h"
+
+/* ---- tensors ---- */
+
+/* Columns that W_d makes. */
+static int inner(const struct module *m, const struct arch *a) {
+    return m->heads == HEADS_SHARED ? m->size : a->heads * m->size;
+}
+
+static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    bool own_part = m->heads == HEADS_FACTORISED;
+    *out = (struct slot_shape){inner(m, a), own_part ? a->head_width : tap_width(a, m->read), false};
+    return true;
+}
+
+static bool shape_down_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){1, inner(m, a), false};
+    return m->biases;
+}
+
+static bool shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    return true;
+}
+
+static bool shape_up_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    return m->biases;
+}
+
+static bool shape_norm(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){1, tap_width(a, m->write), m->norm == NORM_SHARED};
+    return m->norm != NORM_NONE;
+}
+
+static const struct function_slot slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_DRAWN, shape_down},
+    {SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias},
+    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, shape_up},
+    {SLOT_UP_B, "b_u", true, START_ZERO, shape_up_bias},
+    {SLOT_NORM_W, "gamma", true, START_ONE, shape_norm},
+    {SLOT_NORM_B, "beta", true, START_ZERO, shape_norm},
+    {0},
+};
+
+/* What is added last to all rows alike. */
+static bool still(const struct module *m, int slot, bool shift) {
+    bool last = slot == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
+    return last && m->write == TAP_A_K && !shift;
+}
+
+/* ---- at work ---- */
+
+/* Of W_u's output, without its bias when the heads are apart. */
+static node normed(struct tape *t, const struct use *u, node x) {
+    enum { LAYERNORM_EPS_E7 = 100 }; /* PyTorch's 1e-5 */
+    if (u->m->norm == NORM_NONE) return x;
+    return op_layernorm_groups(t, x, NODE_NONE, use_slot(u, SLOT_NORM_W), use_slot(u, SLOT_NORM_B),
+                               LAYERNORM_EPS_E7 * 1e-7, u->m->norm == NORM_OWN ? u->groups : NULL);
+}
+
+static node apply(struct tape *t, const struct use *u) {
+    const struct module *m = u->m;
+    const struct arch *arch = u->arch;
+    node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W), x = u->x;
+    node down_b = use_slot(u, SLOT_DOWN_B), up_b = use_slot(u, SLOT_UP_B);
+    double s = use_factor(u, &scale);
+    if (m->heads == HEADS_FACTORISED) {
+        if (m->read == TAP_A_Q && arch->scale_scores) x = op_scale(t, x, 1 / sqrt(arch->head_width));
+        x = op_head_linear(t, x, down, arch->heads);
+        if (down_b != NODE_NONE) x = op_bias(t, x, down_b);
+        if (m->act != ACT_NONE) x = op_act(t, x, m->act);
+    } else {
+        x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
+    }
+    x = use_dropout(t, u, x, 0);
+    if (m->heads == HEADS_SHARED && m->norm == NORM_NONE)
+        return op_linear_add_groups(t, u->value, x, up, up_b, s, scale, u->groups);
+    if (m->heads == HEADS_SHARED) {
+        x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
+    } else {
+        x = op_head_linear(t, x, up, arch->heads);
+        if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
+    }
+    return op_add_scaled(t, u->value, normed(t, u, x), s, scale);
+}
+
+const struct function function_bottleneck = {
+    .name = "bottleneck",
+    .form = FORM_CHANGE,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_READ | TAKES_COMP | TAKES_HEADS |
+            TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .usual = {.size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
+              .init = INIT_BERT},
+    .slots = slots,
+    .still = still,
+    .apply = apply,
+};

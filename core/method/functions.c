@@ -1,0 +1,18 @@
+#include "core/method/functions.h"
+
+#include "core/base/mem.h"
+
+#define ROW(constant, file) [FN_##constant] = &function_##file,
+static const struct function *const rows[FN_COUNT] = {FUNCTIONS(ROW)};
+
+const struct function *function_at(enum fn fn) {
+    BUG_IF(fn >= FN_COUNT);
+    return rows[fn];
+}
+
+const struct function *function_of(const struct module *m) { return function_at(m->fn); }
+bool module_takes(const struct module *m, unsigned keys) { return function_of(m)->keys & keys; }
+bool module_in_weight(const struct module *m) { return function_of(m)->form == FORM_IN_WEIGHT; }
+bool module_is_sized(const struct module *m) { return module_takes(m, TAKES_SIZE); }
+
+const char *fn_name(enum fn f) { return (unsigned)f < FN_COUNT ? rows[f]->name : "?"; }
