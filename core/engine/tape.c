@@ -188,6 +188,15 @@ node tape_trained(struct tape *t, int rows, int cols, const real *value, real *g
     return n;
 }
 
+void tape_move_grads(struct tape *t, const real *from, size_t n, real *to) {
+    BUG_IF(t->done);
+    for (size_t i = 0; i < t->leaves; i++) {
+        struct value *v = &t->value[t->leaf[i]];
+        BUG_IF(v->leaf_grad < from || v->leaf_grad + size_of(v) > from + n);
+        v->leaf_grad = to + (v->leaf_grad - from);
+    }
+}
+
 int tape_rows_of(const struct tape *t, node n) { return value_of(t, n)->rows; }
 int tape_cols_of(const struct tape *t, node n) { return value_of(t, n)->cols; }
 

@@ -69,6 +69,10 @@ const real *tape_grad(const struct tape *t, node n);
  * NULL means all ones).  Trained leaves hold their gradients after it. */
 void tape_backward(struct tape *t, int n, const node *values, const real *const *seeds);
 
+/* Before backward: leaves that were made with gradients within from[0 …] have them at the same places of
+ * `to` from now on, so that a tape may be finished by whoever is free. */
+void tape_move_grads(struct tape *t, const real *from, size_t n, real *to);
+
 /* Values made after the mark are dead, but `keep` and watched ones: no later op takes
  * them.  When none of them needs a gradient, `keep` is moved down to the mark and the
  * memory above is reused, so that the layers below the lowest adapted site cost the

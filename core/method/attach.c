@@ -290,7 +290,7 @@ void attach_for_task(struct attach *a, int task) {
 /* ---- a step ---- */
 
 static bool only_in_prologue(const struct plan_tensor *t) {
-    return t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
+    return t->kind == PLAN_OWN && t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
 }
 
 static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
@@ -358,6 +358,31 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     }
     x = op_dropout(t, x, rows, dropout, rng_site("head.drop"));
     return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));
+}
+
+/* ---- the retriever ---- */
+
+static node retriever_leaf(const struct attach *a, enum slot slot) {
+    for (int i = 0; i < a->p->tensors; i++)
+        if (a->p->tensor[i].kind == PLAN_RETRIEVER && a->p->tensor[i].role == (int)slot) return a->leaf[i];
+    return NODE_NONE;
+}
+
+node attach_retrieve(struct attach *a, struct forward *f, node encoded) {
+    const struct retriever *r = &a->p->method.retriever;
+    struct tape *t = a->tape;
+    if (!r->on) return NODE_NONE;
+    tape_site(t, "retriever");
+    node h = op_pool_mean(t, encoded, &f->rows);
+    if (!r->width) return h;
+    if (r->hidden)
+        h = op_linear_act(t, h, retriever_leaf(a, SLOT_MLP_W1), retriever_leaf(a, SLOT_MLP_B1), ACT_RELU);
+    return op_linear(t, h, retriever_leaf(a, SLOT_MLP_W2), retriever_leaf(a, SLOT_MLP_B2));
+}
+
+int attach_retrieved_width(const struct plan *p, const struct arch *a) {
+    const struct retriever *r = &p->method.retriever;
+    return !r->on ? 0 : r->width ? r->width : a->width;
 }
 
 /* ---- prologue ---- */

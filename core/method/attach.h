@@ -36,6 +36,12 @@ node attach_pool(struct attach *a, struct forward *f, node encoded);
  * f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
+/* The retriever's vector of each row, rows × its width (the model's without a network); NODE_NONE for a
+ * method that has none. */
+node attach_retrieve(struct attach *a, struct forward *f, node encoded);
+/* Columns of that. */
+int attach_retrieved_width(const struct plan *p, const struct arch *a);
+
 /* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
  * if not, *why (static text naming the module's form).  Why that is exact: docs/methods.md. */
 bool attach_can_merge(const struct plan *p, const char **why);

@@ -18,6 +18,8 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
                int rows, int cols);
 /* Adds what a prologue makes for a slot. */
 void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
+/* Adds a tensor of the retriever. */
+void build_retriever(struct build *b, enum slot slot, int rows, int cols);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
 

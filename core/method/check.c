@@ -367,6 +367,8 @@ static void check_whole(struct check *c) {
     const struct method *m = c->m;
     c->at = -1;
     check_sets(c);
+    if (m->retriever.on && m->retriever.instance == INSTANCE_NONE)
+        WARN(c, "V49", "a retriever without an instance loss learns nothing: say instance=supcon");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "core/method/keys.h"
 #include "core/method/match.h"
+#include "core/method/retriever.h"
 #include "core/method/space.h"
 
 /* Adds "key=value" with what separates it from the one before. */
@@ -110,6 +111,12 @@ static void add_head(struct buf *b, const struct method *m) {
     else if (!m->count) buf_puts(b, "head");
 }
 
+/* What stands behind the modules. */
+static void add_rest(struct buf *b, const struct method *m, bool full) {
+    add_head(b, m);
+    retriever_text(&m->retriever, full, b);
+}
+
 char *method_canonical(const struct method *m) {
     struct method x = *m;
     struct buf b = BUF_INIT;
@@ -118,7 +125,7 @@ char *method_canonical(const struct method *m) {
         if (i) buf_puts(&b, " + ");
         add_module(&b, &x.module[i], true);
     }
-    add_head(&b, &x);
+    add_rest(&b, &x, true);
     return buf_take(&b);
 }
 
@@ -164,7 +171,7 @@ char *method_text(const struct method *m) {
     struct method x = *m;
     struct buf b = BUF_INIT;
     if (x.count == 0) {
-        add_head(&b, &x);
+        add_rest(&b, &x, false);
         return buf_take(&b);
     }
     for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);
@@ -174,6 +181,6 @@ char *method_text(const struct method *m) {
     if (whole) buf_puts(&b, whole);
     else add_parts(&b, &x);
     free(whole);
-    add_head(&b, &x);
+    add_rest(&b, &x, false);
     return buf_take(&b);
 }

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/keys.h"
+#include "core/method/retriever.h"
 #include "core/method/space.h"
 
 enum { ENCODER_VERSION = 1, FORM_VERSION = 2, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
@@ -77,7 +78,9 @@ char *method_json(const struct method *m, bool decoder) {
         if (i) buf_putc(&b, ',');
         add_module(&b, &x, decoder);
     }
-    buf_puts(&b, "]}");
+    buf_putc(&b, ']');
+    retriever_json(&m->retriever, &b);
+    buf_putc(&b, '}');
     return buf_take(&b);
 }
 
@@ -222,7 +225,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = {"version", "head", "modules"};
+    static const char *const known[] = {"version", "head", "modules", "retriever"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
@@ -232,6 +235,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
                        "method: \"version\" is %d: this program reads versions %d and %d", version,
                        ENCODER_VERSION, FORM_VERSION);
     if (member_word(o, "method", "head", head_at, 2, &m->head, e)) return e->code;
+    if (retriever_from_json(json_object_get(o, "retriever"), &m->retriever, e)) return e->code;
     const json_t *list = json_object_get(o, "modules");
     if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");
     if (json_array_size(list) > METHOD_MODULES)

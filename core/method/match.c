@@ -246,7 +246,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
 const struct preset *method_preset(const struct method *m) {
     struct method x = *m;
     struct match found = {NULL, false};
-    if (x.head != METHOD_HEAD_TRAINED) return NULL;
+    if (x.head != METHOD_HEAD_TRAINED || x.retriever.on) return NULL;
     if (x.count == 0) return preset_find("head");
     method_normalise(&x);
     free(match_run(x.module, x.count, &found));

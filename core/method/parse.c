@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/keys.h"
+#include "core/method/retriever.h"
 #include "core/method/space.h"
 
 enum { ARGS = 32, TEXT_LIMIT = 65536 };
@@ -357,9 +358,18 @@ static int parse_head(const struct item *item, struct method *out, struct err *e
     return 0;
 }
 
+static int parse_retriever(const struct item *item, struct method *out, struct err *e) {
+    if (out->retriever.on) return err_set(e, ERR_USAGE, "a method has one retriever");
+    out->retriever = retriever_default();
+    for (int i = 0; i < item->count; i++)
+        if (retriever_set(&out->retriever, item->arg[i].key, item->arg[i].value, e)) return e->code;
+    return 0;
+}
+
 static int parse_item(const struct item *item, struct method *out, struct err *e) {
     struct method part = {.count = 1};
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
+    if (!strcmp(item->name, "retriever")) return parse_retriever(item, out, e);
     int fn = 0;
     while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
     const struct preset *p = fn < FN_COUNT ? NULL : preset_find(item->name);

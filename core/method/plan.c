@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/retriever.h"
 #include "core/method/sources.h"
 
 /* ---- names ---- */
@@ -60,19 +61,28 @@ const struct function_slot *function_slot(const struct module *m, enum slot slot
     return NULL;
 }
 
-/* "W_d" */
-static const char *slot_name(const struct module *m, enum slot slot) {
+/* Of slots that are no function's. */
+static const char *network_slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
         [SLOT_SCALE] = "s",    [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
         [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2"};
+    BUG_IF(!names[slot]);
+    return names[slot];
+}
+
+static bool network_slot_is_vector(enum slot slot) {
+    return slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
+}
+
+/* "W_d" */
+static const char *slot_name(const struct module *m, enum slot slot) {
     const struct function_slot *own = function_slot(m, slot);
-    BUG_IF(!own && !names[slot]);
-    return own ? own->name : names[slot];
+    return own ? own->name : network_slot_name(slot);
 }
 
 static bool slot_is_vector(const struct module *m, enum slot slot) {
     const struct function_slot *own = function_slot(m, slot);
-    return own ? own->vector : slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
+    return own ? own->vector : network_slot_is_vector(slot);
 }
 
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
@@ -84,6 +94,14 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
                             .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
                             .role = (int)slot};
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(m, slot));
+    add_tensor(b, t);
+}
+
+void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
+    struct plan_tensor t = {.kind = PLAN_RETRIEVER, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+                            .blocks = 1, .rows = rows, .cols = cols, .kept = true,
+                            .decays = !network_slot_is_vector(slot), .role = (int)slot};
+    snprintf(t.name, sizeof t.name, "retriever.%s", network_slot_name(slot));
     add_tensor(b, t);
 }
 
@@ -196,7 +214,7 @@ static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
 
 static bool stands_still(const struct plan *p, const struct arch *a, const struct tensor_info *list,
                          const struct plan_tensor *t) {
-    if (t->kind == PLAN_HEAD) return t->cannot_move;
+    if (t->kind == PLAN_HEAD || t->kind == PLAN_RETRIEVER) return t->cannot_move;
     const struct module *m = &p->method.module[t->module];
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
@@ -236,7 +254,7 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
         struct plan_tensor *t = &p->tensor[i];
         t->cannot_move = stands_still(p, a, list, t);
         if (t->kind == PLAN_HEAD) continue;
-        int layer = first_use(p, a, list, t);
+        int layer = t->kind == PLAN_RETRIEVER ? a->encoder_layers : first_use(p, a, list, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
@@ -288,6 +306,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         module_normalise(&p->method.module[i]);
         add_module(&b, i, list, n);
     }
+    retriever_plan(&b);
     for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
     sum_up(p, a, list, n);
     free(list);
@@ -307,6 +326,7 @@ void plan_free(struct plan *p) {
 
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
+    m->retriever = (struct retriever){0}; /* for training together */
     for (int i = 0; i < m->count; i++) {
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalise(&m->module[i]);

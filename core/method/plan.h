@@ -14,6 +14,7 @@ enum plan_kind {
     PLAN_OWN,   /* a new tensor of a module */
     PLAN_MODEL, /* a copy of a model tensor, trained in its place */
     PLAN_HEAD,  /* a task's classification head (and a pooler that the file lacks) */
+    PLAN_RETRIEVER,
 };
 
 struct plan_tensor {

@@ -89,10 +89,21 @@ struct module {
                            * Of a tap at the FFN or the embedding it follows from the tap. */
 };
 
+/* A loss between the rows of a whole batch (core/train/contrast.h). */
+enum instance_loss { INSTANCE_NONE, INSTANCE_SUPCON, INSTANCE_NEGATIVES, INSTANCE_COUNT };
+/* One vector a row, of the mean of the encoder's output, for such losses (core/method/retriever.h). */
+struct retriever {
+    bool on;
+    int hidden, width;    /* of its network: hidden 0: one linear map; width 0: no network */
+    enum instance_loss instance;
+    double weight, temperature; /* λ and τ */
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
     int head;             /* METHOD_HEAD_… */
+    struct retriever retriever; /* .on false: none */
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
@@ -104,6 +115,9 @@ const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
+const char *instance_name(enum instance_loss l); /* "none", "supcon", "negatives" */
+struct retriever retriever_default(void);
+bool retriever_equal(const struct retriever *a, const struct retriever *b);
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
 bool module_is_sequential(const struct module *m);

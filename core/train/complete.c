@@ -206,6 +206,7 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
                            "in one run",
                            c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
                            task_kind_name(tasks->task[i]->gold));
+    if (!c->sampling && config_has_join(c)) s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
     if (c->sampling && sampling_parse(c->sampling, &s, e)) return e->code;
     sampling_text(&s, text);
     set_text(&c->sampling, text);
@@ -252,6 +253,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     }
     config_release(&usual);
     if (!idle) return 0;
+    if (idle->scope == OPTION_OF_JOIN)
+        return err_set(e, ERR_USAGE, "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
         return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
@@ -282,6 +285,12 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
     if (c->split_seed && !(c->split > 0)) return err_set(e, ERR_USAGE, "--split-seed: needs --split with it");
+    if (config_has_join(c) && !c->tasks)
+        return err_set(e, ERR_USAGE, "retriever: its instance loss tells tasks apart, and this run has one: --tasks A,B "
+                                     "names more, or leave the retriever out");
+    if (config_has_join(c) && !strncmp(c->sampling, "one-task", 8))
+        return err_set(e, ERR_USAGE, "--sampling %s: the retriever's instance loss needs rows of several tasks in a "
+                                     "batch: say stratified, proportional or temperature", c->sampling);
     if (c->embed_every && c->tasks)
         return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task; petri embed keeps vectors of a run's "
                        "tasks afterwards");

@@ -24,6 +24,7 @@ void config_init(struct run_config *c) {
         .sample_every = 50,
         .keep = KEEP_BEST | KEEP_LAST,
         .embed_rows = 200,
+        .join_memory = 1024,
         .shards = 4,
         .optimiser = OPTIMISER_ADAMW,
         .beta1 = 0.9,

@@ -27,6 +27,9 @@ enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
  * task's deciding metric or all metrics flat. */
 enum best_of { BEST_AVERAGE, BEST_PER_TASK };
 enum average { AVERAGE_ONE, AVERAGE_ALL };
+/* Where a loss looks across the batch: whether the parts' tapes are held until it is known, or the encoder
+ * runs twice; the same numbers. */
+enum join_way { JOIN_AUTO, JOIN_HELD, JOIN_TWICE };
 enum { RUN_TASKS = 64 }; /* most tasks of a run */
 
 /* The tasks of a run, prepared by run_prepare_task, in the order of its description.  Borrowed. */
@@ -94,6 +97,8 @@ struct run_config {
     int keep;       /* KEEP_ bits */
     int embed_every; /* steps between sets of vectors, begun at step 0 and ended with the run; 0: none */
     int embed_rows; /* dev rows of such a set, drawn once, evenly over the classes */
+    enum join_way join;
+    int join_memory; /* MB: held as long as all parts fit */
     int shards;     /* S: parts of a step; same bits for any number of workers */
 
     enum optimiser optimiser;
@@ -170,6 +175,9 @@ void config_take_model(struct run_config *c, const char *model);
 /* The same model and rows as *from. */
 void config_take_source(struct run_config *c, const struct run_config *from);
 bool config_same_source(const struct run_config *a, const struct run_config *b);
+
+/* Whether a loss of the method looks across the whole batch. */
+bool config_has_join(const struct run_config *c);
 
 const char *schedule_name(enum schedule s);
 const char *loss_mean_name(enum loss_mean m);

@@ -33,6 +33,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         const struct option *o = option_at(i);
         if (only && !(o->is & only)) continue;
         if ((only || !c->tasks) && o->scope == OPTION_OF_TASKS) continue;
+        if ((only || !config_has_join(c)) && o->scope == OPTION_OF_JOIN) continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
         char *s = option_print(c, o);
         if (is_string(o)) {

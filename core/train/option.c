@@ -16,6 +16,7 @@ static const char *const kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
+static const char *const joins[] = { "auto", "held", "twice", NULL };
 static const char *const averages[] = { "one", "all", NULL };
 static const char *const bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
@@ -151,6 +152,10 @@ static const struct option options[] = {
       HELP("0 … 1000", "dev rows whose generated texts are kept") },
     { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .scope = OPTION_OF_TEXTS,
       HELP("N ≥ 0", "steps between these; 0: at evaluations") },
+    { WORD(join, joins), .name = "join", .scope = OPTION_OF_JOIN,
+      HELP("auto|held|twice", "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
+    { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .scope = OPTION_OF_JOIN,
+      HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
     { INTEGER(shards, 1, 64), .name = "shards", DECIDES,
       HELP("1 … 64", "parts that a step is cut into, each on one thread") },
     { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
@@ -181,6 +186,10 @@ const struct option *option_find(const char *name) {
     return NULL;
 }
 
+bool config_has_join(const struct run_config *c) {
+    return c->method.retriever.on && c->method.retriever.instance != INSTANCE_NONE;
+}
+
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {
     switch (o->scope) {
     case OPTION_EVERY: return true;
@@ -188,6 +197,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
     case OPTION_OF_TEXTS: return texts;
     case OPTION_OF_TASKS: return c->tasks > 0;
+    case OPTION_OF_JOIN: return config_has_join(c);
     }
     BUG("scope %d", o->scope);
 }

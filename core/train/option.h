@@ -26,7 +26,7 @@ enum { /* what a row is besides */
     OPTION_READ = 16,   /* says how the rows are put and encoded */
 };
 /* In which runs it has a say. */
-enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS };
+enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN };
 
 struct option {
     const char *key;  /* JSON */

@@ -173,7 +173,7 @@ void run_advance(struct run *r) {
     } else {
         keep_running(r);
         step_prepare(r);
-        set_phase(r, PHASE_STEP, r->cut.parts);
+        set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->cut.parts);
     }
 }
 
@@ -196,6 +196,9 @@ enum run_take run_take(struct run *r, struct unit *u) {
     pthread_mutex_lock(&r->lock);
     switch (r->phase) {
     case PHASE_BEGIN: got = take_alone(r, u); break;
+    case PHASE_FORWARD:
+        if (r->next < r->count) got = take(r, u, UNIT_FORWARD);
+        break;
     case PHASE_STEP:
         if (r->next < r->count) got = take(r, u, UNIT_PART);
         break;
@@ -244,10 +247,10 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     return last;
 }
 
-static bool count_chunk(struct run *r, int index) {
-    int64_t rows = evaluation_rows(r, index);
+/* `scored`: rows of an evaluation. */
+static bool count_unit(struct run *r, int64_t scored) {
     pthread_mutex_lock(&r->lock);
-    r->scored += rows;
+    r->scored += scored;
     bool last = ++r->done == r->count;
     pthread_mutex_unlock(&r->lock);
     return last;
@@ -259,13 +262,19 @@ void run_work(struct unit *u, struct worker *w) {
     bool good = true, advance = false;
     switch ((enum unit_kind)u->kind) {
     case UNIT_BEGIN: begin(r); break;
+    case UNIT_FORWARD:
+        step_forward(r, index, w);
+        if (!count_unit(r, 0)) break;
+        step_join(r);
+        set_phase(r, PHASE_STEP, r->cut.parts);
+        break;
     case UNIT_PART:
         step_part(r, index, w);
         if ((advance = add_in_turn(r, index, w))) good = step_finish(r);
         break;
     case UNIT_CHUNK:
         evaluation_chunk(r, index, w);
-        if ((advance = count_chunk(r, index))) good = evaluation_finish(r);
+        if ((advance = count_unit(r, evaluation_rows(r, index)))) good = evaluation_finish(r);
         break;
     }
     if (!good) fail(r);

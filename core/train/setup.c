@@ -115,6 +115,7 @@ static int allocate(struct run *r, struct err *e) {
         r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
         r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
     }
+    join_init(r);
     watch_init(r);
     return init_scoring(r, e);
 }
@@ -173,6 +174,7 @@ void run_free(struct run *r) {
         text_scoring_release(&r->split[i].text);
     }
     free(r->split);
+    join_release(r);
     watch_release(r);
     samples_release(r);
     if (r->prologue) tape_free(r->prologue);

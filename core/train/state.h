@@ -22,12 +22,13 @@ enum { RUN_WORKERS = 64 }; /* most workers of a pool */
 
 enum phase {
     PHASE_BEGIN,  /* one worker decides what is next */
-    PHASE_STEP,   /* parts of a step are given out */
+    PHASE_FORWARD, /* parts of a step are given out up to the join */
+    PHASE_STEP,   /* parts of a step are given out, or what a join leaves of them */
     PHASE_SCORE,  /* chunks of an evaluation are given out */
     PHASE_PAUSED,
     PHASE_OVER,
 };
-enum unit_kind { UNIT_BEGIN, UNIT_PART, UNIT_CHUNK };
+enum unit_kind { UNIT_BEGIN, UNIT_FORWARD, UNIT_PART, UNIT_CHUNK };
 
 /* What a part of a step came to. */
 struct part {
@@ -37,6 +38,38 @@ struct part {
     const char *op; /* when the loss is not finite: the first op that made such a number… */
     char site[64];  /* …and where */
     bool no_memory;
+};
+
+/* A pass of a part: values that the way back begins from, and their gradients (NULL: ones). */
+struct pass {
+    struct batch batch;
+    struct forward forward;
+    int values;
+    node value[RUN_TASKS + 1];
+    const real *seed[RUN_TASKS + 1];
+};
+
+/* A part whose tape is held between its way forward and its way back. */
+struct held {
+    struct arena *memory;
+    struct tape *tape;
+    struct attach *attach;
+    struct pass pass;
+};
+
+/* Where the rows of the whole batch meet (part.c). */
+struct join {
+    bool on;
+    int width;
+    real *vector, *grad;  /* a batch × width, in the order of the parts' rows */
+    int *task;
+    double value;         /* of the loss, without its weight */
+    int anchors;          /* rows that it is a mean over */
+    bool said;            /* that a batch had none */
+    bool held;            /* in this step: tapes are held, else the encoder runs twice */
+    int parts;
+    struct held *part;
+    size_t peak;          /* bytes of the largest part so far */
 };
 
 /* The best evaluation so far, by the metric's own direction. */
@@ -120,6 +153,7 @@ struct run {
     struct cut cut;
     struct part *part;
     double *part_losses;      /* parts × tasks: what part.by_task points into */
+    struct join join;
 
     /* The evaluation in hand. */
     int splits;
@@ -172,13 +206,22 @@ bool run_wants_stop(struct run *r);
 bool run_save_due(double since, double took, bool evaluated);
 
 /* step.c */
+/* The task of a row by its number among all, and its number in the task's train split. */
+int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
 void step_prepare(struct run *r);
-void step_part(struct run *r, int index, struct worker *w);
 /* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
  * failed (r->failure says why). */
 bool step_finish(struct run *r);
 /* Makes the made values of the present parameters, without gradients. */
 void step_make(struct run *r);
+
+/* part.c: without a join step_part alone; with one, step_forward for all parts, step_join, step_part. */
+void join_init(struct run *r);
+void join_release(struct run *r);
+void join_prepare(struct run *r); /* whether tapes are held in this step */
+void step_forward(struct run *r, int index, struct worker *w);
+void step_join(struct run *r);
+void step_part(struct run *r, int index, struct worker *w);
 
 /* evaluate.c */
 bool evaluation_due(const struct run *r);

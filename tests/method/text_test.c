@@ -224,6 +224,10 @@ static struct module random_module(struct dice *d) {
 /* Presets with changed sizes among the modules, so that both ways of writing occur. */
 static struct method random_method(struct dice *d) {
     struct method m = {.head = roll(d, 6) == 0};
+    if (roll(d, 4) == 0)
+        m.retriever = (struct retriever){.on = true, .hidden = roll(d, 3) * 64, .width = roll(d, 3) * 32,
+                                         .instance = (enum instance_loss)roll(d, INSTANCE_COUNT),
+                                         .weight = roll(d, 2) ? 0.1 : 0.25, .temperature = roll(d, 2) ? 0.1 : 0.5};
     int parts = roll(d, 5);
     for (int i = 0; i < parts; i++) {
         if (roll(d, 2)) {
@@ -263,6 +267,7 @@ static void ten_thousand_come_back(void **state) {
         assert_int_equal(x.count, y.count);
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
+        assert_true(retriever_equal(&x.retriever, &y.retriever));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);

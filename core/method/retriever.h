@@ -1,0 +1,25 @@
+/* The retriever: one vector a row, of the encoder's output, for losses that look across the whole batch.
+ *
+ *   h = the mean over the row's tokens of the encoder's output,  z = W_2 relu(W_1 h + b_1) + b_2
+ *
+ * or z = h with width 0 (PHA's ablation without a retriever).  Private to core/method, but for retrieve(). */
+#ifndef CORE_METHOD_RETRIEVER_H
+#define CORE_METHOD_RETRIEVER_H
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/method/build.h"
+
+/* Text form: retriever(hidden=128, width=64, instance=supcon, weight=0.1, temperature=0.1). */
+int retriever_set(struct retriever *r, const char *key, const char *value, struct err *e);
+void retriever_text(const struct retriever *r, bool full, struct buf *out);
+/* JSON form: an object of the same keys. */
+void retriever_json(const struct retriever *r, struct buf *out);
+int retriever_from_json(const json_t *o, struct retriever *r, struct err *e);
+
+/* Adds its tensors to a plan: "retriever.W_1" …, kept. */
+void retriever_plan(struct build *b);
+/* Start: U(−1/√in, 1/√in), biases too, as PyTorch's linear maps. */
+void retriever_init(struct rng_key key, const struct plan_tensor *t, int in, real *out);
+
+#endif

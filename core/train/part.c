@@ -1,0 +1,258 @@
+/* A part of a step, on one worker: forward, and back.  Where a loss looks across the whole batch all parts go
+ * forward first; their rows' vectors meet in the join, whose gradients are seeds of the way back.  Until
+ * then a part's tape is held, or thrown away and made again: the same numbers either way. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/batch.h"
+#include "core/train/contrast.h"
+#include "core/train/state.h"
+
+static double dropout_of(const struct run *r, double published) {
+    return r->c.dropout < 0 ? published : r->c.dropout;
+}
+
+/* Where this part's gradients go: the first part's straight into the sum. */
+static real *grads_of(struct run *r, int index, struct worker *w) {
+    size_t n = r->plan->trained + r->plan->made_size;
+    if (!index) return r->sum;
+    if (w->grads_room < n) {
+        free(w->grads);
+        w->grads = mem_try(n, sizeof *w->grads);
+        w->grads_room = w->grads ? n : 0;
+    }
+    return w->grads;
+}
+
+/* What a row weighs: the loss is the mean over rows of each task's own loss, times its weight.  A sum stays a
+ * sum. */
+static struct batch_row row_of(const struct run *r, uint32_t number) {
+    uint32_t row;
+    int t = run_task_of(r, number, &row);
+    const struct run_task *of = &r->of[t];
+    struct batch_row x = { .data = &of->task->train, .row = row, .task = t };
+    if (!r->text) {
+        x.weight = (real)(of->weight / r->rows);
+        return x;
+    }
+    double share = r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
+    x.token_weight =
+        (real)(of->weight * share * target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
+    return x;
+}
+
+static void pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
+    const uint32_t *rows = r->cut.row + r->cut.start[index];
+    int n = r->cut.start[index + 1] - r->cut.start[index];
+    struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
+    for (int i = 0; i < n; i++) all[i] = row_of(r, rows[i]);
+    batch_pack_rows(b, memory, &r->m->arch, all, n);
+    if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
+}
+
+/* The losses of texts, summed over rows of a task. */
+static void text_losses(struct part *part, const struct batch *b, const double *token_loss) {
+    for (int k = 0; k < b->ranges && part->by_task; k++) {
+        const struct task_range *x = &b->range[k];
+        for (int i = b->target_start[x->first]; i < b->target_start[x->end]; i++)
+            part->by_task[x->task] += token_loss[i];
+    }
+}
+
+/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts. */
+static int losses_of(struct run *r, struct attach *a, struct forward *f, const struct batch *b, struct arena *memory,
+                     node encoded, struct part *part, node *loss) {
+    struct tape *t = f->tape;
+    if (r->text) {
+        node decoded = forward_decode(f, encoded);
+        double *each = part->by_task ? arena_keep(memory, (size_t)b->target_tokens * sizeof *each) : NULL;
+        f->token_loss = each;
+        tape_site(t, "loss");
+        loss[0] = forward_lm_loss(f, decoded, r->c.smoothing);
+        text_losses(part, b, each);
+        return 1;
+    }
+    node pooled = attach_pool(a, f, encoded);
+    for (int k = 0; k < b->ranges; k++) {
+        struct task_range x = b->range[k];
+        node out = attach_head(a, f, pooled, x, dropout_of(r, r->m->arch.classifier_dropout));
+        tape_site(t, "loss");
+        loss[k] = r->of[x.task].task->kind == DATA_REGRESSION
+                      ? op_squared_error(t, out, b->target + x.first, b->weight + x.first)
+                      : op_cross_entropy(t, out, b->label + x.first, b->weight + x.first);
+        if (part->by_task) part->by_task[x.task] += (double)*tape_value(t, loss[k]);
+    }
+    return b->ranges;
+}
+
+/* ---- one pass ---- */
+
+/* What a pass runs on. */
+struct bench {
+    struct tape *tape;
+    struct arena *memory;
+    struct attach *attach;
+    real *grads; /* NULL: the way back is not gone */
+};
+
+static void begin_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
+    tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
+    pack(r, index, on->memory, &p->batch);
+    forward_init(&p->forward, on->tape, r->m, &p->batch,
+                 attach_begin(on->attach, on->tape, r->params, r->made, on->grads));
+    p->forward.dropout = dropout_of(r, r->m->arch.dropout);
+    p->forward.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
+    if (p->forward.activation_dropout > 0)
+        p->forward.activation_dropout = dropout_of(r, p->forward.activation_dropout);
+    p->values = 0;
+}
+
+/* The part's rows' vectors among all rows of the step. */
+static size_t first_vector(const struct run *r, int index) {
+    return (size_t)r->cut.start[index] * (size_t)r->join.width;
+}
+
+static void tell_vectors(struct run *r, int index, const struct pass *p, node vectors) {
+    int rows = p->batch.rows;
+    memcpy(r->join.vector + first_vector(r, index), tape_value(p->forward.tape, vectors),
+           (size_t)rows * (size_t)r->join.width * sizeof *r->join.vector);
+    for (int i = 0; i < rows; i++) {
+        uint32_t own;
+        int at = r->cut.start[index] + i;
+        r->join.task[at] = run_task_of(r, r->cut.row[at], &own);
+    }
+}
+
+/* Forward to the losses; where a join is, its seed comes with the vectors. */
+static void run_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
+    struct part *part = &r->part[index];
+    begin_pass(r, index, on, p);
+    node encoded = forward_encode(&p->forward);
+    if (r->join.on) {
+        p->value[p->values] = attach_retrieve(on->attach, &p->forward, encoded);
+        p->seed[p->values++] = r->join.grad + first_vector(r, index);
+    }
+    int losses = losses_of(r, on->attach, &p->forward, &p->batch, on->memory, encoded, part, p->value + p->values);
+    for (int k = 0; k < losses; k++) {
+        part->loss += (double)*tape_value(on->tape, p->value[p->values]);
+        p->seed[p->values++] = NULL;
+    }
+    part->tokens = p->batch.tokens + p->batch.target_tokens;
+    /* Looked at before backward, which reuses the memory of values. */
+    if (!isfinite(part->loss)) part->op = tape_first_bad(on->tape, part->site);
+}
+
+static void run_back(const struct bench *on, const struct pass *p) {
+    tape_backward(on->tape, p->values, p->value, p->seed);
+    attach_end(on->attach, on->grads);
+}
+
+static void clear_part(struct run *r, int index) {
+    double *by_task = run_is_single(r) ? NULL : r->part_losses + (size_t)index * (size_t)r->tasks;
+    r->part[index] = (struct part){ .by_task = by_task };
+    for (int t = 0; t < r->tasks && by_task; t++) by_task[t] = 0;
+}
+
+/* ---- the join ---- */
+
+void join_init(struct run *r) {
+    struct join *j = &r->join;
+    size_t batch = (size_t)r->c.batch;
+    j->on = r->plan->method.retriever.on && r->plan->method.retriever.instance != INSTANCE_NONE;
+    if (!j->on) return;
+    j->width = attach_retrieved_width(r->plan, &r->m->arch);
+    j->vector = xcalloc(batch * (size_t)j->width, sizeof *j->vector);
+    j->grad = xcalloc(batch * (size_t)j->width, sizeof *j->grad);
+    j->task = xcalloc(batch, sizeof *j->task);
+    j->parts = r->c.accumulate * r->c.shards;
+    j->part = xcalloc((size_t)j->parts, sizeof *j->part);
+}
+
+void join_release(struct run *r) {
+    struct join *j = &r->join;
+    for (int i = 0; i < j->parts && j->part; i++) {
+        struct held *h = &j->part[i];
+        if (h->tape) tape_free(h->tape);
+        if (h->memory) arena_free(h->memory);
+        attach_free(h->attach);
+    }
+    free(j->part);
+    free(j->vector);
+    free(j->grad);
+    free(j->task);
+}
+
+void join_prepare(struct run *r) {
+    struct join *j = &r->join;
+    double bytes = (double)j->peak * r->cut.parts, most = (double)r->c.join_memory * 1048576;
+    if (!j->on) return;
+    j->held = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
+}
+
+static struct bench held_bench(struct run *r, int index) {
+    struct held *h = &r->join.part[index];
+    if (!h->tape) {
+        h->memory = arena_new();
+        h->tape = tape_new(h->memory);
+        h->attach = attach_new(r->plan, r->m);
+    }
+    /* the gradients' place is known when the way back begins */
+    return (struct bench){ h->tape, h->memory, h->attach, r->sum };
+}
+
+void step_forward(struct run *r, int index, struct worker *w) {
+    clear_part(r, index);
+    if (r->join.held) {
+        struct bench on = held_bench(r, index);
+        struct pass *p = &r->join.part[index].pass;
+        run_pass(r, index, &on, p);
+        tell_vectors(r, index, p, p->value[0]);
+        return;
+    }
+    struct pass p;
+    const struct bench on = { w->tape, w->arena, run_attach(r, w), NULL };
+    begin_pass(r, index, &on, &p);
+    node vectors = attach_retrieve(on.attach, &p.forward, forward_encode(&p.forward));
+    tell_vectors(r, index, &p, vectors);
+}
+
+void step_join(struct run *r) {
+    struct join *j = &r->join;
+    const struct retriever *of = &r->plan->method.retriever;
+    j->value = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width, j->vector, j->task,
+                                  j->grad, &j->anchors);
+    if (j->anchors || j->said) return;
+    j->said = true;
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE,
+                                .text = "a batch without two rows of one task: its instance loss is 0" });
+}
+
+/* ---- a part ---- */
+
+void step_part(struct run *r, int index, struct worker *w) {
+    real *grads = grads_of(r, index, w);
+    size_t all = r->plan->trained + r->plan->made_size;
+    bool held = r->join.on && r->join.held;
+    if (!held) clear_part(r, index);
+    if (!grads) {
+        r->part[index].no_memory = true;
+        return;
+    }
+    if (held) {
+        struct bench on = held_bench(r, index);
+        tape_move_grads(on.tape, r->sum, all, grads);
+        on.grads = grads;
+        run_back(&on, &r->join.part[index].pass);
+        return;
+    }
+    struct pass p;
+    const struct bench on = { w->tape, w->arena, run_attach(r, w), grads };
+    run_pass(r, index, &on, &p);
+    run_back(&on, &p);
+    if (!r->join.on) return;
+    pthread_mutex_lock(&r->lock);
+    if (arena_peak(w->arena) > r->join.peak) r->join.peak = arena_peak(w->arena);
+    pthread_mutex_unlock(&r->lock);
+}

@@ -1,0 +1,142 @@
+/* A loss across the whole batch: the same bits with tapes held or the encoder run twice, for any number of
+ * workers and after a stop; and what such a run refuses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/mixed.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/writer.h"
+
+enum { BERT, T5, MODELS, STEPS = 5 };
+static struct mixed mixed[MODELS];
+static char *home;
+
+static int open_all(void **state) {
+    (void)state;
+    home = test_folder();
+    char *list = mixed_list(home), *bert = tiny_bert(home, "bert", NULL);
+    char *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
+    mixed_open(&mixed[BERT], bert, list, 16, NULL);
+    mixed_open(&mixed[T5], t5, list, 16, NULL);
+    free(bert);
+    free(t5);
+    free(list);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
+    free(home);
+    return 0;
+}
+
+static struct run_config config(int of, const char *method) {
+    struct run_config c = mixed_config(&mixed[of], method, 8, STEPS);
+    c.dropout = 0.1;
+    c.lr = 1e-2;
+    c.eval_every = 1000;
+    return c;
+}
+
+static void same_run(const struct trained *a, const struct trained *b, int from) {
+    assert_int_equal(trained_state(b), RUN_FINISHED);
+    assert_int_equal(a->points - from, b->points);
+    assert_memory_equal(a->loss + from, b->loss, (size_t)b->points * sizeof a->loss[0]);
+    assert_memory_equal(a->norm + from, b->norm, (size_t)b->points * sizeof a->norm[0]);
+    assert_string_equal(a->sha256, b->sha256);
+}
+
+static const char *const methods[] = {
+    "lora(r=2) + bottleneck(r=2; read=f.in, write=f.out, source=task) + retriever(hidden=4, width=3)",
+    "prefix-mlp(l=2,mlp=3) + retriever(hidden=0, width=5, instance=negatives, weight=0.5)",
+    "bottleneck(r=2; read=f.in, write=f.out) + retriever(width=0)",
+};
+
+static void same_bits(int of, const char *method, int accumulate) {
+    struct run_config c = config(of, method);
+    struct trained first, other;
+    c.accumulate = accumulate;
+    c.join = JOIN_HELD;
+    mixed_train(&mixed[of], &c, NULL, 1, 0, &first);
+    for (int way = JOIN_AUTO; way <= JOIN_TWICE; way++)
+        for (int workers = 1; workers <= 3; workers++) {
+            c.join = (enum join_way)way;
+            mixed_train(&mixed[of], &c, NULL, workers, 0, &other);
+            same_run(&first, &other, 0);
+            trained_release(&other);
+        }
+    char *folder = test_folder();
+    c.join = JOIN_TWICE;
+    mixed_train(&mixed[of], &c, folder, 2, 2, &other);
+    trained_release(&other);
+    c.join = JOIN_HELD;
+    mixed_go_on(&mixed[of], &c, folder, 3, &other);
+    same_run(&first, &other, 2);
+    trained_release(&other);
+    trained_release(&first);
+    free(folder);
+    config_release(&c);
+}
+
+static void held_or_twice_is_the_same(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(methods); m++)
+        for (int of = 0; of < MODELS; of++) same_bits(of, methods[m], m == 0 ? 2 : 1);
+}
+
+/* The loss moves what lies below it: with it the run is another one, and it falls. */
+static void the_loss_is_in_the_step(void **state) {
+    (void)state;
+    struct run_config c = config(BERT, "lora(r=2) + retriever(hidden=4, width=3, weight=2)");
+    struct run_config without = config(BERT, "lora(r=2) + retriever(hidden=4, width=3, instance=none)");
+    struct trained a, b;
+    c.steps = without.steps = 30;
+    mixed_train(&mixed[BERT], &c, NULL, 1, 0, &a);
+    mixed_train(&mixed[BERT], &without, NULL, 1, 0, &b);
+    assert_true(a.loss[0] > b.loss[0] + 0.5); /* log of seven others, and the tasks' losses */
+    assert_string_not_equal(a.sha256, b.sha256);
+    trained_release(&a);
+    trained_release(&b);
+    config_release(&c);
+    config_release(&without);
+}
+
+static void refuse(struct run_config *c, const char *why) {
+    struct err e = ERR_INIT;
+    struct run *r = run_begin(1, c, mixed[BERT].model, &mixed[BERT].tasks, NULL, (struct event_sink){ NULL, NULL }, &e);
+    assert_null(r);
+    assert_int_equal(e.code, ERR_USAGE);
+    if (!strstr(e.text, why)) fail_msg("\"%s\" does not say \"%s\"", e.text, why);
+    config_release(c);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct run_config c = config(BERT, methods[0]);
+    test_ok(config_set(&c, "sampling", "one-task(3)", &e), &e);
+    refuse(&c, "several tasks in a batch");
+    c = config(BERT, "lora(r=2)");
+    c.join = JOIN_TWICE;
+    refuse(&c, "this method has none");
+    /* one task */
+    c = config(BERT, methods[0]);
+    struct run_config one;
+    config_of_task(&c, 0, &one);
+    assert_null(run_new(1, &one, mixed[BERT].model, &mixed[BERT].task[0], NULL, (struct event_sink){ NULL, NULL }, &e));
+    assert_non_null(strstr(e.text, "this run has one"));
+    config_release(&one);
+    config_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_or_twice_is_the_same),
+        cmocka_unit_test(the_loss_is_in_the_step),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
