@@ -217,7 +217,8 @@ static void every_option_survives_a_clone(void **state) {
     /* every option of the table is moved in one of them */
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_TASKS;
+        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_TASKS ||
+                     o->scope == OPTION_OF_JOIN;
         for (size_t k = 0; k < COUNT_OF(ground) && !moved; k++) {
             struct run_config c, usual;
             config_init(&usual);
