@@ -6,11 +6,15 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/generate.h"
 
 static const char *const activations[ACT_COUNT] = {
     [ACT_NONE] = "none", [ACT_RELU] = "relu", [ACT_GELU] = "gelu",       [ACT_GELU_TANH] = "gelu_tanh",
     [ACT_SILU] = "silu", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid",
 };
+
+/* Settings of generation decide what is written, and so what is predicted and scored. */
+static const char settings_file[] = "generation_config.json";
 
 static void add_int(struct buf *b, const char *name, int v) { buf_printf(b, "%s=%d ", name, v); }
 
@@ -82,7 +86,7 @@ int facts_fill(struct model *m, struct err *e) {
     const char *name;
     for (int i = 0; !rc && m->tokenizer && (name = tokenizer_file(m->tokenizer, i)); i++)
         rc = add_file(&b, m->folder, name, e);
-    if (!rc && arch_generates(&m->arch)) rc = add_file(&b, m->folder, "generation_config.json", e);
+    if (!rc && arch_generates(&m->arch)) rc = add_file(&b, m->folder, settings_file, e);
     m->facts = buf_take(&b);
     char *all = xprintf("%s\n%s", m->sha256, m->facts);
     sha256_hex(all, strlen(all), m->fingerprint);
@@ -117,12 +121,19 @@ static const char *first_other(const char *in, const char *other, size_t *n) {
     return NULL;
 }
 
+/* Settings of generation that cannot be followed at all say more by themselves than that they are others. */
+static int broken_settings(const struct model *m, struct err *e) {
+    struct generate_options unused;
+    return arch_generates(&m->arch) ? generate_defaults(m, &unused, NULL, e) : 0;
+}
+
 int facts_check(const struct model *m, const char *was, const char *since, struct err *e) {
     size_t n = 0;
     const char *name = first_other(was, m->facts, &n);
     if (!name) name = first_other(m->facts, was, &n);
     if (!name) return 0;
     const char *then = find(was, name, n), *now = find(m->facts, name, n);
+    if (is_file(name, n) && !strncmp(name, settings_file, n) && broken_settings(m, e)) return e->code;
     if (is_file(name, n))
         return err_set(e, ERR_INPUT, "%s/%.*s: %s since %s; use the model as it was", m->folder, (int)n, name,
                        !then ? "has been added" : !now ? "is no longer read" : "has changed", since);

@@ -12,8 +12,9 @@
  * that cannot be read. */
 int facts_fill(struct model *m, struct err *e);
 /* 0 when the model is what `was` says, the facts of a run; else ERR_INPUT, naming the file and what is
- * different.  A value of the config that only one side knows is not compared: it comes from another
- * version of this program.  `since`: "the run was trained", in the message. */
+ * different, or what is wrong in a generation_config.json that is another and cannot be followed.  A value
+ * of the config that only one side knows is not compared: it comes from another version of this program.
+ * `since`: "the run was trained", in the message. */
 int facts_check(const struct model *m, const char *was, const char *since, struct err *e);
 
 #endif
