@@ -405,7 +405,7 @@ int verb_stop(const struct args *a, struct err *e) {
         store_run_release(&run);
         if (!live) break;
         if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
-        nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+        clock_sleep_ms(100);
     }
     return verb_close(s, rc, e);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "store/store.h"
@@ -101,9 +102,9 @@ struct store_wait store_on_wait(struct store_wait w) {
 }
 
 bool db_nap(const char *path, int tries, int limit_ms) {
-    enum { NAP_MS = 5, SAY_MS = 1000 };
-    if (tries >= limit_ms / NAP_MS) return false;
-    if (tries == SAY_MS / NAP_MS) {
+    enum { SAY_MS = 1000 };
+    if (tries >= limit_ms / DB_NAP_MS) return false;
+    if (tries == SAY_MS / DB_NAP_MS) {
         char *text = xprintf("%s: waiting for another program that holds it, up to %d seconds",
                              path && *path ? path : "the database", limit_ms / 1000);
         pthread_mutex_lock(&wait_lock);
@@ -111,7 +112,7 @@ bool db_nap(const char *path, int tries, int limit_ms) {
         pthread_mutex_unlock(&wait_lock);
         free(text);
     }
-    nanosleep(&(struct timespec){ 0, NAP_MS * 1000000L }, NULL);
+    clock_sleep_ms(DB_NAP_MS);
     return true;
 }
 

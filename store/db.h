@@ -13,7 +13,7 @@
 
 #include "core/base/err.h"
 
-enum { DB_BUSY_MS = 5000 };
+enum { DB_BUSY_MS = 5000, DB_NAP_MS = 5 };
 
 /* One short sleep of a wait for what another holds; `tries` counts them from 0.  False, without
  * sleeping, when the wait has taken limit_ms; after a second of it store_on_wait's is told. */

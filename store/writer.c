@@ -15,6 +15,9 @@
 /* A record is up to eight rows, usually about four. */
 enum { RING = 4096, BATCH_ROWS = 1000, BATCH_RECORDS = 250, BATCH_MS = 250 };
 enum { RETRY_MS = 1000, WAL_PAGES = 1000, TEND_MS = 1000 };
+/* Others look for a free lock every DB_NAP_MS (db_nap), so one who takes it again and again leaves it free
+ * for some of their looks. */
+enum { TURN_MS = 100, FREE_MS = 3 * DB_NAP_MS };
 /* A journal that a long reader made longer than this is cut once the reader is gone. */
 enum { JOURNAL_KEPT = 16 << 20 };
 
@@ -48,6 +51,7 @@ struct writer {
     uint64_t left_out;         /* records that could never be written */
     struct err left_out_why;
     /* writer's thread only */
+    int64_t turn, released; /* since when the lock was taken without a pause; when it was let go last */
     int wal_pages;
     bool cut;        /* the journal's file is too long */
     int64_t tend_at; /* when to look after the journal though nothing is to be written; 0: never */
@@ -143,12 +147,29 @@ static int apply_batch(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc;
 }
 
+/* The lock, with a pause for others after each turn of transactions in a row: a lock has no queue, and
+ * who lets it go is the first to have it again. */
+static int take_turn(struct writer *w, int *lock, struct err *e) {
+    int64_t now = clock_ms();
+    if (now - w->released < FREE_MS && now - w->turn >= TURN_MS) {
+        clock_sleep_ms(FREE_MS);
+        now = clock_ms();
+    }
+    if (now - w->released >= FREE_MS) w->turn = now;
+    return db_lock(w->store->lock_path, lock, e);
+}
+
+static void end_turn(struct writer *w, int lock) {
+    file_unlock(lock);
+    w->released = clock_ms();
+}
+
 /* One transaction under the lock. */
 static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, void *, struct err *),
                     void *arg, enum store_condition *condition, struct err *e) {
     int lock;
     *condition = STORE_BUSY;
-    int rc = db_lock(w->store->lock_path, &lock, e);
+    int rc = take_turn(w, &lock, e);
     if (rc) {
         if (rc != ERR_DATABASE) *condition = STORE_BROKEN;
         return rc;
@@ -167,7 +188,7 @@ static int transact(struct writer *w, int (*work)(struct store *, sqlite3 *, voi
         *condition = STORE_OK;
         tend_journal(w);
     }
-    file_unlock(lock);
+    end_turn(w, lock);
     return rc;
 }
 

@@ -36,3 +36,7 @@ void clock_cond_init(pthread_cond_t *c) {
         BUG("no condition by the monotonic clock");
     pthread_condattr_destroy(&a);
 }
+
+void clock_sleep_ms(int ms) {
+    nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+}

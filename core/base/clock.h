@@ -16,4 +16,7 @@ struct timespec clock_after(double seconds);
 /* Makes a condition whose timed waits end by this clock.  pthread_cond_destroy. */
 void clock_cond_init(pthread_cond_t *c);
 
+/* Sleeps, shorter only where a signal comes. */
+void clock_sleep_ms(int ms);
+
 #endif

@@ -289,14 +289,15 @@ static void runs_are_found_by_number(void **state) {
     free(path);
 }
 
+/* Of this thread's own work: what else the machine does is not asked about. */
 static double list_ms(struct store *s, const char *filter, const char *sort, size_t count) {
     struct timespec a, b;
     struct store_runs list;
     struct err e = ERR_INIT;
     struct store_list l = { .filter = filter, .sort = sort };
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
     test_ok(store_list(s, &l, &list, &e), &e);
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
     assert_int_equal(list.count, count);
     store_runs_release(&list);
     return (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;

@@ -1,10 +1,12 @@
 /* Long readers, locks that others hold, copies, and trying again and again. */
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "tests/store/support.h"
@@ -118,6 +120,50 @@ static void waiting_is_said_after_a_second(void **state) {
     }
     store_on_wait(before);
     close_it(s);
+    free(path);
+}
+
+struct hammer {
+    struct store *store;
+    int64_t run;
+    atomic_bool stop;
+    atomic_int times;
+};
+
+static void *write_without_pause(void *arg) {
+    struct hammer *h = arg;
+    struct err e = ERR_INIT;
+    enum { LONG = 4 << 20 }; /* so that the lock is held for nearly all of the time */
+    char *text = xmalloc(LONG + 1);
+    memset(text, 'x', LONG);
+    text[LONG] = '\0';
+    for (; !atomic_load(&h->stop); h->times++) test_ok(store_note(h->store, h->run, text, &e), &e);
+    free(text);
+    return NULL;
+}
+
+/* A lock has no queue: who writes without pause leaves it to others now and then. */
+static void who_writes_without_pause_keeps_nobody_waiting(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *busy = open_at(path, STORE_WRITE), *other = open_at(path, STORE_WRITE);
+    struct hammer h = { .store = busy, .run = new_run(busy) };
+    int64_t id = new_run(other), worst = 0;
+    pthread_t thread;
+    struct err e = ERR_INIT;
+    assert_int_equal(pthread_create(&thread, NULL, write_without_pause, &h), 0);
+    for (int i = 0; i < 12; i++) {
+        while (atomic_load(&h.times) < 2 * i) sleep_ms(1);
+        int64_t from = clock_ms();
+        test_ok(store_note(other, id, "once", &e), &e);
+        if (clock_ms() - from > worst) worst = clock_ms() - from;
+    }
+    atomic_store(&h.stop, true);
+    pthread_join(thread, NULL);
+    printf("%d transactions meanwhile; waited at most %lld ms\n", h.times, (long long)worst);
+    assert_true(worst < 800 * TEST_PATIENCE);
+    close_it(other);
+    close_it(busy);
     free(path);
 }
 
@@ -239,6 +285,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_journal_is_cut_once_its_reader_is_gone),
         cmocka_unit_test(waiting_is_said_after_a_second),
+        cmocka_unit_test(who_writes_without_pause_keeps_nobody_waiting),
         cmocka_unit_test(a_copy_made_while_a_run_trains_says_so),
         cmocka_unit_test(a_moved_history_is_no_copy),
         cmocka_unit_test(trying_again_does_not_fill_the_log),
