@@ -97,7 +97,7 @@ static void draw(struct session *s) {
 /* A cancelled run goes to the trash when it is over. */
 static void discard(struct session *s) {
     if (!s->discard || !jobs_wait(s->jobs, s->discard, 0)) return;
-    session__move(s, &(struct desk_order){ .kind = DESK_TRASH, .run = &s->discard, .runs = 1, .text = "u" });
+    session__move(s, true, &s->discard, 1);
     s->discard = 0;
 }
 
@@ -171,6 +171,7 @@ static void release(struct session *s) {
     free(s->view);
     free(s->shown);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
+    session__drop_wishes(s);
     free(s->database);
     canvas_release(&s->canvas);
     ui_release(&s->ui);

@@ -74,24 +74,39 @@ static void stop(struct session *s, int64_t id, bool keep) {
 
 static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
     if (!x->runs) return;
-    struct desk_order o = { .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text };
-    if (kind == DESK_TRASH || kind == DESK_RESTORE) {
-        o.text = "u";
-        session__move(s, &o);
-    } else {
-        desk_ask(s->desk, &o);
-    }
+    if (kind == DESK_TRASH || kind == DESK_RESTORE)
+        session__move(s, kind == DESK_TRASH, x->run, x->runs);
+    else
+        desk_ask(s->desk, &(struct desk_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs,
+                                                .text = x->text });
 }
 
-void session__move(struct session *s, const struct desk_order *o) {
-    s->moving++;
-    desk_ask(s->desk, o);
+/* ---- moves into and out of the trash, one after the other ---- */
+
+/* Keys typed ahead mean what they would mean had each been typed after the answer to the one before. */
+static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash) {
+    struct wish *w = xcalloc(1, sizeof *w), **end = &s->wishes;
+    w->kind = kind;
+    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs };
+    if (runs) memcpy(w->move.run, run, (size_t)runs * sizeof *run);
+    while (*end) end = &(*end)->next;
+    *end = w;
 }
 
-/* What can be undone is known when every move is answered: keys typed ahead wait for that. */
+static void ask_move(struct session *s, bool trash, int64_t *run, int runs, const char *back) {
+    s->moving = true;
+    desk_ask(s->desk, &(struct desk_order){ .kind = trash ? DESK_TRASH : DESK_RESTORE, .run = run,
+                                            .runs = runs, .text = back });
+}
+
+void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
+    if (s->moving) wish(s, WISH_MOVE, run, runs, trash);
+    else ask_move(s, trash, (int64_t *)run, runs, "u");
+}
+
 static void undo(struct session *s, bool redo) {
     if (s->moving) {
-        s->wished += redo ? -1 : 1;
+        wish(s, redo ? WISH_REDO : WISH_UNDO, NULL, 0, false);
         return;
     }
     if (redo ? s->done == s->undone : s->done == 0) {
@@ -100,16 +115,33 @@ static void undo(struct session *s, bool redo) {
     }
     const struct move *m = &s->moves[redo ? s->done : s->done - 1];
     s->undoing = redo ? -1 : 1;
-    session__move(s, &(struct desk_order){ .kind = m->trash == redo ? DESK_TRASH : DESK_RESTORE,
-                                           .run = m->run, .runs = m->runs, .text = redo ? "u" : "^r" });
+    ask_move(s, m->trash == redo, m->run, m->runs, redo ? "u" : "^r");
+}
+
+static struct wish *next_wish(struct session *s) {
+    struct wish *w = s->wishes;
+    if (w) s->wishes = w->next;
+    return w;
+}
+
+static void wish_free(struct wish *w) {
+    free(w->move.run);
+    free(w);
 }
 
 void session__moved(struct session *s) {
-    if (--s->moving || !s->wished) return;
-    bool redo = s->wished < 0;
-    s->wished += redo ? 1 : -1;
-    undo(s, redo);
-    if (!s->moving) s->wished = 0; /* nothing to undo: the others wish for no more */
+    struct wish *w;
+    s->moving = false;
+    while (!s->moving && (w = next_wish(s))) {
+        if (w->kind == WISH_MOVE) session__move(s, w->move.trash, w->move.run, w->move.runs);
+        else undo(s, w->kind == WISH_REDO);
+        wish_free(w);
+    }
+}
+
+void session__drop_wishes(struct session *s) {
+    struct wish *w;
+    while ((w = next_wish(s))) wish_free(w);
 }
 
 static void list_folders(struct session *s, const char *kind, const char *marker) {

@@ -216,12 +216,20 @@ static void move_free(struct move *m) {
     *m = (struct move){ 0 };
 }
 
+/* A key that was typed before the list showed the move before: the runs are there already. */
+static bool is_same_again(const struct session *s, const struct desk_answer *a) {
+    const struct move *m = s->done ? &s->moves[s->done - 1] : NULL;
+    return m && m->trash == (a->kind == DESK_TRASH) && m->runs == a->moved &&
+           !memcmp(m->run, a->run, (size_t)m->runs * sizeof *m->run);
+}
+
 static void record_move(struct session *s, struct desk_answer *a) {
     if (s->undoing) {
         s->done -= s->undoing;
         s->undoing = 0;
         return;
     }
+    if (is_same_again(s, a)) return;
     for (int i = s->done; i < s->undone; i++) move_free(&s->moves[i]);
     if (s->done == MOVES) {
         move_free(&s->moves[0]);

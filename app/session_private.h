@@ -17,6 +17,13 @@ struct move {
     int runs;
 };
 
+/* What was asked for while another move was under way: a move, or an undo or redo of what is then the last. */
+struct wish {
+    enum { WISH_MOVE, WISH_UNDO, WISH_REDO } kind;
+    struct move move; /* WISH_MOVE */
+    struct wish *next;
+};
+
 struct session {
     struct ui ui;
     struct canvas canvas;
@@ -43,9 +50,9 @@ struct session {
     int live_before;
     struct move moves[MOVES];
     int done, undone;      /* moves below `done` can be undone, up to `undone` redone */
-    int moving;            /* moves into and out of the trash that are not answered yet */
+    bool moving;           /* a move into or out of the trash is not answered yet */
     int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
-    int wished;            /* undos (less redos) asked for meanwhile */
+    struct wish *wishes;   /* asked for meanwhile, in order */
     int64_t discard;       /* run to put into the trash when it is over */
 };
 
@@ -60,8 +67,9 @@ void session__ask_page(struct session *s);
 void session__ask_source(struct session *s, const struct run_config *c);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
-/* Asks the desk to move runs into or out of the trash; the answer ends with session__moved. */
-void session__move(struct session *s, const struct desk_order *o);
+/* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
+void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moved(struct session *s);
+void session__drop_wishes(struct session *s);
 
 #endif

@@ -426,8 +426,14 @@ static void undo_can_be_typed_ahead(void **state) {
     await("Compose", true);
     type("3");
     await(" 3  finished", true);
+    /* one after the other, and all at once, so that none is answered before the last is typed */
     for (int i = 0; i < 5; i++) type("d u");
     type("d");
+    await_runs(2);
+    type("u");
+    await_runs(3);
+    await(" 3  finished", true);
+    type("d u d u d u d u d");
     await_runs(2);
     type("d u u");
     await_runs(3);
