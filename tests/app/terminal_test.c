@@ -413,8 +413,12 @@ static void a_dumb_terminal_is_told(void **state) {
 
 static void await_runs(size_t wanted) {
     double from = now();
-    while (run_count() != wanted && now() - from < 10) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
-    assert_int_equal(run_count(), wanted);
+    size_t there;
+    while ((there = run_count()) != wanted) {
+        if (now() - from > 15 * TEST_PATIENCE)
+            fail_msg("%zu runs, not %zu:\n%s", there, wanted, tmux("capture-pane -p -t t"));
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
 }
 
 /* Undo that is typed before the trash has answered undoes what was typed before it. */
