@@ -101,12 +101,22 @@ struct store_wait store_on_wait(struct store_wait w) {
     return before;
 }
 
+/* One wait at a time in a thread; SQLite tells only how often it has asked. */
+static _Thread_local int64_t wait_from;
+static _Thread_local bool wait_said;
+
 bool db_nap(const char *path, int tries, int limit_ms) {
     enum { SAY_MS = 1000 };
-    if (tries >= limit_ms / DB_NAP_MS) return false;
-    if (tries == SAY_MS / DB_NAP_MS) {
+    int64_t now = clock_ms();
+    if (!tries) {
+        wait_from = now;
+        wait_said = false;
+    }
+    if (now - wait_from >= limit_ms) return false;
+    if (!wait_said && now - wait_from >= SAY_MS) {
         char *text = xprintf("%s: waiting for another program that holds it, up to %d seconds",
                              path && *path ? path : "the database", limit_ms / 1000);
+        wait_said = true;
         pthread_mutex_lock(&wait_lock);
         if (wait_hook.say) wait_hook.say(wait_hook.self, text);
         pthread_mutex_unlock(&wait_lock);
