@@ -1,28 +1,17 @@
-/* petri's rules for a method on a model's shape.  Each rule has an id, listed in
- * docs/methods.md; each finding says why and what would be right. */
+/* petri's rules for a method on a model's shape; those of one function alone stand in its file.  Each rule has an
+ * id, listed in docs/methods.md; each finding says why and what would be right. */
+#include "core/method/check.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/method/slots.h"
+#include "core/method/functions.h"
 
-/* One check under way. */
-struct check {
-    const struct method *m; /* normalised */
-    const struct arch *a;
-    const struct tensor_info *tensor;
-    int tensors;
-    int at; /* module, -1: the whole */
-    struct finding *list;
-    size_t count, room;
-};
-
-__attribute__((format(printf, 4, 5)))
-static void find(struct check *c, enum level level, const char *rule, const char *format, ...) {
+void check_find(struct check *c, enum level level, const char *rule, const char *format, ...) {
     GROW(c->list, c->room, c->count + 1);
     struct finding *f = &c->list[c->count++];
     *f = (struct finding){.level = level, .module = c->at};
@@ -33,14 +22,7 @@ static void find(struct check *c, enum level level, const char *rule, const char
     va_end(args);
 }
 
-#define ERROR(c, rule, ...) find(c, LEVEL_ERROR, rule, __VA_ARGS__)
-#define WARN(c, rule, ...) find(c, LEVEL_WARNING, rule, __VA_ARGS__)
-#define INFO(c, rule, ...) find(c, LEVEL_INFO, rule, __VA_ARGS__)
-
 /* ---- places ---- */
-
-static bool is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
-static bool is_ffn(enum tap t) { return t >= TAP_F_RES && t <= TAP_F_END; }
 
 static bool is_writable(enum tap t) {
     switch (t) {
@@ -65,7 +47,7 @@ static int rank(enum tap t) {
 }
 
 static void check_write(struct check *c, const struct module *m) {
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) {
+    if (module_in_weight(m)) {
         if (m->target == TARGET_TAP && tap_weight_role(m->write) == ROLE_COUNT)
             ERROR(c, "V38",
                   "%s is no output of a linear map or LayerNorm: write a.q, a.k, a.v, a.out, "
@@ -83,10 +65,10 @@ static void check_write(struct check *c, const struct module *m) {
 }
 
 static void check_read(struct check *c, const struct module *m) {
-    if ((m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR) || !is_writable(m->write)) return;
+    if (!module_takes(m, TAKES_READ) || !is_writable(m->write)) return;
     const char *read = tap_name(m->read), *write = tap_name(m->write);
-    bool same = (is_attention(m->read) && is_attention(m->write)) ||
-                (is_ffn(m->read) && is_ffn(m->write)) || m->read == m->write;
+    bool same = (tap_is_attention(m->read) && tap_is_attention(m->write)) ||
+                (tap_is_ffn(m->read) && tap_is_ffn(m->write)) || m->read == m->write;
     bool pfeiffer = m->read == TAP_F_NORM && m->write == TAP_F_OUT;
     if (!same)
         ERROR(c, "V39",
@@ -131,12 +113,12 @@ static void check_layers(struct check *c, const struct module *m) {
 /* At cross-attention keys and values have the encoder's rows, all other taps the
  * decoder's. */
 static void check_rows(struct check *c, const struct module *m) {
-    bool cross = m->site == SUB_CROSS || (m->site == SITE_ALL && is_attention(m->write));
-    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR) return;
+    bool cross = m->site == SUB_CROSS || (m->site == SITE_ALL && tap_is_attention(m->write));
+    if (!module_takes(m, TAKES_READ)) return;
     if (!cross || !c->a->decoder_layers || m->stack == STACK_ENCODER) return;
     bool to_keys = m->write == TAP_A_K || m->write == TAP_A_V;
     bool from_keys = m->read == TAP_A_K || m->read == TAP_A_V;
-    if (m->read == m->write || !is_attention(m->read)) return;
+    if (m->read == m->write || !tap_is_attention(m->read)) return;
     if (from_keys ? !to_keys : to_keys && m->read != TAP_A_IN)
         ERROR(c, "V46",
               "at cross-attention a.k and a.v are the encoder's rows, other taps the decoder's: "
@@ -146,27 +128,27 @@ static void check_rows(struct check *c, const struct module *m) {
 
 /* ---- function, composition, heads, source ---- */
 
-static void check_comp(struct check *c, const struct module *m) {
-    bool adds = m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
-    if (m->fn == FN_SCALE) {
-        if (m->comp != COMP_MULTIPLY)
-            ERROR(c, "V9", "a scale multiplies; a vector that is added is a bias: use bitfit or "
-                  "bias(write=%s)", tap_name(m->write));
-        return;
-    }
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) return;
-    if (m->comp == COMP_GATED && (m->fn != FN_SOFTMAX || m->write != TAP_A_HEAD))
+/* Whether the function has the composition; errors where the two cannot be. */
+static bool check_form(struct check *c, const struct module *m) {
+    const struct function *f = function_of(m);
+    bool takes = f->comps >> m->comp & 1;
+    if (f->check && !f->check(c, m)) return takes;
+    if (m->comp == COMP_GATED && !(takes && m->write == TAP_A_HEAD))
         ERROR(c, "V1",
               "gated needs softmax keys at the attention heads: λ is the share of the softmax that "
               "falls on them, and nowhere else is there one; use add or scaled");
-    else if (m->fn == FN_SOFTMAX && m->write != TAP_A_HEAD)
-        ERROR(c, "V2",
-              "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
-              "activation is a softmax is not built");
-    else if (!adds && m->comp != COMP_GATED)
-        ERROR(c, "V42", "a %s cannot %s: it composes by add, scaled or learned%s", fn_name(m->fn),
-              m->comp == COMP_MULTIPLY ? "multiply" : "sit in the weight",
-              m->fn == FN_SOFTMAX ? ", or gated" : "");
+    else if (!takes)
+        ERROR(c, "V42", "a %s cannot %s: it composes by %s%s", f->name,
+              m->comp == COMP_MULTIPLY    ? "multiply"
+              : m->comp == COMP_IN_WEIGHT ? "sit in the weight"
+                                          : comp_name(m->comp),
+              f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->usual.comp),
+              f->comps & COMPS_GATED ? ", or gated" : "");
+    return takes;
+}
+
+static void check_comp(struct check *c, const struct module *m) {
+    if (module_in_weight(m) || !check_form(c, m)) return;
     if ((m->comp == COMP_SCALED || m->comp == COMP_LEARNED) && !isfinite(m->scale))
         ERROR(c, "V16", "the scale must be a finite number");
     else if (m->comp == COMP_SCALED && m->scale == 0)
@@ -182,11 +164,12 @@ static void check_comp(struct check *c, const struct module *m) {
 }
 
 static void check_heads(struct check *c, const struct module *m) {
-    if (m->fn == FN_SOFTMAX || m->heads == HEADS_SHARED) return;
-    if (is_ffn(m->write))
+    const struct function *f = function_of(m);
+    if (f->form == FORM_KEYS || m->heads == HEADS_SHARED) return;
+    if (tap_is_ffn(m->write))
         ERROR(c, "V5", "the FFN has no heads: use heads=shared");
-    else if (m->fn != FN_BOTTLENECK)
-        ERROR(c, "V42", "a %s for each head is not built: use heads=shared", fn_name(m->fn));
+    else if (!f->per_head)
+        ERROR(c, "V42", "a %s for each head is not built: use heads=shared", f->name);
     else if (m->write != TAP_A_HEAD)
         ERROR(c, "V43", "what works head by head writes a.head, not %s", tap_name(m->write));
     else if (m->heads == HEADS_FACTORISED && m->read != TAP_A_Q && m->read != TAP_A_HEAD)
@@ -197,81 +180,36 @@ static void check_heads(struct check *c, const struct module *m) {
 }
 
 static void check_source(struct check *c, const struct module *m) {
-    if (m->source == SOURCE_MLP && m->fn != FN_SOFTMAX)
+    const struct function *f = function_of(m);
+    bool keys = f->form == FORM_KEYS;
+    if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
-    if (m->source == SOURCE_TASK && m->fn == FN_BOTTLENECK && m->heads != HEADS_SHARED)
-        ERROR(c, "V47", "a bottleneck a task that works head by head is not built: use heads=shared");
+    if (m->source == SOURCE_TASK && f->per_head && m->heads != HEADS_SHARED)
+        ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
     else if (m->source == SOURCE_TASK && m->comp == COMP_LEARNED &&
-             (m->fn == FN_SOFTMAX || m->norm != NORM_NONE))
+             (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
-              m->fn == FN_SOFTMAX ? "of a softmax of its own" : "behind a norm");
+              keys ? "of a softmax of its own" : "behind a norm");
     if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
         ERROR(c, "V48", "a norm behind a bottleneck that works head by head is not built: use heads=shared");
-    if (m->fn == FN_SOFTMAX && m->init == INIT_LORA)
+    if (keys && m->init == INIT_LORA)
         ERROR(c, "V42",
               "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "
               "or normal");
-    if (m->size < 1 && m->fn != FN_SCALE && m->fn != FN_BIAS && m->fn != FN_FULL)
+    if (m->size < 1 && module_is_sized(m))
         ERROR(c, "V16", "the size must be at least 1");
     if (!(m->dropout >= 0 && m->dropout < 1))
         ERROR(c, "V16", "dropout must be at least 0 and below 1");
 }
 
-/* ---- sizes and advice ---- */
-
-static void check_sizes(struct check *c, const struct module *m) {
-    const struct arch *a = c->a;
-    double in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
-    if (module_is_map(m) && r * (in + out) >= in * out)
-        WARN(c, "V17",
-             "rank %d has %.0f values where the full change of this %.0f×%.0f map has %.0f: "
-             "full(write=%s) is smaller",
-             m->size, r * (in + out), out, in, in * out, tap_name(m->write));
-    double ffn = 2.0 * a->width * a->inner;
-    if (m->fn == FN_BOTTLENECK && is_ffn(m->write) && r * (in + out) > ffn)
-        WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
-    if (m->fn == FN_SOFTMAX && m->size > a->head_width)
-        INFO(c, "V20",
-             "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
-             a->head_width, a->head_width);
-}
-
-static void check_advice(struct check *c, const struct module *m) {
-    enum tap r = m->read, w = m->write;
-    if (m->fn == FN_LINEAR && ((r == TAP_F_IN && w == TAP_F_OUT) ||
-                               (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX))))
-        INFO(c, "V3",
-             "a linear parallel adapter spans more than one map, so it cannot be folded into "
-             "weights");
-    if (m->fn == FN_LINEAR && r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
-        WARN(c, "V4",
-             "equals a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is freer",
-             w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
-    if (m->fn == FN_SCALE && w == TAP_A_Q)
-        WARN(c, "V8", "scaling q and scaling k are the same: use write=a.k");
-    if (m->fn == FN_SCALE && w == TAP_F_PRE && c->a->act != ACT_RELU)
-        WARN(c, "V10",
-             "before the activation this equals scaling f.act only for relu and l > 0; the paper "
-             "scales f.act");
-    if (m->fn == FN_SOFTMAX && m->comp == COMP_GATED && c->a->attention_dropout > 0)
-        WARN(c, "V34",
-             "with attention dropout %g the gate is exact only in evaluation: while training, "
-             "prefix columns are dropped like others",
-             c->a->attention_dropout);
-}
-
 /* ---- existing tensors ---- */
 
 static void check_selection(struct check *c, const struct module *m) {
-    if (m->fn != FN_BIAS && m->fn != FN_FULL) return;
+    bool vectors = function_of(m)->vectors_only;
     int n = 0;
-    double values = 0;
-    for (int i = 0; i < c->tensors; i++)
-        if (module_selects(m, c->a, &c->tensor[i])) {
-            n++;
-            values += (double)c->tensor[i].rows * c->tensor[i].cols;
-        }
-    if (n == 0 && m->fn == FN_BIAS && !c->a->biases)
+    if (!module_in_weight(m)) return;
+    for (int i = 0; i < c->tensors; i++) n += module_selects(m, c->a, &c->tensor[i]);
+    if (n == 0 && vectors && !c->a->biases)
         ERROR(c, "V11",
               "this model has 0 biases: there is nothing to train%s",
               c->a->buckets ? " (relative_attention_bias is a table of positions, not an additive "
@@ -280,12 +218,6 @@ static void check_selection(struct check *c, const struct module *m) {
     else if (n == 0)
         ERROR(c, "V11",
               "this selects none of the model's tensors: widen layers= or choose another target");
-    double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (m->fn == FN_FULL && values * 16 > memory) /* value, gradient and two moments */
-        WARN(c, "V33",
-             "training %.0f values needs %.1f GB for values, gradients and moments; this machine "
-             "has %.1f GB",
-             values, values * 16e-9, memory * 1e-9);
 }
 
 static bool overlap(const struct check *c, const struct module *x, const struct module *y) {
@@ -297,7 +229,7 @@ static bool overlap(const struct check *c, const struct module *x, const struct 
     return false;
 }
 
-/* Whether module y, of FN_BIAS or FN_FULL, takes a tensor of that role where x sits. */
+/* Whether module y, of existing tensors, takes a tensor of that role where x sits. */
 static bool takes_role(const struct check *c, const struct module *y, const struct module *x,
                        enum tensor_role role) {
     for (int i = 0; i < c->tensors; i++) {
@@ -320,34 +252,24 @@ static void check_pair(struct check *c, const struct module *x, int first, const
         }
     for (int turn = 0; turn < 2; turn++) { /* either order */
         const struct module *owner = turn ? y : x, *user = turn ? x : y;
-        if (owner->fn == FN_FULL && module_is_map(user) &&
+        if (!function_of(owner)->vectors_only && module_is_map(user) &&
             takes_role(c, owner, user, tap_weight_role(user->write)))
             ERROR(c, "V12",
                   "the matrix below %s is trained whole, so a low-rank change of it adds nothing: "
                   "drop one of the two",
                   tap_name(user->write));
-        if ((owner->fn == FN_BIAS || owner->fn == FN_FULL) && user->fn == FN_BOTTLENECK &&
-            user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
+        if (user->biases && takes_role(c, owner, user, tap_bias_role(user->write)))
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
                  tap_name(user->write));
     }
     if (!overlap(c, x, y) || x->write != y->write) return;
-    if (x->fn == FN_LINEAR && y->fn == FN_LINEAR && x->read == y->read && x->comp == y->comp &&
-        x->scale == y->scale)
-        WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
-             y->size);
-    if (x->fn == FN_SOFTMAX && y->fn == FN_SOFTMAX && x->comp == COMP_GATED &&
-        y->comp == COMP_GATED)
-        WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
-             x->size, y->size);
-    if (x->fn == FN_SCALE && y->fn == FN_SCALE)
-        WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
+    if (x->fn == y->fn && function_of(x)->pair) function_of(x)->pair(c, x, first, y);
 }
 
 static bool too_many_sets(struct check *c, int stack, int site, int layer) {
     int sets = 0;
     for (int i = 0; i < c->m->count; i++)
-        sets += c->m->module[i].fn == FN_SOFTMAX &&
+        sets += function_of(&c->m->module[i])->form == FORM_KEYS &&
                 module_covers(&c->m->module[i], c->a, stack, site, layer);
     if (sets <= HOOK_SETS) return false;
     ERROR(c, "V45", "%d sets of softmax keys at layer %d: an attention takes %d at most", sets,
@@ -400,8 +322,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
         check_comp(&c, x);
         check_heads(&c, x);
         check_source(&c, x);
-        check_sizes(&c, x);
-        check_advice(&c, x);
+        if (function_of(x)->advise) function_of(x)->advise(&c, x);
         check_selection(&c, x);
         for (int i = 0; i < c.at; i++) check_pair(&c, &m.module[i], i, x);
     }

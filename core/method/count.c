@@ -1,15 +1,16 @@
 /* Counts for people: as JSON, and as the arithmetic behind each module's number. */
+#include "core/method/count.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/functions.h"
 #include "core/method/match.h"
-#include "core/method/slots.h"
 
 static void totals(const struct plan *p, int module, size_t *trained, size_t *kept, int *tensors) {
     *trained = *kept = 0;
@@ -58,7 +59,7 @@ static void add_spans(struct buf *b, const struct module *m, const struct arch *
 
 /* "encoder layers 1-6: a.in to a.q", "the whole model: biases". */
 static void add_where(struct buf *b, const struct module *m, const struct arch *a) {
-    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    bool in_weight = module_in_weight(m), vectors = function_of(m)->vectors_only;
     if (!in_weight || m->target == TARGET_TAP) {
         add_spans(b, m, a);
     } else if (m->first == 1 && !m->last) {
@@ -74,12 +75,12 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
     if (in_weight && m->target != TARGET_TAP && m->site != SITE_ALL)
         buf_printf(b, " at %s", site_name(m->site));
     if (in_weight && m->target == TARGET_TAP)
-        buf_printf(b, ": %s of the map to %s", m->fn == FN_BIAS ? "bias" : "weights",
+        buf_printf(b, ": %s of the map to %s", vectors ? "bias" : "weights",
                    tap_name(m->write));
     else if (in_weight)
         buf_printf(b, ": %s%s", m->target == TARGET_ALL ? "" : target_name(m->target),
-                   m->target == TARGET_ALL ? (m->fn == FN_BIAS ? "biases" : "every tensor")
-                                           : (m->fn == FN_BIAS ? " biases" : ""));
+                   m->target == TARGET_ALL ? (vectors ? "biases" : "every tensor")
+                                           : (vectors ? " biases" : ""));
     else if (m->read == m->write) buf_printf(b, ": %s", tap_name(m->write));
     else buf_printf(b, ": %s to %s", tap_name(m->read), tap_name(m->write));
 }
@@ -133,66 +134,35 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
 
 /* ---- arithmetic ---- */
 
-/* The letter of a tap's width. */
-static const char *letter(const struct arch *a, enum tap t) {
+const char *terms_letter(const struct arch *a, enum tap t) {
     int w = tap_width(a, t);
     return w == a->width ? "d" : w == a->inner ? "f" : "H·d_h";
 }
 
-struct terms {
-    struct buf letters, numbers;
-};
-
-static void term(struct terms *t, const char *letters, const char *numbers) {
-    buf_printf(&t->letters, "%s%s", t->letters.size ? " + " : "", letters);
-    buf_printf(&t->numbers, "%s%s", t->numbers.size ? " + " : "", numbers);
-}
-
-__attribute__((format(printf, 3, 4)))
-static void numbers(struct terms *t, const char *letters, const char *format, ...) {
+void terms_add(struct terms *t, const char *letters, const char *format, ...) {
     char text[128];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    term(t, letters, text);
+    buf_printf(&t->letters, "%s%s", t->letters.size ? " + " : "", letters);
+    buf_printf(&t->numbers, "%s%s", t->numbers.size ? " + " : "", text);
 }
 
-/* r·(in + out), shorter when both widths are one letter. */
-static void matrices(struct terms *t, const struct arch *a, const struct module *m) {
+void terms_matrices(struct terms *t, const struct arch *a, const struct module *m) {
     char letters[64];
     int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
-    const char *x = letter(a, m->read), *y = letter(a, m->write);
+    const char *x = terms_letter(a, m->read), *y = terms_letter(a, m->write);
     if (m->heads == HEADS_FREE) {
         snprintf(letters, sizeof letters, "H·r·%s + r·%s", x, y);
-        numbers(t, letters, "%d·%d·%d + %d·%d", a->heads, r, in, r, out);
+        terms_add(t, letters, "%d·%d·%d + %d·%d", a->heads, r, in, r, out);
     } else if (in == out) {
         snprintf(letters, sizeof letters, "2·r·%s", x);
-        numbers(t, letters, "2·%d·%d", r, in);
+        terms_add(t, letters, "2·%d·%d", r, in);
     } else {
         snprintf(letters, sizeof letters, "r·(%s+%s)", x, y);
-        numbers(t, letters, "%d·(%d+%d)", r, in, out);
+        terms_add(t, letters, "%d·(%d+%d)", r, in, out);
     }
-}
-
-static void own_terms(struct terms *t, const struct arch *a, const struct module *m) {
-    char letters[64];
-    int out = tap_width(a, m->write);
-    if (m->fn == FN_SCALE) {
-        numbers(t, letter(a, m->write), "%d", out);
-    } else if (m->fn == FN_SOFTMAX) {
-        snprintf(letters, sizeof letters, "2·l·%s", letter(a, m->write));
-        numbers(t, letters, "2·%d·%d", m->size, out);
-    } else {
-        matrices(t, a, m);
-    }
-    if (m->biases) {
-        snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r",
-                 letter(a, m->write));
-        numbers(t, letters, "%d + %d", m->heads == HEADS_SHARED ? m->size : a->heads * m->size,
-                out);
-    }
-    if (m->comp == COMP_LEARNED) numbers(t, "1", "1");
 }
 
 /* The terms, their sum taken `times` over (NULL: once). */
@@ -244,11 +214,11 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     for (int i = 0; i < n; i++) layers += s[i].end - s[i].first;
     if (n > 1) snprintf(many, sizeof many, "%d·", n);
     snprintf(letters, sizeof letters, "%sl·d", many);
-    numbers(&t, letters, "%s%d·%d", many, m->size, d);
+    terms_add(&t, letters, "%s%d·%d", many, m->size, d);
     snprintf(letters, sizeof letters, "%s(d+1)·mid", many);
-    numbers(&t, letters, "%s%d·%d", many, d + 1, mid);
-    numbers(&t, "(mid+1)·2·L·d", "%d·2·%d·%d", mid + 1, layers, dq);
-    if (m->comp == COMP_LEARNED) numbers(&t, "L", "%d", layers);
+    terms_add(&t, letters, "%s%d·%d", many, d + 1, mid);
+    terms_add(&t, "(mid+1)·2·L·d", "%d·2·%d·%d", mid + 1, layers, dq);
+    if (m->comp == COMP_LEARNED) terms_add(&t, "L", "%d", layers);
     text_thousands((int64_t)kept, shown);
     snprintf(tail, sizeof tail, "; kept 2·l·d·L = %s", shown);
     return with_sum(&t, NULL, NULL, trained, tail);
@@ -262,13 +232,14 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     int tensors;
     char letters[32], layers[64];
     totals(p, module, &trained, &kept, &tensors);
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) {
+    if (module_in_weight(m)) {
         char shown[32];
         text_thousands((int64_t)trained, shown);
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
-    own_terms(&t, a, m);
+    function_of(m)->terms(&t, m, a);
+    if (m->comp == COMP_LEARNED) terms_add(&t, "1", "1");
     layers_text(m, a, letters, layers);
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
         return with_sum(&t, letters, layers, trained, "");

@@ -1,6 +1,9 @@
 /* φ(x W_d + b_d) W_u + b_u: an adapter, for all columns at once or head by head, with or without a norm. */
 #include <math.h>
+#include <stdio.h>
 
+#include "core/method/check.h"
+#include "core/method/count.h"
 #include "core/method/fn.h"
 
 /* ---- tensors ---- */
@@ -88,14 +91,41 @@ static node apply(struct tape *t, const struct use *u) {
     return op_add_scaled(t, u->value, normed(t, u, x), s, scale);
 }
 
+/* ---- rules and counts ---- */
+
+static void advise(struct check *c, const struct module *m) {
+    double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write), ffn = 2.0 * c->a->width * c->a->inner;
+    if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
+        WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
+}
+
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+    char letters[64];
+    terms_matrices(t, a, m);
+    if (!m->biases) return;
+    snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r", terms_letter(a, m->write));
+    terms_add(t, letters, "%d + %d", inner(m, a), tap_width(a, m->write));
+}
+
+static const char *unmergeable(const struct plan *p, const struct module *m) {
+    (void)p;
+    (void)m;
+    return "a bottleneck bends its input: no weight of the model does the same";
+}
+
 const struct function function_bottleneck = {
     .name = "bottleneck",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .comps = COMPS_ADDING,
+    .per_head = true,
     .usual = {.size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
               .init = INIT_BERT},
     .slots = slots,
     .still = still,
     .apply = apply,
+    .advise = advise,
+    .terms = terms,
+    .unmergeable = unmergeable,
 };

@@ -1,5 +1,9 @@
 /* x W_d W_u: a change of low rank. */
+#include "core/engine/blas.h"
+#include "core/method/check.h"
+#include "core/method/count.h"
 #include "core/method/fn.h"
+#include "core/method/merge.h"
 
 static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
@@ -25,13 +29,72 @@ static node apply(struct tape *t, const struct use *u) {
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
+static const struct function_place places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
+                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+
+/* ---- rules and counts ---- */
+
+static void advise(struct check *c, const struct module *m) {
+    enum tap r = m->read, w = m->write;
+    double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
+    if (module_is_map(m) && values >= in * out)
+        WARN(c, "V17",
+             "rank %d has %.0f values where the full change of this %.0f×%.0f map has %.0f: "
+             "full(write=%s) is smaller",
+             m->size, values, out, in, in * out, tap_name(w));
+    if ((r == TAP_F_IN && w == TAP_F_OUT) || (r == TAP_A_IN && (w == TAP_A_OUT || w == TAP_A_CTX)))
+        INFO(c, "V3",
+             "a linear parallel adapter spans more than one map, so it cannot be folded into "
+             "weights");
+    if (r == w && (w == TAP_A_OUT || w == TAP_F_OUT))
+        WARN(c, "V4",
+             "equals a LoRA on %s restricted to W W_d W_u: linear(r=%d; write=%s) is freer",
+             w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
+}
+
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+    if (x->read == y->read && x->comp == y->comp && x->scale == y->scale)
+        WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
+             y->size);
+}
+
+static void terms(struct terms *t, const struct module *m, const struct arch *a) { terms_matrices(t, a, m); }
+
+/* ---- merging ---- */
+
+static const char *unmergeable(const struct plan *p, const struct module *m) {
+    (void)p;
+    return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
+}
+
+/* W += s·W_u W_d, or back. */
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    int i = merge_tensor(x, at, tap_weight_role(m->write));
+    const struct tensor_info *t = &x->m->tensor[i];
+    const real *learned = merge_values(x, at, SLOT_SCALE);
+    real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
+    if (!w) return ERR_SYSTEM;
+    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s, merge_values(x, at, SLOT_UP_W), m->size,
+              merge_values(x, at, SLOT_DOWN_W), t->cols, 1, w, t->cols);
+    return 0;
+}
+
 const struct function function_linear = {
     .name = "linear",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT,
+    .comps = COMPS_ADDING,
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,
+    .places = places,
     .slots = slots,
     .apply = apply,
+    .advise = advise,
+    .pair = pair,
+    .terms = terms,
+    .unmergeable = unmergeable,
+    .merge = merge,
+    .turn = MERGE_ADDS,
 };

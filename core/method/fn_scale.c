@@ -1,5 +1,9 @@
 /* x ⊙ l: one factor a channel. */
+#include "core/base/mem.h"
+#include "core/method/check.h"
+#include "core/method/count.h"
 #include "core/method/fn.h"
+#include "core/method/merge.h"
 
 static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){1, tap_width(a, m->write), false};
@@ -15,11 +19,116 @@ static node apply(struct tape *t, const struct use *u) {
     return op_channel_scale_groups(t, u->value, use_slot(u, SLOT_CHANNEL), u->groups);
 }
 
+static const struct function_place places[] = {
+    {"q", TAP_A_Q},     {"k", TAP_A_K},   {"v", TAP_A_V},     {"ctx", TAP_A_CTX},   {"o", TAP_A_OUT},
+    {"pre", TAP_F_PRE}, {"act", TAP_F_ACT}, {"out", TAP_F_OUT}, {"embed", TAP_EMBED}, {0}};
+
+/* ---- rules and counts ---- */
+
+static bool check(struct check *c, const struct module *m) {
+    if (m->comp == COMP_MULTIPLY) return true;
+    ERROR(c, "V9", "a scale multiplies; a vector that is added is a bias: use bitfit or "
+          "bias(write=%s)", tap_name(m->write));
+    return false;
+}
+
+static void advise(struct check *c, const struct module *m) {
+    if (m->write == TAP_A_Q)
+        WARN(c, "V8", "scaling q and scaling k are the same: use write=a.k");
+    if (m->write == TAP_F_PRE && c->a->act != ACT_RELU)
+        WARN(c, "V10",
+             "before the activation this equals scaling f.act only for relu and l > 0; the paper "
+             "scales f.act");
+}
+
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+    (void)first;
+    (void)y;
+    WARN(c, "V44", "two scales at %s equal one, their product", tap_name(x->write));
+}
+
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+    terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
+}
+
+/* ---- merging ---- */
+
+/* The map that a scale at this tap is folded into. */
+struct fold {
+    enum tap map;  /* by its output */
+    bool columns;  /* the tap is the map's input */
+};
+
+static bool fold_of(const struct module *m, struct fold *out) {
+    switch (m->write) {
+    case TAP_A_Q:
+    case TAP_A_K:
+    case TAP_A_V:
+    case TAP_A_OUT:
+    case TAP_F_PRE:
+    case TAP_F_OUT:
+    case TAP_EMBED: *out = (struct fold){m->write, false}; return true;
+    case TAP_A_CTX: *out = (struct fold){TAP_A_OUT, true}; return true;
+    case TAP_F_ACT: *out = (struct fold){TAP_F_OUT, true}; return true;
+    default: return false;
+    }
+}
+
+static const char *unmergeable(const struct plan *p, const struct module *m) {
+    struct fold fold;
+    if (m->write == TAP_EMBED && !p->embed_norm)
+        return "a scale at embed: this model has no norm there that it could go into";
+    return fold_of(m, &fold) ? NULL : "a scale at this tap belongs to no map";
+}
+
+static void scale_values(real *w, int rows, int cols, const real *l, bool columns, bool back) {
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < cols; c++) {
+            real s = l[columns ? c : r];
+            if (back) w[(size_t)r * (size_t)cols + (size_t)c] /= s;
+            else w[(size_t)r * (size_t)cols + (size_t)c] *= s;
+        }
+}
+
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    const real *l = merge_values(x, at, SLOT_CHANNEL);
+    struct fold fold;
+    if (!fold_of(m, &fold)) BUG("merge of a scale at %s", tap_name(m->write));
+    const enum tensor_role roles[] = {tap_weight_role(fold.map), tap_bias_role(fold.map)};
+    if (x->back)
+        for (int i = 0; i < tap_width(&x->m->arch, m->write); i++)
+            if (l[i] == 0)
+                return err_set(e, ERR_FAILED, "a scale at %s is 0: it cannot be divided out",
+                               tap_name(m->write));
+    for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
+        int i = merge_tensor(x, at, roles[k]);
+        if (i < 0) continue; /* a map without a bias */
+        const struct tensor_info *t = &x->m->tensor[i];
+        real *w = merge_copy(x, i, e);
+        if (!w) return ERR_SYSTEM;
+        /* A vector's elements are the map's outputs. */
+        if (t->vector) scale_values(w, t->cols, 1, l, false, x->back);
+        else scale_values(w, t->rows, t->cols, l, fold.columns, x->back);
+    }
+    return 0;
+}
+
 const struct function function_scale = {
     .name = "scale",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE,
+    .comps = COMPS_MULTIPLY,
     .usual = {.write = TAP_A_K, .comp = COMP_MULTIPLY},
     .slots = slots,
     .apply = apply,
+    .say_write = "the tap to scale",
+    .places = places,
+    .check = check,
+    .advise = advise,
+    .pair = pair,
+    .terms = terms,
+    .unmergeable = unmergeable,
+    .merge = merge,
+    .turn = MERGE_MULTIPLIES,
 };

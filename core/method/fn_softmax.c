@@ -1,4 +1,8 @@
 /* softmax(x W_q P_kᵀ/√d_h) P_v: l keys and values that every query attends to, a prefix. */
+#include <stdio.h>
+
+#include "core/method/check.h"
+#include "core/method/count.h"
 #include "core/method/fn.h"
 
 static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
@@ -23,10 +27,52 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
     set->value = use_dropout(t, u, use_slot(u, SLOT_VALUE), 1);
 }
 
+/* ---- rules and counts ---- */
+
+/* A gated one elsewhere is told why the gate is there alone. */
+static bool check(struct check *c, const struct module *m) {
+    if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
+    ERROR(c, "V2",
+          "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
+          "activation is a softmax is not built");
+    return false;
+}
+
+static void advise(struct check *c, const struct module *m) {
+    if (m->size > c->a->head_width)
+        INFO(c, "V20",
+             "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
+             c->a->head_width, c->a->head_width);
+    if (m->comp == COMP_GATED && c->a->attention_dropout > 0)
+        WARN(c, "V34",
+             "with attention dropout %g the gate is exact only in evaluation: while training, "
+             "prefix columns are dropped like others",
+             c->a->attention_dropout);
+}
+
+static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+    if (x->comp == COMP_GATED && y->comp == COMP_GATED)
+        WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
+             x->size, y->size);
+}
+
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+    char letters[64];
+    snprintf(letters, sizeof letters, "2·l·%s", terms_letter(a, m->write));
+    terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
+}
+
+static const char *unmergeable(const struct plan *p, const struct module *m) {
+    (void)p;
+    (void)m;
+    return "a prefix takes part in the softmax: no weight of the model does the same";
+}
+
 const struct function function_softmax = {
     .name = "softmax",
     .form = FORM_KEYS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .comps = COMPS_ADDING | COMPS_GATED,
     .usual = {.size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT},
     /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all
      * of them would come out as one. */
@@ -34,4 +80,9 @@ const struct function function_softmax = {
     .slots = slots,
     .still = still,
     .keys_of = keys_of,
+    .check = check,
+    .advise = advise,
+    .pair = pair,
+    .terms = terms,
+    .unmergeable = unmergeable,
 };

@@ -38,8 +38,7 @@ void format_mlp(const struct module *m, char out[64]) {
 }
 
 static void add_size(struct buf *b, const struct module *m) {
-    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR && m->fn != FN_SOFTMAX) return;
-    buf_printf(b, "%c=%d; ", m->fn == FN_SOFTMAX ? 'l' : 'r', m->size);
+    if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
 }
 
 static void add_source(struct buf *b, const struct module *m) {
@@ -56,7 +55,7 @@ static void add_source(struct buf *b, const struct module *m) {
 /* One module; `full`: also what equals the function's usual value. */
 static void add_module(struct buf *b, const struct module *m, bool full) {
     struct module usual = module_default(m->fn);
-    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    const struct function *f = function_of(m);
     if (m->source == SOURCE_MLP) {
         usual.source = SOURCE_MLP;
         usual.init = INIT_DEFAULT;
@@ -65,19 +64,19 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
     add_size(b, m);
-    if (m->fn == FN_BOTTLENECK && (full || m->act != usual.act))
+    if (module_takes(m, TAKES_ACT) && (full || m->act != usual.act))
         pair(b, "act", method_act_name(m->act));
-    if (m->fn == FN_BOTTLENECK && !m->biases) pair(b, "biases", "no");
-    if (m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR) pair(b, "read", tap_name(m->read));
-    if (in_weight && m->target != TARGET_TAP) {
+    if (module_takes(m, TAKES_BIASES) && !m->biases) pair(b, "biases", "no");
+    if (module_takes(m, TAKES_READ)) pair(b, "read", tap_name(m->read));
+    if (f->form == FORM_IN_WEIGHT && m->target != TARGET_TAP) {
         if (full || m->target != TARGET_ALL) pair(b, "target", target_name(m->target));
-    } else if (full || m->fn != FN_SOFTMAX || m->write != usual.write) {
+    } else if (full || f->form != FORM_KEYS || m->write != usual.write) {
         pair(b, "write", tap_name(m->write));
     }
     char comp[64];
     format_comp(m, comp);
-    bool fixed = m->fn == FN_SCALE || in_weight;
-    if (m->comp != usual.comp || (full && !fixed)) pair(b, "comp", comp);
+    bool several = f->comps & (f->comps - 1);
+    if (m->comp != usual.comp || (full && several)) pair(b, "comp", comp);
     if (m->heads != usual.heads) pair(b, "heads", heads_name(m->heads));
     add_source(b, m);
     if (m->norm != NORM_NONE) pair(b, "norm", norm_name(m->norm));

@@ -34,17 +34,47 @@ enum {
     TAKES_SIZE = TAKES_R | TAKES_L
 };
 
+/* Sets of compositions, bit c for enum comp c. */
+enum {
+    COMPS_ADDING = 1 << COMP_ADD | 1 << COMP_SCALED | 1 << COMP_LEARNED,
+    COMPS_GATED = 1 << COMP_GATED,
+    COMPS_MULTIPLY = 1 << COMP_MULTIPLY,
+    COMPS_IN_WEIGHT = 1 << COMP_IN_WEIGHT
+};
+
+/* A place that at= may move a preset's modules to. */
+struct function_place {
+    const char *word; /* NULL ends a list */
+    enum tap tap;     /* that is written */
+};
+
+/* Trained tensors of the model are merged first. */
+enum merge_turn {
+    MERGE_ADDS = 1,   /* adds to weights */
+    MERGE_MULTIPLIES, /* works on what was added, too */
+    MERGE_TURNS
+};
+
 struct function_slot; /* fn.h, as the next */
 struct use;
+struct check; /* check.h */
+struct terms; /* count.h */
+struct merge; /* merge.h, as the next */
+struct merge_at;
+struct plan;
 
 struct function {
     const char *name;     /* the word of text and JSON form, and of tensors' names */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
+    unsigned comps;       /* COMPS_… that it has */
     struct module usual;  /* a module with usual values (module_default); layers and places are all */
     enum init made_init;  /* usual start where a network makes the values; 0: as otherwise */
     bool linear;          /* in what it reads: over one map it is a change of that map's weight */
     bool vectors_only;    /* FORM_IN_WEIGHT: of the existing tensors the additive vectors alone */
+    bool per_head;        /* may work head by head */
+    const char *say_write; /* "the tap to scale": write= must be said; NULL: the usual one is meant */
+    const struct function_place *places; /* at=; NULL: it cannot be moved so */
 
     /* The tensors of a module at one layer, in the order of the flat block; ends with a row without name.
      * A learned s follows by itself. */
@@ -56,6 +86,21 @@ struct function {
     node (*apply)(struct tape *t, const struct use *u);
     /* FORM_KEYS: sets key and value. */
     void (*keys_of)(struct tape *t, const struct use *u, struct kv_set *set);
+
+    /* Its own rules beside those of check.c.  check: whether its form can be, with an error if not; advise:
+     * warnings; pair: y with an earlier module x of this function at the same tap and some same layer, `first`
+     * its index.  NULL: none. */
+    bool (*check)(struct check *c, const struct module *m);
+    void (*advise)(struct check *c, const struct module *m);
+    void (*pair)(struct check *c, const struct module *x, int first, const struct module *y);
+    /* The arithmetic of its tensors at one layer. */
+    void (*terms)(struct terms *t, const struct module *m, const struct arch *a);
+
+    /* Why a module cannot be folded into the base weights, static text; NULL, or no such function: it can. */
+    const char *(*unmergeable)(const struct plan *p, const struct module *m);
+    /* Folds one layer of a module, or takes it out again; FORM_IN_WEIGHT needs none. */
+    int (*merge)(struct merge *x, const struct merge_at *at, struct err *e);
+    enum merge_turn turn;
 };
 
 /* function_bottleneck, …: the rows, each at the end of its file. */
@@ -69,5 +114,7 @@ const struct function *function_of(const struct module *m);
 bool module_takes(const struct module *m, unsigned keys);
 bool module_in_weight(const struct module *m);
 bool module_is_sized(const struct module *m);
+/* What a module moved by at= to this tap reads. */
+enum tap function_place_read(const struct function *f, enum tap write);
 
 #endif

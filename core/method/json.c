@@ -28,16 +28,13 @@ static void add_place(struct buf *b, const struct module *m, bool decoder) {
 }
 
 static void add_module(struct buf *b, const struct module *m, bool decoder) {
-    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
-    bool in_weight = m->fn == FN_BIAS || m->fn == FN_FULL;
+    bool sized = module_is_sized(m), in_weight = module_in_weight(m);
     buf_puts(b, "{\"function\":");
     json_add_string(b, fn_name(m->fn));
     if (sized) buf_printf(b, ",\"size\":%d", m->size);
-    if (m->fn == FN_BOTTLENECK) {
-        word(b, "activation", method_act_name(m->act));
-        buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
-        if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
-    }
+    if (module_takes(m, TAKES_ACT)) word(b, "activation", method_act_name(m->act));
+    if (module_takes(m, TAKES_BIASES)) buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
+    if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
     if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));

@@ -15,16 +15,20 @@ int key_word(const char *what, const char *value, const char *(*name)(int), int 
              struct err *e) {
     const char *all[64];
     BUG_IF(count > (int)COUNT_OF(all));
+    for (int i = 0; i < count; i++) all[i] = name(i);
+    return key_word_of(what, value, all, count, e);
+}
+
+int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e) {
     struct buf list = BUF_INIT;
     for (int i = 0; i < count; i++) {
-        all[i] = name(i);
-        if (!strcmp(all[i], value)) {
+        if (!strcmp(words[i], value)) {
             buf_release(&list);
             return i;
         }
-        buf_printf(&list, "%s%s", i ? ", " : "", all[i]);
+        buf_printf(&list, "%s%s", i ? ", " : "", words[i]);
     }
-    const char *near = text_nearest(value, all, (size_t)count);
+    const char *near = text_nearest(value, words, (size_t)count);
     if (near)
         err_set(e, ERR_USAGE, "%s=%s: unknown; did you mean %s? (known: %s)", what, value, near,
                 buf_text(&list));

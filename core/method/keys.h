@@ -25,6 +25,9 @@ bool key_takes(const struct key *k, const struct module *m);
 int key_word(const char *what, const char *value, const char *(*name)(int), int count,
              struct err *e);
 
+/* The same of words that are listed. */
+int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);
+
 /* "1-6", "4-", "5" or "all". */
 void key_layers_text(const struct module *m, char out[32]);
 

@@ -45,7 +45,7 @@ static bool takers(const char *key, const struct module *run, const struct modul
 /* Gives the preset's prefixes the run's MLP, with the start values that come with it. */
 static void give_mlp(const struct module *run, struct module *base, int n) {
     for (int i = 0; i < n; i++) {
-        if (base[i].fn != FN_SOFTMAX || base[i].source == SOURCE_MLP) continue;
+        if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP) continue;
         base[i].source = SOURCE_MLP;
         base[i].mid = run[i].mid;
         base[i].mid_act = run[i].mid_act;
@@ -117,29 +117,20 @@ static void add_switches(struct call *c, const struct module *run, const struct 
     }
 }
 
-/* The at= word of a tap that a preset may be moved to. */
+/* The at= word of a module's place, or NULL. */
 static const char *place_word(const struct module *m) {
-    bool linear = m->fn == FN_LINEAR;
-    if (linear && m->read != tap_map_input(m->write)) return NULL;
-    switch (m->write) {
-    case TAP_A_Q: return "q";
-    case TAP_A_K: return "k";
-    case TAP_A_V: return "v";
-    case TAP_A_OUT: return "o";
-    case TAP_F_PRE: return linear ? "w1" : "pre";
-    case TAP_F_OUT: return linear ? "w2" : "out";
-    case TAP_A_CTX: return linear ? NULL : "ctx";
-    case TAP_F_ACT: return linear ? NULL : "act";
-    case TAP_EMBED: return linear ? NULL : "embed";
-    default: return NULL;
-    }
+    const struct function *f = function_of(m);
+    if (m->read != function_place_read(f, m->write)) return NULL;
+    for (const struct function_place *at = f->places; at && at->word; at++)
+        if (at->tap == m->write) return at->word;
+    return NULL;
 }
 
 /* Moves the preset to the run's places by at=; false when that cannot be. */
 static bool move(struct call *c, struct method *base, const struct module *run, int n) {
     struct buf places = BUF_INIT;
     enum fn fn = base->module[0].fn;
-    bool good = fn == FN_LINEAR || fn == FN_SCALE;
+    bool good = function_at(fn)->places;
     for (int i = 0; i < base->count; i++) good &= base->module[i].fn == fn;
     for (int i = 0; i < n; i++) {
         const char *word = good && run[i].fn == fn ? place_word(&run[i]) : NULL;
@@ -155,7 +146,7 @@ static bool move(struct call *c, struct method *base, const struct module *run, 
             base->module[i].write = run[i].write;
             module_normalise(&base->module[i]);
         }
-        bool peft = fn == FN_SCALE && !strcmp(buf_text(&places), "k+v+ctx+act");
+        bool peft = !strcmp(buf_text(&places), "k+v+ctx+act");
         if (peft) buf_puts(&c->args, "peft");
         else buf_printf(&c->args, "at=%s", buf_text(&places));
         c->far = FAR_SWITCH;

@@ -160,23 +160,25 @@ static int one_scale(const struct item *item, struct err *e) {
 
 static enum tap usual_read(const struct module *m) {
     if (m->heads == HEADS_FACTORISED) return TAP_A_Q;
-    if (m->fn == FN_LINEAR && tap_map_input(m->write) != TAP_NONE) return tap_map_input(m->write);
+    if (function_of(m)->linear && tap_map_input(m->write) != TAP_NONE) return tap_map_input(m->write);
     if (m->write == TAP_EMBED) return TAP_EMBED;
     return m->write >= TAP_F_RES && m->write <= TAP_F_END ? TAP_F_IN : TAP_A_IN;
 }
 
 /* What is written when nothing is said. */
 static enum tap usual_write(const struct module *m) {
-    if (m->fn != FN_BOTTLENECK && m->fn != FN_LINEAR) return m->write;
-    return m->heads != HEADS_SHARED ? TAP_A_HEAD : m->fn == FN_LINEAR ? TAP_A_Q : TAP_F_OUT;
+    const struct function *f = function_of(m);
+    if (f->say_write) return TAP_NONE;
+    return m->heads != HEADS_SHARED ? TAP_A_HEAD : f->usual.write;
 }
 
 static int parse_module(const struct item *item, enum fn fn, struct module *out, struct err *e) {
     static const char *const no_more[] = {NULL};
+    const struct function *f = function_at(fn);
     struct module m = module_default(fn);
     if (one_scale(item, e)) return e->code;
     m.read = TAP_NONE;
-    if (fn != FN_SOFTMAX) m.write = TAP_NONE;
+    if (f->form != FORM_KEYS) m.write = TAP_NONE;
     for (int now = TURN_SOURCE; now < TURNS; now++) {
         if (now == TURN_LAST && m.write == TAP_NONE) m.write = usual_write(&m);
         for (int i = 0; i < item->count; i++) {
@@ -192,8 +194,9 @@ static int parse_module(const struct item *item, enum fn fn, struct module *out,
             if (k->set(&m, a->value, e)) return err_prefix(e, "%s", item->name);
         }
     }
-    if (m.write == TAP_NONE && fn == FN_SCALE)
-        return err_set(e, ERR_USAGE, "scale: write= is missing: the tap to scale, as write=a.k");
+    if (m.write == TAP_NONE && f->say_write)
+        return err_set(e, ERR_USAGE, "%s: write= is missing: %s, as write=%s", f->name, f->say_write,
+                       tap_name(f->usual.write));
     if (m.target == TARGET_TAP && m.write == TAP_NONE)
         return err_set(e, ERR_USAGE, "%s: write= is missing: the map's output", item->name);
     if (m.read == TAP_NONE) m.read = usual_read(&m);
@@ -204,42 +207,37 @@ static int parse_module(const struct item *item, enum fn fn, struct module *out,
 
 /* ---- a preset ---- */
 
-struct place {
-    const char *name;
-    enum tap tap;
-};
-/* at=: linear maps by their matrix; scaled taps by the last part of their name. */
-static const struct place maps[] = {{"q", TAP_A_Q},  {"k", TAP_A_K},    {"v", TAP_A_V},
-                                    {"o", TAP_A_OUT}, {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}};
-static const struct place scales[] = {{"q", TAP_A_Q},     {"k", TAP_A_K},     {"v", TAP_A_V},
-                                      {"ctx", TAP_A_CTX}, {"o", TAP_A_OUT},   {"pre", TAP_F_PRE},
-                                      {"act", TAP_F_ACT}, {"out", TAP_F_OUT}, {"embed", TAP_EMBED}};
-static const char *map_at(int i) { return maps[i].name; }
-static const char *scale_at(int i) { return scales[i].name; }
-
 static bool takes_at(const struct method *m) {
     for (int i = 0; i < m->count; i++)
-        if ((m->module[i].fn != FN_LINEAR && m->module[i].fn != FN_SCALE) ||
-            m->module[i].fn != m->module[0].fn)
-            return false;
+        if (!function_of(&m->module[i])->places || m->module[i].fn != m->module[0].fn) return false;
     return m->count > 0;
+}
+
+/* at=: a linear map by its matrix, a scaled tap by the last part of its name. */
+static int place_at(const struct function *f, const char *word, struct err *e) {
+    const char *words[32];
+    int n = 0;
+    for (const struct function_place *at = f->places; at->word; at++) {
+        BUG_IF(n == (int)COUNT_OF(words));
+        words[n++] = at->word;
+    }
+    return key_word_of("at", word, words, n, e);
 }
 
 /* Puts copies of the first module at the places of "q+v". */
 static int retarget(struct method *m, const char *value, struct err *e) {
-    bool linear = m->module[0].fn == FN_LINEAR;
     const struct module first = m->module[0];
+    const struct function *f = function_of(&first);
     m->count = 0;
     for (const char *p = value;;) {
         const char *plus = strchr(p, '+');
         char word[128];
         if (!copy(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
-        int i = linear ? key_word("at", word, map_at, COUNT_OF(maps), e)
-                       : key_word("at", word, scale_at, COUNT_OF(scales), e);
+        int i = place_at(f, word, e);
         if (i < 0) return ERR_USAGE;
         struct module x = first;
-        x.write = linear ? maps[i].tap : scales[i].tap;
-        x.read = linear ? tap_map_input(x.write) : x.write;
+        x.write = f->places[i].tap;
+        x.read = function_place_read(f, x.write);
         module_normalise(&x);
         for (int j = 0; j < m->count; j++)
             if (m->module[j].write == x.write)
@@ -340,7 +338,7 @@ static int unknown(const char *name, struct err *e) {
     int n = 0;
     for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
     for (int i = 0; i < FN_COUNT; i++)
-        if (i != FN_FULL) known[n++] = fn_name((enum fn)i); /* a preset's name as well */
+        if (!preset_find(fn_name((enum fn)i))) known[n++] = fn_name((enum fn)i);
     const char *near = text_nearest(name, known, (size_t)n);
     struct buf list = BUF_INIT;
     for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);

@@ -3,6 +3,9 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 
+bool tap_is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
+bool tap_is_ffn(enum tap t) { return t >= TAP_F_RES && t <= TAP_F_END; }
+
 int tap_width(const struct arch *a, enum tap tap) {
     switch (tap) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_A_HEAD: case TAP_A_CTX:

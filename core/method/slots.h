@@ -20,6 +20,8 @@ enum slot {
     SLOT_COUNT
 };
 
+bool tap_is_attention(enum tap t);
+bool tap_is_ffn(enum tap t);
 /* Columns of what a tap reads or writes. */
 int tap_width(const struct arch *a, enum tap tap);
 /* The layers first … end-1 (0-based) of one sublayer of one stack; [-1, 0) is the

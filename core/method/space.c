@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/slots.h"
 
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
@@ -63,12 +64,9 @@ static enum init usual_init(const struct module *m) {
     return m->source == SOURCE_MLP && f->made_init ? f->made_init : f->usual.init;
 }
 
-static bool is_attention(enum tap t) { return t >= TAP_A_RES && t <= TAP_A_END; }
-
 bool module_takes_site(const struct module *m) {
-    if (is_attention(m->write)) return true;
-    return module_in_weight(m) &&
-           (m->target == TARGET_ALL || m->target == TARGET_NORMS);
+    if (tap_is_attention(m->write)) return true;
+    return module_in_weight(m) && (m->target == TARGET_ALL || m->target == TARGET_NORMS);
 }
 
 bool module_is_at(const struct module *m, int stack, int site) {
@@ -79,11 +77,11 @@ bool module_is_at(const struct module *m, int stack, int site) {
 
 /* What the tap leaves open of `site`. */
 static int site_of(const struct module *m) {
-    if (m->write >= TAP_F_RES && m->write <= TAP_F_END) return SUB_FFN;
+    if (tap_is_ffn(m->write)) return SUB_FFN;
     if (m->write == TAP_EMBED) return SUB_EMBED;
     if (!module_takes_site(m)) return SITE_ALL;
     bool attention = m->site == SUB_SELF || m->site == SUB_CROSS;
-    return is_attention(m->write) && !attention ? SITE_ALL : m->site;
+    return tap_is_attention(m->write) && !attention ? SITE_ALL : m->site;
 }
 
 /* a.head and a.ctx are one matrix: the first name for what works head by head. */

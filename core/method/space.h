@@ -52,7 +52,7 @@ enum init {
     INIT_NORMAL,   /* N(0, 1) */
     INIT_COUNT
 };
-/* Which existing tensors FN_BIAS and FN_FULL take. */
+/* Which existing tensors a module takes that trains them in their place. */
 enum target {
     TARGET_NONE,
     TARGET_TAP,        /* of the linear map whose output is the write tap */
@@ -69,7 +69,7 @@ enum { STACK_ALL = STACK_DECODER + 1, SITE_ALL = SUB_EMBED + 1 };
 
 struct module {
     enum fn fn;
-    enum act act;         /* FN_BOTTLENECK */
+    enum act act;         /* of a bottleneck */
     enum tap read, write; /* TAP_NONE where the function has none */
     enum target target;
     enum comp comp;
@@ -79,8 +79,8 @@ struct module {
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
     int mid;              /* SOURCE_MLP: the MLP's inner width */
     enum act mid_act;     /* tanh */
-    bool biases;          /* FN_BOTTLENECK: b_d and b_u exist */
-    enum norm norm;       /* FN_BOTTLENECK: behind it */
+    bool biases;          /* of a bottleneck: b_d and b_u exist */
+    enum norm norm;       /* of a bottleneck: behind it */
     enum init init;
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
     int first, last;      /* layers of each stack, 1-based inclusive; last 0: the stack's last */

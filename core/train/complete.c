@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/text_form.h"
+#include "core/method/functions.h"
 #include "core/train/option.h"
 #include "core/train/run.h"
 #include "core/train/sampling.h"
@@ -74,7 +75,8 @@ double config_default_lr(const struct method *m, const char **why) {
     const char *reason = p ? p->name : "no published method";
     double lr = p ? p->lr : 1e-3;
     for (int i = 0; !p && i < m->count; i++) {
-        if (m->module[i].fn != FN_FULL || m->module[i].target == TARGET_NORMS) continue;
+        const struct module *x = &m->module[i];
+        if (!module_in_weight(x) || function_of(x)->vectors_only || x->target == TARGET_NORMS) continue;
         lr = preset_find("full")->lr;
         reason = "whole matrices are trained";
     }

@@ -1,0 +1,21 @@
+/* The arithmetic behind a module's count, for the functions' files.  Private to core/method. */
+#ifndef CORE_METHOD_COUNT_H
+#define CORE_METHOD_COUNT_H
+
+#include "core/base/buf.h"
+#include "core/method/slots.h"
+
+/* "2·r·d + r + d" and the same in numbers. */
+struct terms {
+    struct buf letters, numbers;
+};
+
+/* Adds a term in letters, and formatted in numbers. */
+__attribute__((format(printf, 3, 4)))
+void terms_add(struct terms *t, const char *letters, const char *format, ...);
+/* W_d and W_u: r·(in + out), shorter when both widths are one letter. */
+void terms_matrices(struct terms *t, const struct arch *a, const struct module *m);
+/* The letter of a tap's width: "d", "f", "H·d_h". */
+const char *terms_letter(const struct arch *a, enum tap t);
+
+#endif

@@ -1,0 +1,27 @@
+/* A merge under way, for the functions' files.  Private to core/method. */
+#ifndef CORE_METHOD_MERGE_H
+#define CORE_METHOD_MERGE_H
+
+#include "core/method/slots.h"
+
+struct merge {
+    const struct plan *p;
+    const struct model *m;
+    const real *params;
+    real **out; /* one a model tensor */
+    bool back;  /* take the change out again */
+};
+
+/* A layer of a module's span. */
+struct merge_at {
+    int module, stack, site, layer;
+};
+
+/* The trained values of a slot there, or NULL. */
+const real *merge_values(const struct merge *x, const struct merge_at *at, enum slot slot);
+/* The merged copy of a model tensor, to be changed; NULL with *e without memory. */
+real *merge_copy(struct merge *x, int tensor, struct err *e);
+/* The index of the model's tensor of a role there, or -1. */
+int merge_tensor(const struct merge *x, const struct merge_at *at, enum tensor_role role);
+
+#endif
