@@ -72,11 +72,11 @@ static void fill_module(struct store_module *row, const struct method *method, i
     };
 }
 
-/* What is kept of the reading of a split (0: train); caller frees. */
-static char *split_report(const struct run_config *c, int task, const struct task *t, int split) {
+/* What is kept of the reading of a split; caller frees. */
+static char *split_report(const struct run_config *c, int task, const struct dataset *split) {
     struct buf b = BUF_INIT;
     if (c->tasks) text_line(&b, "task %s", config_task_name(c, task));
-    report_text(split ? &t->dev[split - 1] : &t->train, &b);
+    report_text(split, &b);
     return buf_take(&b);
 }
 
@@ -104,9 +104,13 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
         .module_count = method->count, .note = r->note,
     };
-    char **report = xcalloc((size_t)t->count * (1 + TASK_DEVS), sizeof *report);
-    for (int i = 0; i < t->count; i++)
-        for (int k = 0; k < 1 + t->task[i]->devs; k++) report[n.reports++] = split_report(c, i, t->task[i], k);
+    char **report = xcalloc((size_t)t->count * TASK_SPLITS, sizeof *report);
+    for (int i = 0; i < t->count; i++) {
+        struct dataset *split[TASK_SPLITS];
+        const char *name[TASK_SPLITS];
+        int splits = task_splits(t->task[i], split, name);
+        for (int k = 0; k < splits; k++) report[n.reports++] = split_report(c, i, split[k]);
+    }
     n.report = (const char *const *)report;
     int rc = store_create_run(j->store, &n, id, e);
     for (int i = 0; i < n.reports; i++) free(report[i]);

@@ -26,8 +26,10 @@ static void add_state(struct buf *b, const struct shared_task *t, const struct d
 /* What changes when a file of the task is written, or its folder gets or loses one. */
 static char *files_state(const struct shared_task *t) {
     struct buf b = BUF_INIT;
-    if (t->task.has_train) add_state(&b, t, &t->task.train);
-    for (int i = 0; i < t->task.devs; i++) add_state(&b, t, &t->task.dev[i]);
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    int n = task_splits(&t->task, split, name);
+    for (int i = 0; i < n; i++) add_state(&b, t, split[i]);
     return buf_take(&b);
 }
 

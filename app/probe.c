@@ -51,6 +51,10 @@ static int take_split(struct probe *p, struct probe_task *k, const char *name, s
         k->d = &t->dev[i];
         split = t->dev_name[i];
     }
+    if (name && !strcmp(name, "test") && t->has_test) {
+        k->d = &t->test;
+        split = "test";
+    }
     if (!k->d) return err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
     if (!p->split) p->split = split;
     return 0;

@@ -31,6 +31,7 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
         s.train = own.train;
         s.dev = own.dev;
         s.split = own.split;
+        s.split_validation = own.split_validation;
         s.split_seed = own.split_seed;
         s.official_dev = own.official_dev;
     }
@@ -277,6 +278,7 @@ static int guard_wrong(const struct user *u, const struct args *a, const struct 
     if (u->run) outfile_guard_run(g, &u->config);
     outfile_guard_reads(g, u->model->folder);
     for (int i = 0; i < t->devs; i++) outfile_guard_reads(g, t->dev[i].path);
+    if (t->has_test) outfile_guard_reads(g, t->test.path);
     return outfile_check(g, path, e);
 }
 

@@ -359,18 +359,10 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
 void dataset_draw(struct dataset *d, size_t n) {
     BUG_IF(d->start != NULL);
     size_t all = d->rows;
-    int kept = 0;
     if (!n || n >= all) return;
-    uint32_t *order = xmalloc(all * sizeof *order);
     bool *drawn = xcalloc(all, sizeof *drawn);
-    int *pick = xmalloc(all * sizeof *pick);
-    rng_permute(rng_key(0, RNG_DRAW, 0, rng_site("dataset")), order, all);
-    for (size_t i = 0; i < n; i++) drawn[order[i]] = true;
-    for (size_t i = 0; i < all; i++)
-        if (drawn[i]) pick[kept++] = (int)i;
-    dataset_keep(d, pick, kept);
-    text_line(&d->report.notes, "a fixed draw (seed 0) of %d of the %zu rows", kept, all);
-    free(order);
+    sample_rows(all, n, 0, "dataset", drawn);
+    dataset_keep_chosen(d, drawn, true);
+    text_line(&d->report.notes, "a fixed draw (seed 0) of %zu of the %zu rows", d->rows, all);
     free(drawn);
-    free(pick);
 }

@@ -87,6 +87,9 @@ static bool columns_named(const struct task_source *s) {
     return s->text || s->text_b || s->label || s->source;
 }
 
+/* Whether the train rows are read, be it for the dev rows among them. */
+static bool wants_train(const struct task_source *s) { return !s->no_train || s->split > 0 || s->split_validation; }
+
 static int plan_folder(struct plan *p, const struct task_source *s, char **name, struct err *e) {
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
@@ -96,11 +99,11 @@ static int plan_folder(struct plan *p, const struct task_source *s, char **name,
         free(*name);
         *name = xstrdup(p->layout->name);
     }
-    if (!s->no_train || s->split > 0) p->train = find_split(p, folder, "train");
-    if (s->official_dev) add_dev(p, folder, "dev_official");
-    else add_devs(p, folder);
+    if (wants_train(s)) p->train = find_split(p, folder, "train");
+    if (s->official_dev || s->split_validation) add_dev(p, folder, "dev_official");
+    if (!s->official_dev && !p->devs) add_devs(p, folder);
     int rc = 0;
-    if (!p->train && !s->no_train)
+    if (!p->train && wants_train(s))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
     else if (p->devs && s->split > 0)
         rc = err_set(e, ERR_USAGE, "--split: %s has dev rows of its own, %s; leave --split out", folder, p->dev[0]);
@@ -120,7 +123,11 @@ static int plan_files(struct plan *p, const struct task_source *s, char **name, 
     if (dot && dot != *name) *dot = '\0';
     if (s->dev && s->split > 0)
         return err_set(e, ERR_USAGE, "--split: the dev rows are those of %s; leave one of them out", s->dev);
-    if (s->train && (!s->no_train || s->split > 0)) p->train = xstrdup(s->train);
+    if (!s->dev && s->split_validation)
+        return err_set(e, ERR_USAGE, "--split-validation: needs dev rows to make test rows of; --dev names their file");
+    if (!s->train && s->split_validation)
+        return err_set(e, ERR_USAGE, "--split-validation: needs the train rows too, whose number decides how");
+    if (s->train && wants_train(s)) p->train = xstrdup(s->train);
     if (s->dev) {
         p->dev[0] = xstrdup(s->dev);
         p->dev_name[p->devs++] = "dev";

@@ -85,6 +85,22 @@ size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bo
     return n;
 }
 
+void sample_rows(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen) {
+    uint32_t *order = xmalloc((rows + 1) * sizeof *order);
+    rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site(what)), order, rows);
+    memset(chosen, 0, rows * sizeof *chosen);
+    for (size_t i = 0; i < n && i < rows; i++) chosen[order[i]] = true;
+    free(order);
+}
+
+void dataset_keep_chosen(struct dataset *d, const bool *chosen, bool those) {
+    int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = 0;
+    for (size_t i = 0; i < d->rows; i++)
+        if (chosen[i] == those) pick[n++] = (int)i;
+    dataset_keep(d, pick, n);
+    free(pick);
+}
+
 void dataset_keep(struct dataset *d, const int *pick, int n) {
     BUG_IF(d->max_len);
     struct dataset_memory *m = d->memory;

@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/data/layouts.h"
 #include "core/data/plan.h"
-#include "core/data/sample.h"
+#include "core/data/splits.h"
 
 static struct dataset_options options(const struct plan *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
@@ -49,89 +49,6 @@ static struct dataset_options options(const struct plan *p, const struct task_so
         o.names_or_numbers = l->superglue;
     }
     return o;
-}
-
-/* What the train split decided holds for the dev splits. */
-static void follow(struct dataset_options *o, const struct dataset *train) {
-    o->guess_texts = false;
-    if (train->kind == DATA_TEXT) {
-        o->text_a = train->field[0];
-        o->target = train->target_field;
-        return;
-    }
-    o->kind = train->kind == DATA_CLASSES ? DATA_KIND_CLASSES : DATA_KIND_REGRESSION;
-    if (train->kind != DATA_CLASSES || o->names) return;
-    o->names = (const char *const *)train->class_name;
-    o->name_count = train->classes;
-    o->names_from = "the train split";
-}
-
-static void compare(struct task *t, struct dataset *dev, const char *name) {
-    if (!t->has_train) return;
-    dataset_compare(dev, &t->train);
-    if (!strcmp(dev->sha256, t->train.sha256))
-        text_line(&t->report, "warning: %s is the same file as the train split", name);
-}
-
-/* Keeps the rows that are held out, or the others. */
-static void keep_part(struct dataset *d, const bool *held, bool those) {
-    int *pick = xmalloc((d->rows + 1) * sizeof *pick), n = 0;
-    for (size_t i = 0; i < d->rows; i++)
-        if (held[i] == those) pick[n++] = (int)i;
-    dataset_keep(d, pick, n);
-    free(pick);
-}
-
-/* A part of the train rows becomes the dev split: the file is read twice, each keeps its rows. */
-static int hold_out(struct task *t, const struct task_source *s, struct dataset_options *o, struct err *e) {
-    struct dataset *dev = &t->dev[0];
-    size_t all = t->train.rows;
-    bool *held = xcalloc(all + 1, sizeof *held);
-    size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
-    int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: that is %zu of the %zu rows of %s",
-                                          100 * s->split, n, all, t->train.path)
-                                : dataset_read(dev, o, e);
-    if (!rc && dev->rows != all) rc = err_set(e, ERR_INPUT, "%s: changed while it was read", t->train.path);
-    if (!rc) {
-        t->dev_name[t->devs++] = xstrdup("dev");
-        keep_part(dev, held, true);
-        keep_part(&t->train, held, false);
-        text_line(&dev->report.notes, "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
-                  100 * s->split, (unsigned long long)s->split_seed);
-        dev->split_rows = n;
-        dataset_compare(dev, &t->train);
-        dataset_draw(dev, s->dev_rows);
-    }
-    free(held);
-    if (!rc && s->no_train) {
-        dataset_release(&t->train);
-        t->has_train = false;
-    }
-    return rc;
-}
-
-static int read_splits(struct task *t, const struct plan *p, const struct task_source *s,
-                       struct err *e) {
-    struct dataset_options o = options(p, s);
-    if (p->train) {
-        o.path = p->train;
-        o.need_gold = true;
-        if (dataset_read(&t->train, &o, e)) return e->code;
-        t->has_train = true;
-        follow(&o, &t->train);
-        if (s->split > 0) return hold_out(t, s, &o, e);
-    }
-    o.need_gold = false;
-    for (int i = 0; i < p->devs; i++) {
-        struct dataset *dev = &t->dev[t->devs];
-        o.path = p->dev[i];
-        if (dataset_read(dev, &o, e)) return e->code;
-        t->dev_name[t->devs++] = xstrdup(p->dev_name[i]);
-        if (i == 0 && !t->has_train) follow(&o, dev);
-        compare(t, dev, p->dev_name[i]);
-        dataset_draw(dev, s->dev_rows);
-    }
-    return 0;
 }
 
 static int find_positive(struct task *t, const struct plan *p, const struct task_source *s,
@@ -212,8 +129,13 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     if (s->source && (s->text || s->text_b || s->label))
         return err_set(e, ERR_USAGE,
                        "--source and --target stand in place of --text, --text-b and --label");
+    if (s->split > 0 && s->split_validation)
+        return err_set(e, ERR_USAGE, "give --split or --split-validation, not both");
     int rc = plan_make(&p, s, &t->name, e);
-    if (!rc) rc = read_splits(t, &p, s, e);
+    if (!rc) {
+        const struct dataset_options o = options(&p, s);
+        rc = splits_read(t, &p, s, &o, e);
+    }
     if (!rc) rc = settle(t, &p, s, e);
     plan_release(&p);
     if (rc) task_release(t);
@@ -242,6 +164,7 @@ void task_release(struct task *t) {
     free(t->class_name);
     free(t->name);
     dataset_release(&t->train);
+    dataset_release(&t->test);
     for (int i = 0; i < TASK_DEVS; i++) {
         dataset_release(&t->dev[i]);
         free(t->dev_name[i]);
@@ -253,10 +176,29 @@ void task_release(struct task *t) {
 int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_t max_target,
                 int embedding_rows, struct err *e) {
     int rc = 0;
-    if (t->has_train) rc = dataset_encode(&t->train, k, max_len, max_target, embedding_rows, e);
-    for (int i = 0; !rc && i < t->devs; i++)
-        rc = dataset_encode(&t->dev[i], k, max_len, max_target, embedding_rows, e);
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    int n = task_splits(t, split, name);
+    for (int i = 0; !rc && i < n; i++) rc = dataset_encode(split[i], k, max_len, max_target, embedding_rows, e);
     return rc;
+}
+
+int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const char *name[TASK_SPLITS]) {
+    struct task *of = (struct task *)(uintptr_t)t;
+    int n = 0;
+    if (t->has_train) {
+        name[n] = "train";
+        split[n++] = &of->train;
+    }
+    for (int i = 0; i < t->devs; i++) {
+        name[n] = t->dev_name[i];
+        split[n++] = &of->dev[i];
+    }
+    if (t->has_test) {
+        name[n] = "test";
+        split[n++] = &of->test;
+    }
+    return n;
 }
 
 static int by_text(const void *a, const void *b) {
@@ -285,13 +227,12 @@ size_t task_names(const char *assets, char ***names) {
 }
 
 void task_report(const struct task *t, struct buf *out) {
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    int n = task_splits(t, split, name);
     buf_puts(out, buf_text(&t->report));
-    if (t->has_train) {
-        buf_puts(out, "\ntrain: ");
-        report_text(&t->train, out);
-    }
-    for (int i = 0; i < t->devs; i++) {
-        buf_printf(out, "\n%s: ", t->dev_name[i]);
-        report_text(&t->dev[i], out);
+    for (int i = 0; i < n; i++) {
+        buf_printf(out, "\n%s: ", name[i]);
+        report_text(split[i], out);
     }
 }

@@ -1,4 +1,4 @@
-/* A task: a train split, one or two dev splits, what they are scored by, and the classes.
+/* A task: a train split, one or two dev splits, perhaps a test split, what they are scored by, and the classes.
  *
  * task_open knows GLUE's own folders, folders with train.tsv and dev.tsv that have a header,
  * names below assets/tasks, and single files with named columns.  Owned by the caller; only
@@ -15,6 +15,7 @@
 #include "core/data/metrics.h"
 
 enum { TASK_DEVS = 2 };
+enum { TASK_LARGE = 10000, TASK_HELD = 1000 }; /* of split_validation */
 
 struct layout;
 
@@ -38,7 +39,14 @@ struct task_source {
     bool no_train;            /* do not read the train split (evaluation of a saved run) */
     double split;             /* this share of the train rows is the dev split; 0: none.  Refused where there
                                * are dev rows */
-    uint64_t split_seed;      /* by which they are drawn */
+    /* The dev rows are shared out to dev and test: halved where fewer than TASK_LARGE rows train; else they are the
+     * test split, and TASK_HELD train rows are the dev split; of MNLI's two dev is the mismatched one, test the
+     * other.  In a folder they are dev_official's where it has one. */
+    bool split_validation;
+    uint64_t split_seed;      /* by which these are drawn */
+    double limit;             /* below 1 this share of the train rows, else so many of them are drawn; 0: all.  After
+                               * what is held out */
+    uint64_t limit_seed;
     size_t dev_rows;          /* a fixed draw of so many dev rows; 0: all */
     /* The classes of a head that exists already (a model's id2label, a run's), in the order
      * of its outputs; labels are matched by name.  NULL: the task's own. */
@@ -66,6 +74,8 @@ struct task {
     int devs;
     struct dataset dev[TASK_DEVS];
     char *dev_name[TASK_DEVS]; /* "dev", "dev_matched", "dev_mismatched", "dev_official" */
+    bool has_test;            /* rows that decide nothing and are scored once */
+    struct dataset test;
     struct buf report;        /* lines about the task as a whole */
 };
 
@@ -84,6 +94,10 @@ int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
 /* Names that task_open understands without a path: the folders below assets/tasks that have a
  * train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
+
+/* The splits that there are, train first and test last, with what the report calls them; returns how many. */
+enum { TASK_SPLITS = TASK_DEVS + 2 };
+int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const char *name[TASK_SPLITS]);
 
 /* The name under which results on dev split i are kept: "dev" for the only one, whatever its
  * file is called; of several each has its own (dev_name). */

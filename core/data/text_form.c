@@ -95,8 +95,10 @@ int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     struct names names = names_of(t, first, f);
     say(t, &names, f);
-    if (t->has_train) dataset_as_text(&t->train, &names, f);
-    for (int i = 0; i < t->devs; i++) dataset_as_text(&t->dev[i], &names, f);
+    struct dataset *split[TASK_SPLITS];
+    const char *name[TASK_SPLITS];
+    int n = task_splits(t, split, name);
+    for (int i = 0; i < n; i++) dataset_as_text(split[i], &names, f);
     t->kind = DATA_TEXT;
     t->pair = false;
     return 0;

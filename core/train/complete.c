@@ -116,7 +116,10 @@ struct task_source config_source(const struct run_config *c, const char *assets)
                                     : DATA_KIND_CLASSES,
         .official_dev = c->official_dev,
         .split = c->split,
+        .split_validation = c->split_validation,
         .split_seed = c->split_seed,
+        .limit = c->limit,
+        .limit_seed = c->limit_seed,
         .dev_rows = (size_t)c->eval_rows,
         .positive = c->positive,
         .metric = c->metric,
@@ -168,7 +171,7 @@ static void take(char **to, char *value) {
 }
 
 static void complete_files(struct run_config *c, const struct task *t) {
-    const struct dataset *dev = t->devs && !(c->split > 0) ? &t->dev[0] : NULL;
+    const struct dataset *dev = t->has_test ? &t->test : t->devs && !(c->split > 0) ? &t->dev[0] : NULL;
     bool folder = config_source(c, NULL).where != NULL;
     take(&c->train_file, absolute(t->train.path));
     take(&c->dev_file, dev ? absolute(dev->path) : NULL);
@@ -281,12 +284,20 @@ static int refuse_bytes(const struct run_config *c, struct err *e) {
     return 0;
 }
 
+/* A seed without a draw. */
+static int check_draws(const struct run_config *c, struct err *e) {
+    if (c->split_seed && !(c->split > 0) && !c->split_validation)
+        return err_set(e, ERR_USAGE, "--split-seed: needs --split or --split-validation with it");
+    if (c->limit_seed && !(c->limit > 0)) return err_set(e, ERR_USAGE, "--limit-seed: needs --limit with it");
+    return 0;
+}
+
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (c->split_seed && !(c->split > 0)) return err_set(e, ERR_USAGE, "--split-seed: needs --split with it");
+    if (check_draws(c, e)) return e->code;
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its instance loss tells tasks apart, and this run has one: --tasks A,B "
                                      "names more, or leave the retriever out");

@@ -51,7 +51,10 @@ struct run_config {
     char *train_sha256, *dev_sha256;
     bool official_dev;           /* dev_official.tsv in place of dev.tsv */
     double split;                /* share of the train rows that is held out as dev rows; 0: none */
+    bool split_validation;       /* dev and test rows of the dev rows (struct task_source) */
     uint64_t split_seed;
+    double limit;                /* of the train rows that are left: below 1 a share, else how many; 0: all */
+    uint64_t limit_seed;
     char *text_column, *text_b_column, *label_column; /* NULL: by layout */
     char *source_column, *target_column; /* of texts to texts */
     bool header, no_header; /* of a table: its first line names the columns, or does not; neither: struct

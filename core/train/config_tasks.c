@@ -66,6 +66,11 @@ static struct run_config *add(struct run_config *c) {
     struct run_config *of = &c->of[c->tasks++];
     config_init(of);
     of->official_dev = c->official_dev;
+    of->split = c->split;
+    of->split_validation = c->split_validation;
+    of->split_seed = c->split_seed;
+    of->limit = c->limit;
+    of->limit_seed = c->limit_seed;
     return of;
 }
 

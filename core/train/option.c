@@ -52,8 +52,16 @@ static const struct option options[] = {
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
       .is = OPTION_ROWS | OPTION_DECIDES, .has_unset = true, .unset_word = "none",
       HELP("P%|none", "hold out this part of the train rows as dev rows, evenly by class") },
+    { MEMBER(split_validation), .name = "split-validation", .kind = OPTION_FLAG, .is = OPTION_ROWS | OPTION_DECIDES,
+      .word = switches, .help = "test rows too: half the dev rows; or, of large tasks, all of them, and 1000 train rows "
+                                "are dev" },
     { MEMBER(split_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "split-seed",
       .is = OPTION_ROWS | OPTION_DECIDES, HELP("N", "seed by which these are drawn") },
+    { MEMBER(limit), .kind = OPTION_SHARE, .low = 0, .high = 1e9, .above = true, .name = "limit",
+      .is = OPTION_ROWS | OPTION_DECIDES, .has_unset = true, .unset_word = "none",
+      HELP("N|P%|none", "low data: train on a draw of so many train rows, of each task") },
+    { MEMBER(limit_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "limit-seed",
+      .is = OPTION_ROWS | OPTION_DECIDES, HELP("N", "seed of that draw") },
     { TEXT(text_column), .name = "text", .is = OPTION_ROWS | OPTION_DECIDES, HELP("COLUMN", "the text's column") },
     { TEXT(text_b_column), .name = "text-b", .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("COLUMN", "the second text's column, of pairs") },
@@ -235,7 +243,7 @@ void option_set_number(struct run_config *c, const struct option *o, double v) {
 
 bool option_in_range(const struct option *o, double v) {
     return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low) &&
-           (is_real(o) || v == floor(v));
+           (o->kind == OPTION_DOUBLE || (o->kind == OPTION_SHARE && v < 1) || v == floor(v));
 }
 
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {
@@ -295,7 +303,7 @@ static int take_bits(const struct option *o, const char *value) {
     }
 }
 
-/* "10%" is a tenth. */
+/* "10%" is a tenth; what has no % may be a number of rows. */
 static bool take_share(const char *value, double *v) {
     size_t n = strlen(value);
     if (!n || value[n - 1] != '%') return text_to_double(value, v);
@@ -303,7 +311,7 @@ static bool take_share(const char *value, double *v) {
     bool good = text_to_double(number, v);
     free(number);
     *v /= 100;
-    return good;
+    return good && *v < 1;
 }
 
 static char *print_number(double v, const char *behind) {
@@ -328,7 +336,7 @@ char *option_print(const struct run_config *c, const struct option *o) {
     if (is_word(o)) return xstrdup(o->word[(int)v - o->first]);
     if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
     if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
-    return o->kind == OPTION_SHARE ? print_share(v) : print_number(v, "");
+    return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : print_number(v, "");
 }
 
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {

@@ -12,7 +12,7 @@ enum option_kind {
     OPTION_INT64,
     OPTION_UINT64,
     OPTION_DOUBLE,
-    OPTION_SHARE,  /* a double, also as a percentage */
+    OPTION_SHARE,  /* a double: below 1 a share, also as a percentage; from 1 on a whole number */
     OPTION_WORD,   /* an enum; words in its order */
     OPTION_SWITCH, /* a bool: on, off */
     OPTION_FLAG,   /* a bool that the command line turns on without a value */

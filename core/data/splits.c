@@ -1,0 +1,181 @@
+#include "core/data/splits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/sample.h"
+
+/* What the train split decided holds for the others. */
+static void follow(struct dataset_options *o, const struct dataset *train) {
+    o->guess_texts = false;
+    if (train->kind == DATA_TEXT) {
+        o->text_a = train->field[0];
+        o->target = train->target_field;
+        return;
+    }
+    o->kind = train->kind == DATA_CLASSES ? DATA_KIND_CLASSES : DATA_KIND_REGRESSION;
+    if (train->kind != DATA_CLASSES || o->names) return;
+    o->names = (const char *const *)train->class_name;
+    o->name_count = train->classes;
+    o->names_from = "the train split";
+}
+
+/* Draws what --limit leaves of the train rows, before other splits are compared with them. */
+static int limit(struct task *t, const struct task_source *s, struct err *e) {
+    struct dataset *d = &t->train;
+    size_t all = d->rows;
+    if (!(s->limit > 0) || s->no_train) return 0;
+    double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
+    if (n < 1) return err_set(e, ERR_USAGE, "--limit %.10g%%: that is none of the %zu rows of %s", 100 * s->limit, all,
+                              d->path);
+    bool *drawn = xcalloc(all + 1, sizeof *drawn);
+    if (n < (double)all) {
+        sample_rows(all, (size_t)n, s->limit_seed, "limit", drawn);
+        dataset_keep_chosen(d, drawn, true);
+    }
+    free(drawn);
+    text_line(&d->report.notes, "--limit: a draw (seed %llu) of %zu of the %zu rows", (unsigned long long)s->limit_seed,
+              d->rows, all);
+    return 0;
+}
+
+static struct dataset *add_dev(struct task *t, const char *name) {
+    t->dev_name[t->devs] = xstrdup(name);
+    return &t->dev[t->devs++];
+}
+
+/* Reads a file again whose rows are shared out. */
+static int read_again(struct dataset *d, const struct dataset_options *o, size_t rows, struct err *e) {
+    if (dataset_read(d, o, e)) return e->code;
+    return d->rows == rows ? 0 : err_set(e, ERR_INPUT, "%s: changed while it was read", o->path);
+}
+
+/* The train rows that are held become the dev split. */
+static int hold_out(struct task *t, const struct dataset_options *o, const bool *held, struct err *e) {
+    struct dataset *dev = add_dev(t, "dev");
+    if (read_again(dev, o, t->train.rows, e)) return e->code;
+    dataset_keep_chosen(dev, held, true);
+    dataset_keep_chosen(&t->train, held, false);
+    dev->split_rows = dev->rows;
+    return 0;
+}
+
+static int split_train(struct task *t, const struct task_source *s, const struct dataset_options *o, struct err *e) {
+    size_t all = t->train.rows;
+    bool *held = xcalloc(all + 1, sizeof *held);
+    size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
+    int rc = n == 0 || n == all ? err_set(e, ERR_USAGE, "--split %.10g%%: that is %zu of the %zu rows of %s",
+                                          100 * s->split, n, all, t->train.path)
+                                : hold_out(t, o, held, e);
+    free(held);
+    if (!rc)
+        text_line(&t->dev[0].report.notes, "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
+                  100 * s->split, (unsigned long long)s->split_seed);
+    return rc;
+}
+
+/* A large task: its dev rows test, and some of its train rows are dev. */
+static int hold_some(struct task *t, const struct plan *p, const struct task_source *s, struct dataset_options *o,
+                     struct err *e) {
+    size_t all = t->train.rows;
+    bool *held = xcalloc(all + 1, sizeof *held);
+    sample_rows(all, TASK_HELD, s->split_seed, "validation", held);
+    int rc = hold_out(t, o, held, e);
+    free(held);
+    o->path = p->dev[0];
+    o->need_gold = false;
+    if (!rc) rc = dataset_read(&t->test, o, e);
+    if (!rc)
+        text_line(&t->dev[0].report.notes, "%d of the %zu train rows, held out by --split-validation (seed %llu); %s is "
+                  "the test split", TASK_HELD, all, (unsigned long long)s->split_seed, p->dev_name[0]);
+    return rc;
+}
+
+/* A small one: half of its dev rows are dev, the others test. */
+static int halve(struct task *t, const struct plan *p, const struct task_source *s, struct dataset_options *o,
+                 struct err *e) {
+    struct dataset *dev = add_dev(t, "dev");
+    o->path = p->dev[0];
+    o->need_gold = false;
+    if (dataset_read(dev, o, e)) return e->code;
+    size_t all = dev->rows;
+    if (all < 2) return err_set(e, ERR_INPUT, "--split-validation: %s has one row, which is not halved", dev->path);
+    int rc = read_again(&t->test, o, all, e);
+    bool *first = xcalloc(all + 1, sizeof *first);
+    sample_rows(all, all / 2, s->split_seed, "validation", first);
+    if (!rc) {
+        dataset_keep_chosen(dev, first, true);
+        dataset_keep_chosen(&t->test, first, false);
+        dev->split_rows = dev->rows;
+        t->test.split_rows = t->test.rows;
+        text_line(&dev->report.notes, "%zu of the %zu rows, drawn by --split-validation (seed %llu); the others are the "
+                  "test split", dev->rows, all, (unsigned long long)s->split_seed);
+    }
+    free(first);
+    return rc;
+}
+
+static int take_both(struct task *t, const struct plan *p, struct dataset_options *o, struct err *e) {
+    o->need_gold = false;
+    o->path = p->dev[1];
+    if (dataset_read(add_dev(t, p->dev_name[1]), o, e)) return e->code;
+    o->path = p->dev[0];
+    if (dataset_read(&t->test, o, e)) return e->code;
+    text_line(&t->dev[0].report.notes, "--split-validation: %s is the test split", p->dev_name[0]);
+    return 0;
+}
+
+static int split_validation(struct task *t, const struct plan *p, const struct task_source *s,
+                            struct dataset_options *o, struct err *e) {
+    t->has_test = true;
+    int rc = p->devs > 1                  ? take_both(t, p, o, e)
+             : t->train.rows < TASK_LARGE ? halve(t, p, s, o, e)
+                                          : hold_some(t, p, s, o, e);
+    if (!rc) text_line(&t->test.report.notes, "the test split: %zu rows, scored once, when a run ends", t->test.rows);
+    return rc;
+}
+
+static int read_devs(struct task *t, const struct plan *p, struct dataset_options *o, struct err *e) {
+    o->need_gold = false;
+    for (int i = 0; i < p->devs; i++) {
+        struct dataset *dev = add_dev(t, p->dev_name[i]);
+        o->path = p->dev[i];
+        if (dataset_read(dev, o, e)) return e->code;
+        if (i == 0 && !t->has_train) follow(o, dev);
+        if (t->has_train && !strcmp(dev->sha256, t->train.sha256))
+            text_line(&t->report, "warning: %s is the same file as the train split", t->dev_name[i]);
+    }
+    return 0;
+}
+
+int splits_read(struct task *t, const struct plan *p, const struct task_source *s, const struct dataset_options *how,
+                struct err *e) {
+    struct dataset_options o = *how;
+    int rc = 0;
+    if (p->train) {
+        o.path = p->train;
+        o.need_gold = true;
+        rc = dataset_read(&t->train, &o, e);
+        if (rc) return rc;
+        t->has_train = true;
+        follow(&o, &t->train);
+    }
+    if (s->split > 0) rc = split_train(t, s, &o, e);
+    else if (s->split_validation) rc = split_validation(t, p, s, &o, e);
+    else rc = read_devs(t, p, &o, e);
+    if (!rc && t->has_train) rc = limit(t, s, e);
+    if (rc) return rc;
+    for (int i = 0; i < t->devs; i++) {
+        if (t->has_train) dataset_compare(&t->dev[i], &t->train);
+        dataset_draw(&t->dev[i], s->dev_rows);
+    }
+    if (t->has_test && t->has_train) dataset_compare(&t->test, &t->train);
+    if (t->has_train && s->no_train) {
+        dataset_release(&t->train);
+        t->has_train = false;
+    }
+    return 0;
+}

@@ -1,0 +1,225 @@
+/* Which rows train, measure and test: --limit and --split-validation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/data/support.h"
+
+/* "sentence<TAB>label" with rows of texts NAME0, NAME1, …, in two classes by turns. */
+static void put_rows(const char *folder, const char *file, const char *name, int rows) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "sentence\tlabel\n");
+    for (int i = 0; i < rows; i++) buf_printf(&b, "%s%d\t%s\n", name, i, i % 2 ? "good" : "bad");
+    free(test_file(folder, file, b.data, b.size));
+    buf_release(&b);
+}
+
+static char *make_folder(int train, int dev) {
+    char *folder = test_folder();
+    put_rows(folder, "train.tsv", "t", train);
+    if (dev) put_rows(folder, "dev.tsv", "d", dev);
+    return folder;
+}
+
+static void open_task(struct task *t, struct task_source s) {
+    struct err e = ERR_INIT;
+    test_ok(task_open(t, &s, &e), &e);
+}
+
+static void refuses(struct task_source s, const char *why) {
+    struct task t;
+    struct err e = ERR_INIT;
+    assert_int_not_equal(task_open(&t, &s, &e), 0);
+    if (!strstr(e.text, why)) fail_msg("\"%s\" lacks \"%s\"", e.text, why);
+    task_release(&t);
+}
+
+static bool same_rows(const struct dataset *a, const struct dataset *b) {
+    bool same = a->rows == b->rows;
+    for (size_t i = 0; same && i < a->rows; i++) same = a->row[i].id == b->row[i].id;
+    return same;
+}
+
+/* Every row of both files is in one of the splits of its file, once. */
+static void are_parts(const struct dataset *a, const struct dataset *b, size_t all) {
+    bool *seen = xcalloc(all, sizeof *seen);
+    assert_int_equal(a->rows + b->rows, all);
+    for (size_t i = 0; i < all; i++) {
+        uint64_t id = i < a->rows ? a->row[i].id : b->row[i - a->rows].id;
+        assert_true(id < all && !seen[id]);
+        seen[id] = true;
+    }
+    for (size_t i = 1; i < a->rows; i++) assert_true(a->row[i].id > a->row[i - 1].id);
+    free(seen);
+}
+
+static void a_limit_draws_train_rows(void **state) {
+    (void)state;
+    char *folder = make_folder(41, 9);
+    static const struct {
+        double limit;
+        size_t rows;
+    } want[] = { { 10, 10 }, { 0.25, 10 }, { 0.5, 21 }, { 41, 41 }, { 1000, 41 }, { 1, 1 } };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct task t, again, other;
+        struct task_source s = { .where = folder, .limit = want[i].limit, .limit_seed = 3 };
+        open_task(&t, s);
+        open_task(&again, s);
+        s.limit_seed = 4;
+        open_task(&other, s);
+        assert_int_equal(t.train.rows, want[i].rows);
+        assert_int_equal(t.dev[0].rows, 9);
+        assert_int_equal(t.classes, 2);
+        assert_int_equal(t.train.class_rows[0] + t.train.class_rows[1], want[i].rows);
+        assert_true(same_rows(&t.train, &again.train));
+        if (want[i].rows > 1 && want[i].rows < 41) assert_false(same_rows(&t.train, &other.train));
+        for (size_t k = 1; k < t.train.rows; k++) assert_true(t.train.row[k].id > t.train.row[k - 1].id);
+        says(&t, "--limit: a draw (seed 3) of ");
+        task_release(&t);
+        task_release(&again);
+        task_release(&other);
+    }
+    refuses((struct task_source){ .where = folder, .limit = 0.01 }, "--limit 1%: that is none of the 41 rows of");
+    free(folder);
+}
+
+/* What is held out is the same with a limit, which draws from the others. */
+static void a_limit_comes_after_what_is_held_out(void **state) {
+    (void)state;
+    char *folder = make_folder(100, 0);
+    struct task t, whole;
+    struct task_source s = { .where = folder, .split = 0.2, .split_seed = 5 };
+    open_task(&whole, s);
+    s.limit = 30;
+    open_task(&t, s);
+    assert_true(same_rows(&t.dev[0], &whole.dev[0]));
+    assert_int_equal(t.train.rows, 30);
+    for (size_t i = 0; i < t.train.rows; i++)
+        for (size_t k = 0; k < t.dev[0].rows; k++) assert_true(t.train.row[i].id != t.dev[0].row[k].id);
+    task_release(&t);
+    task_release(&whole);
+    free(folder);
+}
+
+static void a_small_task_halves_its_dev_rows(void **state) {
+    (void)state;
+    char *folder = make_folder(30, 11);
+    struct task t, again, other;
+    struct task_source s = { .where = folder, .split_validation = true, .split_seed = 1 };
+    open_task(&t, s);
+    assert_int_equal(t.train.rows, 30);
+    assert_true(t.has_test && t.devs == 1);
+    assert_string_equal(task_split(&t, 0), "dev");
+    assert_int_equal(t.dev[0].rows, 5);
+    are_parts(&t.dev[0], &t.test, 11);
+    says(&t, "5 of the 11 rows, drawn by --split-validation (seed 1); the others are the test split");
+    says(&t, "\ntest: ");
+    /* the same rows for a saved run, whose train rows are not kept */
+    s.no_train = true;
+    open_task(&again, s);
+    assert_false(again.has_train);
+    assert_true(same_rows(&t.dev[0], &again.dev[0]) && same_rows(&t.test, &again.test));
+    s.split_seed = 2;
+    open_task(&other, s);
+    assert_false(same_rows(&t.dev[0], &other.dev[0]));
+    task_release(&other);
+    task_release(&again);
+    /* --eval-rows draws from dev, never from test */
+    s = (struct task_source){ .where = folder, .split_validation = true, .split_seed = 1, .dev_rows = 2 };
+    open_task(&again, s);
+    assert_int_equal(again.dev[0].rows, 2);
+    assert_int_equal(again.dev[0].split_rows, 5);
+    assert_int_equal(again.test.rows, 6);
+    task_release(&again);
+    /* a folder's official dev rows are taken where there are some */
+    put_rows(folder, "dev_official.tsv", "o", 20);
+    open_task(&again, (struct task_source){ .where = folder, .split_validation = true });
+    are_parts(&again.dev[0], &again.test, 20);
+    assert_int_equal(again.test.row[0].a[0], 'o');
+    task_release(&again);
+    task_release(&t);
+    free(folder);
+}
+
+static void a_large_task_holds_train_rows_back(void **state) {
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        int rows = TASK_LARGE - 1 + more;
+        char *folder = make_folder(rows, 12);
+        struct task t, few;
+        struct task_source s = { .where = folder, .split_validation = true };
+        open_task(&t, s);
+        if (!more) {
+            assert_int_equal(t.train.rows, rows);
+            are_parts(&t.dev[0], &t.test, 12);
+        } else {
+            assert_int_equal(t.dev[0].rows, TASK_HELD);
+            are_parts(&t.train, &t.dev[0], (size_t)rows);
+            assert_int_equal(t.test.rows, 12);
+            assert_int_equal(t.train.class_rows[0] + t.train.class_rows[1], rows - TASK_HELD);
+            says(&t, "1000 of the 10000 train rows, held out by --split-validation (seed 0); dev is the test split");
+            s.limit = 0.1; /* how it is shared out is decided before */
+            open_task(&few, s);
+            assert_int_equal(few.train.rows, 900);
+            assert_true(same_rows(&few.dev[0], &t.dev[0]));
+            task_release(&few);
+        }
+        task_release(&t);
+        free(folder);
+    }
+}
+
+static void mnli_tests_on_the_matched_rows(void **state) {
+    (void)state;
+    static const char head[] = "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\t"
+                               "sentence1_parse\tsentence2_parse\tsentence1\tsentence2\tlabel1\tgold_label\n",
+                      row[] = "0\t0\t0e\tn\t_\t_\t_\t_\t%s\tb\tneutral\tneutral\n";
+    static const char *const file[] = { "train.tsv", "dev_matched.tsv", "dev_mismatched.tsv" };
+    char *parent = test_folder(), *folder = file_join(parent, "MNLI");
+    struct err e = ERR_INIT;
+    struct task t;
+    test_ok(file_make_folder(folder, &e), &e);
+    for (size_t i = 0; i < COUNT_OF(file); i++) {
+        struct buf b = BUF_INIT;
+        buf_puts(&b, head);
+        buf_printf(&b, row, file[i]);
+        free(test_file(folder, file[i], b.data, b.size));
+        buf_release(&b);
+    }
+    open_task(&t, (struct task_source){ .where = folder, .split_validation = true });
+    assert_int_equal(t.devs, 1);
+    assert_string_equal(t.dev[0].row[0].a, "dev_mismatched.tsv");
+    assert_string_equal(t.test.row[0].a, "dev_matched.tsv");
+    task_release(&t);
+    free(folder);
+    free(parent);
+}
+
+static void what_cannot_be_shared_out_is_refused(void **state) {
+    (void)state;
+    char *folder = make_folder(10, 1), *none = make_folder(10, 0), *train = file_join(folder, "train.tsv"),
+         *dev = file_join(folder, "dev.tsv");
+    refuses((struct task_source){ .where = folder, .split_validation = true }, "has one row, which is not halved");
+    refuses((struct task_source){ .where = none, .split_validation = true }, "no dev.tsv");
+    refuses((struct task_source){ .where = none, .split_validation = true, .split = 0.1 },
+            "give --split or --split-validation, not both");
+    refuses((struct task_source){ .train = train, .split_validation = true }, "--split-validation: needs dev rows");
+    refuses((struct task_source){ .dev = dev, .split_validation = true }, "--split-validation: needs the train rows");
+    free(dev);
+    free(train);
+    free(none);
+    free(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_draws_train_rows),
+        cmocka_unit_test(a_limit_comes_after_what_is_held_out),
+        cmocka_unit_test(a_small_task_halves_its_dev_rows),
+        cmocka_unit_test(a_large_task_holds_train_rows_back),
+        cmocka_unit_test(mnli_tests_on_the_matched_rows),
+        cmocka_unit_test(what_cannot_be_shared_out_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
