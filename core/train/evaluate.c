@@ -30,6 +30,7 @@ int evaluation_prepare(struct run *r) {
     for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
     if (r->watch.now) units += r->watch.scoring.chunks;
     units += samples_units(r);
+    if (r->testing) units = split_units(r, &r->test[r->tested]);
     r->bad_chunk = -1;
     r->score_began = clock_seconds();
     step_make(r);
@@ -38,15 +39,20 @@ int evaluation_prepare(struct run *r) {
 
 /* A unit of a split, of the watched rows, or of the sampled ones. */
 struct place {
-    int split; /* the run's splits: watched, one more: sampled */
+    int split; /* SPLIT_TEST; the run's splits: watched, one more: sampled */
     int unit;
 };
 static struct place place_of(const struct run *r, int index) {
+    if (r->testing) return (struct place){ SPLIT_TEST, index };
     int split = 0, splits = r->evaluating ? r->splits : 0;
     while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
     if (split < splits) return (struct place){ split, index };
     int watched = r->watch.now ? r->watch.scoring.chunks : 0;
     return index < watched ? (struct place){ r->splits, index } : (struct place){ r->splits + 1, index - watched };
+}
+
+static struct run_split *split_at(const struct run *r, int split) {
+    return split == SPLIT_TEST ? &r->test[r->tested] : &r->split[split];
 }
 
 static int64_t chunk_rows(const struct scoring *s, int chunk) {
@@ -58,15 +64,15 @@ int64_t evaluation_rows(const struct run *r, int index) {
     if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
     if (at.split > r->splits) return samples_rows(r, at.unit);
     if (at.split == r->splits) return chunk_rows(&r->watch.scoring, at.unit);
-    const struct run_split *s = &r->split[at.split];
+    const struct run_split *s = split_at(r, at.split);
     return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
 }
 
 static bool score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
-    if (r->text)
-        return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, r->params, r->made, bad);
-    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, r->params, r->made, bad);
+    const real *params = r->kept ? r->kept : r->params, *made = r->kept ? r->kept_made : r->made;
+    if (r->text) return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
+    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, made, bad);
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
@@ -74,7 +80,7 @@ void evaluation_chunk(struct run *r, int index, struct worker *w) {
     uint64_t bad = 0;
     if (at.split == r->splits) watch_chunk(r, at.unit, w);
     else if (at.split > r->splits) samples_unit(r, at.unit, w);
-    if (at.split >= r->splits || score(r, &r->split[at.split], at.unit, w, &bad)) return;
+    if (at.split >= r->splits || score(r, split_at(r, at.split), at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
     if (r->bad_chunk < 0 || index < r->bad_chunk) {
@@ -108,15 +114,19 @@ static void add_metrics(struct event *e, const struct run *r, const struct run_t
 static void tell_split(struct run *r, const struct run_split *s, const struct metrics *m,
                        const struct metric_value *tokens, bool best) {
     const struct run_task *of = &r->of[s->task];
-    const struct dataset *d = &of->task->dev[s->dev];
+    bool test = s->dev == SPLIT_TEST;
+    const struct dataset *d = test ? &of->task->test : &of->task->dev[s->dev];
     char rows[160];
     size_t all = d->split_rows ? d->split_rows : d->report.rows;
-    if (all > d->rows)
+    if (test)
+        snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows, r->kept ? "best checkpoint," : "values of",
+                 (long long)(r->kept ? r->kept_step : r->step));
+    else if (all > d->rows)
         snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows, all);
     else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->rows);
     struct event e = { .kind = EVENT_EVALUATION,
                        .task = run_is_single(r) ? NULL : of->name,
-                       .split = task_split(of->task, s->dev),
+                       .split = test ? "test" : task_split(of->task, s->dev),
                        .decides = !s->dev && run_is_single(r),
                        .rows = rows,
                        .constant = m->constant,
@@ -178,8 +188,8 @@ static void tell_average(struct run *r, const struct mean *x) {
 static bool all_finite(struct run *r) {
     if (r->bad_chunk < 0) return true;
     snprintf(r->failure, sizeof r->failure,
-             "step %lld: evaluation: the logits of dev row %llu%s are not finite", (long long)r->step,
-             (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
+             "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
+             r->testing ? "test" : "dev", (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
     return false;
 }
 
@@ -196,16 +206,34 @@ static bool offer_split(struct run *r, const struct run_split *s, const struct m
     return best;
 }
 
+/* All chunks are scored; metrics_release. */
+static void measure(struct run *r, struct run_split *s, struct metrics *m, struct metric_value *tokens) {
+    const struct task *t = r->of[s->task].task;
+    *tokens = (struct metric_value){ 0 };
+    if (r->text) text_scoring_metrics(&s->text, t, m, tokens);
+    else scoring_metrics(&s->scoring, t->positive, m);
+}
+
+static bool tell_test(struct run *r) {
+    struct run_split *s = &r->test[r->tested];
+    struct metrics m;
+    struct metric_value tokens;
+    if (!all_finite(r)) return false;
+    measure(r, s, &m, &tokens);
+    tell_split(r, s, &m, &tokens, false);
+    metrics_release(&m);
+    test_done(r);
+    return true;
+}
+
 static bool tell_scores(struct run *r) {
     struct mean mean = { 0 };
     if (!all_finite(r)) return false;
     for (int i = 0; i < r->splits; i++) {
         struct run_split *s = &r->split[i];
-        const struct task *t = r->of[s->task].task;
         struct metrics m;
-        struct metric_value tokens = { 0 };
-        if (r->text) text_scoring_metrics(&s->text, t, &m, &tokens);
-        else scoring_metrics(&s->scoring, t->positive, &m);
+        struct metric_value tokens;
+        measure(r, s, &m, &tokens);
         bool best = offer_split(r, s, &m);
         if (!s->dev) add_task(&mean, r, &r->of[s->task], &m);
         tell_split(r, s, &m, &tokens, best);
@@ -221,6 +249,7 @@ static bool tell_scores(struct run *r) {
 }
 
 bool evaluation_finish(struct run *r) {
+    if (r->testing) return tell_test(r);
     if (r->evaluating && !tell_scores(r)) return false;
     samples_finish(r);
     return !r->watch.now || watch_finish(r);

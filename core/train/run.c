@@ -152,8 +152,8 @@ void run_advance(struct run *r) {
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
-    bool stopping = stop && (evaluate || !is_done(r));
-    bool saved = save_due(r, stopping, evaluate);
+    bool stopping = stop && (evaluate || test_due(r) || !is_done(r));
+    bool saved = save_due(r, stopping, evaluate || test_due(r));
     if (!saved && stop) {
         end(r, RUN_STOPPED, r->failure);
     } else if (!saved) {
@@ -163,11 +163,11 @@ void run_advance(struct run *r) {
         pause_here(r, PHASE_BEGIN, r->failure);
     } else if (stopping) {
         end(r, RUN_STOPPED, NULL);
-    } else if (!evaluate && is_done(r)) {
+    } else if (!evaluate && is_done(r) && !test_ready(r)) {
         finish(r);
     } else if (pause) {
         pause_here(r, PHASE_BEGIN, NULL);
-    } else if (evaluate) {
+    } else if (evaluate || r->testing) {
         keep_running(r);
         score_begin(r);
     } else {

@@ -23,6 +23,16 @@ static real *block(size_t n) {
     return p;
 }
 
+static void init_split(struct run *r, struct run_split *s, int task, int dev, const struct generate_options *how) {
+    struct task *t = r->of[task].task;
+    struct dataset *d = dev == SPLIT_TEST ? &t->test : &t->dev[dev];
+    s->task = task;
+    s->dev = dev;
+    if (r->text) text_scoring_init(&s->text, r->m, d, true, how);
+    else scoring_init(&s->scoring, d, r->plan->outputs[task]);
+    s->text.task = s->scoring.task = task;
+}
+
 static int init_task(struct run *r, int task, struct err *e) {
     struct generate_options how;
     const struct task *t = r->of[task].task;
@@ -31,19 +41,14 @@ static int init_task(struct run *r, int task, struct err *e) {
         if (rc) return rc;
         samples_init(r, task, &how);
     }
-    for (int i = 0; i < t->devs; i++) {
-        struct run_split *s = &r->split[r->splits++];
-        s->task = task;
-        s->dev = i;
-        if (r->text) text_scoring_init(&s->text, r->m, &t->dev[i], true, &how);
-        else scoring_init(&s->scoring, &t->dev[i], r->plan->outputs[task]);
-        s->text.task = s->scoring.task = task;
-    }
+    for (int i = 0; i < t->devs; i++) init_split(r, &r->split[r->splits++], task, i, &how);
+    if (t->has_test) init_split(r, &r->test[r->tests++], task, SPLIT_TEST, &how);
     return 0;
 }
 
 static int init_scoring(struct run *r, struct err *e) {
     r->split = xcalloc((size_t)r->tasks * TASK_DEVS, sizeof *r->split);
+    r->test = xcalloc((size_t)r->tasks, sizeof *r->test);
     for (int i = 0; i < r->tasks; i++)
         if (init_task(r, i, e)) return e->code;
     return 0;
@@ -165,16 +170,21 @@ static struct run *build(int64_t id, struct run_config *c, struct model *m, cons
     return r;
 }
 
+static void release_split(struct run_split *s) {
+    scoring_release(&s->scoring);
+    text_scoring_release(&s->text);
+}
+
 void run_free(struct run *r) {
     if (!r) return;
     for (int i = 0; i < RUN_WORKERS; i++)
         if (r->attach[i]) attach_free(r->attach[i]);
-    for (int i = 0; i < r->splits; i++) {
-        scoring_release(&r->split[i].scoring);
-        text_scoring_release(&r->split[i].text);
-    }
+    for (int i = 0; i < r->splits; i++) release_split(&r->split[i]);
+    for (int i = 0; i < r->tests; i++) release_split(&r->test[i]);
     free(r->split);
     join_release(r);
+    free(r->test);
+    test_release(r);
     watch_release(r);
     samples_release(r);
     if (r->prologue) tape_free(r->prologue);

@@ -114,9 +114,10 @@ struct run_task {
     struct target_count targets;
 };
 
-/* A dev split that is scored. */
+/* A split that is scored. */
+enum { SPLIT_TEST = -1 };
 struct run_split {
-    int task, dev;            /* which; dev 0 decides */
+    int task, dev;            /* which; dev 0 decides, SPLIT_TEST is the task's test split */
     struct scoring scoring;   /* classes and scores */
     struct text_scoring text; /* or texts */
 };
@@ -165,6 +166,13 @@ struct run {
     uint64_t bad_row;
     int bad_chunk;            /* -1: none */
     bool evaluating;          /* else only vectors are in hand */
+
+    /* The test splits, each scored once at the end (evaluate_test.c). */
+    int tests, tested;
+    struct run_split *test;
+    bool testing;             /* number `tested` is in hand */
+    real *kept, *kept_made;   /* with these values, of the checkpoint that is kept; NULL: with the present ones */
+    int64_t kept_step;        /* the checkpoint's */
 
     struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
 
@@ -231,6 +239,13 @@ void evaluation_chunk(struct run *r, int index, struct worker *w);
 /* Rows that are done with this chunk; a row whose text is written and whose loss is taken counts once. */
 int64_t evaluation_rows(const struct run *r, int index);
 bool evaluation_finish(struct run *r);
+
+/* evaluate_test.c */
+bool test_due(const struct run *r);
+/* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed over. */
+bool test_ready(struct run *r);
+void test_done(struct run *r);
+void test_release(struct run *r);
 
 /* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */
 void watch_init(struct run *r);

@@ -1,0 +1,60 @@
+/* The test splits: scored once, when all steps are done, with the values that the run keeps; they decide nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/train/checkpoint.h"
+#include "core/train/state.h"
+
+bool test_due(const struct run *r) { return r->tested < r->tests && (r->step >= r->c.steps || r->early); }
+
+void test_release(struct run *r) {
+    free(r->kept);
+    free(r->kept_made);
+    r->kept = r->kept_made = NULL;
+    r->testing = false;
+}
+
+/* The checkpoint that is kept of the next split's task; NULL: none but the last step's. */
+static char *kept_path(const struct run *r) {
+    int task = r->test[r->tested].task;
+    if (!r->folder || !(r->c.keep & KEEP_BEST)) return NULL;
+    if (r->c.tasks && r->c.best_of == BEST_PER_TASK)
+        return r->of[task].best.has ? checkpoint_path_of_task(r->folder, r->of[task].name) : NULL;
+    return r->best.has ? checkpoint_path(r->folder, false) : NULL;
+}
+
+static int read_kept(struct run *r, const char *path, struct err *e) {
+    struct checkpoint k;
+    size_t trained = r->plan->trained, made = r->plan->made_size;
+    r->kept = mem_try(trained + 1, sizeof *r->kept);
+    r->kept_made = mem_try(made + 1, sizeof *r->kept_made);
+    if (!r->kept || !r->kept_made) return err_set(e, ERR_SYSTEM, "no memory for the values of %s", path);
+    for (size_t i = 0; i < trained; i++) r->kept[i] = r->params[i]; /* what is not kept is not read */
+    if (checkpoint_open(&k, path, e)) return e->code;
+    int rc = checkpoint_read(&k, r->plan, false, r->kept, r->kept_made, NULL, NULL, e);
+    r->kept_step = k.step;
+    checkpoint_close(&k);
+    return rc;
+}
+
+bool test_ready(struct run *r) {
+    while (!r->testing && test_due(r)) {
+        struct err e = ERR_INIT;
+        char *path = kept_path(r);
+        r->testing = !path || !read_kept(r, path, &e);
+        free(path);
+        if (r->testing) break;
+        char text[512];
+        snprintf(text, sizeof text, "the test rows were not scored: %.440s", e.text);
+        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+        test_release(r);
+        r->tested++;
+    }
+    return r->testing;
+}
+
+void test_done(struct run *r) {
+    test_release(r);
+    r->tested++;
+}
