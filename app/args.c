@@ -126,7 +126,7 @@ const struct verb *verb_find(const char *name) {
 
 static void print_options(const struct option_spec *o) {
     for (; o && o->name; o++) {
-        char left[64];
+        char left[128];
         if (!o->help) continue;
         snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
         /* padded by columns, not bytes; a long name has a line of its own */

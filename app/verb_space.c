@@ -1,4 +1,4 @@
-/* Verbs about the space and what is at hand: count, methods, tasks, models, encode. */
+/* Verbs about the space and what is at hand: count, methods, models, encode. */
 #include "app/verbs.h"
 
 #include <dirent.h>
@@ -12,7 +12,6 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/data/task.h"
 #include "core/method/plan.h"
 #include "core/model/encode.h"
 #include "core/model/model.h"
@@ -165,36 +164,6 @@ int verb_methods(const struct args *a, struct err *e) {
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
-    return 0;
-}
-
-int verb_tasks(const struct args *a, struct err *e) {
-    (void)e;
-    char **names;
-    size_t n = task_names(paths_assets(), &names);
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
-    for (size_t i = 0; i < n; i++) {
-        char *folder = xprintf("%s/tasks/%s", paths_assets(), names[i]);
-        int here = file_is_folder(folder);
-        if (args_flag(a, "json")) {
-            json_add_key(&b, NULL);
-            buf_putc(&b, '{');
-            json_member_string(&b, "name", names[i]);
-            json_member_string(&b, "kind", here ? "folder below assets" : "GLUE layout");
-            json_member_string(&b, "folder", here ? folder : NULL);
-            buf_putc(&b, '}');
-        } else {
-            printf("%-12s %s\n", names[i], here ? folder : "GLUE's own layout: --task FOLDER of that name");
-        }
-        free(folder);
-        free(names[i]);
-    }
-    free(names);
-    buf_putc(&b, ']');
-    if (args_flag(a, "json")) out_line(&b);
-    else puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
     buf_release(&b);
     return 0;
 }

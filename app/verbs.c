@@ -126,6 +126,18 @@ static const struct option_spec COUNT[] = { MODEL,
                                             { "method", "TEXT", "a preset or modules" },
                                             { "classes", "N", "outputs of the head (default 2)" },
                                             END };
+/* Of a run's options those that say what a batch of several tasks holds. */
+static const struct option_spec TASKS[] = {
+    { "sampling", "proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of (proportional)" },
+    { "batch", "N", "rows a step (32)" },
+    { "limit", "N|P%|none", "low data: so many train rows of each task" },
+    { "limit-seed", "N", "seed of that draw (0)" },
+    { "split", "P%|none", "without a part that is held out as dev rows" },
+    { "split-seed", "N", "seed by which these are drawn (0)" },
+    { "split-validation", NULL, "as train has it: large tasks train on 1000 rows less" },
+    { "official-dev", NULL, "dev_official.tsv of GLUE folders" },
+    END,
+};
 static const struct option_spec RENDER[] = {
     { "screen", "NAME", "first, compose, train, runs, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
@@ -229,7 +241,8 @@ static const struct verb VERBS[] = {
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
     { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
-    { "tasks", "", "the tasks known by name", NULL, 0, 0, verb_tasks },
+    { "tasks", "[A,B,C | FILE.json [--sampling RULE]]", "the tasks known by name, or what a batch of several holds",
+      TASKS, 0, 1, verb_tasks },
     { "models", "", "the models at hand", NULL, 0, 0, verb_models },
     { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list", "keep vectors of tasks' rows", EMBED, 0, 0, verb_embed },
     { "map", "SET | --vectors FILE [--labels COLUMN] | --run RUN --steps", "vectors in two dimensions, with scores", MAP, 0, 1, verb_map },

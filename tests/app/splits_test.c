@@ -1,4 +1,4 @@
-/* A run with two dev splits, from the rows to the history and back out. */
+/* A run's splits, from the rows to the history and back out. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,10 +147,106 @@ static void the_only_split_is_called_dev(void **state) {
     free(folder);
 }
 
+/* Names of the points that an SQL condition picks, a line each. */
+static char *keys_where(const char *db, const char *condition) {
+    return stage_out(0, "sql --db '%s' \"SELECT DISTINCT key FROM v_points WHERE %s ORDER BY key\"", db, condition);
+}
+
+/* A folder whose dev rows are shared out: the test rows' scores are kept, once, and a clone says the same. */
+static void a_test_split_is_kept(void **state) {
+    (void)state;
+    char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
+         *mismatched = file_join(folder, "dev_mismatched.tsv"), *db = file_join(folder, "test.db");
+    assert_int_equal(rename(matched, val), 0);
+    assert_int_equal(remove(mismatched), 0);
+    free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 --eval-every 2 "
+                      "--split-validation --split-seed 7 --limit 75%% --limit-seed 2", stage.model, folder, db));
+    char *keys = keys_where(db, "key LIKE '%.accuracy'"),
+         *steps = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_points WHERE key='test.accuracy' AND step=6\"", db);
+    assert_string_equal(keys, "\"key\"\n\"dev.accuracy\"\n\"test.accuracy\"\n");
+    assert_string_equal(steps, "\"count(*)\"\n1\n");
+    char *shown = stage_out(0, "show 1 --db '%s'", db);
+    assert_non_null(strstr(shown, "--limit: a draw (seed 2) of 9 of the 12 rows"));
+    assert_non_null(strstr(shown, "4 of the 9 rows, drawn by --split-validation (seed 7); the others are the test split"));
+    assert_non_null(strstr(shown, "the test split: 5 rows, scored once, when a run ends"));
+    assert_non_null(strstr(shown, "test 5 (best checkpoint, step "));
+    assert_non_null(strstr(shown, "\"split_validation\":\"on\",\"split_seed\":7,\"limit\":0.75,\"limit_seed\":2"));
+    /* eval scores the dev rows, as the run did */
+    json_t *again = stage_json("eval 1 --db '%s' --json", db);
+    assert_int_equal(json_integer_value(stage_at(again, "rows")), 4);
+    char *drawn = stage_out(0, "embed --run 1 --split test --db '%s'", db);
+    assert_non_null(strstr(drawn, "5 rows of MNLI (test)"));
+    free(drawn);
+    json_decref(again);
+    free(shown);
+    free(steps);
+    free(keys);
+    free(db);
+    free(mismatched);
+    free(val);
+    free(matched);
+    free(folder);
+}
+
+/* What a batch of several tasks holds, by the rows that are left to train on. */
+static void tasks_tells_what_a_batch_holds(void **state) {
+    (void)state;
+    char *parent = test_folder();
+    static const char *const name[] = { "few", "many" };
+    for (int i = 0; i < 2; i++) {
+        char *folder = file_join(parent, name[i]);
+        struct buf text = BUF_INIT;
+        struct err e = ERR_INIT;
+        test_ok(file_make_folder(folder, &e), &e);
+        buf_puts(&text, "sentence\tlabel\n");
+        for (int k = 0; k < (i ? 60 : 20); k++) buf_printf(&text, "row %d\t%d\n", k, k % 2);
+        free(test_file(folder, "train.tsv", text.data, text.size));
+        free(test_file(folder, "dev.tsv", text.data, text.size));
+        buf_release(&text);
+        free(folder);
+    }
+    static const struct {
+        const char *options;
+        int rows[2];
+        double expected[2];
+    } want[] = {
+        { "", { 20, 60 }, { 8, 24 } },
+        { "--batch 8", { 20, 60 }, { 2, 6 } },
+        { "--limit 50% --limit-seed 3", { 10, 30 }, { 8, 24 } },
+        { "--limit 20 --batch 16", { 20, 20 }, { 8, 8 } },
+        { "--sampling 'temperature(1e6)'", { 20, 60 }, { 16, 16 } },
+        { "--sampling 'stratified(1)' --batch 4", { 20, 60 }, { 2, 2 } },
+    };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        json_t *v = stage_json("tasks '%s/few,%s/many' %s --json", parent, parent, want[i].options);
+        double batch = want[i].expected[0] + want[i].expected[1];
+        assert_int_equal(json_array_size(v), 2);
+        for (int k = 0; k < 2; k++) {
+            json_t *t = json_array_get(v, (size_t)k);
+            assert_string_equal(stage_text(t, "task"), name[k]);
+            assert_int_equal(json_integer_value(stage_at(t, "rows")), want[i].rows[k]);
+            assert_float_equal(json_number_value(stage_at(t, "expected")), want[i].expected[k], 1e-4);
+            assert_float_equal(json_number_value(stage_at(t, "probability")), want[i].expected[k] / batch, 1e-5);
+        }
+        json_decref(v);
+    }
+    char *table = stage_out(0, "tasks '%s/few,%s/many' --sampling stratified", parent, parent);
+    assert_non_null(strstr(table, "rows in a batch of 32 on average, --sampling stratified(10)"));
+    stage_refused(2, "--batch: needs the names of several tasks", "tasks --batch 8");
+    stage_refused(2, "needs two tasks or more", "tasks '%s/few'", parent);
+    stage_refused(2, "--sampling some: known are", "tasks '%s/few,%s/many' --sampling some", parent, parent);
+    stage_refused(3, "task none", "tasks '%s/few,%s/none'", parent, parent);
+    stage_refused(2, "--limit 0.1%: that is none", "tasks '%s/few,%s/many' --limit 0.1%%", parent, parent);
+    free(table);
+    free(parent);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_dev_splits_are_kept_apart),
         cmocka_unit_test(the_only_split_is_called_dev),
+        cmocka_unit_test(a_test_split_is_kept),
+        cmocka_unit_test(tasks_tells_what_a_batch_holds),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
