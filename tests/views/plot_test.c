@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "core/base/mem.h"
-#include "views/plot.h"
+#include "views/plot_many.h"
 
 enum { MANY = 1000000 };
 
@@ -147,6 +147,53 @@ static void reads_out_a_logged_step(void **state) {
     assert_int_equal(plot_nearest(&none, 5), 0);
 }
 
+/* Each line has its mark; where two fall on one cell, a mark that says so. */
+static void several_lines_are_told_by_their_marks(void **state) {
+    (void)state;
+    double step[] = {1, 50, 100}, a[] = {0, 1, 0.5}, b[] = {1, 0, 0.5};
+    struct plot_line line[] = {{{step, a, 3}, '1', {1, -1, 0}}, {{step, b, 3}, '2', {2, -1, 0}}};
+    struct plot_look look = {.from = 0, .to = 100};
+    struct canvas c;
+    struct buf text = BUF_INIT;
+    canvas_init(&c, 60, 12, GLYPHS_ASCII, COLOURS_NONE);
+    plot_marks(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
+    int marks[3] = {0};
+    for (int y = 0; y < 12; y++)
+        for (int x = 8; x < 60; x++) {
+            uint32_t cp = canvas_at(&c, x, y)->cp;
+            marks[0] += cp == '1';
+            marks[1] += cp == '2';
+            marks[2] += cp == PLOT_SHARED;
+        }
+    assert_true(marks[0] == 2 && marks[1] == 2 && marks[2] == 1);
+    canvas_clear(&c);
+    plot_lines(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
+    canvas_to_text(&c, &text);
+    assert_true(strchr(buf_text(&text), '1') && strchr(buf_text(&text), '2'));
+    buf_release(&text);
+    canvas_release(&c);
+}
+
+static void a_small_curve_has_its_shape(void **state) {
+    (void)state;
+    double step[] = {1, 2, 3, 4, 5, 6}, v[] = {0, 0.5, NAN, 1, 1, 0}, flat[] = {2, 2};
+    struct plot_data d = {step, v, 6}, level = {step, flat, 2}, none = {step, v + 2, 1};
+    struct canvas c;
+    canvas_init(&c, 8, 1, GLYPHS_BRAILLE, COLOURS_NONE);
+    plot_spark(&c, 0, 0, 6, &d, INK_METRIC);
+    static const uint32_t wanted[] = {0x2581, 0x2585, ' ', 0x2588, 0x2588, 0x2581, ' '};
+    for (int x = 0; x < 7; x++) assert_int_equal(canvas_at(&c, x, 0)->cp, wanted[x]);
+    plot_spark(&c, 0, 0, 3, &d, INK_METRIC); /* two a cell: the later one */
+    assert_true(canvas_at(&c, 0, 0)->cp == 0x2585 && canvas_at(&c, 1, 0)->cp == 0x2588);
+    canvas_clear(&c);
+    plot_spark(&c, 0, 0, 6, &level, INK_METRIC);
+    assert_true(canvas_at(&c, 0, 0)->cp == 0x2584 && canvas_at(&c, 1, 0)->cp == 0x2584 && canvas_at(&c, 2, 0)->cp == ' ');
+    canvas_clear(&c);
+    plot_spark(&c, 0, 0, 6, &none, INK_METRIC);
+    assert_int_equal(canvas_at(&c, 0, 0)->cp, ' ');
+    canvas_release(&c);
+}
+
 /* Whatever the values, whatever the size: nothing crashes. */
 static void odd_values_and_sizes(void **state) {
     (void)state;
@@ -163,6 +210,11 @@ static void odd_values_and_sizes(void **state) {
         canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLOURS_8);
         plot_curve(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, round, round % 5);
         plot_points(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, v[0], round, 0, round % 60, true);
+        struct plot_line line[] = {{d, '1', {1, -1, 0}}, {d, '2', {2, -1, 0}}};
+        look.to = 1 + round % 60;
+        plot_lines(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
+        plot_marks(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
+        plot_spark(&c, 0, 0, c.w, &d, INK_METRIC);
         canvas_release(&c);
     }
 }
@@ -176,6 +228,8 @@ int main(void) {
         cmocka_unit_test(axes_tick_at_1_2_5_and_move_in_steps),
         cmocka_unit_test(labels),
         cmocka_unit_test(reads_out_a_logged_step),
+        cmocka_unit_test(several_lines_are_told_by_their_marks),
+        cmocka_unit_test(a_small_curve_has_its_shape),
         cmocka_unit_test(odd_values_and_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

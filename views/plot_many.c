@@ -1,0 +1,154 @@
+#include "views/plot_many.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "views/plot_raster.h"
+
+enum { MARK_EVERY = 16 }; /* columns between a curve's marks */
+
+static bool extent(const struct plot_line *line, int lines, double from, double to, bool positive, double *lo,
+                   double *hi) {
+    bool any = false;
+    for (int i = 0; i < lines; i++) {
+        double low, high;
+        if (!plot_extent(&line[i].data, from, to, positive, &low, &high)) continue;
+        *lo = any && *lo < low ? *lo : low;
+        *hi = any && *hi > high ? *hi : high;
+        any = true;
+    }
+    return any;
+}
+
+static struct axis_range range_of(const struct axis_range *set, const struct plot_line *line, int lines,
+                                  const struct plot_look *look, bool log) {
+    struct axis_range y = *set;
+    double lo = 0, hi = 1;
+    if (y.set) return y;
+    bool positive = log && extent(line, lines, look->from, look->to, true, &lo, &hi);
+    if (!positive) extent(line, lines, look->from, look->to, false, &lo, &hi);
+    axis_fit(&y, lo, hi, positive);
+    return y;
+}
+
+static void put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int x, int y) {
+    canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
+}
+
+/* At the curve's end and every so many columns, each line's at another place. */
+static void mark_curve(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, const double *mean,
+                       size_t end, int which, int lines) {
+    int last = -MARK_EVERY, first = MARK_EVERY * (which + 1) / (lines + 1);
+    for (size_t i = 0; i < end; i++) {
+        if (!isfinite(mean[i]) || (f->y.log && mean[i] <= 0)) continue;
+        int x = plot_column(f, l->data.step[i]), column = x / f->px;
+        bool now = i + 1 == end || (column >= first && column - last >= MARK_EVERY);
+        if (!now || x < 0) continue;
+        put_mark(c, f, l, x, plot_row(f, mean[i]));
+        last = column;
+    }
+}
+
+/* The points in sight, and one more on either side, smoothed: mean[0 … *end-1], the caller's. */
+static double *smoothed(const struct plot_frame *f, const struct plot_data *d, int smooth, size_t *begin, size_t *end) {
+    *begin = plot_lower(d, f->from);
+    *end = plot_lower(d, f->to);
+    if (*begin) --*begin;
+    if (*end < d->count) ++*end;
+    double *mean = xmalloc((*end + 1) * sizeof *mean);
+    plot_smooth(d->value, *end, plot_smooth_weight(smooth), mean);
+    return mean;
+}
+
+static void draw_curve(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int smooth) {
+    size_t begin, end;
+    double *mean = smoothed(f, &l->data, smooth, &begin, &end);
+    struct raster curve = raster_new(f);
+    struct plot_data drawn = { l->data.step, mean, end };
+    raster_trace(&curve, f, &drawn, begin, end, true);
+    raster_show(c, f, &curve, l->style, '.');
+    free(curve.bits);
+    free(mean);
+}
+
+static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int smooth,
+                             int which, int lines) {
+    size_t begin, end;
+    double *mean = smoothed(f, &l->data, smooth, &begin, &end);
+    mark_curve(c, f, l, mean, end, which, lines);
+    plot_lost(c, f, &l->data, begin, end);
+    free(mean);
+}
+
+struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                            const struct plot_look *look, double cursor, bool x_axis) {
+    struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
+    struct axis_range y = range_of(&look->y, line, lines, look, look->log);
+    struct plot_frame f;
+    int px, py;
+    raster_pixels(c, &px, &py);
+    if (!plot_frame(c, r, look->from, look->to, &y, px, py, x_axis, &f)) return area;
+    area.inside = f.inside;
+    canvas_push_clip(c, f.inside);
+    for (int i = 0; i < lines; i++) draw_curve(c, &f, &line[i], look->smooth);
+    for (int i = 0; i < lines; i++) draw_curve_marks(c, &f, &line[i], look->smooth, i, lines); /* over all curves */
+    if (cursor >= 0) plot_cursor(c, &f, cursor);
+    canvas_pop_clip(c);
+    return area;
+}
+
+static bool is_mark(const struct plot_line *line, int lines, uint32_t cp) {
+    for (int i = 0; i < lines; i++)
+        if (line[i].mark == cp) return true;
+    return cp == PLOT_SHARED;
+}
+
+static void draw_marks(struct canvas *c, const struct plot_frame *f, const struct plot_line *line, int i) {
+    const struct plot_data *d = &line[i].data;
+    for (size_t k = 0; k < d->count; k++) {
+        if (!isfinite(d->value[k])) continue;
+        int x = plot_column(f, d->step[k]), y = plot_row(f, d->value[k]);
+        const struct cell *at = canvas_at(c, f->inside.x + x, f->inside.y + y);
+        bool shared = at && x >= 0 && is_mark(line, i, at->cp);
+        struct plot_line shown = line[i];
+        if (shared) {
+            shown.mark = PLOT_SHARED;
+            shown.style = canvas_style(c, INK_TITLE);
+        }
+        if (x >= 0) put_mark(c, f, &shown, x, y);
+    }
+}
+
+struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                            const struct plot_look *look, double cursor, bool x_axis) {
+    struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
+    struct axis_range y = range_of(&look->metric_y, line, lines, look, false);
+    struct plot_frame f;
+    if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, x_axis, &f)) return area;
+    area.inside = f.inside;
+    canvas_push_clip(c, f.inside);
+    for (int i = 0; i < lines; i++) {
+        draw_marks(c, &f, line, i);
+        plot_lost(c, &f, &line[i].data, 0, line[i].data.count);
+    }
+    if (cursor >= 0) plot_cursor(c, &f, cursor);
+    canvas_pop_clip(c);
+    return area;
+}
+
+void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_data *d, enum ink ink) {
+    static const char ascii[] = "_.-=+*#%";
+    double lo = 0, hi = 0;
+    if (!plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi)) return;
+    struct style style = canvas_style(c, ink);
+    int cells = d->count < (size_t)columns ? (int)d->count : columns;
+    for (int i = 0; i < cells; i++) {
+        double v = d->value[d->count * (size_t)(i + 1) / (size_t)cells - 1];
+        if (!isfinite(v)) continue;
+        double share = (v / 2 - lo / 2) / (hi / 2 - lo / 2); /* halves: the greatest numbers have a difference too */
+        int level = hi > lo && share >= 0 && share <= 1 ? (int)lround(7 * share) : 3;
+        uint32_t cp = c->glyphs == GLYPHS_ASCII ? (uint32_t)ascii[level] : 0x2581 + (uint32_t)level;
+        canvas_put(c, x + i, y, style, cp);
+    }
+}

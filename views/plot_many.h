@@ -1,0 +1,26 @@
+/* Several series in one chart, each with a mark of its own, so that they stay apart without colours too; and
+ * a small curve in a line of text.  Pure functions over the caller's arrays. */
+#ifndef VIEWS_PLOT_MANY_H
+#define VIEWS_PLOT_MANY_H
+
+#include "views/plot.h"
+
+struct plot_line {
+    struct plot_data data;
+    uint32_t mark;
+    struct style style;
+};
+enum { PLOT_SHARED = '+' }; /* in place of marks that fall on one cell */
+
+/* Losses: curves, smoothed as the look says, with their marks along them.  The window is the look's (from <
+ * to), the y axis look->y, fitted to the lines where it is not set. */
+struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                            const struct plot_look *look, double cursor, bool x_axis);
+/* Evaluations: marks alone, on look->metric_y. */
+struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                            const struct plot_look *look, double cursor, bool x_axis);
+/* The values from the first to the last in `columns` cells of one row, between the least and the greatest of
+ * them: the last of each cell is shown. */
+void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_data *d, enum ink ink);
+
+#endif

@@ -1,0 +1,27 @@
+/* Curves as pixels: what the charts of one series and of several share.  Private to the plots. */
+#ifndef VIEWS_PLOT_RASTER_H
+#define VIEWS_PLOT_RASTER_H
+
+#include "views/plot_axis.h"
+
+/* Pixels of one curve, a bit mask a cell. */
+struct raster {
+    int w, h;            /* cells */
+    int px, py;          /* pixels a cell */
+    uint8_t *bits;
+};
+/* Pixels that the canvas's marks give a cell. */
+void raster_pixels(const struct canvas *c, int *px, int *py);
+/* As large as the inside of the frame, nothing set; free(r.bits). */
+struct raster raster_new(const struct plot_frame *f);
+/* The least and greatest of every pixel column of points begin … end-1; `join`: lines between columns. */
+void raster_trace(struct raster *r, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end,
+                  bool join);
+void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style, char ascii);
+/* A mark at the top for every column with a point that is no number. */
+void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end);
+void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor);
+/* First index with step ≥ s. */
+size_t plot_lower(const struct plot_data *d, double s);
+
+#endif
