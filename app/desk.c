@@ -224,7 +224,7 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
         a->series = series_new(o->run[0]);
-        rc = series_read(a->series, d->store, run.decides, e);
+        rc = series_read(a->series, d->store, &run, e);
         if (rc) {
             series_free(a->series);
             a->series = NULL;

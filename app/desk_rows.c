@@ -210,7 +210,7 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
         return rc;
     }
     d->series = series_new(run);
-    if (!rc) rc = series_read(d->series, s, d->stored.decides, e);
+    if (!rc) rc = series_read(d->series, s, &d->stored, e);
     if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) {
         char *started = local_time(d->stored.created);

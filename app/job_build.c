@@ -4,6 +4,7 @@
 #include "app/jobs_private.h"
 #include "app/use.h"
 #include "core/base/mem.h"
+#include "core/train/sampling.h"
 
 /* Ends a job that the pool never had: its run's row says so, its lock is let go. */
 static void end_unbuilt(struct job_record *job, enum store_state state, const char *reason, int64_t step) {
@@ -53,6 +54,23 @@ static void set_to_work(struct job_record *job, struct run *run) {
     pool_wake(j->pool);
 }
 
+/* The tasks of a run with several, and what the sampling expects of each in a batch. */
+static struct run_series *tell_tasks(const struct job_record *job) {
+    const struct run_config *c = &job->request->config;
+    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct err ignored = ERR_INIT; /* it was read when the config was completed */
+    size_t rows[RUN_TASKS];
+    double expected[RUN_TASKS];
+    if (!c->tasks) return NULL;
+    struct run_series *s = series_new(job->id);
+    for (int i = 0; i < c->tasks; i++) rows[i] = job->tasks.task[i]->train.rows;
+    if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
+    sampling_expected(&how, c->tasks, rows, c->batch, expected);
+    for (int i = 0; i < c->tasks; i++)
+        series_task(s, c->of[i].task_name, c->of[i].metric, expected[i] / c->batch);
+    return s;
+}
+
 /* What is worth knowing of a run that goes on. */
 static void say_how(const struct job_record *job, bool anew, bool unknown) {
     char *facts = unknown ? user_facts_unknown(job->id) : NULL;
@@ -90,6 +108,10 @@ static void build(struct job_record *job) {
     job->model = model_share(r->config.model_folder ? r->config.model_folder : r->config.model, &e);
     if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks, &e)) run = make_run(job, &e);
     if (run) {
+        struct run_series *told = tell_tasks(job);
+        pthread_mutex_lock(&j->lock);
+        job->told = told;
+        pthread_mutex_unlock(&j->lock);
         job_drop_request(job);
         set_to_work(job, run);
         return;

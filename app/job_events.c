@@ -52,7 +52,25 @@ static void on_point(struct job_record *job, const struct event *e) {
     p[1] = e->loss;
     p[2] = e->lr;
     p[3] = e->grad_norm;
+    for (int i = 0; i < e->terms && job->told; i++) {
+        const struct event_term *x = &e->term[i];
+        int at = x->task && !strcmp(x->name, "loss") ? series_task_find(job->told, x->task) : -1;
+        if (at >= 0) series_task_point(job->told, at, e->step, x->value);
+    }
     pthread_mutex_unlock(&j->lock);
+}
+
+/* Of one of several tasks; its first split comes first. */
+static void tell_task(struct job_record *job, const struct event *e, double majority) {
+    struct series_evaluation x = { .step = e->step, .rows = e->rows, .value = NAN, .majority = majority,
+                                   .best = e->best };
+    pthread_mutex_lock(&job->jobs->lock);
+    int at = job->told ? series_task_find(job->told, e->task) : -1;
+    const char *decides = at >= 0 ? job->told->view.task[at].metric : NULL;
+    for (int i = 0; i < e->metrics && decides; i++)
+        if (!strcmp(e->metric[i].name, decides) && !e->metric[i].undefined) x.value = e->metric[i].value;
+    if (at >= 0) series_task_evaluation(job->told, at, &x);
+    pthread_mutex_unlock(&job->jobs->lock);
 }
 
 static void on_evaluation(struct job_record *job, const struct event *e) {
@@ -77,6 +95,7 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
                                   .seconds = e->seconds, .count = e->metrics, .metric = metric };
     store_evaluation(j->store, &v);
     free(split);
+    if (e->task) tell_task(job, e, majority);
     if (!e->decides) return;
     pthread_mutex_lock(&j->lock);
     GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);

@@ -146,6 +146,7 @@ void job_free(struct job_record *job) {
     free(job->evaluation);
     for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
     free(job->sample);
+    series_free(job->told);
     free(job);
 }
 

@@ -327,6 +327,7 @@ void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_se
         series_sample(out, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid },
                       c->samples && job->sample[c->samples - 1].step == x->step);
     }
+    if (job && job->told) series_take_tasks(out, job->told);
     pthread_mutex_unlock(&j->lock);
 }
 

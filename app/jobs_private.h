@@ -85,6 +85,7 @@ struct job_record {
     size_t samples, samples_room;
     struct job_sample *sample;
     double majority;
+    struct run_series *told; /* of several tasks, what came of each; NULL: of one, or not built yet */
 };
 
 struct jobs {

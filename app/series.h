@@ -18,6 +18,7 @@ struct run_series {
     size_t sample_room;
     bool taking; /* the set in hand is new */
     char *metric, *rows;
+    struct task_arrays *of; /* of view.task */
 };
 
 /* Of run `run` (0: of none), nothing in it yet; series_free. */
@@ -33,11 +34,21 @@ struct series_evaluation {
     bool best;
 };
 void series_evaluation(struct run_series *s, const struct series_evaluation *v);
+/* Of several tasks: what each is called and measured by (copied), and its expected share of a batch's rows (NaN: not
+ * known).  Again: only a share that was not known is taken.  And their points, `at` counting tasks from 0; of
+ * an evaluation the first one of a step counts. */
+void series_task(struct run_series *s, const char *name, const char *metric, double share);
+void series_task_point(struct run_series *s, int at, int64_t step, double loss);
+void series_task_evaluation(struct run_series *s, int at, const struct series_evaluation *v);
+/* The task of that name, or -1. */
+int series_task_find(const struct run_series *s, const char *name);
+/* Adds what another series of the same run has of its tasks after what is there. */
+void series_take_tasks(struct run_series *s, const struct run_series *from);
 /* Texts of one step come together: a set of a step that is not after the last one's is passed over.
  * `more`: of the set that was begun.  Texts are copied. */
 void series_sample(struct run_series *s, const struct train_sample *x, bool more);
 
-/* Adds what the store has of the run from the last step on; `decides`: the point that "best" is of (store.h). */
-int series_read(struct run_series *s, struct store *store, const char *decides, struct err *e);
+/* Adds what the store has of the run (whole, store.h) from the last step on. */
+int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e);
 
 #endif

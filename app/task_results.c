@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/jobs_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -18,6 +19,8 @@ void task_results_release(struct task_results *r) {
     free(r->of);
     *r = (struct task_results){ 0 };
 }
+
+bool task_results_several(const struct store_run *run) { return text_starts(run->decides, JOB_ALL_TASKS "."); }
 
 /* "TASK/SPLIT.METRIC": whether it is of this task and metric, in whichever split. */
 static bool is_of(const char *name, const char *task, const char *metric) {

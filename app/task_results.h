@@ -17,6 +17,8 @@ struct task_results {
     int count;           /* 0: a run with one task */
     struct task_result *of;
 };
+/* Whether the run has more than one task. */
+bool task_results_several(const struct store_run *run);
 /* Of a run with its config (store_run).  ERR_INPUT for a config that cannot be read. */
 int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e);
 void task_results_release(struct task_results *r);

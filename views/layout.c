@@ -83,6 +83,8 @@ static void train(enum layout_size size, struct rect body, const struct layout_n
     }
     int jobs = least(most(need->jobs, 1), body.h >= 40 ? 12 : body.h >= 30 ? 6 : 3) + 1;
     out->at[PANE_JOBS] = take_bottom(&body, jobs);
+    int tasks = least(need->tasks, body.h >= 30 ? 16 : body.h >= 20 ? 8 : 4);
+    if (tasks && body.h >= tasks + 7) out->at[PANE_TASKS] = take_bottom(&body, tasks + 1);
     if (size == LAYOUT_WIDE) {
         struct rect right = take_right(&body, body.w * 2 / 5);
         right.x += 2;

@@ -21,7 +21,7 @@ void layout_frame(int w, int h, struct layout_frame *out);
 
 enum pane_id {
     PANE_METHOD, PANE_AXIS, PANE_BLOCK, PANE_FACTS, PANE_PRESETS,      /* compose */
-    PANE_LOSS, PANE_METRIC, PANE_RATE, PANE_NORM, PANE_TEXTS, PANE_JOBS, /* train */
+    PANE_LOSS, PANE_METRIC, PANE_RATE, PANE_NORM, PANE_TEXTS, PANE_TASKS, PANE_JOBS, /* train */
     PANE_TABLE, PANE_ASIDE,                                            /* runs */
     PANE_MAP, PANE_MAP_2, PANE_FOOT,                                   /* map; also aside */
     PANE_HEAT_TITLE, PANE_MATRIX,                                      /* heatmap; also foot, aside */
@@ -35,6 +35,7 @@ struct layout_need {
     int axis;     /* rows of the axis list at this width */
     int facts;    /* rows of the facts */
     int jobs;
+    int tasks;    /* train: of a run with several; 0 */
     bool texts;   /* train: texts are wanted in place of the metric */
     bool given;   /* train: there are texts */
     int panels;   /* map: 1 or 2 side by side */

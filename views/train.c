@@ -29,9 +29,9 @@ const struct job *train_focused(const struct train_view *v) {
 }
 
 static void fit_axes(struct train_view *v) {
-    const struct series *s = &v->series;
-    struct plot_data loss = {s->step, s->loss, s->count};
-    struct plot_data metric = {s->eval_step, s->eval_value, s->evals};
+    const struct series_task *task = train_task(v);
+    double majority = task ? task->majority : v->series.majority;
+    struct plot_data loss = train_loss(v), metric = train_metric(v);
     double from = 0, to = INFINITY, lo = 0, hi = 0;
     if (v->look.to > v->look.from) {
         from = v->look.from;
@@ -41,9 +41,9 @@ static void fit_axes(struct train_view *v) {
     if (positive || plot_extent(&loss, from, to, false, &lo, &hi))
         axis_fit(&v->look.y, lo, hi, positive);
     bool any = plot_extent(&metric, -INFINITY, INFINITY, false, &lo, &hi);
-    if (isfinite(s->majority)) {
-        lo = any && lo < s->majority ? lo : s->majority;
-        hi = any && hi > s->majority ? hi : s->majority;
+    if (isfinite(majority)) {
+        lo = any && lo < majority ? lo : majority;
+        hi = any && hi > majority ? hi : majority;
         any = true;
     }
     if (any) axis_fit(&v->look.metric_y, lo, hi, false);
@@ -56,8 +56,9 @@ void train_changed(struct train_view *v) {
         v->look.y.set = v->look.metric_y.set = false;
         v->look.from = v->look.to = 0;
         v->cursor = -1;
-        v->text_top = 0;
+        v->text_top = v->shown_task = 0;
     }
+    if (v->shown_task > v->series.tasks + 1 || !v->series.tasks) v->shown_task = 0;
     const struct series *s = &v->series;
     if (v->cursor >= 0 && s->count && (double)v->cursor > s->step[s->count - 1]) v->cursor = -1;
     if (v->look.follow && v->look.to > v->look.from && s->count) {
@@ -67,16 +68,12 @@ void train_changed(struct train_view *v) {
             v->look.to += by;
         }
     }
-    fit_axes(v);
-}
-
-static struct plot_data loss_of(const struct train_view *v) {
-    struct plot_data d = {v->series.step, v->series.loss, v->series.count};
-    return d;
+    if (train_all_tasks(v)) train_fit_tasks(v);
+    else fit_axes(v);
 }
 
 static void window(const struct train_view *v, double *from, double *to) {
-    struct plot_data d = loss_of(v);
+    struct plot_data d = train_loss(v);
     *from = v->look.from;
     *to = v->look.to;
     if (*to > *from) return;
@@ -86,7 +83,7 @@ static void window(const struct train_view *v, double *from, double *to) {
 
 /* The cursor by chart columns; it always stands on a logged step. */
 static void move_cursor(struct train_view *v, int columns) {
-    struct plot_data d = loss_of(v);
+    struct plot_data d = train_loss(v);
     if (!d.count) return;
     double from, to;
     window(v, &from, &to);
@@ -106,7 +103,7 @@ static void move_cursor(struct train_view *v, int columns) {
 }
 
 static void zoom(struct train_view *v, double by) {
-    struct plot_data d = loss_of(v);
+    struct plot_data d = train_loss(v);
     if (!d.count) return;
     double from, to, end = d.step[d.count - 1];
     window(v, &from, &to);
@@ -124,7 +121,7 @@ static void zoom(struct train_view *v, double by) {
 }
 
 static void pan(struct train_view *v, int direction) {
-    struct plot_data d = loss_of(v);
+    struct plot_data d = train_loss(v);
     if (!(v->look.to > v->look.from) || !d.count) return;
     double span = v->look.to - v->look.from, end = d.step[d.count - 1];
     double from = v->look.from + direction * span / 2;
@@ -219,7 +216,7 @@ static bool text_request(struct ui *ui, enum request r) {
 }
 
 static bool chart_request(struct train_view *v, enum request r) {
-    struct plot_data d = loss_of(v);
+    struct plot_data d = train_loss(v);
     switch (r) {
     case REQ_LEFT: move_cursor(v, -1); break;
     case REQ_RIGHT: move_cursor(v, 1); break;
@@ -254,8 +251,12 @@ static bool chart_request(struct train_view *v, enum request r) {
         v->look.follow = true;
         v->cursor = -1;
         break;
+    case REQ_TASKS:
+        if (v->series.tasks) train_next_task(v);
+        break;
     case REQ_BACK:
-        if (v->cursor < 0) return false;
+        if (v->cursor < 0 && !v->shown_task) return false;
+        if (v->cursor < 0) v->shown_task = 0;
         v->cursor = -1;
         break;
     default: return false;
@@ -266,6 +267,8 @@ static bool chart_request(struct train_view *v, enum request r) {
 
 bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
+    if (r == REQ_TASKS && !ui->train.series.tasks)
+        ui_say(ui, SAY_INFO, "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
     if (text_request(ui, r) || chart_request(&ui->train, r)) return true;
     return r != REQ_BACK && job_request(ui, r, out);
 }

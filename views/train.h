@@ -34,6 +34,20 @@ struct train_sample {
     int valid;             /* 1: names a class or is a score, 0: does not, -1: any text is an answer */
 };
 
+/* One of several tasks of a run. */
+struct series_task {
+    const char *name, *metric;  /* metric: the one that decides */
+    size_t count;
+    const double *step, *loss;  /* its own training loss, at the steps that had rows of it */
+    size_t evals;
+    const double *eval_step, *eval_value; /* NaN: undefined */
+    double majority;            /* NaN: none */
+    double best;                /* of its evaluations; NaN: none */
+    int64_t best_step;
+    const char *rows;           /* "dev 40 of 856 (seed 0)"; NULL before the first evaluation */
+    double share;               /* of a batch's rows, expected; NaN: not known */
+};
+
 /* The focused run's points, in step order; all arrays have `count` values. */
 struct series {
     int64_t run;           /* 0: none */
@@ -48,6 +62,8 @@ struct series {
     const char *eval_rows; /* "dev 2,538 rows" */
     size_t samples;
     const struct train_sample *sample; /* by step */
+    int tasks;             /* 0: the run has one, and all is above; else `metric` is of them together */
+    const struct series_task *task;
 };
 
 struct train_view {
@@ -63,6 +79,7 @@ struct train_view {
     int chart_w;           /* columns of the chart at the last size, for one-column moves */
     bool texts;            /* texts in place of the metric where there is no room for both */
     int text_top;          /* the first text shown of its set */
+    int shown_task;        /* of several: 0 what they have together, 1 … tasks one, tasks + 1 all at once */
     int64_t chosen[1];     /* the run an effect is about */
 };
 

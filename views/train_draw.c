@@ -38,6 +38,13 @@ static void legend(const struct train_view *v, struct canvas *c, struct rect r) 
     }
 }
 
+/* "loss", "loss of cola rows", "loss by task"; of which scale. */
+static void loss_title(const struct train_view *v, char out[120]) {
+    const struct series_task *task = train_task(v);
+    snprintf(out, 120, "loss%s%.40s%s%s", task ? " of " : train_all_tasks(v) ? " by task" : "", task ? task->name : "",
+             task ? " rows" : "", v->look.log ? " (log)" : "");
+}
+
 static void draw_loss(const struct train_view *v, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
     const struct job *job = train_focused(v);
@@ -45,7 +52,9 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
     if (job)
         snprintf(title, sizeof title, "#%lld %.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id,
                  job->method, job->task, (unsigned long long)job->seed);
-    canvas_rule(c, r.x, r.y, r.w, v->look.log ? "loss (log)" : "loss", title);
+    char left[120];
+    loss_title(v, left);
+    canvas_rule(c, r.x, r.y, r.w, left, title);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     if (!s->count) {
         const char *says = job ? job->state == RUN_QUEUED ? "waits for its turn"
@@ -62,41 +71,63 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
         chart.y += rows;
         chart.h -= rows;
     }
-    struct plot_data d = {s->step, s->loss, s->count};
     struct plot_look look = look_of(v);
+    if (train_all_tasks(v)) {
+        train_draw_overlay(v, c, chart, &look, true);
+        return;
+    }
+    struct plot_data d = train_loss(v);
     plot_curve(c, chart, &d, &look, (double)v->cursor, true);
     legend(v, c, chart);
 }
 
+/* What an evaluation's chart is of: the whole run's metric, or one task's. */
+struct shown_metric {
+    const char *name, *rows;
+    double best, majority;
+    int64_t best_step;
+};
+
+static struct shown_metric metric_shown(const struct train_view *v) {
+    const struct series *s = &v->series;
+    const struct series_task *t = train_task(v);
+    if (t) return (struct shown_metric){t->metric, t->rows, t->best, t->majority, t->best_step};
+    return (struct shown_metric){s->metric, s->eval_rows, s->best, s->majority, s->best_step};
+}
+
 /* "best 0.838 @ 240 · majority 0.578 ┄ · dev 2,538 rows" */
-static void metric_notes(const struct series *s, char out[200]) {
+static void metric_notes(const struct shown_metric *m, char out[200]) {
     char value[32];
     int n = 0;
     *out = 0;
-    if (isfinite(s->best)) {
-        show_value(s->best, value);
-        n += snprintf(out + n, 200 - (size_t)n, "best %s @ %lld", value, (long long)s->best_step);
+    if (isfinite(m->best)) {
+        show_value(m->best, value);
+        n += snprintf(out + n, 200 - (size_t)n, "best %s @ %lld", value, (long long)m->best_step);
     }
-    if (isfinite(s->majority)) {
-        show_value(s->majority, value);
+    if (isfinite(m->majority)) {
+        show_value(m->majority, value);
         n += snprintf(out + n, 200 - (size_t)n, "%smajority %s \u2504", n ? " \u00B7 " : "", value);
     }
-    if (s->eval_rows) snprintf(out + n, 200 - (size_t)n, "%s%.80s", n ? " \u00B7 " : "", s->eval_rows);
+    if (m->rows) snprintf(out + n, 200 - (size_t)n, "%s%.80s", n ? " \u00B7 " : "", m->rows);
 }
 
 static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {
-    const struct series *s = &v->series;
-    char right[200];
-    metric_notes(s, right);
-    canvas_rule(c, r.x, r.y, r.w, s->metric ? s->metric : "dev", right);
+    const struct series_task *task = train_task(v);
+    struct shown_metric m = metric_shown(v);
+    char left[120], right[200];
+    bool all = train_all_tasks(v);
+    metric_notes(&m, right);
+    snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
+    canvas_rule(c, r.x, r.y, r.w, all ? "each task's metric" : left, all ? "+ several at one place" : right);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
-    if (!s->evals) {
+    struct plot_data d = train_metric(v);
+    if (!d.count) {
         canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
         return;
     }
-    struct plot_data d = {s->eval_step, s->eval_value, s->evals};
     struct plot_look look = look_of(v);
-    plot_points(c, chart, &d, &look, s->majority, (double)v->cursor, look.from, look.to, r.h >= 9);
+    if (all) train_draw_overlay(v, c, chart, &look, false);
+    else plot_points(c, chart, &d, &look, m.majority, (double)v->cursor, look.from, look.to, r.h >= 9);
 }
 
 static void draw_small(const struct train_view *v, struct canvas *c, struct rect r,
@@ -189,6 +220,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
         draw_small(v, c, p.at[PANE_RATE], "learning rate", v->series.lr);
     if (!rect_empty(p.at[PANE_NORM]))
         draw_small(v, c, p.at[PANE_NORM], "gradient norm", v->series.grad_norm);
+    if (!rect_empty(p.at[PANE_TASKS])) train_draw_tasks(v, c, p.at[PANE_TASKS]);
     struct rect jobs = p.at[PANE_JOBS];
     if (rect_empty(jobs)) return;
     const struct job *job = train_focused(v);
@@ -197,52 +229,68 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
 }
 
 /* A finished run in a line: "#3 finished: loss 0.71 → 0.39, accuracy 0.838 at step 240 …" */
-static void summary(const struct series *s, const struct job *job, struct buf *out) {
+static void summary(const struct train_view *v, const struct job *job, struct buf *out) {
     char best[32], majority[32];
-    double *mean = xmalloc(s->count * sizeof *mean);
-    plot_smooth(s->loss, s->count, plot_smooth_weight(3), mean);
-    buf_printf(out, "#%lld finished: loss %.3f \u2192 %.3f", (long long)job->id, mean[0],
-               mean[s->count - 1]);
+    const struct series_task *task = train_task(v);
+    struct shown_metric m = metric_shown(v);
+    struct plot_data d = train_loss(v);
+    double *mean = xmalloc((d.count + 1) * sizeof *mean);
+    plot_smooth(d.value, d.count, plot_smooth_weight(3), mean);
+    buf_printf(out, "#%lld finished: %s%s", (long long)job->id, task ? task->name : "", task ? " " : "");
+    if (d.count) buf_printf(out, "loss %.3f \u2192 %.3f", mean[0], mean[d.count - 1]);
     free(mean);
-    show_value(s->best, best);
-    show_value(s->majority, majority);
-    if (s->metric && isfinite(s->best))
-        buf_printf(out, ", %s %s at step %lld", s->metric, best, (long long)s->best_step);
-    if (isfinite(s->majority)) buf_printf(out, " (majority %s)", majority);
+    show_value(m.best, best);
+    show_value(m.majority, majority);
+    if (m.name && isfinite(m.best))
+        buf_printf(out, ", %s %s at step %lld", m.name, best, (long long)m.best_step);
+    if (isfinite(m.majority)) buf_printf(out, " (majority %s)", majority);
     if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
+}
+
+/* The step under the cursor, or the last: its loss, and the smoothed one. */
+static void point_readout(const struct train_view *v, const struct plot_data *d, size_t at, struct buf *out) {
+    const struct series_task *task = train_task(v);
+    char text[32];
+    buf_printf(out, "step %.0f  %s%s", d->step[at], task ? task->name : "", task ? " " : "");
+    if (isfinite(d->value[at])) snprintf(text, sizeof text, "%.4f", d->value[at]);
+    else show_short(d->value[at], text);
+    buf_printf(out, "loss %s", text);
+    if (v->look.smooth > 0) {
+        double *mean = xmalloc((at + 1) * sizeof *mean);
+        plot_smooth(d->value, at + 1, plot_smooth_weight(v->look.smooth), mean);
+        if (isfinite(mean[at])) buf_printf(out, " (smooth %.4f)", mean[at]);
+        free(mean);
+    }
 }
 
 static void readout(const struct ui *ui, struct buf *out) {
     const struct train_view *v = &ui->train;
     const struct series *s = &v->series;
     const struct job *job = train_focused(v);
+    struct plot_data d = train_loss(v);
+    char text[32];
     if (job && job->state == RUN_FAILED && job->reason && v->cursor < 0) {
         buf_printf(out, "#%lld failed: %s", (long long)job->id, job->reason);
         return;
     }
-    if (!s->count) return;
-    if (job && job->id == s->run && job->state == RUN_FINISHED && v->cursor < 0) {
-        summary(s, job, out);
+    if (!d.count) return;
+    bool over = job && job->id == s->run && job->state == RUN_FINISHED;
+    if (over && v->cursor < 0 && !train_all_tasks(v)) {
+        summary(v, job, out);
         return;
     }
-    struct plot_data d = {s->step, s->loss, s->count};
-    size_t at = v->cursor < 0 ? s->count - 1 : plot_nearest(&d, (double)v->cursor);
-    char text[32];
-    buf_printf(out, "step %.0f  ", s->step[at]);
-    if (isfinite(s->loss[at])) snprintf(text, sizeof text, "%.4f", s->loss[at]);
-    else show_short(s->loss[at], text);
-    buf_printf(out, "loss %s", text);
-    if (v->look.smooth > 0) {
-        double *mean = xmalloc((at + 1) * sizeof *mean);
-        plot_smooth(s->loss, at + 1, plot_smooth_weight(v->look.smooth), mean);
-        if (isfinite(mean[at])) buf_printf(out, " (smooth %.4f)", mean[at]);
-        free(mean);
+    size_t at = v->cursor < 0 ? d.count - 1 : plot_nearest(&d, (double)v->cursor);
+    if (train_all_tasks(v)) {
+        buf_printf(out, "step %.0f", d.step[at]);
+        train_tasks_readout(v, out);
+        return;
     }
-    if (s->lr) {
+    point_readout(v, &d, at, out);
+    if (s->lr && !train_task(v)) {
         show_short(s->lr[at], text);
         buf_printf(out, "  lr %s", text);
     }
-    if (s->grad_norm) {
+    if (s->grad_norm && !train_task(v)) {
         show_short(s->grad_norm[at], text);
         buf_printf(out, "  \u2016g\u2016 %s", text);
     }

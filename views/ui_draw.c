@@ -74,6 +74,7 @@ void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f
     layout_frame(ui->w, ui->h, f);
     struct layout_need need = {.jobs = ui->train.jobs,
                                .texts = ui->train.texts,
+                               .tasks = ui->train.series.tasks,
                                .given = ui->train.series.samples > 0,
                                .panels = ui->map.alone ? 1 : ui->map.data.panels};
     if (screen == SCREEN_COMPOSE) {
@@ -178,6 +179,7 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
     case REQ_NEXT: return ui->screen == SCREEN_COMPOSE && ui->compose.facts.findings ? k->hint : NULL;
     case REQ_TEXTS: return ui->train.series.samples ? ui->train.texts ? "metric" : k->hint : NULL;
+    case REQ_TASKS: return train_tasks_hint(&ui->train);
     case REQ_SEARCH: return ui->screen == SCREEN_HELP ? "search" : k->hint;
     case REQ_QUIT: return ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL ? "back" : k->hint;
     default: return k->hint;

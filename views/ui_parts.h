@@ -24,6 +24,24 @@ bool map_request(struct ui *ui, enum request r, struct effect *out);
 /* Train's texts: how many there are at the cursor, and their pane. */
 size_t train_texts(const struct train_view *v);
 void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect r);
+/* Several tasks on Train.  The one in the large charts, NULL: their average, or all at once; and whether it is
+ * all. */
+const struct series_task *train_task(const struct train_view *v);
+bool train_all_tasks(const struct train_view *v);
+/* What the large charts are of: the loss and the metric of what is shown (of all: of them together). */
+struct plot_data train_loss(const struct train_view *v);
+struct plot_data train_metric(const struct train_view *v);
+/* To the next: average, each task, all. */
+void train_next_task(struct train_view *v);
+const char *train_tasks_hint(const struct train_view *v); /* what the key does next; NULL: the run has one task */
+/* The y axes' ranges when all are shown. */
+void train_fit_tasks(struct train_view *v);
+void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r);
+/* All at once: losses, or evaluations, in `r` without its rule. */
+void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look,
+                        bool losses);
+/* The latest values of all, "1 cola 0.41  2 rte 0.57"; at the cursor. */
+void train_tasks_readout(const struct train_view *v, struct buf *out);
 /* Panes of Map at the interface's size, and what follows from them. */
 void map_place(struct ui *ui);
 /* Heatmap's cursor and window inside the matrix shown, at the interface's size. */

@@ -116,6 +116,29 @@ static void texts_at_all_sizes(void **state) {
     texts(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
+/* A run of several tasks: their average, one, all. */
+static void tasks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    static const char *const shown[] = {"average", "one", NULL, NULL, "all"};
+    struct ui ui;
+    scene_init(&ui, w, h, g, k);
+    scene_tasks(&ui);
+    ui_show(&ui, SCREEN_TRAIN);
+    for (size_t i = 0; i < COUNT_OF(shown); i++) {
+        char name[100];
+        snprintf(name, sizeof name, "train-tasks-%s-%s", shown[i] ? shown[i] : "", suffix);
+        if (shown[i]) golden(&ui, name);
+        scene_press(&ui, 'b');
+    }
+    ui_release(&ui);
+}
+
+static void tasks_at_all_sizes(void **state) {
+    (void)state;
+    tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 static void at_80x24(void **state) {
     (void)state;
     draw_all(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
@@ -135,6 +158,7 @@ int main(void) {
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
         cmocka_unit_test(texts_at_all_sizes),
+        cmocka_unit_test(tasks_at_all_sizes),
         cmocka_unit_test(two_stacks_at_all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

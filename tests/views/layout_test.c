@@ -48,7 +48,7 @@ static void every_size(void **state) {
         for (int h = 1; h <= 100; h++)
             for (int s = 0; s < SCREEN_COUNT; s++) {
                 struct layout_need need = {.modules = (w + h) % 25, .axis = 3 + (w % 2) * 3,
-                                           .facts = 4 + h % 2, .jobs = h % 9, .texts = w % 2,
+                                           .facts = 4 + h % 2, .jobs = h % 9, .texts = w % 2, .tasks = w % 5,
                                            .given = w % 3, .panels = h % 3,
                                            .options = (w + h) % 3 == 0};
                 sweep(w, h, (enum screen_id)s, &need);

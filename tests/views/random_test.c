@@ -15,7 +15,7 @@ static uint32_t draw(uint32_t n) {
 }
 
 static uint32_t any_key(void) {
-    static const char letters[] = "hjklhjklhjklgG/:nNquy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.";
+    static const char letters[] = "hjklhjklhjklgG/:nNquy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.bb";
     if (draw(4) == 0) return PRESS_ENTER + draw(PRESS_OTHER - PRESS_ENTER + 1);
     if (draw(30) == 0) return draw(0x3000) + 1;
     if (draw(20) == 0) return draw(26) + 1;
@@ -51,6 +51,7 @@ static void random_events(void **state) {
     struct canvas c;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    scene_tasks(&ui);
     int effects[EFFECT_KINDS] = {0};
     for (int i = 0; i < EVENTS; i++) {
         struct effect out = {0};

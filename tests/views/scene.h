@@ -201,6 +201,27 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     ui_resize(ui, w, h);
 }
 
+/* The focused run has three tasks: one without an evaluation that counts, one not evaluated yet. */
+static inline void scene_tasks(struct ui *ui) {
+    static double loss[3][SCENE_POINTS];
+    static const double value[] = {0.612, 0.655, 0.702, 0.698, 0.731, 0.744}, none[] = {NAN, 0.041, 0.113, 0.187, 0.187, NAN};
+    for (int i = 0; i < SCENE_POINTS; i++)
+        for (int k = 0; k < 3; k++) loss[k][i] = scene_loss[i] + 0.25 * (k - 1);
+    static struct series_task task[3];
+    task[0] = (struct series_task){"mrpc", "accuracy", 241, scene_step, loss[0], 6, scene_eval_step, value, 0.684, 0.744, 240,
+                                   "dev 408", 0.2501};
+    task[1] = (struct series_task){"cola", "matthews", 241, scene_step, loss[1], 6, scene_eval_step, none, NAN, 0.187, 160,
+                                   "dev 256 of 1043 (seed 0)", 0.5833};
+    task[2] = (struct series_task){"\u597D\x1b[2J-debates", "f1", 241, scene_step, loss[2], 0, NULL, NULL, NAN, NAN, 0, NULL, NAN};
+    struct series *s = &ui->train.series;
+    s->task = task;
+    s->tasks = 3;
+    s->metric = "average";
+    s->majority = NAN;
+    s->eval_rows = "3 metrics of 3 tasks, undefined ones as 0";
+    ui_changed(ui);
+}
+
 static inline void scene_method(struct ui *ui, const char *text) {
     struct method m;
     struct err e = ERR_INIT;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/views/scene.h"
+#include "views/ui_parts.h"
 
 static void open(struct ui *ui) {
     scene_init(ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
@@ -176,6 +177,67 @@ static void texts_stand_beside_those_wanted(void **state) {
     ui_release(&ui);
 }
 
+/* b goes from the average to each task and to all at once, Esc back; each says whose figures it shows. */
+static void several_tasks_are_switched(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "b");
+    assert_true(scene_shows(&ui, "one task: a run of several"));
+    assert_int_equal(ui.train.shown_task, 0);
+    scene_tasks(&ui);
+    type(&ui, "0");
+    assert_true(scene_shows(&ui, "average ") && scene_shows(&ui, "3 metrics of 3 tasks"));
+    assert_true(scene_shows(&ui, "mrpc") && scene_shows(&ui, "25.0 %") && scene_shows(&ui, "undef."));
+    assert_true(scene_shows(&ui, "b next task"));
+    type(&ui, "b");
+    assert_true(scene_shows(&ui, "loss of mrpc rows") && scene_shows(&ui, "mrpc accuracy "));
+    assert_true(scene_shows(&ui, "best 0.744 @ 240 \u00B7 majority 0.684"));
+    assert_true(scene_shows(&ui, "step 241  mrpc loss "));
+    assert_false(scene_shows(&ui, "lr ")); /* of the whole step */
+    type(&ui, "bb");
+    assert_true(scene_shows(&ui, "no evaluation yet"));
+    assert_false(scene_shows(&ui, "\x1b"));
+    assert_true(scene_shows(&ui, "b all tasks"));
+    type(&ui, "b");
+    assert_true(scene_shows(&ui, "loss by task") && scene_shows(&ui, "1 mrpc accuracy 0.744   2 cola matthews"));
+    type(&ui, "h"); /* the cursor, then back to the average */
+    scene_press(&ui, PRESS_ESC);
+    assert_true(train_all_tasks(&ui.train));
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.train.shown_task, 0);
+    type(&ui, "b");
+    ui.train.series.run = 99; /* another run begins with what is of all */
+    ui_changed(&ui);
+    assert_int_equal(ui.train.shown_task, 0);
+    ui.train.series.tasks = 0;
+    type(&ui, "b");
+    assert_int_equal(ui.train.shown_task, 0);
+    ui_release(&ui);
+}
+
+/* The one that is shown stays in sight in a list that is longer than its pane. */
+static void a_long_list_of_tasks_scrolls(void **state) {
+    (void)state;
+    struct ui ui;
+    struct series_task many[64];
+    open(&ui);
+    scene_tasks(&ui);
+    for (int i = 0; i < 64; i++) {
+        many[i] = ui.train.series.task[0];
+        many[i].name = i == 40 ? "the-forty-first" : "other";
+    }
+    ui.train.series.task = many;
+    ui.train.series.tasks = 64;
+    ui_changed(&ui);
+    assert_false(scene_shows(&ui, "the-forty-"));
+    for (int i = 0; i < 41; i++) type(&ui, "b");
+    assert_true(scene_shows(&ui, "the-forty-") && scene_shows(&ui, "/64"));
+    for (int i = 0; i < 24; i++) type(&ui, "b");
+    assert_true(scene_shows(&ui, "loss by task"));
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cursor_reads_out_logged_steps),
@@ -185,6 +247,8 @@ int main(void) {
         cmocka_unit_test(jobs_say_how_they_stand),
         cmocka_unit_test(a_curve_of_nan_says_so), cmocka_unit_test(a_finished_run_is_summed_up),
         cmocka_unit_test(texts_stand_beside_those_wanted),
+        cmocka_unit_test(several_tasks_are_switched),
+        cmocka_unit_test(a_long_list_of_tasks_scrolls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

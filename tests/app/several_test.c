@@ -1,0 +1,136 @@
+/* What the screens show of runs with several tasks. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static struct stage stage;
+static struct store *store;
+
+static void add_task(const char *name, size_t rows) {
+    char *folder = file_join(stage.folder, name);
+    struct err e = ERR_INIT;
+    struct buf all = BUF_INIT, some = BUF_INIT;
+    test_ok(file_make_folder(folder, &e), &e);
+    test_ok(file_read(stage.toy, 1 << 20, &all, &e), &e);
+    const char *at = buf_text(&all);
+    for (size_t i = 0; i <= rows; i++) at = strchr(at, '\n') + 1;
+    buf_add(&some, all.data, (size_t)(at - buf_text(&all)));
+    free(test_file(folder, "train.tsv", some.data, some.size));
+    free(test_file(folder, "dev.tsv", all.data, all.size));
+    buf_release(&all);
+    buf_release(&some);
+    free(folder);
+}
+
+static int make(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    stage_init(&stage);
+    add_task("alpha", 20);
+    add_task("beta", 10);
+    add_task("gamma", 10);
+    return store_open(&store, stage.db, STORE_WRITE, &e);
+}
+
+static int drop(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    int rc = store_close(store, &e);
+    stage_release(&stage);
+    return rc;
+}
+
+static int64_t begin(struct jobs *j, const char *sampling) {
+    struct job_request r = { 0 };
+    struct err e = ERR_INIT;
+    int64_t id;
+    config_init(&r.config);
+    test_ok(config_set(&r.config, "method", "lora(r=2)", &e), &e);
+    test_ok(config_set(&r.config, "sampling", sampling, &e), &e);
+    char *tasks = xprintf("%s/alpha,%s/beta,%s/gamma", stage.folder, stage.folder, stage.folder);
+    test_ok(config_set_tasks(&r.config, tasks, &e), &e);
+    free(tasks);
+    r.config.model = xstrdup(stage.model);
+    r.config.batch = 4;
+    r.config.steps = 12;
+    r.config.epochs = 0;
+    r.config.lr = 1e-3;
+    r.config.eval_every = 4;
+    test_ok(jobs_start(j, &r, &id, &e), &e);
+    config_release(&r.config);
+    return id;
+}
+
+static void same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++) assert_true(a[i] == b[i] || (isnan(a[i]) && isnan(b[i])));
+}
+
+/* What a run tells while it trains and what the history has of it are the same. */
+static void tasks_live_and_stored_are_the_same(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    int64_t id = begin(j, "proportional");
+    struct run_series *live = series_new(id), *stored = series_new(id);
+    struct job_cursor cursor = { 0 };
+    for (bool over = false; !over;) { /* bit by bit, as frames take it */
+        over = jobs_wait(j, id, 0.002);
+        jobs_series(j, id, &cursor, live);
+    }
+    struct store_run run;
+    test_ok(store_flush(store, &e), &e);
+    test_ok(store_run(store, id, &run, &e), &e);
+    test_ok(series_read(stored, store, &run, &e), &e);
+    test_ok(series_read(stored, store, &run, &e), &e); /* again adds nothing */
+    store_run_release(&run);
+    assert_int_equal(live->view.tasks, 3);
+    assert_int_equal(stored->view.tasks, 3);
+    assert_string_equal(live->view.metric, "average");
+    static const double share[] = { 0.5, 0.25, 0.25 };
+    for (int i = 0; i < 3; i++) {
+        const struct series_task *a = &live->view.task[i], *b = &stored->view.task[i];
+        assert_string_equal(a->name, b->name);
+        assert_string_equal(a->metric, "accuracy");
+        assert_string_equal(b->metric, "accuracy");
+        assert_string_equal(a->rows, b->rows);
+        assert_true(a->count && a->count == b->count && a->evals == 3 && b->evals == 3);
+        same_numbers(a->step, b->step, a->count);
+        same_numbers(a->loss, b->loss, a->count);
+        same_numbers(a->eval_step, b->eval_step, a->evals);
+        same_numbers(a->eval_value, b->eval_value, a->evals);
+        assert_true(a->majority == b->majority && a->best == b->best && a->best_step == b->best_step);
+        assert_true(isfinite(a->majority) && isfinite(a->best));
+        assert_float_equal(a->share, share[i], 1e-12);
+        assert_true(isnan(b->share)); /* the history does not keep it */
+    }
+    series_free(live);
+    series_free(stored);
+    jobs_free(j, true);
+}
+
+static void shares_are_those_of_the_sampling(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    int64_t id = begin(j, "temperature(1000000)");
+    struct run_series *live = series_new(id);
+    struct job_cursor cursor = { 0 };
+    assert_true(jobs_wait(j, id, 30));
+    jobs_series(j, id, &cursor, live);
+    for (int i = 0; i < 3; i++) assert_float_equal(live->view.task[i].share, 1.0 / 3, 1e-5);
+    series_free(live);
+    jobs_free(j, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_live_and_stored_are_the_same),
+        cmocka_unit_test(shares_are_those_of_the_sampling),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
