@@ -15,6 +15,7 @@
 #include "core/method/plan.h"
 #include "core/model/encode.h"
 #include "core/model/model.h"
+#include "core/train/config.h"
 
 const char *verb_model(const struct args *a) {
     const char *model = args_get(a, "model");
@@ -42,6 +43,20 @@ static void print_places(const struct plan *p) {
         }
 }
 
+static void print_heads(const struct plan *p, const char *values) {
+    if (!p->classes) printf("no head: the model writes text\n");
+    else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
+    else printf("head (%d out)  %12s\n", p->classes, values);
+}
+
+static void print_per_task(const struct plan *p) {
+    char shared[32], own[32];
+    text_thousands((int64_t)(p->trained_method - p->own), shared);
+    text_thousands((int64_t)p->own, own);
+    printf("%.3f %% a task: %d tasks share %s and have %s of their own\n",
+           100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
+}
+
 static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
     char trained[32], kept[32], head[32], model[32];
     text_thousands((int64_t)p->trained_method, trained);
@@ -60,22 +75,59 @@ static void print_counts(const struct plan *p, const struct method *m, const str
     printf("trained now   %12s\n", trained);
     print_places(p);
     printf("kept after    %12s\n", kept);
-    if (p->classes) printf("head (%d out)  %12s\n", p->classes, head);
-    else printf("no head: the model writes text\n");
+    print_heads(p, head);
     printf("model         %12s\n", model);
     printf("%.3f %% trained: %s of the %s of the model%s\n",
            100.0 * (double)p->trained_method / (double)p->model, trained, model,
            p->classes ? ", both without the head" : "");
+    if (p->tasks > 1) print_per_task(p);
     print_findings(m, arch);
+}
+
+/* --classes: "3" for every task, or "2,3", one for each. */
+static int read_classes(const char *text, int tasks, int *out, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    int64_t v = 0;
+    int n = 0, rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        if (n == tasks) rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks, tasks == 1 ? "" : "s");
+        else if (!text_to_int(part, &v) || v < 1 || v > 100000)
+            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text, part);
+        else out[n++] = (int)v;
+    }
+    free(copy);
+    if (!rc && n != 1 && n != tasks)
+        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all", text, n, tasks);
+    for (int i = n; !rc && i < tasks; i++) out[i] = out[0];
+    return rc;
+}
+
+/* The plan of as many tasks as are asked for, called 1, 2, …. */
+static struct plan *plan_counted(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
+    char names[RUN_TASKS][8];
+    const char *name[RUN_TASKS], *classes = args_get(a, "classes");
+    int outputs[RUN_TASKS];
+    int64_t tasks = 1;
+    if (args_int(a, "tasks", 1, RUN_TASKS, &tasks, e)) return NULL;
+    for (int i = 0; i < (int)tasks; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i + 1);
+        name[i] = names[i];
+        outputs[i] = arch_generates(arch) ? 0 : arch->labels ? arch->labels : 2;
+    }
+    if (classes) {
+        int given[RUN_TASKS];
+        if (read_classes(classes, (int)tasks, given, e)) return NULL;
+        if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
+    }
+    const struct plan_tasks all = { (int)tasks, name, outputs };
+    return plan_new_tasks(m, arch, &all, e);
 }
 
 int verb_count(const struct args *a, struct err *e) {
     struct method m;
     const char *text = args_get(a, "method");
     if (!text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
-    int64_t classes = 0;
     int rc = method_parse(text, &m, e);
-    if (!rc) rc = args_int(a, "classes", 1, 100000, &classes, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
     if (!folder) return e->code;
@@ -83,9 +135,7 @@ int verb_count(const struct args *a, struct err *e) {
     rc = arch_read(folder, &arch, NULL, e);
     free(folder);
     if (rc) return rc;
-    if (arch_generates(&arch)) classes = 0;
-    else if (!classes) classes = arch.labels ? arch.labels : 2;
-    struct plan *p = plan_new(&m, &arch, (int)classes, e);
+    struct plan *p = plan_counted(&m, &arch, a, e);
     if (!p) {
         rc = e->code;
     } else if (args_flag(a, "json")) {
@@ -154,6 +204,7 @@ int verb_methods(const struct args *a, struct err *e) {
         json_member_string(&b, "paper", p->paper);
         json_member_string(&b, "sizes", p->sizes);
         json_member_double(&b, "lr", p->lr);
+        json_member_string(&b, "same_as", p->same_as);
         char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
         json_member_string(&b, "text", text);
         json_member_string(&b, "modules", spelled);

@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/method/functions.h"
 #include "core/method/match.h"
+#include "core/method/sources.h"
 
 static void totals(const struct plan *p, int module, size_t *trained, size_t *kept, int *tensors) {
     *trained = *kept = 0;
@@ -127,7 +128,9 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
         free(text);
         free(sum);
     }
-    buf_puts(&b, "]}");
+    buf_printf(&b, "],\"tasks\":%d,\"per_task\":", p->tasks);
+    json_add_double(&b, (double)p->trained_method / p->tasks);
+    buf_printf(&b, ",\"shared\":%zu,\"own\":%zu}", p->trained_method - p->own, p->own);
     buf_release(&where);
     return buf_take(&b);
 }
@@ -165,11 +168,47 @@ void terms_matrices(struct terms *t, const struct arch *a, const struct module *
     }
 }
 
+static void norm_terms(struct terms *t, const struct arch *a, const struct module *m) {
+    char letters[64];
+    snprintf(letters, sizeof letters, "2·%s", terms_letter(a, m->write));
+    terms_add(t, letters, "2·%d", tap_width(a, m->write));
+}
+
+/* The terms so far, for each task: what is shared follows. */
+static void for_each_task(struct terms *t, int tasks) {
+    char *letters = xprintf("T·(%s)", buf_text(&t->letters));
+    char *shown = xprintf("%d·(%s)", tasks, buf_text(&t->numbers));
+    buf_clear(&t->letters);
+    buf_clear(&t->numbers);
+    terms_add(t, letters, "%s", shown);
+    free(letters);
+    free(shown);
+}
+
+/* A module's terms in one layer.  Of several tasks each has its own, but for the norm that is shared. */
+static void layer_terms(struct terms *t, const struct plan *p, const struct arch *a, const struct module *m) {
+    function_of(m)->terms(t, m, a);
+    if (m->norm == NORM_OWN) norm_terms(t, a, m);
+    if (m->comp == COMP_LEARNED) terms_add(t, "1", "1");
+    if (p->tasks > 1 && source_row(m->source)->by_task) for_each_task(t, p->tasks);
+    if (m->norm == NORM_SHARED) norm_terms(t, a, m);
+}
+
+/* Whether the text is a sum outside of its brackets. */
+static bool is_sum(const char *s) {
+    int depth = 0;
+    for (; *s; s++) {
+        depth += (*s == '(') - (*s == ')');
+        if (!depth && text_starts(s, " + ")) return true;
+    }
+    return false;
+}
+
 /* The terms, their sum taken `times` over (NULL: once). */
 static char *with_sum(struct terms *t, const char *times_letters, const char *times, size_t sum,
                       const char *tail) {
     char shown[32];
-    bool many = strstr(buf_text(&t->letters), " + ") != NULL;
+    bool many = is_sum(buf_text(&t->letters));
     const char *open = many ? "(" : "", *close = many ? ")" : "";
     text_thousands((int64_t)sum, shown);
     char *s = times_letters
@@ -238,8 +277,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
-    function_of(m)->terms(&t, m, a);
-    if (m->comp == COMP_LEARNED) terms_add(&t, "1", "1");
+    layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
         return with_sum(&t, letters, layers, trained, "");

@@ -39,6 +39,7 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
     case INIT_BERT: normal(key, out, t->count, 0.02); return;
     case INIT_HOULSBY: truncated(key, out, t->count, 0.01); return;
     case INIT_NORMAL: normal(key, out, t->count, 1); return;
+    case INIT_HYPERFORMER: normal(key, out, t->count, 0.01); return;
     default: BUG("init %s of a matrix", init_name(m->init));
     }
 }

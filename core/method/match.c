@@ -187,6 +187,19 @@ static bool parses_to(const char *text, const struct module *run, int n) {
     return true;
 }
 
+static bool by_task(const struct module *m, int n) {
+    for (int i = 0; i < n; i++)
+        if (m[i].source == SOURCE_TASK) return true;
+    return false;
+}
+
+/* Whether the preset may name the run.  One of several tasks does not name what is no one's own, lest
+ * its shorter name take the place of the one that is known. */
+static bool may_name(const struct preset *p, const struct module *run, int n) {
+    if (!p->method.count || p->same_as) return false;
+    return by_task(run, n) || !by_task(p->method.module, p->method.count);
+}
+
 /* The call of one preset, or NULL.  `run` is normalised. */
 static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
     struct method base = p->method;
@@ -219,7 +232,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
         enum far far = FAR_SWITCH;
-        char *text = p->method.count ? spell(p, run.module, n, &far) : NULL;
+        char *text = may_name(p, run.module, n) ? spell(p, run.module, n, &far) : NULL;
         /* A published method beats a shorter name of a changed one. */
         if (!text || (best && (far > least || (far == least && strlen(text) >= strlen(best))))) {
             free(text);

@@ -29,6 +29,7 @@ static int distance(const struct module *a, const struct module *b) {
     if (a->source != b->source) d += FAR_AXIS;
     if (a->act != b->act || a->biases != b->biases) d += FAR_DETAIL;
     if (a->init != b->init) d += FAR_DETAIL;
+    if (a->norm != b->norm) d += FAR_DETAIL;
     if (a->first != b->first || a->last != b->last) d += FAR_DETAIL;
     if (a->stack != b->stack) d += FAR_DETAIL;
     if (a->site != b->site && a->write == b->write) d += FAR_DETAIL;
@@ -116,6 +117,8 @@ static void differences(struct buf *b, const struct module *x, const struct modu
     if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), where(x));
     if (x->biases != y->biases && x->fn == y->fn)
         phrase(b, " biases at ", x->biases ? "with" : "without", where(x));
+    if (x->norm != y->norm && x->fn == y->fn)
+        phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), where(x));
     if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), where(x));
     if (x->first != y->first || x->last != y->last) {
         char layers[48];
@@ -134,7 +137,7 @@ char *method_nearest(const struct method *given) {
     method_normalise(&m);
     for (int i = 0; i < preset_count(); i++) {
         struct method p = preset_at(i)->method;
-        if (p.count == 0) continue;
+        if (p.count == 0 || preset_at(i)->same_as) continue;
         method_normalise(&p);
         int d = pair_up(&p, &m, partner);
         if (best && d >= least) continue;

@@ -93,8 +93,10 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e);
 void plan_free(struct plan *p);
-/* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…]}, without
- * the head in trained and kept; modules: index, text, trained, kept, where.  Caller frees. */
+/* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…],"tasks":N,
+ * "per_task":X,"shared":N,"own":N}, without the heads but in "head"; per_task: trained over tasks; own:
+ * of trained, what belongs to one task each, of all tasks; shared: the rest; modules: index, text,
+ * trained, kept, where.  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Trained values of a module at one place; a site that it is not at has 0. */
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);

@@ -35,6 +35,10 @@ EMBED(ia3, "ia3")
 EMBED(bitfit, "bitfit")
 EMBED(head, "head")
 EMBED(full, "full")
+EMBED(shared_ft, "shared-ft")
+EMBED(shared_adapter, "shared-adapter")
+EMBED(adapter_per_task, "adapter-per-task")
+EMBED(adapters_dagger, "adapters-dagger")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -55,6 +59,10 @@ static const struct {
     ROW(bitfit, "bitfit"),
     ROW(head, "head"),
     ROW(full, "full"),
+    ROW(shared_ft, "shared-ft"),
+    ROW(shared_adapter, "shared-adapter"),
+    ROW(adapter_per_task, "adapter-per-task"),
+    ROW(adapters_dagger, "adapters-dagger"),
 };
 enum { PRESETS = COUNT_OF(files) };
 
@@ -80,6 +88,7 @@ static void load_one(int i) {
     p->paper = text_member(o, file, "paper");
     p->sizes = text_member(o, file, "sizes");
     p->note = text_member(o, file, "note");
+    if (json_object_get(o, "same_as")) p->same_as = text_member(o, file, "same_as");
     if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);
     if (!method || method_from_json(method, strlen(method), &p->method, &e))

@@ -12,7 +12,8 @@ static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
-static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal"};
+static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
+                                               "hyperformer"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
 static const char *const stack_names[] = {"encoder", "decoder", "all"};
 static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};

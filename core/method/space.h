@@ -50,6 +50,7 @@ enum init {
     INIT_BERT,     /* N(0, 0.02), biases 0 */
     INIT_HOULSBY,  /* truncated N(0, 0.01), biases 0 */
     INIT_NORMAL,   /* N(0, 1) */
+    INIT_HYPERFORMER, /* N(0, 0.01), biases 0 */
     INIT_COUNT
 };
 /* Which existing tensors a module takes that trains them in their place. */
@@ -164,6 +165,8 @@ struct preset {
     double lr;           /* a learning rate that trains, with AdamW */
     const char *note;    /* what is trained besides, what a library does otherwise */
     struct method method;/* at default sizes */
+    const char *same_as; /* the preset that is the same point and names it in texts and records;
+                          * this one is another word for it.  Usually NULL */
 };
 int preset_count(void);
 const struct preset *preset_at(int i);

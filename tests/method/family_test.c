@@ -114,6 +114,92 @@ static void counts_are_those_of_peft(void **state) {
     COUNT(ROBERTA_LARGE, large);
 }
 
+static const json_t *member_of(const json_t *o, const char *key) {
+    const json_t *v = json_object_get(o, key);
+    if (!v) fail_msg("no \"%s\"", key);
+    return v;
+}
+
+/* A count of so many tasks, on a model that writes. */
+static json_t *counted(const char *text, const struct arch *a, int tasks) {
+    static const char *const name[] = {"1", "2", "3", "4", "5", "6", "7", "8"};
+    static const int outputs[COUNT_OF(name)] = {0};
+    const struct plan_tasks all = {tasks, name, outputs};
+    struct method m;
+    struct err e = ERR_INIT;
+    test_ok(method_parse(text, &m, &e), &e);
+    struct plan *p = plan_new_tasks(&m, a, &all, &e);
+    if (!p) fail_msg("%s: %s", text, e.text);
+    char *json = plan_counts_json(p, a);
+    json_t *o = json_parse("counts", json, strlen(json), &e);
+    assert_non_null(o);
+    free(json);
+    plan_free(p);
+    return o;
+}
+
+/* The baselines of several tasks as papers count them: d, L layers a stack, bottleneck b, T tasks. */
+static void baselines_of_several_tasks_count_as_published(void **state) {
+    (void)state;
+    struct {
+        const char *config;
+        long long d, L, b, T;
+        const char *per_task; /* % of the model, as printed; NULL: not published */
+    } at[] = {{T5_BASE, 768, 12, 24, 8, "0.818"}, {T5_SMALL, 512, 6, 32, 8, NULL}, {T5_BASE, 768, 12, 24, 1, "0.865"}};
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct arch a = shape(at[i].config);
+        long long d = at[i].d, L = at[i].L, b = at[i].b, T = at[i].T, one = 2 * d * b + b + d;
+        long long model = i == 1 ? 60506624 : 222903552;
+        struct {
+            const char *text;
+            long long shared, own;
+        } row[] = {{"shared-ft", model, 0},
+                   {"shared-adapter", 2 * L * one, 0},
+                   {"adapter-per-task", 0, T * 2 * L * one},
+                   {"adapters-dagger", 8 * L * d + (5 * L + 2) * d, T * 4 * L * one}};
+        for (size_t k = 0; k < COUNT_OF(row); k++) {
+            char *text = k ? xprintf("%s(r=%lld)", row[k].text, b) : xstrdup(row[k].text);
+            json_t *o = counted(text, &a, (int)T);
+            long long trained = row[k].shared + row[k].own, own = T > 1 ? row[k].own : 0;
+            assert_int_equal(json_integer_value(member_of(o, "trained")), trained);
+            assert_int_equal(json_integer_value(member_of(o, "tasks")), T);
+            assert_int_equal(json_integer_value(member_of(o, "own")), own);
+            assert_int_equal(json_integer_value(member_of(o, "shared")), trained - own);
+            assert_int_equal(json_integer_value(member_of(o, "model")), model);
+            double each = json_number_value(member_of(o, "per_task"));
+            assert_true(each == (double)trained / (double)T);
+            char shown[32];
+            snprintf(shown, sizeof shown, "%.3f", 100 * each / (double)model);
+            if (k == 3 && at[i].per_task) assert_string_equal(shown, at[i].per_task);
+            json_decref(o);
+            free(text);
+        }
+        arch_release(&a);
+    }
+}
+
+static void the_arithmetic_of_several_tasks_is_told(void **state) {
+    (void)state;
+    struct arch a = shape(T5_BASE);
+    json_t *o = counted("adapters-dagger", &a, 8);
+    const json_t *module = json_array_get(member_of(o, "modules"), 1);
+    assert_string_equal(json_string_value(member_of(module, "arithmetic")),
+                        "(T·(2·r·d + r + d) + 2·d)·(L_e + L_d) = "
+                        "(8·(2·24·768 + 24 + 768) + 2·768)·(12 + 12) = 7,266,816");
+    json_decref(o);
+    o = counted("adapter-per-task", &a, 2);
+    module = json_array_get(member_of(o, "modules"), 0);
+    assert_string_equal(json_string_value(member_of(module, "arithmetic")),
+                        "T·(2·r·d + r + d)·(L_e + L_d) = 2·(2·16·768 + 16 + 768)·(12 + 12) = 1,217,280");
+    json_decref(o);
+    o = counted("parallel-adapter-ffn(norm=own)", &a, 1);
+    module = json_array_get(member_of(o, "modules"), 0);
+    assert_string_equal(json_string_value(member_of(module, "arithmetic")),
+                        "(2·r·d + r + d + 2·d)·(L_e + L_d) = (2·16·768 + 16 + 768 + 2·768)·(12 + 12) = 645,504");
+    json_decref(o);
+    arch_release(&a);
+}
+
 static void counts_are_those_of_adapter_hub(void **state) {
     (void)state;
     static const struct row roberta[] = {
@@ -417,6 +503,8 @@ int main(void) {
         cmocka_unit_test(models_have_their_sizes),
         cmocka_unit_test(counts_are_those_of_peft),
         cmocka_unit_test(counts_are_those_of_adapter_hub),
+        cmocka_unit_test(baselines_of_several_tasks_count_as_published),
+        cmocka_unit_test(the_arithmetic_of_several_tasks_is_told),
         cmocka_unit_test(counts_are_those_of_papers),
         cmocka_unit_test(projections_may_be_narrower),
         cmocka_unit_test(a_text_narrows_to_places),

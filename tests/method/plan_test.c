@@ -407,6 +407,7 @@ static void inits_follow_their_rules(void **state) {
         {"linear(r=64; write=a.q)", 1 / sqrt(3 * 64.0), 0.125},
         {"bottleneck(r=64)", 0.02, 0},
         {"bottleneck(r=64; init=houlsby)", 0.0088, 0.02},
+        {"bottleneck(r=64; init=hyperformer)", 0.01, 0},
         {"prefix(l=64)", 0.02, 0},
         {"prefix(l=64,init=normal)", 1, 0},
     };

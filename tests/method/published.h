@@ -29,6 +29,11 @@
     "\"num_decoder_layers\":6,\"num_heads\":8,\"vocab_size\":32128,"                               \
     "\"feed_forward_proj\":\"relu\",\"relative_attention_num_buckets\":32,"                        \
     "\"decoder_start_token_id\":0,\"eos_token_id\":1,\"pad_token_id\":0}"
+#define T5_BASE                                                                                    \
+    "{\"model_type\":\"t5\",\"d_model\":768,\"d_kv\":64,\"d_ff\":3072,\"num_layers\":12,"          \
+    "\"num_decoder_layers\":12,\"num_heads\":12,\"vocab_size\":32128,"                             \
+    "\"feed_forward_proj\":\"relu\",\"relative_attention_num_buckets\":32,"                        \
+    "\"decoder_start_token_id\":0,\"eos_token_id\":1,\"pad_token_id\":0}"
 #define FLAN_T5_LARGE                                                                              \
     "{\"model_type\":\"t5\",\"d_model\":1024,\"d_kv\":64,\"d_ff\":2816,\"num_layers\":24,"         \
     "\"num_decoder_layers\":24,\"num_heads\":16,\"vocab_size\":32128,"                             \

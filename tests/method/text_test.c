@@ -314,8 +314,11 @@ static void presets_are_named_and_recognised(void **state) {
     static const char *const names[] = {
         "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
         "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
-        "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3"};
-    assert_int_equal(preset_count(), COUNT_OF(names));
+        "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
+        "adapter-per-task", "adapters-dagger"};
+    int other_words = 0;
+    for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
+    assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const struct preset *p = preset_find(names[i]);
         assert_non_null(p);
@@ -334,6 +337,35 @@ static void presets_are_named_and_recognised(void **state) {
         else assert_null(near);
         free(near);
     }
+}
+
+/* Another word for a point: read as such, and written by the name that records have. */
+static void other_words_keep_the_first_name(void **state) {
+    (void)state;
+    static const char *const words[][2] = {{"shared-ft", "full"}, {"shared-adapter", "parallel-adapter-ffn"}};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        const struct preset *p = preset_find(words[i][0]), *first = preset_find(words[i][1]);
+        assert_non_null(p);
+        assert_string_equal(p->same_as, words[i][1]);
+        assert_same(words[i][0], words[i][1]);
+        assert_written(words[i][0], words[i][1]);
+        assert_true(p->lr == first->lr);
+        assert_string_equal(p->sizes, first->sizes);
+        struct method m = parsed(words[i][0]);
+        assert_ptr_equal(method_preset(&m), first);
+        char *near = method_nearest(&m);
+        assert_string_equal(near, words[i][1]);
+        free(near);
+    }
+    assert_written("shared-adapter(r=3)", "parallel-adapter-ffn(r=3)");
+    assert_written("parallel-adapter-ffn(source=shared)", "parallel-adapter-ffn(source=shared)");
+    assert_written("parallel-adapter-ffn(source=task)", "adapter-per-task");
+    assert_written("shared-adapter(source=task,r=3,init=lora)", "adapter-per-task(r=3,init=lora)");
+    assert_written("adapter-houlsby(site=self,act=gelu-tanh,norm=own,init=hyperformer)",
+                   "adapter-houlsby(act=gelu-tanh,norm=own,init=hyperformer,site=self)");
+    assert_written("adapters-dagger(r=8)", "adapters-dagger(r=8)");
+    assert_written("adapters-dagger(norm=own)", "adapters-dagger(norm=own)");
+    assert_written("adapters-dagger(norms=no)", "adapters-dagger(norms=no)");
 }
 
 static void recognised(const char *text, const char *name) {
@@ -380,6 +412,8 @@ static void the_nearest_says_what_differs(void **state) {
     nearest("adapter-houlsby(site=self)", "adapter-houlsby, but a.out only at self-attention");
     nearest("bitfit(stack=decoder,site=ffn)", "bitfit, but all only at the ffn, all only in the decoder");
     nearest("ia3(at=k)", "ia3, but without its module at a.v, without its module at f.act");
+    nearest("parallel-adapter-ffn(norm=own)", "parallel-adapter-ffn, but own norm behind f.out");
+    nearest("adapter-per-task(act=gelu)", "adapter-per-task, but gelu at f.out");
     nearest("lora(at=v)", "lora, but without its module at a.q");
     nearest("lora(at=q+k)", "lora, but a.k in place of a.v");
 }
@@ -459,6 +493,7 @@ int main(void) {
         cmocka_unit_test(mangled_texts_are_no_danger),
         cmocka_unit_test(decimal_comma_changes_nothing),
         cmocka_unit_test(presets_are_named_and_recognised),
+        cmocka_unit_test(other_words_keep_the_first_name),
         cmocka_unit_test(recognition_looks_past_sizes),
         cmocka_unit_test(the_nearest_says_what_differs),
         cmocka_unit_test(a_changed_preset_is_nearest_to_itself),
