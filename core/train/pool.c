@@ -15,25 +15,27 @@ struct entry {
     bool over;
 };
 
-struct pool {
-    int width;
-    pthread_t *thread;
-    struct worker *worker;
-    pthread_mutex_t lock;
-    pthread_cond_t work, over;
-    struct entry **entry;
-    size_t entries, room;
-    size_t turn;         /* where the next worker begins to look */
-    uint64_t generation; /* grows when there may be new work */
-    bool closing;
-    bool left;           /* a run is over that the listener has not been told of */
-    void (*tell)(void *self);
-    void *self;
+/* What a worker has taken. */
+struct taken {
+    bool tell;           /* the listener is told first */
+    struct entry *entry; /* NULL: nothing else */
+    struct unit unit;
 };
 
-struct thread_start {
-    struct pool *pool;
+struct pool {
+    struct crew *crew;
+    int width;
     struct worker *worker;
+    struct taken taken[CREW_MOST];
+    pthread_mutex_t lock;
+    pthread_cond_t over;
+    struct entry **entry;
+    size_t entries, room;
+    size_t turn; /* where the next worker begins to look */
+    bool freed;  /* a place among the runs that train was left in this search */
+    bool left;   /* a run is over that the listener has not been told of */
+    void (*tell)(void *self);
+    void *self;
 };
 
 void worker_init(struct worker *w, int index) {
@@ -69,12 +71,6 @@ static void remove_over(struct pool *p) {
     p->entries = kept;
 }
 
-/* Another run may start, also one that this search has passed. */
-static void free_place(struct pool *p) {
-    p->generation++;
-    pthread_cond_broadcast(&p->work);
-}
-
 /* Asks one run for a unit. */
 static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
     if (x->over || (x->limit && x->in_hand >= x->limit)) return false;
@@ -87,11 +83,11 @@ static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
     case RUN_IDLE:
         if (!x->started) return false;
         x->started = false;
-        free_place(p);
+        p->freed = true;
         return false;
     case RUN_OVER:
         x->over = true;
-        free_place(p);
+        p->freed = true;
         return false;
     case RUN_BUSY: break;
     }
@@ -99,7 +95,7 @@ static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
 }
 
 /* Runs take turns: each search begins behind the run that gave the last unit. */
-static struct entry *find_work(struct pool *p, struct unit *u) {
+static struct entry *search(struct pool *p, struct unit *u) {
     struct entry *found = NULL;
     for (size_t i = 0; i < p->entries && !found; i++) {
         size_t at = (p->turn + i) % p->entries;
@@ -111,78 +107,67 @@ static struct entry *find_work(struct pool *p, struct unit *u) {
     return found;
 }
 
-/* The listener may ask the pool, so it is called without the lock. */
-static void tell_left(struct pool *p) {
-    void (*tell)(void *) = p->tell;
-    void *self = p->self;
-    p->left = false;
-    pthread_mutex_unlock(&p->lock);
-    tell(self);
-    pthread_mutex_lock(&p->lock);
+/* A place that was left may be taken by a run that the search had passed. */
+static struct entry *find_work(struct pool *p, struct unit *u) {
+    struct entry *found;
+    do {
+        p->freed = false;
+        found = search(p, u);
+    } while (!found && p->freed);
+    return found;
 }
 
-static void *work(void *argument) {
-    struct thread_start *start = argument;
-    struct pool *p = start->pool;
-    struct worker *w = start->worker;
-    free(start);
+/* ---- what the crew asks ---- */
+
+static bool take(void *self, int worker) {
+    struct pool *p = self;
+    struct taken *h = &p->taken[worker];
     pthread_mutex_lock(&p->lock);
-    while (!p->closing) {
-        struct unit u;
-        uint64_t seen = p->generation;
-        struct entry *x = find_work(p, &u);
-        if (p->left) tell_left(p);
-        if (!x) {
-            while (p->generation == seen && !p->closing) pthread_cond_wait(&p->work, &p->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&p->lock);
-        run_work(&u, w);
-        pthread_mutex_lock(&p->lock);
-        x->in_hand--;
-        p->generation++;
-        pthread_cond_broadcast(&p->work);
-    }
+    h->entry = find_work(p, &h->unit);
+    h->tell = p->left;
+    p->left = false;
     pthread_mutex_unlock(&p->lock);
-    return NULL;
+    return h->entry || h->tell;
+}
+
+/* The listener may ask the pool, so it is called without the lock. */
+static void work(void *self, int worker) {
+    struct pool *p = self;
+    struct taken *h = &p->taken[worker];
+    if (h->tell) p->tell(p->self);
+    if (!h->entry) return;
+    run_work(&h->unit, &p->worker[worker]);
+    pthread_mutex_lock(&p->lock);
+    h->entry->in_hand--;
+    pthread_mutex_unlock(&p->lock);
 }
 
 /* ---- from outside ---- */
 
 struct pool *pool_new(int workers) {
     struct pool *p = xcalloc(1, sizeof *p);
-    p->width = workers < 1 ? 1 : workers > RUN_WORKERS ? RUN_WORKERS : workers;
-    p->thread = xcalloc((size_t)p->width, sizeof *p->thread);
-    p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     pthread_mutex_init(&p->lock, NULL);
-    clock_cond_init(&p->work);
     clock_cond_init(&p->over);
-    for (int i = 0; i < p->width; i++) {
-        worker_init(&p->worker[i], i);
-        struct thread_start *start = xmalloc(sizeof *start);
-        *start = (struct thread_start){ p, &p->worker[i] };
-        if (pthread_create(&p->thread[i], NULL, work, start)) BUG("no thread for worker %d", i);
-    }
+    p->width = workers < 1 ? 1 : workers > CREW_MOST ? CREW_MOST : workers;
+    p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
+    for (int i = 0; i < p->width; i++) worker_init(&p->worker[i], i);
+    p->crew = crew_new(p->width, &(struct crew_source){ p, take, work });
     return p;
 }
 
 void pool_free(struct pool *p) {
     if (!p) return;
-    pthread_mutex_lock(&p->lock);
-    p->closing = true;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-    for (int i = 0; i < p->width; i++) pthread_join(p->thread[i], NULL);
+    crew_free(p->crew);
     for (int i = 0; i < p->width; i++) worker_release(&p->worker[i]);
     for (size_t i = 0; i < p->entries; i++) free(p->entry[i]);
     free(p->entry);
-    free(p->thread);
     free(p->worker);
     pthread_mutex_destroy(&p->lock);
-    pthread_cond_destroy(&p->work);
     pthread_cond_destroy(&p->over);
     free(p);
 }
+
+struct crew *pool_crew(struct pool *p) { return p->crew; }
 
 void pool_add(struct pool *p, struct run *r, int workers) {
     struct entry *x = xcalloc(1, sizeof *x);
@@ -190,9 +175,8 @@ void pool_add(struct pool *p, struct run *r, int workers) {
     pthread_mutex_lock(&p->lock);
     GROW(p->entry, p->room, p->entries + 1);
     p->entry[p->entries++] = x;
-    p->generation++;
-    pthread_cond_broadcast(&p->work);
     pthread_mutex_unlock(&p->lock);
+    crew_wake(p->crew);
 }
 
 void pool_tell(struct pool *p, void (*tell)(void *self), void *self) {
@@ -202,12 +186,7 @@ void pool_tell(struct pool *p, void (*tell)(void *self), void *self) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void pool_wake(struct pool *p) {
-    pthread_mutex_lock(&p->lock);
-    p->generation++;
-    pthread_cond_broadcast(&p->work);
-    pthread_mutex_unlock(&p->lock);
-}
+void pool_wake(struct pool *p) { crew_wake(p->crew); }
 
 static bool is_listed(const struct pool *p, const struct run *r) {
     for (size_t i = 0; i < p->entries; i++)

@@ -1,17 +1,21 @@
-/* The workers of the process: one pool, W threads, each with its arena and tape, that take
- * units of all runs in turn.  A run may be limited to fewer workers than the pool has. */
+/* The runs that train: the workers of a crew, each with its arena and tape, take units of all runs in turn.  A
+ * run may be limited to fewer workers than the crew has.  The crew is the process's: whatever else computes
+ * gives its work to it too (core/base/crew.h). */
 #ifndef CORE_TRAIN_POOL_H
 #define CORE_TRAIN_POOL_H
 
+#include "core/base/crew.h"
 #include "core/train/run.h"
 
 struct pool;
 
-/* `workers` is taken into 1 … RUN_WORKERS (64). */
+/* Makes a crew of so many workers (crew_new). */
 struct pool *pool_new(int workers);
-/* Waits for the units in hand, joins the threads.  Runs are not freed, and go no further:
+/* Waits for the units in hand, and frees the crew.  Runs are not freed, and go no further:
  * stop those first whose state matters. */
 void pool_free(struct pool *p);
+/* For other work; what is waited for comes before the runs. */
+struct crew *pool_crew(struct pool *p);
 /* Adds a run (its limit of workers; 0: all); it starts when its turn comes.  The order of
  * adding is the queue's; at most `pool_width` runs train at once, the others are queued (a
  * paused run leaves its place to the next).  `r` must live until it is over, or the pool
@@ -24,7 +28,7 @@ void pool_wake(struct pool *p);
 /* Waits until the run is over (finished, stopped or failed), or `seconds` passed (< 0: no
  * limit).  Returns whether it is over. */
 bool pool_wait(struct pool *p, struct run *r, double seconds);
-int pool_width(const struct pool *p);
+int pool_width(const struct pool *p); /* workers */
 
 /* A worker's own things, for core/train only. */
 struct worker {

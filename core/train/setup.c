@@ -177,7 +177,7 @@ static void release_split(struct run_split *s) {
 
 void run_free(struct run *r) {
     if (!r) return;
-    for (int i = 0; i < RUN_WORKERS; i++)
+    for (int i = 0; i < CREW_MOST; i++)
         if (r->attach[i]) attach_free(r->attach[i]);
     for (int i = 0; i < r->splits; i++) release_split(&r->split[i]);
     for (int i = 0; i < r->tests; i++) release_split(&r->test[i]);

@@ -18,8 +18,6 @@
 #include "core/train/target.h"
 #include "core/train/text_score.h"
 
-enum { RUN_WORKERS = 64 }; /* most workers of a pool */
-
 enum phase {
     PHASE_BEGIN,  /* one worker decides what is next */
     PHASE_FORWARD, /* parts of a step are given out up to the join */
@@ -145,7 +143,7 @@ struct run {
     node *made_node;
     const real **made_seed;
     struct optim_group *group; /* one a trained tensor */
-    struct attach *attach[RUN_WORKERS]; /* made by its worker on first use */
+    struct attach *attach[CREW_MOST]; /* made by its worker on first use */
 
     /* The step in hand. */
     struct sampler *sampler;
