@@ -151,7 +151,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='fil
 
 tsan: ## the tests with threads under ThreadSanitizer (T='filters')
 	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g' \
-		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ app/jobs app/insight app/history app/terminal)'
+		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/threads app/insight app/history app/terminal)'
 
 # Left out: what is style here, and what the analyser gets wrong as it takes va_list for unset on this processor
 # and does not know that an error code is never 0.

@@ -38,7 +38,7 @@ static int read_tasks(struct asked *q, const struct args *a, struct err *e) {
 int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e) {
     int64_t seed = 1;
     *q = (struct asked){ .draw = { .split = args_get(a, "split"), .most = most } };
-    int rc = verb_workers(a, &q->look.workers, e);
+    int rc = verb_crew(a, &q->look.crew, e);
     if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
     if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &q->draw.most, e);
     if (!rc) rc = read_pool(a, &q->look.mean, e);
@@ -47,7 +47,10 @@ int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *
     return rc;
 }
 
-void asked_release(struct asked *q) { free(q->tasks); }
+void asked_release(struct asked *q) {
+    crew_free(q->look.crew);
+    free(q->tasks);
+}
 
 int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };

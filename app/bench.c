@@ -203,13 +203,15 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
     return 0;
 }
 
-struct caller {
-    double seconds, rate;
-    pthread_barrier_t *start;
+struct callers {
+    double seconds;
+    pthread_barrier_t start; /* none ends before all have begun, so each has a worker of its own */
+    double rate[CREW_MOST];
 };
 
-static void *call_sgemm(void *self) {
-    struct caller *c = self;
+static void call_sgemm(void *self, int index, int worker) {
+    struct callers *c = self;
+    (void)worker;
     enum { M = 256, N = 768, K = 768 };
     real *a = mem_try((size_t)M * K, sizeof(real)), *b = mem_try((size_t)N * K, sizeof(real)),
          *d = mem_try((size_t)M * N, sizeof(real));
@@ -217,34 +219,27 @@ static void *call_sgemm(void *self) {
     fill(a, (size_t)M * K, 1, 1);
     fill(b, (size_t)N * K, 2, 1);
     blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
-    pthread_barrier_wait(c->start);
+    pthread_barrier_wait(&c->start);
     double begin = clock_seconds(), end = begin;
     int calls = 0;
     for (; end - begin < c->seconds; end = clock_seconds(), calls++)
         blas_gemm(false, true, M, N, K, 1, a, K, b, K, 0, d, N);
-    c->rate = 2e-9 * M * N * K * calls / (end - begin);
+    c->rate[index] = 2e-9 * M * N * K * calls / (end - begin);
     free(a);
     free(b);
     free(d);
-    return NULL;
 }
 
 double bench_sgemm(int callers, double seconds) {
-    pthread_t thread[64];
-    struct caller caller[64];
-    pthread_barrier_t start;
-    BUG_IF(callers < 1 || callers > 64);
-    pthread_barrier_init(&start, NULL, (unsigned)callers);
-    for (int i = 0; i < callers; i++) {
-        caller[i] = (struct caller){ seconds, 0, &start };
-        if (pthread_create(&thread[i], NULL, call_sgemm, &caller[i])) BUG("no thread");
-    }
+    struct callers c = { .seconds = seconds };
+    BUG_IF(callers < 1 || callers > CREW_MOST);
+    struct crew *crew = crew_new(callers, NULL);
+    pthread_barrier_init(&c.start, NULL, (unsigned)callers);
+    crew_do(crew, &(struct crew_work){ .self = &c, .units = callers, .unit = call_sgemm });
+    pthread_barrier_destroy(&c.start);
+    crew_free(crew);
     double sum = 0;
-    for (int i = 0; i < callers; i++) {
-        pthread_join(thread[i], NULL);
-        sum += caller[i].rate;
-    }
-    pthread_barrier_destroy(&start);
+    for (int i = 0; i < callers; i++) sum += c.rate[i];
     return sum;
 }
 
@@ -255,7 +250,7 @@ double bench_tsne(int points, int workers, double seconds) {
     real *x = xmalloc((size_t)points * COLUMNS * sizeof *x);
     fill(x, (size_t)points * COLUMNS, 7, 1);
     tsne_options_init(&o);
-    o.workers = workers;
+    o.crew = crew_new(workers, NULL);
     struct tsne *t = tsne_new(x, points, COLUMNS, &o, &e);
     if (!t) BUG("%s", e.text);
     tsne_step(t, 1);
@@ -263,6 +258,7 @@ double bench_tsne(int points, int workers, double seconds) {
     int steps = 0;
     for (; end - begin < seconds && !tsne_done(t); end = clock_seconds()) steps += tsne_step(t, 5);
     tsne_free(t);
+    crew_free(o.crew);
     free(x);
     return steps / (end - begin);
 }

@@ -87,17 +87,19 @@ static int generate(const struct model *m, const struct dataset *d, const struct
     if (rc) return rc;
     o.beams = w->size;
     o.min_new = o.max_new = NEW_TOKENS;
+    struct crew *crew = threads > 1 ? crew_new(threads, NULL) : NULL;
     struct generated *made = xcalloc((size_t)w->rows, sizeof *made);
     for (int step = 0; step < w->warm + w->steps && !rc; step++) {
         const struct generate_sources some = { (size_t)w->rows, d->start + step * w->rows, d->ids };
         struct generation g;
         double begin = clock_seconds();
         generation_init(&g, m, &o, &some);
-        rc = generate_rows(&g, NULL, threads, NULL, made, e);
+        rc = generate_rows(&g, NULL, crew, NULL, made, e);
         if (step >= w->warm) out->second[out->steps++] = clock_seconds() - begin;
         generation_release(&g);
         generated_release(made, (size_t)w->rows);
     }
+    crew_free(crew);
     free(made);
     out->tokens = (double)w->rows * NEW_TOKENS;
     bench_median(out);

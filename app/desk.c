@@ -166,7 +166,7 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
     if (hf) {
         double worst;
         rc = outfile_check_folder(&g, path, e);
-        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, &worst, NULL, e);
+        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
     } else {
         struct file_sink f = { .e = e };
         rc = outfile_open(&f.file, &g, path, e);
@@ -214,6 +214,8 @@ static int source(const struct desk_order *o, struct desk_answer *a, struct err 
     return rc ? rc : task_rc;
 }
 
+static void measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
+
 static int serve(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
     struct store_run run;
     int rc;
@@ -239,7 +241,7 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
     case DESK_RESTORE: return move(d, o, a, e);
     case DESK_EXPORT: return export(d, o, a, e);
     case DESK_SOURCE: return source(o, a, e);
-    case DESK_MACHINE: a->gflops = blas_rate(256, 768, 768, 0.1); return 0;
+    case DESK_MACHINE: crew_call(jobs_crew(d->jobs), measure, &a->gflops); return 0;
     }
     BUG("order %d", o->kind);
 }

@@ -1,5 +1,6 @@
 /* The desk: a thread that fetches for the screen what takes longer than a frame (rows of
- * the history, a run's page, a model's shape, writing a file), so that no key ever waits.
+ * the history, a run's page, a model's shape, writing a file), so that no key ever waits.  What is
+ * to be computed it leaves to the jobs' crew.
  *
  * The screen's thread asks and, when woken, takes the answers; each is owned by the taker. */
 #ifndef APP_DESK_H

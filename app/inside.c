@@ -57,12 +57,11 @@ static int draw_sides(struct inside *s, const struct insight_subject *what, stru
     return rc;
 }
 
-static int open_layers(struct inside *s, const struct insight_subject *what, bool (*busy)(void *, const char *),
-                       void *self, struct err *e) {
-    struct probe_look look = { .mean = true, .workers = 1, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED,
-                               .busy = busy, .self = self };
+static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
+    struct probe_look look = { .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED,
+                               .busy = by->busy, .self = by->self };
     int rc = open_sides(s, what, e);
-    if (!rc && !busy(self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+    if (!rc && !by->busy(by->self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = draw_sides(s, what, e);
     for (int i = 0; !rc && i < sides_of(what); i++) {
         struct probe *p = &s->probe[i];
@@ -87,7 +86,7 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
     int rc = 0;
     for (int i = 0; !rc && i < what->sets && i < MAP_PANELS; i++) {
         struct moments *m = &s->moments[i];
-        rc = moments_open_set(m, s->store, what->set[i], e);
+        rc = moments_open_set(m, s->store, what->set[i], s->crew, e);
         if (rc) break;
         s->live[i] = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
                                             .moments = m, .predicted = m->moment[0].predicted,
@@ -103,25 +102,24 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
 }
 
 /* Nothing opened yet. */
-static void begin(struct inside *s, struct store *store, bool keep, const struct insight_subject *what) {
-    *s = (struct inside){ .store = store, .keep = keep, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
+static void begin(struct inside *s, const struct inside_means *by, const struct insight_subject *what) {
+    *s = (struct inside){ .store = by->store, .keep = by->keep, .crew = by->crew, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
     s->panel = s->live;
     for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
 }
 
-int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
-                bool (*busy)(void *, const char *), void *self, struct err *e) {
-    begin(s, store, keep, what);
-    int rc = busy(self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
-    if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, what, busy, self, e);
+int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
+    begin(s, by, what);
+    int rc = by->busy(by->self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
+    if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, by, what, e);
     s->shown = s->panels;
     for (int i = 0; !rc && i < s->panels; i++) {
-        if (!busy(self, "neighbours of all rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
+        if (!by->busy(by->self, "neighbours of all rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
         if (!rc) rc = inside_look(s, i, e);
     }
     if (!rc) return 0;
     inside_release(s); /* but what a run kept while it trained can be played */
-    begin(s, store, keep, what);
+    begin(s, by, what);
     return rc;
 }
 
@@ -151,28 +149,41 @@ void inside_release(struct inside *s) {
 
 /* ---- what a panel shows ---- */
 
+struct looking {
+    struct inside_panel *p;
+    const real *x; /* the vectors as they are */
+    real *unit;    /* and of length 1: cosine geometry */
+};
+
+static void look_near(void *self) {
+    const struct looking *l = self;
+    struct inside_panel *p = l->p;
+    int n = p->rows->n;
+    make_unit(l->unit, n, p->width);
+    score_neighbours(l->unit, n, p->width, p->near, p->neighbour);
+    if (p->probe) ratings_of(&p->ratings, l->x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
+    else p->ratings = p->moments->moment[p->at].ratings;
+}
+
 int inside_look(struct inside *s, int panel, struct err *e) {
     struct inside_panel *p = &s->panel[panel];
     int n = p->rows->n;
     size_t all = (size_t)n * (size_t)p->width;
     const real *x = p->probe ? p->probe->layer[p->layer] : p->moments->moment[p->at].vector;
     clear_look(p);
-    real *unit = xmalloc((all + 1) * sizeof *unit); /* of length 1: cosine geometry */
+    real *unit = xmalloc((all + 1) * sizeof *unit);
     memcpy(unit, x, all * sizeof *unit);
-    make_unit(unit, n, p->width);
     p->kl = p->kept = NAN;
     p->rated = 0;
     p->near = n - 1 < RATINGS_NEAR ? n - 1 : RATINGS_NEAR;
     p->neighbour = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *p->neighbour);
-    score_neighbours(unit, n, p->width, p->near, p->neighbour);
-    if (p->probe) ratings_of(&p->ratings, x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
-    else p->ratings = p->moments->moment[p->at].ratings;
+    crew_call(s->crew, look_near, &(struct looking){ p, x, unit });
     if (!s->training) {
         struct tsne_options o;
         tsne_options_init(&o);
         o.perplexity = s->perplexity;
         o.seed = INSIGHT_SEED;
-        o.workers = 1;
+        o.crew = s->crew;
         p->tsne = tsne_new(unit, n, p->width, &o, e);
     }
     free(unit);
@@ -194,7 +205,7 @@ static int turn_on(struct inside *s, struct err *e) {
         struct moments *m = &s->played[i];
         struct inside_panel *p = &s->play[i];
         moments_release(m); /* what came since is read too */
-        rc = moments_open(m, s->store, s->run[i], e);
+        rc = moments_open(m, s->store, s->run[i], s->crew, e);
         if (rc) break;
         clear_look(p);
         free(p->title);
@@ -229,7 +240,7 @@ int inside_moment(struct inside *s, int at, struct err *e) {
         m->perplexity = s->perplexity;
         p->at = at < m->count ? at : m->count - 1;
         for (int k = 0; !rc && k <= p->at; k++)
-            if (!m->moment[k].layout) rc = moments_lay(m, k, INSIGHT_SEED, 1, e);
+            if (!m->moment[k].layout) rc = moments_lay(m, k, INSIGHT_SEED, e);
         p->predicted = m->moment[p->at].predicted;
         if (!rc) rc = inside_look(s, i, e);
     }

@@ -6,15 +6,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "app/insight_private.h"
 #include "app/jobs.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
-enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, NICE = 5 };
+enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15 };
 
 struct orders {
     bool open, matrices, rewind;
@@ -29,6 +27,7 @@ struct orders {
 struct insight {
     struct store *store;
     bool keep;
+    struct crew *crew;
     void (*wake)(void *);
     void *self;
     pthread_mutex_t lock;
@@ -100,7 +99,8 @@ static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     drop(in);
     const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets };
-    int rc = inside_open(&in->inside, in->store, in->keep, &what, tell_busy, in, &e);
+    const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
+    int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;
     /* a run that has no checkpoint yet may have kept vectors */
     if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT)) rc = 0;
@@ -124,6 +124,14 @@ static bool done(const struct inside *s) {
 
 static void advance(struct inside *s, int count) {
     for (int i = 0; i < s->shown; i++)
+        if (s->panel[i].tsne) tsne_step(s->panel[i].tsne, count);
+}
+
+/* All by as many iterations, of which the first panel has time for. */
+static void advance_for(struct inside *s, int count, double seconds) {
+    struct tsne *first = s->panel[0].tsne;
+    if (first) count = tsne_step_for(first, count, seconds / s->shown);
+    for (int i = 1; i < s->shown; i++)
         if (s->panel[i].tsne) tsne_step(s->panel[i].tsne, count);
 }
 
@@ -260,7 +268,6 @@ static bool any(const struct orders *o) {
 
 /* A frame of the layout: so many iterations, or as many as its time allows. */
 static void frame(struct insight *in) {
-    int64_t began = clock_ms();
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
         if (in->playing && done(&in->inside)) {
@@ -269,7 +276,7 @@ static void frame(struct insight *in) {
         }
         return;
     }
-    for (int i = 0; i < FRAME_ITERATIONS && clock_ms() - began < WORK_MS; i++) advance(&in->inside, 1);
+    advance_for(&in->inside, FRAME_ITERATIONS, WORK_MS / 1000.0);
     if (done(&in->inside)) in->playing = false;
     show(in, NULL, NULL);
 }
@@ -282,7 +289,6 @@ static void wait_ms(struct insight *in, int64_t ms) {
 
 static void *work(void *self) {
     struct insight *in = self;
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* of this thread alone */
     pthread_mutex_lock(&in->lock);
     while (!in->leaving) {
         if (!in->playing)
@@ -306,10 +312,11 @@ static void *work(void *self) {
 
 /* ---- for the screen's thread ---- */
 
-struct insight *insight_new(struct store *s, bool keep, void (*wake)(void *), void *self) {
+struct insight *insight_new(struct store *s, bool keep, struct crew *crew, void (*wake)(void *), void *self) {
     struct insight *in = xcalloc(1, sizeof *in);
     in->store = s;
     in->keep = keep;
+    in->crew = crew;
     in->wake = wake;
     in->self = self;
     pthread_mutex_init(&in->lock, NULL);
@@ -439,7 +446,7 @@ static bool say_nothing(void *self, const char *what) {
 int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,
                 struct insight_heat **heat, struct err *e) {
     struct inside in;
-    int rc = inside_open(&in, s, false, what, say_nothing, NULL, e);
+    int rc = inside_open(&in, &(struct inside_means){ .store = s, .busy = say_nothing }, what, e);
     bool opened = !rc;
     if (!rc && training) rc = inside_training(&in, true, e);
     if (!rc && training) rc = inside_moment(&in, inside_moments(&in) - 1, e);

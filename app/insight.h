@@ -1,11 +1,13 @@
 /* Insight: a thread that looks inside the model and runs for Map and Heatmap.
  *
  * It sends rows of a task through the untouched model and one or two trained runs, or reads their
- * vectors where they are kept, lays them out a few iterations at a time, and gives copied pictures to the screen's thread, at most
- * ten a second.  It works at a low priority, so that it holds up neither training nor keys. */
+ * vectors where they are kept, lays them out a few iterations at a time, and gives copied pictures to the
+ * screen's thread, at most ten a second.  The thread itself computes nothing: it asks the crew that trains and
+ * waits, which comes before the runs (core/base/crew.h), so that no more threads compute than there are workers. */
 #ifndef APP_INSIGHT_H
 #define APP_INSIGHT_H
 
+#include "core/base/crew.h"
 #include "store/store.h"
 #include "views/heatmap.h"
 #include "views/map.h"
@@ -13,8 +15,9 @@
 struct insight;
 
 /* `wake` is called from the insight's thread when a new picture is there.  keep: vectors and matrices
- * that were computed go into the store, which must be open for writing. */
-struct insight *insight_new(struct store *s, bool keep, void (*wake)(void *), void *self);
+ * that were computed go into the store, which must be open for writing.  The crew computes (NULL: the insight's
+ * thread) and must outlive it. */
+struct insight *insight_new(struct store *s, bool keep, struct crew *crew, void (*wake)(void *), void *self);
 void insight_free(struct insight *in);
 
 /* What is looked at: runs (at most two; none: the model alone, on the task named), or kept sets of
@@ -57,7 +60,7 @@ struct insight_heat *insight_take_heat(struct insight *in);
 void insight_map_free(struct insight_map *m);
 void insight_heat_free(struct insight_heat *h);
 
-/* The same without a thread, the layout run to its end (of `training`: the last moment), nothing
+/* The same without a thread, on the caller's, the layout run to its end (of `training`: the last moment), nothing
  * kept: for `petri render`.  Either of map and heat may be NULL.  A picture is there even on
  * failure, and says why. */
 int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,

@@ -47,29 +47,54 @@ static void put(struct album *a, const struct matrix *m) {
     a->matrix[a->count++] = *m;
 }
 
-/* Takes over a matrix that was made (rc 0), and keeps or reads it; what cannot be compared has no
- * page in the album. */
-static int add(struct inside *s, struct album *a, int rc, struct matrix *m, bool cluster, struct err *e) {
-    if (rc) return rc == ERR_USAGE ? 0 : rc;
-    if (s->store) rc = matrix_keep(m, s->store, s->keep, e);
-    if (cluster && !rc) matrix_cluster(m);
-    put(a, m);
+/* A matrix to be made. */
+struct comparison {
+    enum matrix_of of;
+    const struct probe *const *side;
+    int sides, layer;
+    const int *pick; /* rows */
+    int picks, row, head;
+    struct matrix made;
+    int rc;
+    struct err *e;
+};
+
+static void compare(void *self) {
+    struct comparison *c = self;
+    struct matrix *m = &c->made;
+    switch (c->of) {
+    case OF_CLASSES: c->rc = matrix_classes(m, c->side, c->sides, c->layer, c->e); break;
+    case OF_ROWS: c->rc = matrix_rows(m, c->side, c->sides, c->layer, c->pick, c->picks, c->e); break;
+    case OF_LAYERS: c->rc = matrix_layers(m, c->side, c->sides, false, c->e); break;
+    case OF_TENSORS: c->rc = matrix_tensors(m, c->side, c->sides, c->e); break;
+    case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, c->e); break;
+    case OF_COUNT: BUG("no matrix");
+    }
+}
+
+/* Makes a matrix, and keeps or reads it; what cannot be compared has no page in the album. */
+static int add(struct inside *s, struct album *a, struct comparison *c, struct err *e) {
+    c->e = e;
+    crew_call(s->crew, compare, c);
+    if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
+    int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
+    if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
+    put(a, &c->made);
     return rc;
 }
 
 /* Rows of one side: class after class, as many of each. */
 static int add_rows(struct inside *s, struct album *a, const struct probe *side, int layer, struct err *e) {
     const struct rowset *r = &side->rows;
-    struct matrix m;
     int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order), at = 0;
     int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED, pick);
     for (int k = -1; k < r->classes; k++)
         for (int i = 0; i < n; i++)
             if (r->label[pick[i]] == k) order[at++] = pick[i];
-    int rc = matrix_rows(&m, &side, 1, layer, order, n, e);
+    int rc = add(s, a, &(struct comparison){ .of = OF_ROWS, .side = &side, .sides = 1, .layer = layer, .pick = order, .picks = n }, e);
     free(pick);
     free(order);
-    return add(s, a, rc, &m, true, e);
+    return rc;
 }
 
 static bool in_album(const struct album *a, int64_t id) {
@@ -98,13 +123,12 @@ static int add_others(struct inside *s, struct album *a, struct err *e) {
 
 static int fill_album(struct inside *s, struct album *a, struct err *e) {
     const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
-    struct matrix m;
-    int runs = 0, rc = matrix_layers(&m, side, s->panels, false, e);
-    rc = add(s, a, rc, &m, false, e);
-    if (!rc) rc = add(s, a, matrix_classes(&m, side, s->panels, s->live[0].layer, e), &m, true, e);
+    struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->panels, .layer = s->live[0].layer };
+    int runs = 0, rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->panels }, e);
+    if (!rc) rc = add(s, a, &classes, e);
     for (int i = 0; i < s->panels; i++)
         if (side[i]->u.run) run[runs++] = side[i];
-    if (!rc && runs) rc = add(s, a, matrix_tensors(&m, run, runs, e), &m, true, e);
+    if (!rc && runs) rc = add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
     for (int i = 0; !rc && i < s->panels; i++) rc = add_rows(s, a, side[i], s->live[i].layer, e);
     if (!rc) rc = add_others(s, a, e);
     return rc;
@@ -116,9 +140,12 @@ static int fill_attention(struct inside *s, struct album *a, struct err *e) {
     if (!s->layer) s->layer = s->probe[0].layers;
     for (int i = 0; !rc && i < s->panels; i++)
         for (int k = 0; !rc && k < 2; k++) {
-            struct matrix m;
-            rc = matrix_attention(&m, &s->probe[i], s->row, s->layer, k ? s->head : ATTENTION_FIRST, e);
-            if (!rc) put(a, &m); /* too many to be kept each */
+            const struct probe *side = &s->probe[i];
+            struct comparison c = { .of = OF_ATTENTION, .side = &side, .sides = 1, .layer = s->layer,
+                                    .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
+            crew_call(s->crew, compare, &c);
+            rc = c.rc;
+            if (!rc) put(a, &c.made); /* too many to be kept each */
         }
     return rc;
 }

@@ -97,16 +97,17 @@ static int32_t *nearest(const struct inside_panel *p) {
     return out;
 }
 
-static double kept_share(const struct inside_panel *p, const real *xy) {
+/* The share of neighbours that are so in the layout too. */
+static void take_kept(void *self) {
+    struct inside_panel *p = self;
     int n = p->rows->n;
     int32_t *near = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *near);
-    score_neighbours(xy, n, 2, p->near, near);
-    double share = score_shared(p->neighbour, near, n, p->near);
+    score_neighbours(tsne_layout(p->tsne), n, 2, p->near, near);
+    p->kept = score_shared(p->neighbour, near, n, p->near);
     free(near);
-    return share;
 }
 
-static void rate(struct inside_panel *p, const real *xy, bool playing) {
+static void rate(struct inside_panel *p, struct crew *crew, bool playing) {
     int at = tsne_iteration(p->tsne);
     bool done = tsne_done(p->tsne);
     if (at < p->rated) { /* begun anew */
@@ -116,7 +117,7 @@ static void rate(struct inside_panel *p, const real *xy, bool playing) {
     if (at == p->rated || (p->rows->n > RATE_POINTS && !done)) return;
     if (playing && !done && at - p->rated < RATE_EVERY) return;
     p->kl = tsne_divergence(p->tsne);
-    p->kept = kept_share(p, xy);
+    crew_call(crew, take_kept, p);
     p->rated = at;
 }
 
@@ -160,7 +161,7 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     } else if (from->tsne) {
         const real *xy = tsne_layout(from->tsne);
         place_points(p, to, i, xy, n);
-        rate(from, xy, m->data.playing);
+        rate(from, in->crew, m->data.playing);
         to->kl = from->kl;
         to->kept = from->kept;
     }

@@ -41,6 +41,7 @@ struct inside_panel {
 struct inside {
     struct store *store;
     bool keep;                 /* what is computed goes into the store */
+    struct crew *crew;         /* computes; NULL: the caller's thread */
     bool training;             /* panels play moments of training */
     struct probe probe[MAP_PANELS];
     struct moments moments[MAP_PANELS], played[MAP_PANELS];
@@ -55,11 +56,19 @@ struct inside {
     int row, layer, head;      /* of the attention; layer 0: the last */
 };
 
-/* Opens task, model and runs, or kept sets, and fills *s, layers at the last one.  `busy` is told what
- * is being done; once it is false, the rest is given up (ERR_INTERRUPTED).  After a failure only the
+/* Where to look, and by what means. */
+struct inside_means {
+    struct store *store;
+    bool keep;
+    struct crew *crew;
+    /* Told, on the caller's thread, what is being done; once it is false, the rest is given up
+     * (ERR_INTERRUPTED). */
+    bool (*busy)(void *self, const char *what);
+    void *self;
+};
+/* Opens task, model and runs, or kept sets, and fills *s, layers at the last one.  After a failure only the
  * runs' moments of training can be looked at. */
-int inside_open(struct inside *s, struct store *store, bool keep, const struct insight_subject *what,
-                bool (*busy)(void *, const char *), void *self, struct err *e);
+int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e);
 void inside_release(struct inside *s);
 /* Neighbours and scores of what a panel shows, and a fresh layout but where moments are played. */
 int inside_look(struct inside *s, int panel, struct err *e);

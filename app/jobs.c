@@ -111,6 +111,8 @@ void jobs_free(struct jobs *j, bool finish) {
     free(j);
 }
 
+struct crew *jobs_crew(struct jobs *j) { return pool_crew(j->pool); }
+
 /* ---- asking ---- */
 
 static void ask_for(struct jobs *j, struct job_record *job) {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "app/series.h"
+#include "core/base/crew.h"
 #include "core/base/err.h"
 #include "core/data/task.h"
 #include "core/train/run.h"
@@ -32,12 +33,14 @@ struct jobs_hook {
     void (*report)(void *self, const char *text);
 };
 
-/* Starts `workers` threads that train, and one that keeps the store's records; the store is
+/* Starts a crew of `workers` that trains, and one that keeps the store's records; the store is
  * borrowed and must outlive them.  jobs_free. */
 struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 /* Stops all runs (checkpointed, as "stopped"; those that wait are taken back) or, with `finish`, lets
  * them finish first; joins the threads.  The store stays open. */
 void jobs_free(struct jobs *j, bool finish);
+/* The crew, for whatever else is computed while runs train. */
+struct crew *jobs_crew(struct jobs *j);
 
 /* What is to be trained.  Strings are copied. */
 struct job_request {

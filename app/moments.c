@@ -54,6 +54,23 @@ static int choose(struct moments *m, struct store *s, struct err *e) {
                    (long long)m->run);
 }
 
+struct looked_at {
+    const struct moments *m;
+    struct moment *k;
+};
+
+static void rate_vectors(void *self) {
+    const struct looked_at *x = self;
+    const struct rowset *r = &x->m->rows;
+    make_unit(x->k->vector, r->n, x->m->width);
+    ratings_of(&x->k->ratings, x->k->vector, r->n, x->m->width, r->label, r->classes, r->row);
+}
+
+static void rate_map(void *self) {
+    const struct looked_at *x = self;
+    x->k->kept = score_preservation(x->k->vector, x->m->width, x->k->layout, x->m->rows.n, RATINGS_NEAR);
+}
+
 static int read_moment(struct moments *m, struct store *s, struct moment *k, struct err *e) {
     struct store_embedding set;
     struct rowset rows;
@@ -82,10 +99,8 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
     for (size_t i = 0; !rc && i < all; i++) k->vector[i] = (real)set.data[i];
     rowset_release(&rows);
     store_embedding_release(&set);
-    if (rc) return rc;
-    make_unit(k->vector, m->rows.n, m->width);
-    ratings_of(&k->ratings, k->vector, m->rows.n, m->width, m->rows.label, m->rows.classes, m->rows.row);
-    return 0;
+    if (!rc) crew_call(m->crew, rate_vectors, &(struct looked_at){ m, k });
+    return rc;
 }
 
 /* The deciding metric where it was measured at a moment's step. */
@@ -111,8 +126,8 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
     return 0;
 }
 
-int moments_open(struct moments *m, struct store *s, int64_t run, struct err *e) {
-    *m = (struct moments){ .run = run, .perplexity = 30 };
+int moments_open(struct moments *m, struct store *s, int64_t run, struct crew *crew, struct err *e) {
+    *m = (struct moments){ .run = run, .perplexity = 30, .crew = crew };
     int rc = choose(m, s, e);
     for (int i = 0; !rc && i < m->count; i++) {
         rc = read_moment(m, s, &m->moment[i], e);
@@ -123,8 +138,8 @@ int moments_open(struct moments *m, struct store *s, int64_t run, struct err *e)
     return rc;
 }
 
-int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err *e) {
-    *m = (struct moments){ .perplexity = 30, .count = 1 };
+int moments_open_set(struct moments *m, struct store *s, int64_t set, struct crew *crew, struct err *e) {
+    *m = (struct moments){ .perplexity = 30, .count = 1, .crew = crew };
     m->moment = xcalloc(1, sizeof *m->moment);
     m->moment[0] = (struct moment){ .set = set, .metric = NAN };
     int rc = read_moment(m, s, &m->moment[0], e);
@@ -135,7 +150,7 @@ int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err
     return rc;
 }
 
-int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err *e) {
+int moments_lay(struct moments *m, int i, uint64_t seed, struct err *e) {
     struct moment *k = &m->moment[i];
     struct tsne_options o;
     int n = m->rows.n;
@@ -144,7 +159,7 @@ int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err
     if (i) o.iterations = MOMENTS_ITERATIONS;
     o.perplexity = m->perplexity;
     o.seed = seed;
-    o.workers = workers;
+    o.crew = m->crew;
     o.start = i ? m->moment[i - 1].layout : NULL;
     struct tsne *t = tsne_new(k->vector, n, m->width, &o, e);
     if (!t) return err_prefix(e, "step %lld", (long long)k->step);
@@ -153,7 +168,7 @@ int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err
     k->layout = xmalloc((2 * (size_t)n + 1) * sizeof *k->layout);
     memcpy(k->layout, tsne_layout(t), 2 * (size_t)n * sizeof *k->layout);
     k->kl = tsne_divergence(t);
-    k->kept = score_preservation(k->vector, m->width, k->layout, n, RATINGS_NEAR);
+    crew_call(m->crew, rate_map, &(struct looked_at){ m, k });
     m->used = tsne_perplexity(t);
     tsne_free(t);
     return 0;

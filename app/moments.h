@@ -5,6 +5,7 @@
 
 #include "app/ratings.h"
 #include "app/rowset.h"
+#include "core/base/crew.h"
 #include "store/store.h"
 
 enum { MOMENTS_ITERATIONS = 250 }; /* of a map that goes on from the one before */
@@ -29,16 +30,17 @@ struct moments {
     struct moment *moment; /* by step */
     double perplexity;     /* asked for: 30 */
     double used;           /* after the first map */
+    struct crew *crew;     /* computes what is computed here; NULL: the caller's thread */
 };
 
 /* The run's longest series of sets of the same rows, layer and pooling.  ERR_NOT_FOUND when it kept
  * none while it trained, ERR_USAGE when sets of one series differ in their rows. */
-int moments_open(struct moments *m, struct store *s, int64_t run, struct err *e);
+int moments_open(struct moments *m, struct store *s, int64_t run, struct crew *crew, struct err *e);
 /* One kept set alone, as the only moment. */
-int moments_open_set(struct moments *m, struct store *s, int64_t set, struct err *e);
+int moments_open_set(struct moments *m, struct store *s, int64_t set, struct crew *crew, struct err *e);
 /* The map of moment i; those before must be there.  The same points, perplexity and seed give the
  * same maps, for any number of workers. */
-int moments_lay(struct moments *m, int i, uint64_t seed, int workers, struct err *e);
+int moments_lay(struct moments *m, int i, uint64_t seed, struct err *e);
 /* Drops all maps, for another perplexity. */
 void moments_clear(struct moments *m);
 void moments_release(struct moments *m);

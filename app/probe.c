@@ -11,8 +11,6 @@
 #include "core/train/complete.h"
 #include "core/train/score.h"
 
-enum { SLICE = 32 }; /* rows between two questions whether to go on */
-
 static int opened(struct probe *p, struct err *e) {
     if (!p->u.model->tokenizer)
         return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->u.model->folder);
@@ -179,11 +177,6 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 
 /* ---- vectors ---- */
 
-static int go_on(const struct probe_look *how, const char *what, struct err *e) {
-    if (!how->busy || how->busy(how->self, what)) return 0;
-    return err_set(e, ERR_INTERRUPTED, "given up");
-}
-
 /* What a set of these rows at a layer is like. */
 static struct store_embedding like(struct probe *p, int layer, const struct probe_look *how) {
     return (struct store_embedding){
@@ -242,32 +235,37 @@ static void take_predictions(struct probe *p, int task, int first, size_t rows, 
     }
 }
 
-/* Rows of one task into the layers that `to` names, a few at a time where somebody may leave. */
+/* Rows of one task that are under way. */
+struct embedding {
+    const struct probe *p;
+    const struct probe_look *how;
+    int first; /* the task's first row among all */
+};
+
+static bool tell_rows(void *self, size_t rows) {
+    const struct embedding *x = self;
+    const struct probe *p = x->p;
+    char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.method : "the model", x->first + (int)rows, p->rows.n);
+    bool on = x->how->busy(x->how->self, what);
+    free(what);
+    return on;
+}
+
+/* Into the layers that `to` names. */
 static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
                       struct err *e) {
     const struct dataset *d = p->task[task].d;
     bool head = head_is_of(p, task);
-    size_t slice = how->busy ? SLICE : d->rows;
+    struct embedding x = { p, how, first };
+    const struct embed_how terms = { how->mean, how->crew, how->busy ? tell_rows : NULL, &x };
+    if (how->busy && !tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
-    double *share = head ? xcalloc(slice * (size_t)predictor_classes(p->u.predictor), sizeof *share) : NULL;
-    int rc = 0;
-    for (size_t i = 0; !rc && i < d->rows; i += slice) {
-        struct dataset part = *d;
-        part.rows = d->rows - i < slice ? d->rows - i : slice;
-        part.row += i;
-        part.start += i;
-        if (part.target_start) part.target_start += i;
-        char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.method : "the model",
-                             first + (int)i, p->rows.n);
-        rc = go_on(how, what, e);
-        free(what);
-        for (int l = 0; l <= p->layers; l++)
-            at[l] = to[l] ? to[l] + ((size_t)first + i) * (size_t)p->width : NULL;
-        if (rc) break;
-        if (p->u.predictor) rc = predictor_embed(p->u.predictor, &part, how->mean, how->workers, at, share, e);
-        else rc = model_embed(p->u.model, &part, how->mean, how->workers, at, e);
-        if (!rc && head) take_predictions(p, task, first + (int)i, part.rows, share);
-    }
+    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->u.predictor), sizeof *share) : NULL;
+    for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
+    int rc;
+    if (p->u.predictor) rc = predictor_embed(p->u.predictor, d, &terms, at, share, e);
+    else rc = model_embed(p->u.model, d, &terms, at, e);
+    if (!rc && head) take_predictions(p, task, first, d->rows, share);
     free(at);
     free(share);
     return rc;

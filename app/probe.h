@@ -45,12 +45,12 @@ struct probe_draw {
 /* How vectors are made. */
 struct probe_look {
     bool mean;             /* of all tokens, else the first */
-    int workers;
+    struct crew *crew;     /* that makes them; NULL: the caller's thread */
     struct store *store;   /* kept sets are read from here; NULL: nothing is */
     bool keep;             /* and what is not kept yet is added */
     uint64_t seed;         /* of the draw, kept with them */
-    /* Told what is being done; once it is false the rest is given up (ERR_INTERRUPTED).  NULL:
-     * never. */
+    /* Told, on the caller's thread, what is being done; once it is false the rest is given up
+     * (ERR_INTERRUPTED).  NULL: never. */
     bool (*busy)(void *self, const char *what);
     void *self;
 };

@@ -232,7 +232,7 @@ int session_run(int argc, char **argv, struct err *e) {
     s.database = file_base_name(store_path(s.store));
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
     s.desk = desk_new(s.store, s.jobs, notify, NULL);
-    s.insight = insight_new(s.store, true, notify, NULL);
+    s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     config_take_model(&s.ui.compose.config, verb_model(&a));
     config_take_task(&s.ui.compose.config, args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);

@@ -289,7 +289,7 @@ static int put_wrong(const struct args *a, const struct outfile_guard *g, const 
     return 0;
 }
 
-static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, int workers,
+static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     struct metrics m;
@@ -297,7 +297,7 @@ static int eval_texts(const struct user *u, const struct args *a, struct task *t
     struct written texts;
     int64_t beams = 0;
     int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
-    if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, workers, &texts, &m, &tokens, e);
+    if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, crew, &texts, &m, &tokens, e);
     if (rc) return rc;
     size_t wrong = wrong_texts(t, d, &texts, w);
     if (args_flag(a, "json")) eval_json(u, t, d, &m, &tokens, t->dev_name[i], wrong);
@@ -307,14 +307,14 @@ static int eval_texts(const struct user *u, const struct args *a, struct task *t
     return 0;
 }
 
-static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, int workers,
+static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     size_t k = (size_t)predictor_classes(u->predictor);
     double *probability = mem_try(d->rows * k, sizeof *probability);
     if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
     struct metrics m;
-    int rc = predictor_evaluate(u->predictor, d, workers, t->positive, probability, NULL, &m, e);
+    int rc = predictor_evaluate(u->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {
         size_t wrong = u->names ? wrong_rows(u, d, probability, w) : 0;
         if (args_flag(a, "json")) eval_json(u, t, d, &m, NULL, t->dev_name[i], wrong);
@@ -326,7 +326,7 @@ static int eval_split(const struct user *u, const struct args *a, struct task *t
 }
 
 /* All dev splits, one after the other, then the wrong rows of all. */
-static int eval_all(const struct user *u, const struct args *a, struct task *t, int workers,
+static int eval_all(const struct user *u, const struct args *a, struct task *t, struct crew *crew,
                     const struct outfile_guard *g, struct err *e) {
     struct wrong w = { .tsv = BUF_INIT };
     struct buf report = BUF_INIT;
@@ -337,7 +337,7 @@ static int eval_all(const struct user *u, const struct args *a, struct task *t, 
     bool texts = predictor_writes(u->predictor);
     for (int i = 0; !rc && i < t->devs; i++) {
         if (t->devs > 1) w.split = t->dev_name[i];
-        rc = (texts ? eval_texts : eval_split)(u, a, t, i, workers, &w, e);
+        rc = (texts ? eval_texts : eval_split)(u, a, t, i, crew, &w, e);
     }
     if (!rc) rc = put_wrong(a, g, &w.tsv, e);
     buf_release(&w.tsv);
@@ -347,22 +347,23 @@ static int eval_all(const struct user *u, const struct args *a, struct task *t, 
 int verb_eval(const struct args *a, struct err *e) {
     struct user u;
     struct task t;
-    int workers;
+    struct crew *crew;
     int64_t max_len, batch = 1;
-    int rc = verb_workers(a, &workers, e);
+    int rc = verb_crew(a, &crew, e);
     if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
-    if (!rc) rc = user_open(&u, a, e);
-    if (rc) return rc;
-    rc = user_max_len(&u, a, &max_len, e);
-    if (!rc && !(rc = eval_task(&u, a, &t, e))) {
-        struct outfile_guard g;
-        rc = guard_wrong(&u, a, &t, &g, e);
-        if (!rc) rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
-        if (!rc) rc = eval_all(&u, a, &t, workers, &g, e);
-        outfile_guard_release(&g);
-        task_release(&t);
+    if (!rc && !(rc = user_open(&u, a, e))) {
+        rc = user_max_len(&u, a, &max_len, e);
+        if (!rc && !(rc = eval_task(&u, a, &t, e))) {
+            struct outfile_guard g;
+            rc = guard_wrong(&u, a, &t, &g, e);
+            if (!rc) rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
+            if (!rc) rc = eval_all(&u, a, &t, crew, &g, e);
+            outfile_guard_release(&g);
+            task_release(&t);
+        }
+        user_release(&u);
     }
-    user_release(&u);
+    crew_free(crew);
     return rc;
 }
 

@@ -127,7 +127,7 @@ static bool stop(void *self) {
 }
 
 static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
-                    bool json, int workers, struct err *e) {
+                    bool json, struct crew *crew, struct err *e) {
     const struct generate_sources sources = { d->rows, d->start, d->ids };
     const struct generate_method method = { u, open_method, begin_method, close_method };
     struct printer printer = { u->model, json };
@@ -141,7 +141,7 @@ static int generate(struct user *u, const struct generate_options *o, const stru
     input_tell_cut(d);
     verb_catch_signals();
     generation_init(&g, u->model, o, &sources);
-    int rc = generate_rows(&g, u->predictor ? &method : NULL, workers, &watch, out, e);
+    int rc = generate_rows(&g, u->predictor ? &method : NULL, crew, &watch, out, e);
     generation_release(&g);
     generated_release(out, d->rows);
     free(out);
@@ -159,10 +159,10 @@ int verb_generate(const struct args *a, struct err *e) {
     struct user u;
     struct input in = { 0 };
     struct generate_options o;
-    int workers;
+    struct crew *crew;
     if (!args_get(a, "text") == !args_get(a, "file"))
         return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
-    int rc = verb_workers(a, &workers, e);
+    int rc = verb_crew(a, &crew, e);
     if (rc) return rc;
     rc = open_user(&u, a, e);
     if (!rc && !u.model->tokenizer)
@@ -174,8 +174,9 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc)
         rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
     if (!rc) note_form(&u);
-    if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), workers, e);
+    if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), crew, e);
     input_release(&in);
     user_release(&u);
+    crew_free(crew);
     return rc;
 }

@@ -46,6 +46,7 @@ static void result_release(struct result *r) {
     free(r->predicted);
     free(r->points);
     buf_release(&r->note);
+    crew_free(r->options.crew);
 }
 
 static void note(struct result *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -70,7 +71,7 @@ static int map_options(const struct args *a, struct tsne_options *o, struct err 
     tsne_options_init(o);
     iterations = o->iterations;
     seed = (int64_t)o->seed;
-    int rc = verb_workers(a, &o->workers, e);
+    int rc = verb_crew(a, &o->crew, e);
     if (!rc) rc = args_int(a, "iterations", 1, 1000000, &iterations, e);
     if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
     o->iterations = (int)iterations;
@@ -483,25 +484,25 @@ static void steps_text(const struct moments *m, uint64_t seed) {
 }
 
 static int all_steps(const struct args *a, enum form form, struct err *e) {
-    struct moments m;
+    struct moments m = { 0 };
     struct tsne_options o;
     struct store *s;
     int64_t run;
     int rc = map_options(a, &o, e);
     if (!rc && (args_flag(a, "pca") || args_get(a, "iterations")))
         rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
-    if (!rc) rc = verb_store(a, STORE_READ, &s, e);
-    if (rc) return rc;
-    rc = store_find(s, args_get(a, "run"), &run, e);
-    if (!rc) rc = moments_open(&m, s, run, e);
-    rc = verb_close(s, rc, e);
-    if (rc) return rc;
+    if (!rc && !(rc = verb_store(a, STORE_READ, &s, e))) {
+        rc = store_find(s, args_get(a, "run"), &run, e);
+        if (!rc) rc = moments_open(&m, s, run, o.crew, e);
+        rc = verb_close(s, rc, e);
+    }
     m.perplexity = o.perplexity;
-    for (int i = 0; !rc && i < m.count; i++) rc = moments_lay(&m, i, o.seed, o.workers, e);
+    for (int i = 0; !rc && i < m.count; i++) rc = moments_lay(&m, i, o.seed, e);
     if (!rc && form == FORM_JSON) steps_json(&m, o.seed);
     else if (!rc && form == FORM_CSV) steps_csv(&m, o.seed);
     else if (!rc) steps_text(&m, o.seed);
     moments_release(&m);
+    crew_free(o.crew);
     return rc;
 }
 

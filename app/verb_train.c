@@ -255,6 +255,12 @@ int verb_workers(const struct args *a, int *workers, struct err *e) {
     return rc;
 }
 
+int verb_crew(const struct args *a, struct crew **out, struct err *e) {
+    int workers, rc = verb_workers(a, &workers, e);
+    *out = rc || workers < 2 ? NULL : crew_new(workers, NULL);
+    return rc;
+}
+
 /* Waits for all; a signal stops them (with a checkpoint). */
 static bool wait_for(struct jobs *j, const int64_t *id, int n) {
     bool stopping = false;

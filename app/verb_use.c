@@ -214,7 +214,7 @@ static void print_text(const struct user *u, const struct args *a, const struct 
     putchar('\n');
 }
 
-static int write_rows(const struct user *u, const struct args *a, struct dataset *d, int workers,
+static int write_rows(const struct user *u, const struct args *a, struct dataset *d, struct crew *crew,
                       struct err *e) {
     const char *const column[2] = { u->config.text_column, u->config.text_b_column };
     struct dataset_row *row = xmalloc((d->rows + 1) * sizeof *row);
@@ -226,14 +226,14 @@ static int write_rows(const struct user *u, const struct args *a, struct dataset
         rc = predictor_as_text(u->predictor, u->config.task, column, d, e);
     if (!rc) rc = dataset_encode(d, u->model->tokenizer, (size_t)max_len, 0, u->model->arch.vocabulary, e);
     if (!rc) input_tell_cut(d);
-    if (!rc) rc = predictor_answer(u->predictor, d, workers, &texts, e);
+    if (!rc) rc = predictor_answer(u->predictor, d, crew, &texts, e);
     for (size_t i = 0; !rc && i < d->rows; i++) print_text(u, a, &row[i], texts.text[i], texts.size[i]);
     written_release(&texts);
     free(row);
     return rc;
 }
 
-static int predict_rows(const struct user *u, const struct args *a, struct dataset *d, int workers,
+static int predict_rows(const struct user *u, const struct args *a, struct dataset *d, struct crew *crew,
                         struct err *e) {
     int64_t max_len;
     int rc = user_max_len(u, a, &max_len, e);
@@ -242,7 +242,7 @@ static int predict_rows(const struct user *u, const struct args *a, struct datas
     size_t k = (size_t)predictor_classes(u->predictor);
     double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
     if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
-    if (!rc) rc = predictor_run(u->predictor, d, workers, p, NULL, e);
+    if (!rc) rc = predictor_run(u->predictor, d, crew, p, NULL, e);
     for (size_t i = 0; !rc && i < d->rows; i++) print_prediction(u, a, &d->row[i], p + i * k);
     free(p);
     return rc;
@@ -251,25 +251,26 @@ static int predict_rows(const struct user *u, const struct args *a, struct datas
 int verb_predict(const struct args *a, struct err *e) {
     struct user u;
     struct input in;
-    int workers;
+    struct crew *crew;
     if (!args_get(a, "text") == !args_get(a, "file"))
         return err_set(e, ERR_USAGE, "petri predict needs --text or --file");
-    int rc = verb_workers(a, &workers, e);
-    if (!rc) rc = user_open(&u, a, e);
-    if (rc) return rc;
-    rc = input_open(&in, a, user_reader(&u), e);
-    if (!rc) {
-        rc = (predictor_writes(u.predictor) ? write_rows : predict_rows)(&u, a, &in.data, workers, e);
-        input_release(&in);
+    int rc = verb_crew(a, &crew, e);
+    if (!rc && !(rc = user_open(&u, a, e))) {
+        rc = input_open(&in, a, user_reader(&u), e);
+        if (!rc) {
+            rc = (predictor_writes(u.predictor) ? write_rows : predict_rows)(&u, a, &in.data, crew, e);
+            input_release(&in);
+        }
+        user_release(&u);
     }
-    user_release(&u);
+    crew_free(crew);
     return rc;
 }
 
 /* ---- export ---- */
 
 int export_hf_quiet(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
-                    double *worst, struct buf *said, struct err *e) {
+                    struct crew *crew, double *worst, struct buf *said, struct err *e) {
     enum { PROBE = 20 };
     struct user u = { 0 };
     *worst = NAN;
@@ -285,7 +286,7 @@ int export_hf_quiet(struct store *s, int64_t run, const char *task, const char *
         bool encoded = probe && !dataset_encode(&t.train, u.model->tokenizer,
                                                 (size_t)predictor_max_len(u.predictor), 0,
                                                 u.model->arch.vocabulary, &ignored);
-        rc = predictor_export(u.predictor, folder, encoded ? &t.train : NULL, worst, e);
+        rc = predictor_export(u.predictor, folder, encoded ? &t.train : NULL, crew, worst, e);
         if (!encoded) *worst = NAN;
         if (probe) {
             t.train.rows = rows;
@@ -300,7 +301,7 @@ int export_hf(struct store *s, int64_t run, const char *task, const char *model,
               struct err *e) {
     double worst;
     struct buf said = BUF_INIT;
-    int rc = export_hf_quiet(s, run, task, model, folder, &worst, &said, e);
+    int rc = export_hf_quiet(s, run, task, model, folder, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (rc) return rc;

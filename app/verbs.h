@@ -4,6 +4,7 @@
 #define APP_VERBS_H
 
 #include "app/args.h"
+#include "core/base/crew.h"
 #include "core/data/task.h"
 #include "store/store.h"
 
@@ -31,6 +32,8 @@ int verb_header(const struct args *a, enum data_header *header, struct err *e);
 int verb_source(const struct args *a, struct task_source *s, struct err *e);
 /* --workers, or the number of cores. */
 int verb_workers(const struct args *a, int *workers, struct err *e);
+/* A crew of so many; NULL for one worker, which is the thread that calls.  crew_free. */
+int verb_crew(const struct args *a, struct crew **out, struct err *e);
 /* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
 void verb_catch_signals(void);
 bool verb_interrupted(void);

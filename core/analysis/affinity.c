@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/analysis/blocks.h"
 #include "core/analysis/pairs.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
@@ -149,12 +148,14 @@ static bool widths(const double *distance, int k, double perplexity, double *p) 
 
 struct rows {
     const real *x;
-    const double *norm;
+    double *norm;
     int n, d, k;
     double perplexity;
     struct affinity *out;
     int32_t *index; /* n×k, sparse */
     real *p;        /* n×k, sparse */
+    int rc;         /* of the end */
+    struct err *e;
 };
 
 static void fill_row(const struct rows *r, int i, const real *distance, const int32_t *index, double *d2,
@@ -175,8 +176,9 @@ static void fill_row(const struct rows *r, int i, const real *distance, const in
     }
 }
 
-static void fill_block(void *self, int block) {
+static void fill_block(void *self, int block, int worker) {
     const struct rows *r = self;
+    (void)worker;
     int first = block * BLOCK, rows = r->n - first < BLOCK ? r->n - first : BLOCK;
     size_t n = (size_t)r->n, k = (size_t)r->k;
     real *distance = xmalloc((size_t)rows * n * sizeof *distance);
@@ -294,35 +296,50 @@ static int symmetrise_sparse(struct affinity *a, struct rows *r, struct err *e) 
     return rc;
 }
 
-int affinity_init(struct affinity *a, const real *x, int n, int d, double perplexity, int workers,
+/* After the rows: both directions of each pair become one. */
+static int symmetrise(void *self) {
+    struct rows *r = self;
+    if (r->out->dense) symmetrise_dense(r->out);
+    else r->rc = symmetrise_sparse(r->out, r, r->e);
+    return 0;
+}
+
+static bool allocate(struct affinity *a, struct rows *r) {
+    size_t n = (size_t)a->n, k = (size_t)r->k;
+    if (a->n <= AFFINITY_DENSE) {
+        a->dense = mem_try(n * a->stride, sizeof *a->dense);
+        if (a->dense) memset(a->dense, 0, n * a->stride * sizeof *a->dense);
+        return a->dense != NULL;
+    }
+    r->index = mem_try(n * k, sizeof *r->index);
+    r->p = mem_try(n * k, sizeof *r->p);
+    return r->index && r->p;
+}
+
+static void take_norms(void *self) {
+    struct rows *r = self;
+    affinity_norms(r->x, r->n, r->d, r->norm);
+}
+
+int affinity_init(struct affinity *a, const real *x, int n, int d, double perplexity, struct crew *crew,
                   struct err *e) {
     BUG_IF(n < 4 || perplexity < 1 || perplexity > (n - 1) / 3.0);
     *a = (struct affinity){ .n = n };
     a->stride = ((size_t)n + PAIRS_LANES - 1) / PAIRS_LANES * PAIRS_LANES;
-    bool dense = n <= AFFINITY_DENSE;
-    int k = dense ? n - 1 : (int)(3 * perplexity);
-    struct rows r = { .x = x, .n = n, .d = d, .k = k, .perplexity = perplexity, .out = a };
-    double *norm = xmalloc((size_t)n * sizeof *norm);
-    affinity_norms(x, n, d, norm);
-    r.norm = norm;
-    if (dense) {
-        a->dense = mem_try((size_t)n * a->stride, sizeof *a->dense);
-        if (a->dense) memset(a->dense, 0, (size_t)n * a->stride * sizeof *a->dense);
+    int k = n <= AFFINITY_DENSE ? n - 1 : (int)(3 * perplexity);
+    struct rows r = { .x = x, .n = n, .d = d, .k = k, .perplexity = perplexity, .out = a, .e = e };
+    r.norm = xmalloc((size_t)n * sizeof *r.norm);
+    if (allocate(a, &r)) {
+        crew_call(crew, take_norms, &r);
+        crew_do(crew, &(struct crew_work){ &r, (n + BLOCK - 1) / BLOCK, fill_block, symmetrise, NULL });
     } else {
-        r.index = mem_try((size_t)n * (size_t)k, sizeof *r.index);
-        r.p = mem_try((size_t)n * (size_t)k, sizeof *r.p);
+        r.rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
     }
-    int rc = 0;
-    if (dense ? !a->dense : !r.index || !r.p)
-        rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
-    if (!rc) blocks_run(workers, (n + BLOCK - 1) / BLOCK, fill_block, &r);
-    if (!rc && dense) symmetrise_dense(a);
-    if (!rc && !dense) rc = symmetrise_sparse(a, &r, e);
-    free(norm);
+    free(r.norm);
     free(r.index);
     free(r.p);
-    if (rc) affinity_release(a);
-    return rc;
+    if (r.rc) affinity_release(a);
+    return r.rc;
 }
 
 void affinity_release(struct affinity *a) {

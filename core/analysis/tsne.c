@@ -1,20 +1,20 @@
 #include "core/analysis/tsne.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/analysis/affinity.h"
-#include "core/analysis/blocks.h"
 #include "core/analysis/pairs.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 
 enum {
     EARLY = 250,  /* iterations with exaggeration, a third of them when fewer than 750 */
-    BLOCK = 32,   /* points at a time */
+    BLOCK = 32,   /* points whose divergence is summed first; and the fewest of a unit */
+    PAIRS = 1 << 16, /* of a unit: much more than handing it out costs */
+    MOVED = 1024, /* points that are moved in a unit */
     CENTRE = 50,  /* iterations between moves of the middle to the origin */
 };
 
@@ -38,8 +38,7 @@ struct tsne {
 };
 
 void tsne_options_init(struct tsne_options *o) {
-    *o = (struct tsne_options){ .perplexity = 30, .iterations = 750, .exaggeration = 12, .workers = 1,
-                                .seed = 1 };
+    *o = (struct tsne_options){ .perplexity = 30, .iterations = 750, .exaggeration = 12, .seed = 1 };
 }
 
 /* ---- the start ---- */
@@ -120,14 +119,30 @@ static int allocate(struct tsne *t, struct err *e) {
     return all ? 0 : err_set(e, ERR_SYSTEM, "no memory for a map of %d points", t->n);
 }
 
+/* What the layout begins with. */
+struct beginning {
+    struct tsne *t;
+    const real *x;
+    int d;
+    real *moderated;
+    int rc;
+    struct err *e;
+};
+
+static void begin(void *self) {
+    struct beginning *b = self;
+    b->moderated = moderate(b->x, b->t->n, b->d, b->e);
+    b->rc = b->moderated ? first_layout(b->t, b->moderated, b->d, b->e) : ERR_SYSTEM;
+}
+
 static int prepare(struct tsne *t, const real *x, int d, struct err *e) {
+    struct beginning b = { .t = t, .x = x, .d = d, .e = e };
     int rc = allocate(t, e);
     if (rc) return rc;
-    real *moderated = moderate(x, t->n, d, e);
-    if (!moderated) return ERR_SYSTEM;
-    rc = first_layout(t, moderated, d, e);
-    if (!rc) rc = affinity_init(&t->p, moderated, t->n, d, t->o.perplexity, t->o.workers, e);
-    free(moderated);
+    crew_call(t->o.crew, begin, &b);
+    rc = b.rc;
+    if (!rc) rc = affinity_init(&t->p, b.moderated, t->n, d, t->o.perplexity, t->o.crew, e);
+    free(b.moderated);
     return rc;
 }
 
@@ -139,8 +154,6 @@ struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o,
     t->n = n;
     t->o = *o;
     t->early = o->start ? 0 : o->iterations < 3 * EARLY ? o->iterations / 3 : EARLY;
-    if (t->o.workers < 1) t->o.workers = 1;
-    if (t->o.workers > BLOCKS_WORKERS) t->o.workers = BLOCKS_WORKERS;
     if (t->o.perplexity > (n - 1) / 3.0) t->o.perplexity = (n - 1) / 3.0;
     t->stride = ((size_t)n + PAIRS_LANES - 1) / PAIRS_LANES * PAIRS_LANES;
     t->pairs = pairs_in_use();
@@ -182,17 +195,17 @@ void tsne_rewind(struct tsne *t) {
 
 /* ---- iterations ---- */
 
-/* Threads at work on some iterations. */
-struct crew {
+/* Iterations by a crew: rounds of forces, each followed by one of moves. */
+struct stepping {
     struct tsne *t;
-    int workers, count;
-    pthread_barrier_t barrier;
-    atomic_int next[2]; /* block to take, of even and odd iterations */
-    atomic_int arrived; /* gives each thread its number */
+    int count, run;    /* iterations wanted, and done */
+    int points;        /* of a unit of forces */
+    bool moving;       /* the round in hand */
+    double sum;        /* Σ q over all pairs */
+    double seconds, until; /* until 0: not begun */
 };
 
-static void forces_of_block(struct tsne *t, int block) {
-    size_t first = (size_t)block * BLOCK, end = first + BLOCK < (size_t)t->n ? first + BLOCK : (size_t)t->n;
+static void forces_of(struct tsne *t, size_t first, size_t end) {
     const real *x = t->axis[0], *y = t->axis[1];
     const struct affinity *p = &t->p;
     for (size_t i = first; i < end; i++) {
@@ -214,10 +227,9 @@ static void forces_of_block(struct tsne *t, int block) {
 
 /* The step of points first … end-1 (momentum and gains of van der Maaten's program, the
  * longest step of Linderman et al.'s). */
-static void move_points(struct tsne *t, size_t first, size_t end) {
+static void move_points(struct tsne *t, double sum, size_t first, size_t end) {
     bool early = t->iteration < t->early;
-    double sum = 0, rate = t->o.rate;
-    for (int i = 0; i < t->n; i++) sum += t->q[i];
+    double rate = t->o.rate;
     if (rate == 0) rate = early ? fmax(200, t->n / t->o.exaggeration) : fmax(200, t->n);
     real pull = (real)(early ? t->o.exaggeration : 1), share = (real)(1 / sum), r = (real)rate;
     real momentum = (real)(early ? 0.5 : 0.8);
@@ -247,62 +259,54 @@ static void centre(struct tsne *t) {
     }
 }
 
-static void *iterate(void *argument) {
-    struct crew *c = argument;
-    struct tsne *t = c->t;
-    int me = atomic_fetch_add(&c->arrived, 1), blocks = (t->n + BLOCK - 1) / BLOCK;
-    size_t n = (size_t)t->n, w = (size_t)c->workers;
-    size_t first = n * (size_t)me / w, end = n * ((size_t)me + 1) / w;
-    for (int turn = 0; turn < c->count; turn++) {
-        for (int block; (block = atomic_fetch_add(&c->next[turn & 1], 1)) < blocks;) forces_of_block(t, block);
-        pthread_barrier_wait(&c->barrier);
-        move_points(t, first, end);
-        if (pthread_barrier_wait(&c->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
-            atomic_store(&c->next[turn & 1], 0);
-            t->iteration++;
-            if (t->iteration % CENTRE == 0) centre(t);
-        }
-        pthread_barrier_wait(&c->barrier);
+static int units_of(int n, int points) { return (n + points - 1) / points; }
+
+static void step_unit(void *self, int index, int worker) {
+    struct stepping *s = self;
+    size_t n = (size_t)s->t->n, points = (size_t)(s->moving ? MOVED : s->points), first = (size_t)index * points;
+    size_t end = first + points < n ? first + points : n;
+    (void)worker;
+    if (s->moving) move_points(s->t, s->sum, first, end);
+    else forces_of(s->t, first, end);
+}
+
+/* An iteration is done; the units of the next one. */
+static int end_iteration(struct stepping *s) {
+    struct tsne *t = s->t;
+    s->moving = false;
+    t->iteration++;
+    if (t->iteration % CENTRE == 0) centre(t);
+    bool late = s->seconds > 0 && clock_seconds() >= s->until;
+    return ++s->run == s->count || late ? 0 : units_of(t->n, s->points);
+}
+
+static int next_round(void *self) {
+    struct stepping *s = self;
+    struct tsne *t = s->t;
+    if (s->until == 0) s->until = clock_seconds() + s->seconds;
+    if (s->moving) return end_iteration(s);
+    s->sum = 0;
+    for (int i = 0; i < t->n; i++) s->sum += t->q[i];
+    if (t->n > MOVED) {
+        s->moving = true;
+        return units_of(t->n, MOVED);
     }
-    return NULL;
+    move_points(t, s->sum, 0, (size_t)t->n);
+    return end_iteration(s);
 }
 
-/* So many threads as could be started do the work; a barrier needs their number first, so
- * they wait for it at a lock. */
-struct gate {
-    pthread_mutex_t lock;
-    struct crew *crew;
-};
-
-static void *enter(void *argument) {
-    struct gate *g = argument;
-    pthread_mutex_lock(&g->lock);
-    pthread_mutex_unlock(&g->lock);
-    return iterate(g->crew);
-}
-
-int tsne_step(struct tsne *t, int count) {
-    pthread_t thread[BLOCKS_WORKERS];
+int tsne_step_for(struct tsne *t, int count, double seconds) {
     if (count > t->o.iterations - t->iteration) count = t->o.iterations - t->iteration;
     if (count <= 0) return 0;
-    struct crew c = { .t = t, .workers = 1, .count = count };
-    struct gate g = { PTHREAD_MUTEX_INITIALIZER, &c };
-    int blocks = (t->n + BLOCK - 1) / BLOCK, most = t->o.workers < blocks ? t->o.workers : blocks;
-    atomic_init(&c.next[0], 0);
-    atomic_init(&c.next[1], 0);
-    atomic_init(&c.arrived, 0);
-    pthread_mutex_lock(&g.lock);
-    while (c.workers < most && !pthread_create(&thread[c.workers - 1], NULL, enter, &g)) c.workers++;
-    pthread_barrier_init(&c.barrier, NULL, (unsigned)c.workers);
-    pthread_mutex_unlock(&g.lock);
-    iterate(&c);
-    for (int i = 0; i < c.workers - 1; i++) pthread_join(thread[i], NULL);
-    pthread_barrier_destroy(&c.barrier);
-    pthread_mutex_destroy(&g.lock);
+    int points = PAIRS / t->n > BLOCK ? PAIRS / t->n : BLOCK;
+    struct stepping s = { .t = t, .count = count, .points = points, .seconds = seconds };
+    crew_do(t->o.crew, &(struct crew_work){ &s, units_of(t->n, points), step_unit, next_round, NULL });
     for (size_t i = 0; i < (size_t)t->n; i++)
         for (size_t a = 0; a < 2; a++) t->layout[2 * i + a] = t->axis[a][i];
-    return count;
+    return s.run;
 }
+
+int tsne_step(struct tsne *t, int count) { return tsne_step_for(t, count, 0); }
 
 /* ---- what it is at ---- */
 
@@ -322,8 +326,9 @@ static double distance2(const struct tsne *t, size_t i, size_t j) {
     return dx * dx + dy * dy;
 }
 
-static void divergence_block(void *self, int block) {
+static void divergence_block(void *self, int block, int worker) {
     const struct divergence *d = self;
+    (void)worker;
     const struct tsne *t = d->t;
     size_t n = (size_t)t->n, first = (size_t)block * BLOCK, end = first + BLOCK < n ? first + BLOCK : n;
     double q = 0, cross = 0;
@@ -347,7 +352,7 @@ double tsne_divergence(const struct tsne *t) {
     struct divergence d = { .t = t };
     d.q = xcalloc((size_t)blocks, sizeof *d.q);
     d.cross = xcalloc((size_t)blocks, sizeof *d.cross);
-    blocks_run(t->o.workers, blocks, divergence_block, &d);
+    crew_do(t->o.crew, &(struct crew_work){ .self = &d, .units = blocks, .unit = divergence_block });
     double q = 0, cross = 0;
     for (int i = 0; i < blocks; i++) {
         q += d.q[i];

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/crew.h"
 #include "core/base/err.h"
 #include "core/engine/real.h"
 
@@ -21,7 +22,7 @@ struct tsne_options {
     double exaggeration; /* 12 */
     double rate;         /* 0: n/exaggeration, then n, each at least 200 at the exaggerated start */
     uint64_t seed;       /* of the jitter that parts duplicates */
-    int workers;
+    struct crew *crew;   /* computes everything here, and must outlive the layout; NULL: the caller's thread */
     const real *start;   /* n×2: a layout to go on from, without exaggeration and jitter, as of the
                           * same points a little earlier; NULL: two principal components */
 };
@@ -35,6 +36,8 @@ struct tsne *tsne_new(const real *x, int n, int d, const struct tsne_options *o,
 void tsne_free(struct tsne *t);
 /* Runs `count` iterations more (fewer when the end is reached); returns how many were run. */
 int tsne_step(struct tsne *t, int count);
+/* The same, but begins none later than `seconds` (> 0) after the first: one is run at least. */
+int tsne_step_for(struct tsne *t, int count, double seconds);
 /* Back to the start, the same points and seed: the same layout again. */
 void tsne_rewind(struct tsne *t);
 int tsne_iteration(const struct tsne *t);

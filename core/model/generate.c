@@ -10,7 +10,6 @@ enum {
     GROUP_ROWS = 32,     /* live rows of a group: enough for the products, */
     GROUP_SOURCES = 16,  /* few enough that two workers share a small batch */
     GROUP_TOKENS = 4096, /* source tokens of a group */
-    THREADS = 64,
 };
 
 void generated_release(struct generated *g, size_t n) {
@@ -165,15 +164,22 @@ int generation_group(const struct generation *g, int group, const struct generat
     return rc;
 }
 
-/* ---- all groups on several threads ---- */
+/* ---- all groups by a crew ---- */
+
+/* A worker's own things, made with its first group. */
+struct seat {
+    bool open;
+    void *opened;
+    struct generate_desk desk;
+};
 
 struct work {
     const struct generation *g;
     const struct generate_method *method;
     const struct generate_watch *watch;
     struct generated *out;
+    struct seat *seat;    /* by worker */
     pthread_mutex_t lock; /* of what follows */
-    int next;             /* the next group to take */
     int told;             /* groups whose rows were told */
     int bad;              /* the first group that failed; groups when none did */
     bool *done;           /* groups */
@@ -193,12 +199,12 @@ static void tell(struct work *w) {
             if (w->watch && w->watch->row) w->watch->row(w->watch->self, i, &w->out[i]);
 }
 
-/* A group for the thread, or -1 when there is none or one failed. */
-static int take_group(struct work *w) {
+/* Whether a group failed: the others are then left. */
+static bool has_failed(struct work *w) {
     pthread_mutex_lock(&w->lock);
-    int group = w->next < w->g->groups && w->bad == w->g->groups ? w->next++ : -1;
+    bool failed = w->bad < w->g->groups;
     pthread_mutex_unlock(&w->lock);
-    return group;
+    return failed;
 }
 
 static void finish_group(struct work *w, int group, int rc, const struct err *e) {
@@ -212,40 +218,47 @@ static void finish_group(struct work *w, int group, int rc, const struct err *e)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void *thread_main(void *argument) {
-    struct work *w = argument;
+static void open_seat(struct work *w, struct seat *s) {
     const struct generate_method *m = w->method;
-    void *opened = m && m->open ? m->open(m->self) : NULL;
     struct arena *arena = arena_new();
-    struct generate_desk desk = { .tape = tape_new(arena), .arena = arena,
-                                  .cache = cache_new(&w->g->model->arch),
-                                  .begin = m ? m->begin : NULL, .self = opened,
-                                  .stop = asked_to_stop, .stop_self = w };
-    for (int group; (group = take_group(w)) >= 0;) {
-        struct err e = ERR_INIT;
-        finish_group(w, group, generation_group(w->g, group, &desk, w->out, &e), &e);
-    }
-    cache_free(desk.cache);
-    tape_free(desk.tape);
-    arena_free(arena);
-    if (m && m->close) m->close(opened);
-    return NULL;
+    s->open = true;
+    s->opened = m && m->open ? m->open(m->self) : NULL;
+    s->desk = (struct generate_desk){ .tape = tape_new(arena), .arena = arena,
+                                      .cache = cache_new(&w->g->model->arch),
+                                      .begin = m ? m->begin : NULL, .self = s->opened,
+                                      .stop = asked_to_stop, .stop_self = w };
 }
 
-int generate_rows(const struct generation *g, const struct generate_method *method, int workers,
+static void close_seat(const struct work *w, struct seat *s) {
+    if (!s->open) return;
+    cache_free(s->desk.cache);
+    tape_free(s->desk.tape);
+    arena_free(s->desk.arena);
+    if (w->method && w->method->close) w->method->close(s->opened);
+}
+
+static void do_group(void *self, int group, int worker) {
+    struct work *w = self;
+    struct seat *s = &w->seat[worker];
+    struct err e = ERR_INIT;
+    if (has_failed(w)) return;
+    if (!s->open) open_seat(w, s);
+    finish_group(w, group, generation_group(w->g, group, &s->desk, w->out, &e), &e);
+}
+
+int generate_rows(const struct generation *g, const struct generate_method *method, struct crew *crew,
                   const struct generate_watch *watch, struct generated *out, struct err *e) {
-    pthread_t thread[THREADS];
-    int started = 0, most = workers < THREADS ? workers : THREADS;
+    int workers = crew_width(crew);
     struct work w = { .g = g, .method = method, .watch = watch, .out = out, .bad = g->groups,
                       .e = ERR_INIT };
     w.done = xcalloc((size_t)g->groups + 1, sizeof *w.done);
+    w.seat = xcalloc((size_t)workers, sizeof *w.seat);
     memset(out, 0, g->sources->rows * sizeof *out);
     pthread_mutex_init(&w.lock, NULL);
-    if (most > g->groups) most = g->groups;
-    while (started < most - 1 && !pthread_create(&thread[started], NULL, thread_main, &w)) started++;
-    if (g->groups) thread_main(&w);
-    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
+    crew_do(crew, &(struct crew_work){ .self = &w, .units = g->groups, .unit = do_group });
+    for (int i = 0; i < workers; i++) close_seat(&w, &w.seat[i]);
     pthread_mutex_destroy(&w.lock);
+    free(w.seat);
     free(w.done);
     if (w.bad == g->groups) return 0;
     if (e) *e = w.e;

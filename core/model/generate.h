@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "core/base/crew.h"
 #include "core/model/cache.h"
 #include "core/model/generate_search.h"
 #include "core/model/model.h"
@@ -72,22 +73,22 @@ struct generate_desk {
 int generation_group(const struct generation *g, int group, const struct generate_desk *desk,
                      struct generated *out, struct err *e);
 
-/* A method for several threads: `open` makes what one thread begins with (NULL: nothing). */
+/* A method for a crew: `open` makes what one worker begins with (NULL: nothing). */
 struct generate_method {
     void *self;
     void *(*open)(void *self);
     const struct hooks *(*begin)(void *opened, struct tape *t);
     void (*close)(void *opened);
 };
-/* Told of finished rows in their order, from any thread, one at a time. */
+/* Told of finished rows in their order, by any worker, one at a time. */
 struct generate_watch {
     void *self;
     void (*row)(void *self, size_t row, const struct generated *text);
-    bool (*stop)(void *self); /* asked by all threads before each step */
+    bool (*stop)(void *self); /* asked by all workers before each step */
 };
-/* All groups on `workers` threads.  method and watch may be NULL.  out: one a row, released
- * by the caller with generated_release, also on failure. */
-int generate_rows(const struct generation *g, const struct generate_method *method, int workers,
+/* All groups by a crew, which is waited for; NULL: on the caller's thread.  method and watch may be NULL.
+ * out: one a row, released by the caller with generated_release, also on failure. */
+int generate_rows(const struct generation *g, const struct generate_method *method, struct crew *crew,
                   const struct generate_watch *watch, struct generated *out, struct err *e);
 
 #endif

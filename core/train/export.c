@@ -210,7 +210,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
     return rc;
 }
 
-static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe,
+static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
                        double *worst, struct err *e) {
     real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
     int rc = attach_merge(p->plan, p->m, p->params, merged, e);
@@ -219,11 +219,11 @@ static int fill_folder(struct predictor *p, const char *folder, const struct dat
     if (!rc) rc = copy_tokenizer(p->m->folder, folder, e);
     for (int i = 0; i < p->m->tensors; i++) free(merged[i]);
     free(merged);
-    if (!rc && probe) rc = export_compare(p, folder, probe, worst, e);
+    if (!rc && probe) rc = export_compare(p, folder, probe, crew, worst, e);
     return rc;
 }
 
-int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe,
+int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
                      double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
@@ -235,7 +235,7 @@ int predictor_export(struct predictor *p, const char *folder, const struct datas
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     int rc = file_make_folder(aside, e);
-    if (!rc) rc = fill_folder(p, aside, probe, &difference, e);
+    if (!rc) rc = fill_folder(p, aside, probe, crew, &difference, e);
     if (!rc && rename(aside, folder))
         rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
     if (rc) remove_folder(aside);

@@ -29,7 +29,17 @@ static void give_target(struct batch *b, struct arena *a, size_t tokens) {
     b->target_start[1] = (int)tokens;
 }
 
-static void written(struct predictor *p, const struct dataset *d, double *logits) {
+struct reading {
+    struct predictor *p;
+    const struct dataset *d;
+    double *logits;
+};
+
+static void read_rows(void *self) {
+    const struct reading *r = self;
+    struct predictor *p = r->p;
+    const struct dataset *d = r->d;
+    double *logits = r->logits;
     struct worker w;
     struct attach *a = attach_new(p->plan, p->m);
     worker_init(&w, 0);
@@ -56,20 +66,20 @@ static size_t logit_count(const struct predictor *p, const struct dataset *d) {
     return tokens * (size_t)p->m->arch.vocabulary;
 }
 
-static int logits_of(struct predictor *p, const struct dataset *d, double *logits, struct err *e) {
-    if (!p->text) return predictor_run(p, d, 1, NULL, logits, e);
-    written(p, d, logits);
+static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits, struct err *e) {
+    if (!p->text) return predictor_run(p, d, crew, NULL, logits, e);
+    crew_call(crew, read_rows, &(struct reading){ p, d, logits });
     return 0;
 }
 
-int export_compare(struct predictor *p, const char *folder, const struct dataset *probe,
+int export_compare(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
                    double *worst, struct err *e) {
     size_t n = logit_count(p, probe);
     double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
     struct model *m = model_load(folder, e);
     struct predictor *q = m ? predictor_of_model(m, e) : NULL;
-    int rc = q ? logits_of(p, probe, a, e) : e->code;
-    if (!rc) rc = logits_of(q, probe, b, e);
+    int rc = q ? logits_of(p, probe, crew, a, e) : e->code;
+    if (!rc) rc = logits_of(q, probe, crew, b, e);
     for (size_t i = 0; i < n && !rc; i++) {
         *worst = fmax(*worst, fabs(a[i] - b[i]));
         size = fmax(size, fabs(a[i]));

@@ -1,7 +1,6 @@
 #include "core/train/predict.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,6 @@
 #include "core/train/head.h"
 #include "core/train/predictor.h"
 #include "core/train/score.h"
-
-enum { THREADS = 64 };
 
 /* ---- opening ---- */
 
@@ -185,49 +182,61 @@ const char *predictor_label(const struct predictor *p, int i) {
     return p->label[i];
 }
 
-/* ---- scoring on several threads ---- */
+/* ---- scoring by a crew ---- */
 
-struct job {
+/* A worker's own things, made with its first unit. */
+struct seat {
+    bool open;
+    struct worker w;
+    struct attach *a;
+};
+
+struct scorer {
     const struct model *m;
     const struct predictor *p;
     const struct predictor_work *work;
-    atomic_int next;
+    struct seat *seat;   /* by worker */
     atomic_int bad_unit; /* the first whose logits are not finite; units when none is */
     uint64_t *bad_row;   /* by unit */
 };
 
-static void *do_units(void *argument) {
-    struct job *j = argument;
-    struct worker w;
-    worker_init(&w, 0);
-    struct attach *a = j->p ? attach_new(j->p->plan, j->m) : NULL;
-    for (int unit; (unit = atomic_fetch_add(&j->next, 1)) < j->work->units;) {
-        if (j->work->unit(j->work->self, unit, &w, a, &j->bad_row[unit])) continue;
-        int first = atomic_load(&j->bad_unit);
-        while (unit < first && !atomic_compare_exchange_weak(&j->bad_unit, &first, unit)) continue;
+static void do_unit(void *self, int unit, int worker) {
+    struct scorer *j = self;
+    struct seat *at = &j->seat[worker];
+    if (!at->open) {
+        at->open = true;
+        worker_init(&at->w, worker);
+        at->a = j->p ? attach_new(j->p->plan, j->m) : NULL;
     }
-    if (a) attach_free(a);
-    worker_release(&w);
-    return NULL;
+    if (j->work->unit(j->work->self, unit, &at->w, at->a, &j->bad_row[unit])) return;
+    int first = atomic_load(&j->bad_unit);
+    while (unit < first && !atomic_compare_exchange_weak(&j->bad_unit, &first, unit)) continue;
+}
+
+static bool watch_units(void *self, int done) {
+    const struct scorer *j = self;
+    return j->work->watch(j->work->self, done);
 }
 
 int predictor_units(const struct model *m, const struct predictor *p, const struct predictor_work *work,
-                    int workers, struct err *e) {
-    pthread_t thread[THREADS];
-    int started = 0;
-    struct job j = { .m = m, .p = p, .work = work };
+                    struct crew *crew, struct err *e) {
+    int workers = crew_width(crew), rc = 0;
+    struct scorer j = { .m = m, .p = p, .work = work };
     j.bad_row = xcalloc((size_t)work->units, sizeof *j.bad_row);
-    atomic_init(&j.next, 0);
+    j.seat = xcalloc((size_t)workers, sizeof *j.seat);
     atomic_init(&j.bad_unit, work->units);
-    if (workers > THREADS) workers = THREADS;
-    if (workers > work->units) workers = work->units;
-    while (started < workers - 1 && !pthread_create(&thread[started], NULL, do_units, &j)) started++;
-    do_units(&j);
-    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
-    int bad = atomic_load(&j.bad_unit), rc = 0;
-    if (bad < work->units)
+    if (!crew_do(crew, &(struct crew_work){ &j, work->units, do_unit, NULL, work->watch ? watch_units : NULL }))
+        rc = err_set(e, ERR_INTERRUPTED, "given up");
+    for (int i = 0; i < workers; i++) {
+        if (!j.seat[i].open) continue;
+        if (j.seat[i].a) attach_free(j.seat[i].a);
+        worker_release(&j.seat[i].w);
+    }
+    int bad = atomic_load(&j.bad_unit);
+    if (!rc && bad < work->units)
         rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", work->path ? work->path : "text",
                      (unsigned long long)j.bad_row[bad] + 1);
+    free(j.seat);
     free(j.bad_row);
     return rc;
 }
@@ -237,19 +246,31 @@ struct headed {
     const struct model *m;
     const struct predictor *p;
     struct scoring *s;
+    const struct embed_how *how; /* NULL: scores alone */
+    atomic_size_t rows;          /* done */
 };
 
 static bool score_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
-    const struct headed *h = self;
-    return scoring_chunk(h->s, unit, w->tape, w->arena, a, h->m, h->p ? h->p->params : NULL,
-                         h->p ? h->p->made : NULL, bad);
+    struct headed *h = self;
+    bool finite = scoring_chunk(h->s, unit, w->tape, w->arena, a, h->m, h->p ? h->p->params : NULL,
+                                h->p ? h->p->made : NULL, bad);
+    atomic_fetch_add(&h->rows, h->s->first[unit + 1] - h->s->first[unit]);
+    return finite;
 }
 
-static int score_all(const struct model *m, const struct predictor *p, struct scoring *s, int workers,
-                     struct err *e) {
-    struct headed h = { m, p, s };
-    const struct predictor_work work = { &h, s->chunks, score_unit, s->data->path };
-    return predictor_units(m, p, &work, workers, e);
+static bool tell_rows(void *self, int done) {
+    struct headed *h = self;
+    (void)done;
+    return h->how->watch(h->how->self, atomic_load(&h->rows));
+}
+
+static int score_all(const struct model *m, const struct predictor *p, struct scoring *s, struct crew *crew,
+                     const struct embed_how *how, struct err *e) {
+    struct headed h = { .m = m, .p = p, .s = s, .how = how };
+    atomic_init(&h.rows, 0);
+    const struct predictor_work work = { &h, s->chunks, score_unit, s->data->path,
+                                         how && how->watch ? tell_rows : NULL };
+    return predictor_units(m, p, &work, crew, e);
 }
 
 static void copy_out(const struct predictor *p, const struct scoring *s, double *probabilities,
@@ -262,29 +283,29 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
     }
 }
 
-static int run_scoring(struct predictor *p, const struct dataset *d, int workers,
+static int run_scoring(struct predictor *p, const struct dataset *d, struct crew *crew,
                        double *probabilities, double *logits, struct scoring *s, struct err *e) {
     scoring_init(s, d, p->plan->classes);
-    int rc = score_all(p->m, p, s, workers, e);
+    int rc = score_all(p->m, p, s, crew, NULL, e);
     if (!rc) copy_out(p, s, probabilities, logits);
     return rc;
 }
 
-int predictor_run(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
+int predictor_run(struct predictor *p, const struct dataset *d, struct crew *crew, double *probabilities,
                   double *logits, struct err *e) {
     struct scoring s;
-    int rc = run_scoring(p, d, workers, probabilities, logits, &s, e);
+    int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     scoring_release(&s);
     return rc;
 }
 
-int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
+int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew *crew, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
     if (d->kind != p->gold)
         return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path, task_kind_name(d->kind),
                        task_kind_name(p->gold));
-    int rc = run_scoring(p, d, workers, probabilities, logits, &s, e);
+    int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);
     return rc;
@@ -303,17 +324,18 @@ static int check_vectors(const struct scoring *s, const struct model *m, struct 
     return 0;
 }
 
-static int embed(const struct model *m, const struct predictor *p, const struct dataset *d, bool mean, int workers,
+static int embed(const struct model *m, const struct predictor *p, const struct dataset *d, const struct embed_how *how,
                  real *const *layer, double *probabilities, struct err *e) {
     struct scoring s;
     struct err logits = ERR_INIT;
     BUG_IF(!d->max_len);
     scoring_init(&s, d, p ? p->plan->classes : 1);
     s.layer = layer;
-    s.mean = mean;
-    int scored = score_all(m, p, &s, workers, &logits);
-    int rc = check_vectors(&s, m, e); /* names the row where it began */
-    if (!rc && scored && probabilities) {
+    s.mean = how->mean;
+    int scored = score_all(m, p, &s, how->crew, how, &logits), rc = 0;
+    bool given_up = scored == ERR_INTERRUPTED;
+    if (!given_up) rc = check_vectors(&s, m, e); /* names the row where it began */
+    if (!rc && scored && (probabilities || given_up)) {
         rc = scored;
         *e = logits;
     }
@@ -322,12 +344,12 @@ static int embed(const struct model *m, const struct predictor *p, const struct 
     return rc;
 }
 
-int predictor_embed(struct predictor *p, const struct dataset *d, bool mean, int workers, real *const *layer,
+int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how, real *const *layer,
                     double *probabilities, struct err *e) {
-    return embed(p->m, p, d, mean, workers, layer, probabilities, e);
+    return embed(p->m, p, d, how, layer, probabilities, e);
 }
 
-int model_embed(const struct model *m, const struct dataset *d, bool mean, int workers, real *const *layer,
+int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
                 struct err *e) {
-    return embed(m, NULL, d, mean, workers, layer, NULL, e);
+    return embed(m, NULL, d, how, layer, NULL, e);
 }

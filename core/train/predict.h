@@ -1,11 +1,12 @@
-/* Using what was trained: evaluation, prediction, export.  On the caller's thread, or on
- * `workers` of them with the same bits.  One thread at a time uses a predictor; the model
- * must outlive it. */
+/* Using what was trained: evaluation, prediction, export.  The units go to a crew, which is waited for, or with
+ * `crew` NULL are done on the caller's thread, with the same bits.  One thread at a time uses a predictor; the
+ * model must outlive it. */
 #ifndef CORE_TRAIN_PREDICT_H
 #define CORE_TRAIN_PREDICT_H
 
 #include <stdbool.h>
 
+#include "core/base/crew.h"
 #include "core/data/dataset.h"
 #include "core/data/metrics.h"
 #include "core/method/plan.h"
@@ -49,11 +50,11 @@ int predictor_max_len(const struct predictor *p);
 /* d: encoded by the model's tokenizer.  probabilities: rows × classes (softmax in double), or
  * rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED names the first
  * row whose logits are not finite. */
-int predictor_run(struct predictor *p, const struct dataset *d, int workers, double *probabilities,
+int predictor_run(struct predictor *p, const struct dataset *d, struct crew *crew, double *probabilities,
                   double *logits, struct err *e);
 /* The same and the metrics over all rows (metrics_release); d's labels are the predictor's
  * by number.  positive: class that F1 is of, or -1. */
-int predictor_evaluate(struct predictor *p, const struct dataset *d, int workers, int positive,
+int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew *crew, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e);
 
 /* Puts a labelled task into the form that rows are read in: text form with the run's switch where the
@@ -72,7 +73,7 @@ struct written {
 void written_release(struct written *w);
 /* Of a predictor that writes: scores one dev split of a prepared task, and gives the texts; beams 0:
  * as many as the run's evaluations. */
-int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, struct crew *crew,
                              struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
                              struct err *e);
 /* Puts rows without labels into the form that a labelled task of the run had, so that they can be
@@ -82,17 +83,25 @@ int predictor_as_text(const struct predictor *p, const char *task, const char *c
 /* The answer that a text is, by the run's classes or scores. */
 struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n);
 /* What it writes for encoded rows, as its run's evaluations did. */
-int predictor_answer(struct predictor *p, const struct dataset *d, int workers, struct written *texts,
+int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e);
 
+/* How vectors are made. */
+struct embed_how {
+    bool mean;         /* over all of a row's tokens; else the first token's */
+    struct crew *crew;
+    /* Told on the caller's thread how many rows are done; false: the rest is given up (ERR_INTERRUPTED).
+     * NULL: never. */
+    bool (*watch)(void *self, size_t rows);
+    void *self;
+};
 /* Vectors of d's rows (encoded) inside the model: layer[i], for i from 0 (embeddings) to the
- * model's layers, gets rows×width numbers (the first token's, or the mean over all of a row's
- * tokens with `mean`); NULL: that layer is not wanted.  predictor_embed is the model with the
- * trained method, model_embed as it is.  `probabilities` (NULL: not wanted) as predictor_run gives
- * them, of the same pass.  ERR_FAILED names the first row that is not finite. */
-int predictor_embed(struct predictor *p, const struct dataset *d, bool mean, int workers, real *const *layer,
+ * model's layers, gets rows×width numbers; NULL: that layer is not wanted.  predictor_embed is the
+ * model with the trained method, model_embed as it is.  `probabilities` (NULL: not wanted) as
+ * predictor_run gives them, of the same pass.  ERR_FAILED names the first row that is not finite. */
+int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how, real *const *layer,
                     double *probabilities, struct err *e);
-int model_embed(const struct model *m, const struct dataset *d, bool mean, int workers, real *const *layer,
+int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
                 struct err *e);
 
 /* Writes a Hugging Face folder (config.json, model.safetensors in F32, the tokenizer's
@@ -101,7 +110,7 @@ int model_embed(const struct model *m, const struct dataset *d, bool mean, int w
  * the largest logit difference between run and folder on the rows of `probe` (NULL: not
  * compared), and one that rounding does not explain is ERR_FAILED.  The base folder is only
  * read. */
-int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe,
+int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
                      double *worst, struct err *e);
 
 #endif

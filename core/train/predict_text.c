@@ -77,9 +77,9 @@ static bool write_unit(void *self, int unit, struct worker *w, struct attach *a,
     return text_scoring_unit(&x->s, unit, w->tape, w->arena, a, x->p->params, x->p->made, bad);
 }
 
-static int run_units(struct writing *x, int workers, struct err *e) {
-    const struct predictor_work work = { x, text_scoring_units(&x->s), write_unit, x->s.data->path };
-    return predictor_units(x->p->m, x->p, &work, workers, e);
+static int run_units(struct writing *x, struct crew *crew, struct err *e) {
+    const struct predictor_work work = { x, text_scoring_units(&x->s), write_unit, x->s.data->path, NULL };
+    return predictor_units(x->p->m, x->p, &work, crew, e);
 }
 
 /* The scoring's texts become the caller's. */
@@ -89,7 +89,7 @@ static void take_texts(struct text_scoring *s, struct written *out) {
     s->given_size = NULL;
 }
 
-int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, int workers,
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, struct crew *crew,
                              struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
                              struct err *e) {
     struct generate_options how;
@@ -99,7 +99,7 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     int rc = text_options(p->m, t, beams ? beams : p->beams, p->max_target, &how, e);
     if (rc) return rc;
     text_scoring_init(&x.s, p->m, &t->dev[split], true, &how);
-    rc = run_units(&x, workers, e);
+    rc = run_units(&x, crew, e);
     if (!rc) {
         text_scoring_metrics(&x.s, t, out, token_accuracy);
         take_texts(&x.s, texts);
@@ -108,7 +108,7 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     return rc;
 }
 
-int predictor_answer(struct predictor *p, const struct dataset *d, int workers, struct written *texts,
+int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e) {
     const struct task t = bare_task(p);
     struct generate_options how;
@@ -118,7 +118,7 @@ int predictor_answer(struct predictor *p, const struct dataset *d, int workers, 
     int rc = text_options(p->m, &t, p->beams, p->max_target, &how, e);
     if (rc) return rc;
     text_scoring_init(&x.s, p->m, d, false, &how);
-    rc = run_units(&x, workers, e);
+    rc = run_units(&x, crew, e);
     if (!rc) take_texts(&x.s, texts);
     text_scoring_release(&x.s);
     return rc;

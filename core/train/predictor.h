@@ -19,20 +19,21 @@ struct predictor {
 
 struct attach;
 struct worker;
-/* Work in units on several threads (p NULL: the model as it is; `a` is then NULL too).  A unit that
+/* Work in units of a crew (p NULL: the model as it is; `a` is then NULL too).  A unit that
  * finds logits that are not finite names the row and returns false: ERR_FAILED for the first. */
 struct predictor_work {
     void *self;
     int units;
     bool (*unit)(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad);
     const char *path; /* of the rows, or NULL */
+    bool (*watch)(void *self, int done); /* as crew_do takes it; given up is ERR_INTERRUPTED */
 };
 int predictor_units(const struct model *m, const struct predictor *p, const struct predictor_work *work,
-                    int workers, struct err *e);
+                    struct crew *crew, struct err *e);
 
 /* Reads an exported folder and compares its logits with the predictor's on the rows of an encoded
  * split: *worst is the largest difference; ERR_FAILED for one that rounding does not explain. */
-int export_compare(struct predictor *p, const char *folder, const struct dataset *probe, double *worst,
-                   struct err *e);
+int export_compare(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
+                   double *worst, struct err *e);
 
 #endif

@@ -124,7 +124,7 @@ static void compare(int n, int count, double rate) {
     /* stretched, so that no two distances are equal */
     for (int i = 0; i < DIGITS * PIXELS; i++) x[i] *= (real)(1 + 0.1 * sin(i % PIXELS));
     tsne_options_init(&o);
-    o.workers = 2;
+    o.crew = crew_new(2, NULL);
     o.rate = rate;
     struct tsne *t = tsne_new(x, n, PIXELS, &o, &e);
     if (!t) fail_msg("%s", e.text);
@@ -143,6 +143,7 @@ static void compare(int n, int count, double rate) {
     printf("%d points: layouts differ by %.1e of %.1e, divergences by %.1e\n", n, off, most, fabs(want - have));
     if (!(fabs(want - have) <= TOLERANCE * want)) fail_msg("divergence %.10g, wanted %.10g", have, want);
     tsne_free(t);
+    crew_free(o.crew);
     free(x);
     free(p);
     free(y);

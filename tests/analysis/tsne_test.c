@@ -15,7 +15,7 @@ static void test_digits(void **state) {
     real *x = xmalloc(DIGITS * PIXELS * sizeof *x);
     read_digits(x, NULL);
     tsne_options_init(&o);
-    o.workers = 2;
+    o.crew = crew_new(2, NULL);
     struct tsne *t = tsne_new(x, DIGITS, PIXELS, &o, &e);
     assert_non_null(t);
     assert_int_equal(tsne_step(t, 10000), 750);
@@ -28,6 +28,7 @@ static void test_digits(void **state) {
     assert_true(kl > 0.5 && kl <= best);
     assert_true(kept >= read_number("opentsne.preservation") - 0.01);
     tsne_free(t);
+    crew_free(o.crew);
     free(x);
 }
 
@@ -119,11 +120,11 @@ static void test_loops(void **state) {
 
 /* ---- the same bits ---- */
 
-static struct tsne *made(const real *x, int n, int workers, uint64_t seed) {
+static struct tsne *made(const real *x, int n, struct crew *crew, uint64_t seed) {
     struct tsne_options o;
     struct err e = ERR_INIT;
     tsne_options_init(&o);
-    o.workers = workers;
+    o.crew = crew;
     o.seed = seed;
     o.iterations = 90;
     struct tsne *t = tsne_new(x, n, PIXELS, &o, &e);
@@ -134,7 +135,8 @@ static struct tsne *made(const real *x, int n, int workers, uint64_t seed) {
 static void same_bits(int n) {
     real *x = xmalloc(DIGITS * PIXELS * sizeof *x);
     read_digits(x, NULL);
-    struct tsne *one = made(x, n, 1, 3), *three = made(x, n, 3, 3), *other = made(x, n, 1, 4);
+    struct crew *crew = crew_new(3, NULL);
+    struct tsne *one = made(x, n, NULL, 3), *three = made(x, n, crew, 3), *other = made(x, n, NULL, 4);
     size_t bytes = 2 * (size_t)n * sizeof(real);
     assert_int_equal(tsne_step(one, 1000), 90);
     for (int i = 0; i < 30; i++) assert_int_equal(tsne_step(three, 3), 3);
@@ -153,6 +155,7 @@ static void same_bits(int n) {
     tsne_free(one);
     tsne_free(three);
     tsne_free(other);
+    crew_free(crew);
     free(first);
     free(x);
 }

@@ -85,7 +85,7 @@ static void open_session(struct session *s, const char *db) {
     test_ok(store_open(&s->store, db, STORE_WRITE, &e), &e);
     s->jobs = jobs_new(s->store, 2, (struct jobs_hook){ .notify = no_notify });
     s->desk = desk_new(s->store, s->jobs, no_notify, NULL);
-    s->insight = insight_new(s->store, true, no_notify, NULL);
+    s->insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
     ui_init(&s->ui, GLYPHS_BRAILLE, COLOURS_NONE);
     config_take_model(&s->ui.compose.config, "no model of this name");
     config_take_task(&s->ui.compose.config, "no task of this name");

@@ -13,6 +13,7 @@
 
 static struct stage stage;
 static struct store *store;
+static struct crew *crew;
 static int64_t runs[2];
 
 static int make(void **state) {
@@ -30,6 +31,7 @@ static int make(void **state) {
     json_decref(third);
     json_decref(fourth);
     struct err e = ERR_INIT;
+    crew = crew_new(2, NULL);
     return store_open(&store, stage.db, STORE_READ, &e);
 }
 
@@ -37,6 +39,7 @@ static int drop(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     store_close(store, &e);
+    crew_free(crew);
     stage_release(&stage);
     return 0;
 }
@@ -144,7 +147,7 @@ static void steps(struct insight *in, int n) {
 static void rewinding_gives_the_same_layout(void **state) {
     (void)state;
     enum { SOME = 60 };
-    struct insight *in = insight_new(store, false, wake, NULL);
+    struct insight *in = insight_new(store, false, crew, wake, NULL);
     open_runs(in, 2);
     insight_play(in); /* stands still */
     insight_rewind(in);
@@ -190,7 +193,7 @@ static void rewinding_gives_the_same_layout(void **state) {
 static void leaving_early_is_safe(void **state) {
     (void)state;
     for (int ms = 0; ms < 60; ms += 12) {
-        struct insight *in = insight_new(store, false, wake, NULL);
+        struct insight *in = insight_new(store, false, crew, wake, NULL);
         open_runs(in, 1);
         poll(NULL, 0, ms);
         open_runs(in, 2);
@@ -198,7 +201,7 @@ static void leaving_early_is_safe(void **state) {
         poll(NULL, 0, ms);
         insight_free(in);
     }
-    insight_free(insight_new(store, false, wake, NULL));
+    insight_free(insight_new(store, false, crew, wake, NULL));
 }
 
 /* Takes pictures until one is of this moment and stands still. */
@@ -218,7 +221,7 @@ static struct insight_map *wait_moment(struct insight *in, int at) {
 static void training_is_played(void **state) {
     (void)state;
     int64_t both[] = { 4, 1 };
-    struct insight *in = insight_new(store, false, wake, NULL);
+    struct insight *in = insight_new(store, false, crew, wake, NULL);
     insight_open(in, &(struct insight_subject){ "", "", .run = both, .runs = 1 });
     insight_training(in);
     struct insight_map *last = wait_moment(in, 3);
@@ -275,7 +278,7 @@ static void what_is_kept_is_read(void **state) {
     struct store_embeddings sets;
     struct store_matrices matrices;
     test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
-    struct insight *in = insight_new(s, true, wake, NULL);
+    struct insight *in = insight_new(s, true, crew, wake, NULL);
     open_runs(in, 1);
     insight_matrices(in, -1);
     struct insight_heat *heat = NULL;
@@ -353,7 +356,7 @@ static void a_run_without_checkpoint_is_played(void **state) {
     assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "DELETE FROM artifact WHERE run IN (1,4)", NULL, NULL, NULL), SQLITE_OK);
     int64_t run = 4;
-    struct insight *in = insight_new(store, false, wake, NULL);
+    struct insight *in = insight_new(store, false, crew, wake, NULL);
     insight_open(in, &(struct insight_subject){ "", "", .run = &run, .runs = 1 });
     insight_map_free(wait_moment(in, 3));
     assert_int_equal(sqlite3_exec(db, "DELETE FROM embedding WHERE run=4 AND step=6", NULL, NULL, NULL), SQLITE_OK);

@@ -282,7 +282,7 @@ static void an_idle_screen_reads_nothing(void **state) {
     struct session s = { .store = store };
     s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
     s.desk = desk_new(store, s.jobs, wake, NULL);
-    s.insight = insight_new(store, false, wake, NULL);
+    s.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
     ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
     ui_resize(&s.ui, 80, 24);
     test_ok(jobs_resume(s.jobs, id, NULL, 0, &e), &e);

@@ -90,9 +90,11 @@ static void run(const struct model *m, const struct generate_options *o,
                 const struct generate_sources *s, int workers, struct generated *out) {
     struct generation g;
     struct err e = ERR_INIT;
+    struct crew *crew = workers > 1 ? crew_new(workers, NULL) : NULL;
     generation_init(&g, m, o, s);
-    test_ok(generate_rows(&g, NULL, workers, NULL, out, &e), &e);
+    test_ok(generate_rows(&g, NULL, crew, NULL, out, &e), &e);
     generation_release(&g);
+    crew_free(crew);
 }
 
 /* How many rows had to agree. */
@@ -260,11 +262,13 @@ static void test_watch(void **state) {
     reference_open(&r, "bart-tiny");
     test_ok(generate_defaults(r.model, &o, NULL, &e), &e);
     generation_init(&g, r.model, &o, &r.sources);
+    struct crew *crew = crew_new(3, NULL);
     struct seen all = { .patience = 1 << 20 }, some = { .patience = 40 };
-    test_ok(generate_rows(&g, NULL, 3, &(struct generate_watch){ &all, see_row, see_stop }, out, &e), &e);
+    test_ok(generate_rows(&g, NULL, crew, &(struct generate_watch){ &all, see_row, see_stop }, out, &e), &e);
     assert_int_equal(all.rows, INPUTS);
     generated_release(out, INPUTS);
-    int rc = generate_rows(&g, NULL, 2, &(struct generate_watch){ &some, see_row, see_stop }, out, &e);
+    int rc = generate_rows(&g, NULL, crew, &(struct generate_watch){ &some, see_row, see_stop }, out, &e);
+    crew_free(crew);
     test_refused(rc, ERR_INTERRUPTED, &e, "stopped");
     assert_true(some.rows < INPUTS);
     for (size_t i = 0; i < some.rows; i++) assert_non_null(out[i].ids);
@@ -321,7 +325,9 @@ static void test_not_finite(void **state) {
     while (r.sources.ids[first] != id) first++;
     for (int i = 0; i < r.model->tensor[word].cols; i++) row[i] = (real)NAN;
     generation_init(&g, r.model, &o, &r.sources);
-    test_refused(generate_rows(&g, NULL, 2, NULL, out, &e), ERR_FAILED, &e, "not finite");
+    struct crew *crew = crew_new(2, NULL);
+    test_refused(generate_rows(&g, NULL, crew, NULL, out, &e), ERR_FAILED, &e, "not finite");
+    crew_free(crew);
     generated_release(out, INPUTS);
     generation_release(&g);
     reference_close(&r);

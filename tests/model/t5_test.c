@@ -83,7 +83,9 @@ static void test_texts(void **state) {
     test_ok(generate_defaults(m, &o, NULL, &e), &e);
     o.max_new = 24;
     generation_init(&g, m, &o, &(struct generate_sources){TEXTS, start, ids});
-    test_ok(generate_rows(&g, NULL, 2, NULL, out, &e), &e);
+    struct crew *crew = crew_new(2, NULL);
+    test_ok(generate_rows(&g, NULL, crew, NULL, out, &e), &e);
+    crew_free(crew);
     for (int i = 0; i < TEXTS; i++) {
         if (line[i].gap <= 1e-4) continue;
         if (out[i].count != line[i].made_count ||

@@ -55,9 +55,11 @@ static void test_model(void **state) {
     const struct dataset *d = &g.task.dev[0];
     assert_int_equal(d->rows, ROWS);
     struct vectors cls = room(), mean = room(), three = room();
-    test_ok(model_embed(g.model, d, false, 1, cls.layer, &e), &e);
-    test_ok(model_embed(g.model, d, true, 1, mean.layer, &e), &e);
-    test_ok(model_embed(g.model, d, true, 3, three.layer, &e), &e);
+    struct crew *crew = crew_new(3, NULL);
+    const struct embed_how first = { .mean = false }, mean_of = { .mean = true }, by_three = { true, crew, NULL, NULL };
+    test_ok(model_embed(g.model, d, &first, cls.layer, &e), &e);
+    test_ok(model_embed(g.model, d, &mean_of, mean.layer, &e), &e);
+    test_ok(model_embed(g.model, d, &by_three, three.layer, &e), &e);
     for (int l = 0; l <= LAYERS; l++) assert_memory_equal(mean.layer[l], three.layer[l], ROWS * WIDTH * sizeof(real));
     struct worker w;
     worker_init(&w, 0);
@@ -84,7 +86,7 @@ static void test_model(void **state) {
     /* a layer that is not wanted is not touched */
     struct vectors part = room();
     real *only[LAYERS + 1] = { NULL, part.layer[1], NULL };
-    test_ok(model_embed(g.model, d, true, 2, only, &e), &e);
+    test_ok(model_embed(g.model, d, &by_three, only, &e), &e);
     assert_memory_equal(part.layer[1], mean.layer[1], ROWS * WIDTH * sizeof(real));
     assert_true(part.layer[0][0] == 0 && part.layer[2][0] == 0);
     release(&cls);
@@ -92,6 +94,7 @@ static void test_model(void **state) {
     release(&three);
     release(&part);
     worker_release(&w);
+    crew_free(crew);
     ground_release(&g);
     free(home);
     free(folder);
@@ -113,8 +116,9 @@ static void test_run(void **state) {
     struct predictor *p = predictor_open(best, g.model, &e);
     if (!p) fail_msg("%s", e.text);
     struct vectors base = room(), run = room();
-    test_ok(model_embed(g.model, &g.task.dev[0], false, 2, base.layer, &e), &e);
-    test_ok(predictor_embed(p, &g.task.dev[0], false, 2, run.layer, NULL, &e), &e);
+    const struct embed_how how = { .mean = false };
+    test_ok(model_embed(g.model, &g.task.dev[0], &how, base.layer, &e), &e);
+    test_ok(predictor_embed(p, &g.task.dev[0], &how, run.layer, NULL, &e), &e);
     for (int l = 0; l <= LAYERS; l++) {
         double most = 0;
         for (int i = 0; i < ROWS * WIDTH; i++)

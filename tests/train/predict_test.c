@@ -66,8 +66,10 @@ static void predictions_stand_on_their_own(void **state) {
         train_and_save(&s, methods[i], NULL, 10);
         const struct dataset *d = &s.g.task.dev[0];
         struct predictor *x = open_best(&s);
-        test_ok(predictor_evaluate(x, d, 1, s.g.task.positive, p, a, &m, &e), &e);
-        test_ok(predictor_run(x, d, 3, NULL, b, &e), &e);
+        test_ok(predictor_evaluate(x, d, NULL, s.g.task.positive, p, a, &m, &e), &e);
+        struct crew *crew = crew_new(3, NULL);
+        test_ok(predictor_run(x, d, crew, NULL, b, &e), &e);
+        crew_free(crew);
         assert_memory_equal(a, b, sizeof a);
         assert_true(m.value[METRIC_ACCURACY].value == s.t.evaluation[0].value);
         assert_true(m.value[METRIC_LOSS].value == s.t.evaluation[0].loss);
@@ -80,7 +82,7 @@ static void predictions_stand_on_their_own(void **state) {
             one.rows = 1;
             one.row = &d->row[r];
             one.start = &d->start[r];
-            test_ok(predictor_run(x, &one, 1, NULL, b, &e), &e);
+            test_ok(predictor_run(x, &one, NULL, NULL, b, &e), &e);
             assert_true(fabs(b[0] - a[2 * r]) < 1e-5 && fabs(b[1] - a[2 * r + 1]) < 1e-5);
         }
         metrics_release(&m);
@@ -200,20 +202,20 @@ static void exports_predict_as_the_run_does(void **state) {
              *weights = file_join(s.model, "model.safetensors");
         test_ok(file_sha256(weights, before, &e), &e);
         struct predictor *p = open_best(&s);
-        test_ok(predictor_export(p, out, &s.g.task.dev[0], &worst, &e), &e);
+        test_ok(predictor_export(p, out, &s.g.task.dev[0], NULL, &worst, &e), &e);
         assert_true(worst >= 0 && worst <= 1e-5);
         struct model *m = model_load(out, &e);
         if (!m) fail_msg("%s", e.text);
         struct predictor *q = predictor_of_model(m, &e);
         if (!q) fail_msg("%s", e.text);
-        test_ok(predictor_run(p, &s.g.task.dev[0], 1, a, NULL, &e), &e);
-        test_ok(predictor_run(q, &s.g.task.dev[0], 1, b, NULL, &e), &e);
+        test_ok(predictor_run(p, &s.g.task.dev[0], NULL, a, NULL, &e), &e);
+        test_ok(predictor_run(q, &s.g.task.dev[0], NULL, b, NULL, &e), &e);
         for (int r = 0; r < 40; r++) assert_true(fabs(a[r] - b[r]) <= 1e-5);
         assert_string_equal(predictor_label(q, 1), "pos");
         check_config(out);
         test_ok(file_sha256(weights, after, &e), &e);
         assert_string_equal(before, after);
-        test_refused(predictor_export(p, out, NULL, NULL, &e), ERR_USAGE, &e, "not empty");
+        test_refused(predictor_export(p, out, NULL, NULL, NULL, &e), ERR_USAGE, &e, "not empty");
         predictor_free(q);
         model_release(m);
         predictor_free(p);
@@ -232,7 +234,7 @@ static void what_cannot_be_merged_is_refused(void **state) {
         train_and_save(&s, methods[i], NULL, 4);
         char *out = file_join(s.home, "out");
         struct predictor *p = open_best(&s);
-        test_refused(predictor_export(p, out, NULL, NULL, &e), ERR_USAGE, &e, "cannot be exported");
+        test_refused(predictor_export(p, out, NULL, NULL, NULL, &e), ERR_USAGE, &e, "cannot be exported");
         assert_false(file_exists(out));
         predictor_free(p);
         free(out);
@@ -254,7 +256,7 @@ static void predictions_are_the_references(void **state) {
     if (!p) fail_msg("%s", e.text);
     double *right = fixture_values(&f, "logits", &n), *got = xcalloc(n, sizeof *got);
     assert_int_equal(n, t.task.train.rows * (size_t)predictor_classes(p));
-    test_ok(predictor_run(p, &t.task.train, 2, NULL, got, &e), &e);
+    test_ok(predictor_run(p, &t.task.train, NULL, NULL, got, &e), &e);
     for (size_t i = 0; i < n; i++) assert_true(fabs(got[i] - right[i]) < 1e-4);
     predictor_free(p);
     fixture_task_close(&t);
@@ -280,7 +282,7 @@ static void a_folders_own_head_predicts(void **state) {
     struct predictor *p = predictor_of_model(g.model, &e);
     if (!p) fail_msg("%s", e.text);
     assert_string_equal(predictor_label(p, 1), "spam");
-    test_ok(predictor_evaluate(p, &g.task.dev[0], 2, 1, NULL, NULL, &m, &e), &e);
+    test_ok(predictor_evaluate(p, &g.task.dev[0], NULL, 1, NULL, NULL, &m, &e), &e);
     assert_true(fabs(m.value[METRIC_LOSS].value - 0.526928) < 1e-6);
     assert_true(fabs(m.value[METRIC_ACCURACY].value - 0.8) < 1e-12);
     assert_true(m.constant);
@@ -294,7 +296,7 @@ static void a_folders_own_head_predicts(void **state) {
     model = tiny_bert(home, "huge", &t);
     ground_open(&g, model, file, file, 16);
     p = predictor_of_model(g.model, &e);
-    test_ok(predictor_evaluate(p, &g.task.dev[0], 2, 1, NULL, NULL, &m, &e), &e);
+    test_ok(predictor_evaluate(p, &g.task.dev[0], NULL, 1, NULL, NULL, &m, &e), &e);
     assert_true(isfinite(m.value[METRIC_LOSS].value) && m.value[METRIC_LOSS].value > 5e37);
     metrics_release(&m);
     predictor_free(p);
@@ -304,7 +306,7 @@ static void a_folders_own_head_predicts(void **state) {
     model = tiny_bert(home, "beyond", &t);
     ground_open(&g, model, file, file, 16);
     p = predictor_of_model(g.model, &e);
-    int rc = predictor_evaluate(p, &g.task.dev[0], 2, 1, NULL, NULL, &m, &e);
+    int rc = predictor_evaluate(p, &g.task.dev[0], NULL, 1, NULL, NULL, &m, &e);
     if (rc) test_refused(rc, ERR_FAILED, &e, "not finite");
     else metrics_release(&m);
     predictor_free(p);

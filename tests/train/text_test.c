@@ -254,7 +254,9 @@ static void a_checkpoint_scores_as_the_run_did(void **state) {
             struct metrics m;
             struct metric_value tokens;
             struct written texts;
-            test_ok(predictor_evaluate_texts(p, &g->task, 0, 0, workers, &texts, &m, &tokens, &e), &e);
+            struct crew *crew = workers > 1 ? crew_new(workers, NULL) : NULL;
+            test_ok(predictor_evaluate_texts(p, &g->task, 0, 0, crew, &texts, &m, &tokens, &e), &e);
+            crew_free(crew);
             assert_true(m.value[METRIC_LOSS].value == t.evaluation[0].loss);
             assert_true(m.value[g->task.metric].value == t.evaluation[0].value);
             assert_true(tokens.value == trained_metric(&t, "token_accuracy"));
