@@ -211,6 +211,62 @@ static void places(void **state) {
     for (size_t i = 0; i < COUNT_OF(more); i++) gradient_of(more[i]);
 }
 
+/* Rows of three tasks in one batch, every third time of two of them: weights of each task's own, and what stands beside
+ * them in common; the heads are the tasks' own. */
+static void tasks(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "bottleneck(r=3; act=gelu, read=f.in, write=f.out, source=task)",
+        "bottleneck(r=3; act=tanh, read=f.out, write=f.out, source=task, comp=scaled(0.5))",
+        "bottleneck(r=3; act=tanh, read=a.in, write=a.out, source=task, comp=learned(1.5))",
+        "bottleneck(r=3; act=tanh, biases=no, read=a.q, write=a.q, source=task)",
+        "bottleneck(r=3; act=gelu, read=f.in, write=f.out, source=task, norm=own)",
+        "bottleneck(r=3; act=gelu, read=f.in, write=f.out, source=task, norm=shared, comp=scaled(0.5))",
+        "bottleneck(r=3; act=gelu, read=f.in, write=f.out, norm=own)",
+        "bottleneck(r=3; act=tanh, read=a.in, write=a.out, source=shared, norm=own)",
+        "linear(r=3; read=a.in, write=a.v, source=task)",
+        "linear(r=3; read=a.in, write=a.q, source=task, comp=learned(1.5), dropout=0.4)",
+        "linear(r=3; read=f.in, write=f.pre, source=task)",
+        "scale(write=a.k, source=task)",
+        "scale(write=f.act, source=task)",
+        "scale(write=embed, source=task)",
+        "softmax(l=3; source=task)",
+        "softmax(l=3; comp=add, source=task)",
+        "softmax(l=2; comp=scaled(0.5), source=task, dropout=0.4)",
+        "softmax(l=2; source=task) + prefix(l=2) + full(write=a.k)",
+        "softmax(l=2; source=task) + scale(write=a.v, source=task) + lora(r=2) + prefix(l=2,mlp=3)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        rig_mix(&rig, i % 3 == 2);
+        gradient_of(texts[i]);
+    }
+    if (rig.m->arch.decoder_layers) gradient_of("linear(r=2; read=a.in, write=a.v, site=cross, source=task)");
+    rig_unmix(&rig);
+}
+
+/* Of the task that has no row the gradient is 0 itself. */
+static void no_rows_no_gradient(void **state) {
+    (void)state;
+    rig_mix(&rig, true);
+    struct plan *p = rig_plan(&rig, "scale(write=a.v, source=task) + softmax(l=2; source=task) + "
+                                    "bottleneck(r=3; act=gelu, read=f.in, write=f.out, source=task, norm=own)");
+    real *x = rig_params(&rig, p, 9, 0.3), *g = xcalloc(p->trained, sizeof *g);
+    rig_loss(&rig, p, x, g);
+    for (int k = 0; k < p->tensors; k++) {
+        const struct plan_tensor *t = &p->tensor[k];
+        size_t n = t->count / (size_t)t->blocks;
+        for (int block = 0; block < RIG_RANGES; block++) {
+            bool some = false;
+            if (t->blocks == 1 && t->task != block) continue;
+            for (size_t i = 0; i < n; i++) some |= g[t->offset + (t->blocks > 1 ? (size_t)block * n : 0) + i] != 0;
+            if (some != (block != 1)) fail_msg("%s: of task %d there is %s gradient", t->name, block, some ? "a" : "no");
+        }
+    }
+    free(x);
+    free(g);
+    plan_free(p);
+    rig_unmix(&rig);
+}
+
 /* Runs last. */
 static void most_have_a_place(void **state) {
     (void)state;
@@ -226,6 +282,8 @@ int main(void) {
         cmocka_unit_test(unions_dropout_and_sharing),
         cmocka_unit_test(presets),
         cmocka_unit_test(places),
+        cmocka_unit_test(tasks),
+        cmocka_unit_test(no_rows_no_gradient),
         cmocka_unit_test(most_have_a_place),
     };
     int failed = 0;

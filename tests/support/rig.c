@@ -30,11 +30,32 @@ void rig_close(struct rig *r) {
     fixture_close(&r->fixture);
 }
 
+void rig_mix(struct rig *r, bool absent) {
+    struct batch *b = &r->fixture.batch;
+    BUG_IF(b->rows < RIG_RANGES);
+    r->tasks = RIG_RANGES;
+    r->range[0] = (struct task_range){ 0, 0, 1 };
+    r->range[1] = (struct task_range){ absent ? 2 : 1, 1, absent ? b->rows : b->rows - 1 };
+    r->range[2] = (struct task_range){ 2, b->rows - 1, b->rows };
+    b->range = r->range;
+    b->ranges = absent ? 2 : 3;
+}
+
+void rig_unmix(struct rig *r) {
+    r->tasks = 0;
+    r->fixture.batch.range = NULL;
+    r->fixture.batch.ranges = 0;
+}
+
 struct plan *rig_plan(const struct rig *r, const char *text) {
+    static const char *const names[RIG_RANGES] = { "a", "b", "c" };
+    const int outputs[RIG_RANGES] = { r->classes, r->classes, r->classes };
+    const struct plan_tasks several = { r->tasks, names, outputs };
     struct method m;
     struct err e = ERR_INIT;
     struct plan *p = NULL;
-    if (method_parse(text, &m, &e) == 0) p = plan_new(&m, &r->m->arch, r->classes, &e);
+    if (method_parse(text, &m, &e) == 0)
+        p = r->tasks ? plan_new_tasks(&m, &r->m->arch, &several, &e) : plan_new(&m, &r->m->arch, r->classes, &e);
     if (!p) fail_msg("%s: %s", text, e.text);
     return p;
 }
@@ -66,8 +87,20 @@ real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, doubl
     return x;
 }
 
-/* One step; *out is the logits. */
-static node run(struct rig *r, const struct model *m, const struct plan *p, bool training,
+/* The losses of a head's rows, a node a range of them. */
+static int head_losses(struct rig *r, struct attach *a, struct forward *f, node pooled, node *loss, node *out) {
+    const struct batch *b = &r->fixture.batch;
+    const struct task_range whole = { 0, 0, b->rows }, *range = b->ranges ? b->range : &whole;
+    int n = b->ranges ? b->ranges : 1;
+    for (int i = 0; i < n; i++) {
+        *out = attach_head(a, f, pooled, range[i], 0);
+        loss[i] = op_cross_entropy(r->tape, *out, b->label + range[i].first, b->weight + range[i].first);
+    }
+    return n;
+}
+
+/* One step; its loss.  *out is the logits (of several tasks the last one's). */
+static double run(struct rig *r, const struct model *m, const struct plan *p, bool training,
                 const real *params, real *grads, node *made_node, node *out) {
     real *made = arena_keep(r->arena, ((p ? p->made_size : 0) + 1) * sizeof *made);
     struct attach *a = p ? attach_new(p, m) : NULL;
@@ -84,23 +117,24 @@ static node run(struct rig *r, const struct model *m, const struct plan *p, bool
     f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
     f.activation_dropout = 0;
-    node loss, encoded = forward_encode(&f);
+    node loss[RIG_RANGES], encoded = forward_encode(&f);
+    int losses = 0;
     if (r->classes) {
-        const struct task_range all = { 0, 0, r->fixture.batch.rows };
-        *out = attach_head(a, &f, attach_pool(a, &f, encoded), all, 0);
-        loss = op_cross_entropy(r->tape, *out, r->fixture.batch.label, r->fixture.batch.weight);
+        losses = head_losses(r, a, &f, attach_pool(a, &f, encoded), loss, out);
     } else {
         node decoded = forward_decode(&f, encoded);
         *out = training ? decoded : forward_logits(&f, decoded);
-        loss = training ? forward_lm_loss(&f, decoded, 0) : NODE_NONE;
+        if (training) loss[losses++] = forward_lm_loss(&f, decoded, 0);
     }
+    double value = 0;
+    for (int i = 0; i < losses; i++) value += (double)*tape_value(r->tape, loss[i]);
     if (grads) {
-        const real *seed = NULL;
-        tape_backward(r->tape, 1, &loss, &seed);
+        const real *seed[RIG_RANGES] = { NULL };
+        tape_backward(r->tape, losses, loss, seed);
         attach_end(a, grads);
     }
     attach_free(a);
-    return loss;
+    return value;
 }
 
 size_t rig_logit_count(const struct rig *r) {
@@ -130,8 +164,7 @@ double rig_loss(struct rig *r, const struct plan *p, const real *params, real *g
     real *all = grads ? xcalloc(p->trained + p->made_size, sizeof *all) : NULL;
     for (size_t i = 0; all && i < p->trained + p->made_size; i++) all[i] = 1000;
     tape_reset(r->tape, true, 3, 5);
-    node loss = run(r, r->m, p, true, params, all, made, &out);
-    double value = (double)*tape_value(r->tape, loss);
+    double value = run(r, r->m, p, true, params, all, made, &out);
     if (grads) { /* `all` began as numbers that are no gradients */
         memcpy(grads, all, p->trained * sizeof *grads);
         if (p->made) {

@@ -7,6 +7,7 @@
 #include "core/method/attach.h"
 #include "tests/support/fixture.h"
 
+enum { RIG_RANGES = 3 };
 struct rig {
     struct fixture fixture;
     const struct model *m;
@@ -14,6 +15,9 @@ struct rig {
     struct arena *arena, *prologue_arena;
     struct tape *tape, *prologue;
     double dropout, attention_dropout; /* of the backbone in training; 0 */
+    /* Of several tasks, each with a head of as many outputs: their ranges of the fixture's rows. */
+    int tasks;    /* 0: one */
+    struct task_range range[RIG_RANGES];
 };
 void rig_open(struct rig *r); /* BERT */
 /* A folder below the project's root with expected.safetensors in it. */
@@ -22,6 +26,11 @@ void rig_close(struct rig *r);
 
 /* Every tiny model that methods are tried on: folders for rig_open_at, NULL past the end. */
 const char *rig_folder(int i);
+
+/* The fixture's rows are of three tasks from here on, or (`absent`) of two of them. */
+void rig_mix(struct rig *r, bool absent);
+/* They are of one task again. */
+void rig_unmix(struct rig *r);
 
 /* The plan of a method text on the model; fails the test when it is refused. */
 struct plan *rig_plan(const struct rig *r, const char *text);
