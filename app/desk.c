@@ -34,6 +34,7 @@ struct desk {
     struct order *orders;
     int64_t taken;
     struct desk_answer *answers;
+    struct desk_tasks tasks; /* the thread's own */
 };
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
@@ -220,7 +221,7 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
     struct store_run run;
     int rc;
     switch (o->kind) {
-    case DESK_RUNS: return desk__runs(d->store, o->trash, o->text, &a->runs, e);
+    case DESK_RUNS: return desk__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
     case DESK_DETAIL: return desk__detail(d->store, o->run[0], &a->detail, e);
     case DESK_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
@@ -300,7 +301,7 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
     bool waiting = false; /* the same list asked for twice is fetched once */
     for (; *end; end = &(*end)->next)
         if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash &&
-            !strcmp((*end)->what.text, o->text))
+            (*end)->what.by_task == o->by_task && !strcmp((*end)->what.text, o->text))
             waiting = true;
     if (!waiting) {
         *end = mine;
@@ -359,6 +360,7 @@ void desk_free(struct desk *d) {
     }
     struct desk_answer *a;
     while ((a = desk_take(d))) desk_answer_free(a);
+    desk_tasks_release(&d->tasks);
     pthread_mutex_destroy(&d->lock);
     pthread_cond_destroy(&d->asked);
     free(d);

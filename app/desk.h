@@ -7,6 +7,7 @@
 #define APP_DESK_H
 
 #include "app/jobs.h"
+#include "app/task_results.h"
 #include "core/model/arch.h"
 #include "store/store.h"
 #include "views/ui.h"
@@ -36,6 +37,7 @@ struct desk_order {
     int64_t *run; /* copied */
     int runs;
     bool trash;
+    bool by_task;     /* DESK_RUNS: with what each task came to */
     const char *text; /* copied */
     const struct run_config *config; /* DESK_SOURCE; copied */
 };
@@ -51,6 +53,8 @@ struct desk_runs {
     struct store_runs stored;
     struct run_row *row;
     int rows;
+    struct task_results *results; /* of each row; NULL: not asked for */
+    struct run_task **task;
     char **started; /* local times */
 };
 
@@ -65,6 +69,8 @@ struct desk_detail {
     int texts;
     struct detail_eval *eval;
     struct run_series *series;
+    struct task_results results;
+    struct run_task *task;
     char started[32];
 };
 

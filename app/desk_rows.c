@@ -65,7 +65,23 @@ static int apply_filter(struct store *s, struct desk_runs *d, struct err *e) {
     return rc;
 }
 
-int desk__runs(struct store *s, bool trash, const char *filter, struct desk_runs **out, struct err *e) {
+/* What each task of the runs came to. */
+static int add_tasks(struct store *s, struct desk_runs *d, struct desk_tasks *tasks, struct err *e) {
+    int rc = 0;
+    if (!tasks) return 0;
+    d->results = xcalloc((size_t)d->rows, sizeof *d->results);
+    d->task = xcalloc((size_t)d->rows, sizeof *d->task);
+    for (int i = 0; i < d->rows && !rc; i++) {
+        rc = desk_tasks_of(tasks, s, &d->stored.run[i], &d->results[i], e);
+        if (rc || !d->results[i].count) continue;
+        d->row[i].task_result = d->task[i] = desk_tasks_view(&d->results[i]);
+        d->row[i].task_results = d->results[i].count;
+    }
+    return rc;
+}
+
+int desk__runs(struct store *s, bool trash, const char *filter, struct desk_tasks *tasks, struct desk_runs **out,
+               struct err *e) {
     struct desk_runs *d = xcalloc(1, sizeof *d);
     int rc = store_list(s, &(struct store_list){ .trash = trash }, &d->stored, e);
     if (rc) {
@@ -82,6 +98,7 @@ int desk__runs(struct store *s, bool trash, const char *filter, struct desk_runs
         d->row[i] = row_of(&d->stored.run[i], d->started[i]);
     }
     rc = apply_filter(s, d, e);
+    if (!rc) rc = add_tasks(s, d, tasks, e);
     if (rc) desk_runs_free(d);
     else *out = d;
     return rc;
@@ -90,6 +107,12 @@ int desk__runs(struct store *s, bool trash, const char *filter, struct desk_runs
 void desk_runs_free(struct desk_runs *r) {
     if (!r) return;
     for (int i = 0; i < r->rows; i++) free(r->started[i]);
+    for (int i = 0; i < r->rows && r->results; i++) {
+        task_results_release(&r->results[i]);
+        free(r->task[i]);
+    }
+    free(r->results);
+    free(r->task);
     free(r->started);
     free(r->row);
     free(r->filter);
@@ -128,12 +151,28 @@ static char *member_text(const json_t *v) {
     return own;
 }
 
+/* Of one of several tasks: what is there, "mrpc train_file". */
+static void fill_task_config(struct desk_detail *d, const json_t *o) {
+    const char *name = json_string_value(json_object_get(o, "task_name")), *key;
+    json_t *v;
+    json_object_foreach((json_t *)o, key, v) {
+        bool off = json_is_string(v) && !strcmp(json_string_value(v), "off");
+        if (json_is_null(v) || off || (json_is_number(v) && json_number_value(v) == 0)) continue;
+        pair(d, keep(d, xprintf("%s %s", name ? name : "", key)), member_text(v));
+    }
+}
+
 /* Every member of the frozen config, as it is kept. */
 static int fill_config(struct desk_detail *d, const struct store_run *r, struct err *e) {
     json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v;
     const char *key;
     if (!o) return e->code;
-    json_object_foreach(o, key, v) pair(d, keep(d, xstrdup(key)), member_text(v));
+    json_object_foreach(o, key, v) {
+        size_t i;
+        json_t *task;
+        if (strcmp(key, "tasks") || !json_is_array(v)) pair(d, keep(d, xstrdup(key)), member_text(v));
+        else json_array_foreach(v, i, task) fill_task_config(d, task);
+    }
     json_decref(o);
     return 0;
 }
@@ -212,12 +251,15 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
     d->series = series_new(run);
     if (!rc) rc = series_read(d->series, s, &d->stored, e);
     if (!rc) rc = store_artifacts(s, run, &files, e);
+    if (!rc && task_results_several(&d->stored)) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);
         free(started);
         d->view.run = row_of(&d->stored, d->started);
         d->view.run.majority = d->series->view.majority;
+        d->view.run.task_result = d->task = desk_tasks_view(&d->results);
+        d->view.run.task_results = d->results.count;
         rc = fill_pairs(d, &d->stored, &files, e);
         fill_reports(d, &d->stored);
         fill_detail_evals(d);
@@ -239,6 +281,8 @@ void desk_detail_free(struct desk_detail *d) {
     free(d->pair);
     free(d->line);
     free(d->eval);
+    free(d->task);
+    task_results_release(&d->results);
     series_free(d->series);
     store_run_release(&d->stored);
     free(d);

@@ -147,7 +147,8 @@ void session__ask_page(struct session *s) {
 }
 
 void session__ask_runs(struct session *s) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .text = s->ui.runs.filter });
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .by_task = s->ui.runs.by_task,
+                                             .text = s->ui.runs.filter });
 }
 
 void session__ask_source(struct session *s, const struct run_config *c) {
@@ -156,7 +157,8 @@ void session__ask_source(struct session *s, const struct run_config *c) {
 
 static void take_runs(struct session *s, struct desk_answer *a) {
     struct runs_view *v = &s->ui.runs;
-    if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter)) return; /* asked anew since */
+    if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter) ||
+        (v->by_task && !a->runs->results)) return; /* asked anew since */
     bool news = strcmp(v->filter_error, a->runs->error) != 0;
     memcpy(v->filter_error, a->runs->error, sizeof v->filter_error);
     if (news && *v->filter_error && !s->ui.prompt.open) ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);

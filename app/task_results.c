@@ -20,6 +20,16 @@ void task_results_release(struct task_results *r) {
     *r = (struct task_results){ 0 };
 }
 
+void task_results_copy(struct task_results *to, const struct task_results *from) {
+    *to = (struct task_results){ .count = from->count, .of = xcalloc((size_t)from->count, sizeof *to->of) };
+    for (int i = 0; i < from->count; i++) {
+        to->of[i] = from->of[i];
+        to->of[i].task = xstrdup(from->of[i].task);
+        to->of[i].metric = xstrdup(from->of[i].metric);
+        if (from->of[i].undefined) to->of[i].undefined = xstrdup(from->of[i].undefined);
+    }
+}
+
 bool task_results_several(const struct store_run *run) { return text_starts(run->decides, JOB_ALL_TASKS "."); }
 
 /* "TASK/SPLIT.METRIC": whether it is of this task and metric, in whichever split. */

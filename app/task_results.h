@@ -21,6 +21,7 @@ struct task_results {
 bool task_results_several(const struct store_run *run);
 /* Of a run with its config (store_run).  ERR_INPUT for a config that cannot be read. */
 int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e);
+void task_results_copy(struct task_results *to, const struct task_results *from);
 void task_results_release(struct task_results *r);
 /* The members "tasks" and "average" of a JSON object; nothing for a run with one task. */
 void task_results_json(const struct task_results *r, const struct store_run *run, struct buf *b);

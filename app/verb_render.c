@@ -69,7 +69,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
 
 /* Runs, and the run in focus: the one asked for, or the newest. */
 static int place_runs(struct scene *s, struct store *store, const struct args *a, struct err *e) {
-    int rc = desk__runs(store, false, NULL, &s->runs, e);
+    int rc = desk__runs(store, false, NULL, NULL, &s->runs, e);
     if (rc) return rc;
     s->ui.runs.row = s->runs->row;
     s->ui.runs.rows = s->runs->rows;

@@ -90,6 +90,35 @@ static void evaluations(struct page *p, int top, const struct detail_view *v) {
     }
 }
 
+/* What each of several tasks came to. */
+static void tasks(struct page *p, int top, const struct detail_view *v) {
+    const struct run_row *r = &v->run;
+    char value[32], majority[32], rows[32], text[200];
+    int name = 4;
+    rule(p, top, "tasks", "at the kept checkpoint");
+    for (int i = 0; i < r->task_results; i++) {
+        int w = text_width(r->task_result[i].name);
+        name = w > name ? w : name;
+    }
+    if (name > p->r.w / 3) name = p->r.w / 3;
+    if (p->c) {
+        canvas_text(p->c, p->r.x + 1, at(p, top), INK_DIM, "task");
+        canvas_text(p->c, p->r.x + name + 2, at(p, top), INK_DIM, "metric             value      step  majority  dev rows");
+    }
+    p->y++;
+    for (int i = 0; i < r->task_results; i++, p->y++) {
+        const struct run_task *t = &r->task_result[i];
+        if (!p->c) continue;
+        show_value(t->value, value);
+        show_value(t->majority, majority);
+        if (t->rows) show_count(t->rows, rows);
+        snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric, t->undefined ? "undef." : value,
+                 (long long)t->step, isnan(t->majority) ? "-" : majority, t->rows ? rows : "-");
+        canvas_fit(p->c, p->r.x + 1, at(p, top), name, INK_TEXT, t->name);
+        canvas_text(p->c, p->r.x + name + 2, at(p, top), INK_TEXT, text);
+    }
+}
+
 static void head(struct page *p, int top, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char title[300], state[120], time[32];
@@ -134,6 +163,7 @@ static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
         rule(&p, v->top, "counts", NULL);
         pairs(&p, v->top, v->count, v->counts, in_row);
     }
+    if (v->run.task_results) tasks(&p, v->top, v);
     if (v->evals) evaluations(&p, v->top, v);
     if (v->configs) {
         rule(&p, v->top, "config", "frozen before step 0");

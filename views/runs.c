@@ -60,10 +60,25 @@ static int compare(const struct run_row *a, const struct run_row *b, enum runs_c
     }
 }
 
+/* Values of one task, by one metric. */
+static int by_task_value(const struct runs_view *v, const struct run_row *a, const struct run_row *b) {
+    const struct run_task *x = runs_task_at(v, a, (int)v->sort), *y = runs_task_at(v, b, (int)v->sort);
+    bool none = !x || !y || isnan(x->value) || isnan(y->value);
+    if (none) return by_number(x ? x->value : NAN, y ? y->value : NAN);
+    int by = by_text(x->metric, y->metric);
+    if (by) return by;
+    by = by_number(x->value, y->value);
+    return v->reverse ? -by : by;
+}
+
 static int by_order(const void *pa, const void *pb, void *self) {
     const struct runs_view *v = self;
     const struct run_row *a = &v->row[*(const int *)pa], *b = &v->row[*(const int *)pb];
     bool best = v->sort == COL_BEST;
+    if ((int)v->sort >= COL_COUNT) {
+        int by = by_task_value(v, a, b);
+        return by ? by : b->id < a->id ? -1 : b->id > a->id;
+    }
     bool none = best              ? isnan(a->best) || isnan(b->best)
                 : v->sort == COL_LR ? isnan(a->lr) || isnan(b->lr)
                                     : false;
@@ -98,6 +113,15 @@ static bool cell_value(const struct run_row *r, enum runs_column column, char ou
     return true;
 }
 
+/* A column a task takes the place of what the tasks' names and their own read-out tell. */
+static void choose_beside_tasks(struct runs_view *v) {
+    static const enum runs_column dropped[] = {COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED};
+    v->visible[COL_TASK] = false;
+    int wanted = RUNS_NAMES + v->tasks * RUNS_TASK_WIDTH;
+    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < wanted; i++) v->visible[dropped[i]] = false;
+    if (runs_rest(v) < wanted) v->visible[COL_STATE] = false;
+}
+
 /* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
 static void choose_columns(struct runs_view *v) {
     static const enum runs_column dropped[] = {COL_TIME, COL_TRAINED, COL_SEED, COL_LR};
@@ -116,9 +140,14 @@ static void choose_columns(struct runs_view *v) {
     for (int i = 0; i < COL_COUNT; i++) v->visible[i] = true;
     v->visible[COL_METRIC] = metrics;
     v->visible[COL_ROWS] = many;
-    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES; i++)
+    runs_name_tasks(v);
+    if (v->tasks) choose_beside_tasks(v);
+    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
         v->visible[dropped[i]] = false;
-    while (!v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
+    if ((int)v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
+    if ((int)v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
+    runs_place_tasks(v);
+    while ((int)v->column < COL_COUNT && !v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -219,7 +248,7 @@ static int choose(struct runs_view *v, bool marked, struct effect *out) {
 static void filter_cell(struct runs_view *v) {
     const struct run_row *row = runs_at_cursor(v);
     char text[256], word[300];
-    if (!row || !cell_value(row, v->column, text)) return;
+    if (!row || (int)v->column >= COL_COUNT || !cell_value(row, v->column, text)) return;
     const char *quote = !strpbrk(text, " '\"") ? "" : strchr(text, '"') ? "'" : "\"";
     snprintf(word, sizeof word, "%s%s=%s%s%s", *v->filter ? " " : "", runs_column_name[v->column], quote,
              text, quote);
@@ -228,9 +257,10 @@ static void filter_cell(struct runs_view *v) {
 }
 
 static void move_column(struct runs_view *v, int by) {
-    for (int to = (int)v->column + by; to >= 0 && to < COL_COUNT; to += by)
-        if (v->visible[to]) {
+    for (int to = (int)v->column + by; to >= 0 && to < COL_COUNT + v->tasks; to += by)
+        if (to >= COL_COUNT || v->visible[to]) {
             v->column = (enum runs_column)to;
+            runs_show_column(v);
             return;
         }
 }
@@ -255,7 +285,8 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MARK: toggle_mark(v); break;
     case REQ_MARK_ALL: toggle_all(v); break;
     case REQ_SORT:
-        v->reverse = v->sort == v->column ? !v->reverse : v->column == COL_BEST || v->column == COL_ID;
+        v->reverse = v->sort == v->column ? !v->reverse : (int)v->column >= COL_COUNT || v->column == COL_BEST ||
+                     v->column == COL_ID;
         v->sort = v->column;
         runs_changed(v);
         break;
@@ -268,6 +299,11 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = EFFECT_FILTER;
         break;
     case REQ_FILTER_CLEAR: clear_filter(v, out); break;
+    case REQ_TASKS:
+        v->by_task = !v->by_task;
+        out->kind = EFFECT_BY_TASK;
+        runs_changed(v);
+        break;
     case REQ_SEARCH:
         prompt_open(&ui->prompt, "/", v->filter, false);
         ui->use = USE_FILTER;

@@ -10,6 +10,16 @@
 #include "core/train/event.h"
 #include "views/train.h"
 
+/* One of several tasks, at the kept checkpoint. */
+struct run_task {
+    const char *name, *metric; /* the metric that decides */
+    double value;              /* NaN: undefined, or not evaluated */
+    const char *undefined;     /* why; NULL */
+    int64_t step;
+    double majority;           /* NaN: none */
+    int64_t rows;              /* dev rows; 0: not known */
+};
+
 struct run_row {
     int64_t id;
     enum run_state state;
@@ -31,10 +41,13 @@ struct run_row {
     int64_t rows;             /* dev rows that best was measured on, 0: not known */
     double lr;                /* NaN: not known */
     bool unfit;               /* does not pass the filter */
+    const struct run_task *task_result; /* of a run with several tasks, where they were asked for */
+    int task_results;
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
-                   COL_TRAINED, COL_TIME, COL_SEED, COL_COUNT };
+                   COL_TRAINED, COL_TIME, COL_SEED, COL_COUNT /* and on: a column a task */ };
+enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 
 struct runs_view {
     /* set by the app, then runs_changed() */
@@ -56,6 +69,9 @@ struct runs_view {
     bool reverse;
     bool visible[COL_COUNT];  /* columns that there is room and reason for */
     const char *metric;       /* the one of all runs shown, or NULL */
+    bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
+    const char *task[RUNS_TASKS]; /* their names, of all runs shown, in their order */
+    int tasks, task_left, task_room; /* task_left: the first in sight, of task_room that fit */
     char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 

@@ -7,7 +7,7 @@
 #include "views/ui_parts.h"
 
 struct columns {
-    int x[COL_COUNT], w[COL_COUNT];
+    int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
 static const int widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4}; /* 0: shared */
@@ -21,14 +21,21 @@ int runs_rest(const struct runs_view *v) {
 
 /* Fixed widths but for method and task, which share what is left. */
 static void place(const struct runs_view *v, struct columns *k) {
-    int rest = runs_rest(v);
+    int rest = runs_rest(v) - v->task_room * RUNS_TASK_WIDTH;
     int task = rest / 3 > 24 ? 24 : rest / 3;
     if (task < 6) task = 6;
+    if (!v->visible[COL_TASK]) task = 0;
     int method = rest - task < 8 ? 8 : rest - task, x = 2;
     for (int i = 0; i < COL_COUNT; i++) {
         k->x[i] = x;
         k->w[i] = !v->visible[i] ? 0 : i == COL_METHOD ? method : i == COL_TASK ? task : widths[i];
         if (v->visible[i]) x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
+    }
+    for (int i = 0; i < v->tasks; i++) {
+        bool seen = i >= v->task_left && i < v->task_left + v->task_room;
+        k->x[COL_COUNT + i] = x;
+        k->w[COL_COUNT + i] = seen ? RUNS_TASK_WIDTH - 1 : 0;
+        if (seen) x += RUNS_TASK_WIDTH;
     }
 }
 
@@ -69,6 +76,18 @@ static void state_text(const struct run_row *r, char out[64]) {
     else snprintf(out, 64, "%s", run_state_name(r->state));
 }
 
+static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r, const struct columns *k, int y,
+                            const struct run_row *row, enum ink ink) {
+    for (int i = 0; i < v->tasks; i++) {
+        const struct run_task *t = runs_task_at(v, row, COL_COUNT + i);
+        char text[32];
+        if (!t) continue;
+        show_value(t->value, text);
+        bool poor = isfinite(t->majority) && t->value <= t->majority && !strcmp(t->metric, "accuracy");
+        cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink, t->undefined ? "undef." : text);
+    }
+}
+
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct columns *k,
                      int y, const struct run_row *row, bool here) {
     char text[64], flag[RUN_FLAG];
@@ -103,6 +122,7 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     cell(c, k, r.x, y, COL_TIME, ink, text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)row->seed);
     cell(c, k, r.x, y, COL_SEED, ink, text);
+    draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
         struct style style = canvas_style(c, INK_CURSOR);
         const struct columns *q = k;
@@ -120,6 +140,15 @@ static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
         const char *mark = (int)v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
         snprintf(text, sizeof text, "%.8s%s", name, mark);
         cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
+    }
+    for (int i = 0; i < v->tasks; i++) {
+        int at = COL_COUNT + i;
+        bool sorted = (int)v->sort == at;
+        if (!k->w[at]) continue;
+        int mark = sorted ? 1 : 0, room = k->w[at] - mark, w = canvas_width(c, v->task[i]);
+        int x = r.x + k->x[at] + (w < room ? room - w : 0);
+        canvas_fit(c, x, r.y, room, (int)v->column == at ? INK_ACCENT : INK_DIM, v->task[i]);
+        if (sorted) canvas_text(c, r.x + k->x[at] + room, r.y, INK_DIM, v->reverse ? "\u2193" : "\u2191");
     }
     for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
 }
@@ -162,6 +191,12 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);
     if (row) run_flag(row, flag);
+    const struct run_task *t = row ? runs_task_at(v, row, (int)v->column) : NULL;
+    if (t) {
+        buf_printf(out, "#%lld ", (long long)row->id);
+        runs_task_words(t, out);
+        return;
+    }
     if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
     else if (row && !*v->filter && !v->marks)
         buf_printf(out, "#%lld  %s", (long long)row->id, row->method);

@@ -179,7 +179,7 @@ static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
     case REQ_NEXT: return ui->screen == SCREEN_COMPOSE && ui->compose.facts.findings ? k->hint : NULL;
     case REQ_TEXTS: return ui->train.series.samples ? ui->train.texts ? "metric" : k->hint : NULL;
-    case REQ_TASKS: return train_tasks_hint(&ui->train);
+    case REQ_TASKS: return ui->screen == SCREEN_TRAIN ? train_tasks_hint(&ui->train) : runs_tasks_hint(&ui->runs);
     case REQ_SEARCH: return ui->screen == SCREEN_HELP ? "search" : k->hint;
     case REQ_QUIT: return ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL ? "back" : k->hint;
     default: return k->hint;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/desk_private.h"
 #include "app/jobs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -114,6 +115,47 @@ static void tasks_live_and_stored_are_the_same(void **state) {
     jobs_free(j, true);
 }
 
+/* The history's list and page have each task's result at the kept checkpoint; asked again, only a run that went
+ * on is read anew. */
+static void the_history_tells_each_task(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct desk_tasks kept = { 0 };
+    struct desk_runs *runs;
+    struct desk_detail *page;
+    for (int again = 0; again < 2; again++) {
+        test_ok(desk__runs(store, false, NULL, &kept, &runs, &e), &e);
+        const struct run_row *r = &runs->row[runs->rows - 1];
+        assert_int_equal(r->task_results, 3);
+        assert_string_equal(r->metric, "average");
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            const struct run_task *t = &r->task_result[i];
+            assert_string_equal(t->metric, "accuracy");
+            assert_int_equal(t->step, r->best_step);
+            assert_int_equal(t->rows, 20);
+            sum += t->value;
+        }
+        assert_float_equal(sum / 3, r->best, 1e-12);
+        assert_string_equal(r->task_result[1].name, "beta");
+        test_ok(desk__detail(store, r->id, &page, &e), &e);
+        assert_int_equal(page->view.run.task_results, 3);
+        assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
+        bool folder = false;
+        for (int i = 0; i < page->view.configs; i++) {
+            folder = folder || !strcmp(page->view.config[i].key, "beta train_file");
+            assert_string_not_equal(page->view.config[i].key, "tasks");
+        }
+        assert_true(folder);
+        desk_detail_free(page);
+        desk_runs_free(runs);
+    }
+    desk_tasks_release(&kept);
+    test_ok(desk__runs(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
+    assert_true(!runs->results && !runs->row[0].task_results);
+    desk_runs_free(runs);
+}
+
 static void shares_are_those_of_the_sampling(void **state) {
     (void)state;
     struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
@@ -130,6 +172,7 @@ static void shares_are_those_of_the_sampling(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
+        cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(shares_are_those_of_the_sampling),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -132,11 +132,32 @@ static void tasks(int w, int h, enum glyphs g, enum colours k, const char *suffi
     ui_release(&ui);
 }
 
+/* Runs with a column a task, and the page of such a run. */
+static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct ui ui;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    scene_task_runs(&ui);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, 'b');
+    scene_press(&ui, 'G');
+    for (int i = 0; i < 4; i++) scene_press(&ui, 'l');
+    snprintf(name, sizeof name, "runs-tasks-%s", suffix);
+    golden(&ui, name);
+    ui_show(&ui, SCREEN_DETAIL);
+    snprintf(name, sizeof name, "detail-tasks-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
 static void tasks_at_all_sizes(void **state) {
     (void)state;
     tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
     tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
     tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    task_runs(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    task_runs(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    task_runs(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
 static void at_80x24(void **state) {

@@ -253,9 +253,42 @@ static void ten_thousand(void **state) {
     free(rows);
 }
 
+/* b gives a column a task: named by it, sorted by its values within one metric, read out whole. */
+static void tasks_have_columns(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    scene_task_runs(&ui);
+    assert_true(scene_shows(&ui, "b by task") && !scene_shows(&ui, "mrpc  "));
+    assert_int_equal(scene_press(&ui, 'b').kind, EFFECT_BY_TASK);
+    assert_true(ui.runs.by_task && ui.runs.tasks == 4);
+    assert_string_equal(ui.runs.task[0], "cola");
+    assert_string_equal(ui.runs.task[2], "rte");
+    assert_true(scene_shows(&ui, "0.744") && scene_shows(&ui, "undef.") && scene_shows(&ui, "b no tasks"));
+    assert_false(scene_shows(&ui, "\x1b"));
+    while ((int)ui.runs.column < COL_COUNT + 1) type(&ui, "l");
+    type(&ui, "s"); /* mrpc, best first; the run without it last */
+    assert_true(at(&ui, 0) == 7 && at(&ui, 1) == 3 && at(&ui, 2) == 5);
+    type(&ui, "sg");
+    assert_true(at(&ui, 0) == 3 && at(&ui, 1) == 7 && at(&ui, 2) == 5);
+    assert_true(scene_shows(&ui, "#3 mrpc accuracy 0.651 @ 80, majority 0.684, 408 dev rows"));
+    type(&ui, "jh");
+    assert_true(scene_shows(&ui, "cola matthews \u2013 @ 240 (undefined: constant predictions), 1,043 dev rows"));
+    for (int w = 20; w < 200; w += 7) { /* the column under the cursor stays in sight */
+        ui_resize(&ui, w, 24);
+        type(&ui, "llllll");
+        assert_true((int)ui.runs.column - COL_COUNT - ui.runs.task_left < ui.runs.task_room);
+        type(&ui, "hhhhhhhh");
+    }
+    type(&ui, "llllllllllb");
+    assert_true(!ui.runs.by_task && ui.runs.tasks == 0 && ui.runs.column < COL_COUNT && ui.runs.sort < COL_COUNT);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
+        cmocka_unit_test(tasks_have_columns),
         cmocka_unit_test(the_cursor_stays_on_its_run),
         cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),

@@ -49,19 +49,19 @@ static const struct job scene_jobs[] = {
 
 static const struct run_row scene_rows[] = {
     {7, RUN_FINISHED, 320, 320, "mam(l=16,r=16)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.851,
-     320, 0.578, 0.3312, 298466, 102, 1, "2026-01-02 10:07", NULL, false, true, 2538, 0.003, false},
+     320, 0.578, 0.3312, 298466, 102, 1, "2026-01-02 10:07", NULL, false, true, 2538, 0.003, false, NULL, 0},
     {3, RUN_FINISHED, 320, 320, "lora(r=8)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.838, 240,
-     0.578, 0.4107, 222338, 72, 1, "2026-01-02 10:03", NULL, false, true, 2538, 0.003, false},
+     0.578, 0.4107, 222338, 72, 1, "2026-01-02 10:03", NULL, false, true, 2538, 0.003, false, NULL, 0},
     {5, RUN_FINISHED, 320, 320, "full", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.859, 280, 0.578,
-     0.2904, 22713986, 151, 1, "2026-01-02 10:05", NULL, false, true, 2538, 0.003, false},
+     0.2904, 22713986, 151, 1, "2026-01-02 10:05", NULL, false, true, 2538, 0.003, false, NULL, 0},
     {6, RUN_STOPPED, 64, 320, "bitfit", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.578, 64, 0.578,
-     0.6801, 174722, 8, 1, "2026-01-02 10:06", NULL, true, true, 2538, 0.003, false},
+     0.6801, 174722, 8, 1, "2026-01-02 10:06", NULL, true, true, 2538, 0.003, false, NULL, 0},
     {2, RUN_INTERRUPTED, 118, 320, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", "\u6A21\u578B \u00E9 'x' -n",
-     "accuracy", false, 0.701, 100, 0.5, 0.5523, 372290, 41, 7, "2026-01-02 09:12", NULL, false, true, 2538, 0.003, false},
+     "accuracy", false, 0.701, 100, 0.5, 0.5523, 372290, 41, 7, "2026-01-02 09:12", NULL, false, true, 2538, 0.003, false, NULL, 0},
     {8, RUN_RUNNING, 108, 320, "ia3", "a\x1b[2Jb.tsv", "all-MiniLM-L6-v2", "accuracy", false, 0.64, 100, 0.578,
-     0.6112, 162434, 22, 2, "2026-01-02 10:08", NULL, false, false, 2538, 0.003, false},
+     0.6112, 162434, 22, 2, "2026-01-02 10:08", NULL, false, false, 2538, 0.003, false, NULL, 0},
     {1, RUN_FAILED, 12, 320, "prefix(l=30)", "reviews", "all-MiniLM-L6-v2", NULL, false, NAN, 0, NAN, NAN,
-     286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false, 2538, 0.003, false},
+     286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false, 2538, 0.003, false, NULL, 0},
 };
 
 static const struct detail_pair scene_config[] = {
@@ -219,6 +219,35 @@ static inline void scene_tasks(struct ui *ui) {
     s->metric = "average";
     s->majority = NAN;
     s->eval_rows = "3 metrics of 3 tasks, undefined ones as 0";
+    ui_changed(ui);
+}
+
+/* Runs of several tasks beside those of one, and the page of one of them. */
+static const struct run_task scene_results[] = {
+    {"mrpc", "accuracy", 0.744, NULL, 240, 0.684, 408},
+    {"cola", "matthews", NAN, "constant predictions", 240, NAN, 1043},
+    {"\u597D\x1b[2J-debates", "f1", 0.512, NULL, 160, NAN, 0},
+};
+static const struct run_task scene_results_2[] = {{"mrpc", "accuracy", 0.651, NULL, 80, 0.684, 408},
+                                                  {"rte", "accuracy", 0.583, NULL, 80, 0.527, 277}};
+static struct run_row scene_task_rows[3];
+static inline void scene_task_runs(struct ui *ui) {
+    for (int i = 0; i < 3; i++) scene_task_rows[i] = scene_rows[i];
+    scene_task_rows[0].task = "mrpc+cola+\u597D\x1b[2J-debates";
+    scene_task_rows[1].task = "mrpc+rte";
+    for (int i = 0; i < 2; i++) {
+        scene_task_rows[i].metric = "average";
+        scene_task_rows[i].rows = 0;
+        scene_task_rows[i].best = 0.419 + 0.2 * i;
+        scene_task_rows[i].majority = NAN;
+    }
+    scene_task_rows[0].task_result = scene_results;
+    scene_task_rows[0].task_results = 3;
+    scene_task_rows[1].task_result = scene_results_2;
+    scene_task_rows[1].task_results = 2;
+    ui->runs.row = scene_task_rows;
+    ui->runs.rows = 3;
+    ui->detail.run = scene_task_rows[0];
     ui_changed(ui);
 }
 

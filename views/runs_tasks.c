@@ -1,0 +1,70 @@
+/* Runs with several tasks: a column a task. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static bool named(const struct runs_view *v, const char *name) {
+    for (int i = 0; i < v->tasks; i++)
+        if (!strcmp(v->task[i], name)) return true;
+    return false;
+}
+
+void runs_name_tasks(struct runs_view *v) {
+    v->tasks = 0;
+    for (int i = 0; i < v->shown && v->by_task; i++) {
+        const struct run_row *r = &v->row[v->order[i]];
+        for (int k = 0; k < r->task_results && v->tasks < RUNS_TASKS; k++)
+            if (!named(v, r->task_result[k].name)) v->task[v->tasks++] = r->task_result[k].name;
+    }
+    qsort(v->task, (size_t)v->tasks, sizeof *v->task, by_name); /* the same places when a run comes */
+}
+
+void runs_place_tasks(struct runs_view *v) {
+    int room = (runs_rest(v) - RUNS_NAMES) / RUNS_TASK_WIDTH;
+    v->task_room = room < 1 ? 1 : room > v->tasks ? v->tasks : room;
+    if (!v->tasks) v->task_room = 0;
+    runs_show_column(v);
+}
+
+void runs_show_column(struct runs_view *v) {
+    int at = (int)v->column - COL_COUNT;
+    if (at >= v->tasks) at = v->tasks - 1;
+    if (at >= 0 && v->task_left > at) v->task_left = at;
+    if (at >= 0 && at >= v->task_left + v->task_room) v->task_left = at - v->task_room + 1;
+    if (v->task_left > v->tasks - v->task_room) v->task_left = v->tasks - v->task_room;
+    if (v->task_left < 0) v->task_left = 0;
+}
+
+const struct run_task *runs_task_at(const struct runs_view *v, const struct run_row *r, int column) {
+    int at = column - COL_COUNT;
+    for (int k = 0; at >= 0 && at < v->tasks && k < r->task_results; k++)
+        if (!strcmp(r->task_result[k].name, v->task[at])) return &r->task_result[k];
+    return NULL;
+}
+
+const char *runs_tasks_hint(const struct runs_view *v) {
+    if (v->by_task) return "no tasks";
+    for (int i = 0; i < v->shown; i++) {
+        const char *metric = v->row[v->order[i]].metric;
+        if (metric && !strcmp(metric, "average")) return "by task";
+    }
+    return NULL;
+}
+
+void runs_task_words(const struct run_task *t, struct buf *out) {
+    char text[32];
+    show_value(t->value, text);
+    buf_printf(out, "%s %s %s @ %lld", t->name, t->metric, text, (long long)t->step);
+    if (t->undefined) buf_printf(out, " (undefined: %s)", t->undefined);
+    show_value(t->majority, text);
+    if (isfinite(t->majority)) buf_printf(out, ", majority %s", text);
+    if (!t->rows) return;
+    show_count(t->rows, text);
+    buf_printf(out, ", %s dev rows", text);
+}
