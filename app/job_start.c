@@ -55,17 +55,16 @@ static void fill_module(struct store_module *row, const struct method *method, i
     }
     for (int k = 0; k < p->made; k++)
         if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
-    bool weight = m->fn == FN_BIAS || m->fn == FN_FULL;
-    bool sized = m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
     key_layers_text(m, layers);
     *row = (struct store_module){
         .text = *text, .fn = fn_name(m->fn),
-        .act = m->fn == FN_BOTTLENECK ? method_act_name(m->act) : NULL,
+        .act = module_takes(m, TAKES_ACT) ? method_act_name(m->act) : NULL,
         .read = m->read ? tap_name(m->read) : NULL, .write = m->write ? tap_name(m->write) : NULL,
-        .insertion = weight ? "in-weight" : module_is_sequential(m) ? "sequential" : "parallel",
+        .insertion = module_insertion(m),
         .composition = comp_name(m->comp), .source = source_name(m->source),
-        .heads = (const char *[]){ "shared", "factorised", "free" }[m->heads],
-        .init = sized ? init_name(m->init) : NULL, .target = weight ? target_name(m->target) : NULL,
+        .heads = heads_name(m->heads),
+        .init = module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
+        .target = module_in_weight(m) ? target_name(m->target) : NULL,
         .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
         .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
         .trained = trained, .kept = kept,

@@ -6,6 +6,7 @@
 
 #include "core/analysis/similarity.h"
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 
 /* What two runs are compared by: a low-rank product as a whole, or a tensor. */
 struct piece {
@@ -32,7 +33,7 @@ static void pieces_release(struct pieces *s) {
 /* The tensor PREFIX.W_u that goes with PREFIX.W_d of a linear module, or NULL. */
 static const struct plan_tensor *partner(const struct plan *p, const struct plan_tensor *t) {
     size_t n = strlen(t->name);
-    if (t->kind != PLAN_OWN || p->method.module[t->module].fn != FN_LINEAR || n < 4 || strcmp(t->name + n - 4, ".W_d"))
+    if (t->kind != PLAN_OWN || !function_of(&p->method.module[t->module])->linear || n < 4 || strcmp(t->name + n - 4, ".W_d"))
         return NULL;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *u = &p->tensor[i];

@@ -163,10 +163,6 @@ static const char *axis_fn(const struct module *m) { return fn_name(m->fn); }
 static const char *axis_position(const struct module *m) {
     return m->write == TAP_NONE ? "weight" : tap_name(m->write);
 }
-static const char *axis_insertion(const struct module *m) {
-    if (m->fn == FN_BIAS || m->fn == FN_FULL) return "in-weight";
-    return module_is_sequential(m) ? "sequential" : "parallel";
-}
 static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
 static const char *axis_source(const struct module *m) { return source_name(m->source); }
 
@@ -197,7 +193,7 @@ int verb_methods(const struct args *a, struct err *e) {
         buf_putc(&b, '{');
         add_axis(&b, "function", &p->method, axis_fn);
         add_axis(&b, "position", &p->method, axis_position);
-        add_axis(&b, "insertion", &p->method, axis_insertion);
+        add_axis(&b, "insertion", &p->method, module_insertion);
         add_axis(&b, "composition", &p->method, axis_comp);
         add_axis(&b, "source", &p->method, axis_source);
         buf_putc(&b, '}');

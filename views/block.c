@@ -5,32 +5,14 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/functions.h"
 #include "views/block_wire.h"
 
 enum ink module_ink(int index) { return (enum ink)(INK_MODULE_1 + index % 3); }
 
 void block_shape(const struct module *m, const struct arch *a, char out[64]) {
     *out = 0;
-    switch (m->fn) {
-    case FN_BOTTLENECK:
-    case FN_LINEAR:
-        if (!a) snprintf(out, 64, "r %d", m->size);
-        else if (m->heads != HEADS_SHARED)
-            snprintf(out, 64, "%d heads \u00D7 %d\u2192%d\u2192%d", a->heads,
-                     m->read == TAP_A_Q ? a->head_width : a->width, m->size, a->head_width);
-        else
-            snprintf(out, 64, "%d\u2192%d\u2192%d", block_tap_width(a, m->read), m->size, block_tap_width(a, m->write));
-        return;
-    case FN_SOFTMAX:
-        if (a) snprintf(out, 64, "P %d\u00D7%d", m->size, block_tap_width(a, TAP_A_HEAD));
-        else snprintf(out, 64, "P l %d", m->size);
-        return;
-    case FN_SCALE:
-        if (a) snprintf(out, 64, "\u2299 %d", block_tap_width(a, m->write));
-        else snprintf(out, 64, "\u2299 l");
-        return;
-    default: return;
-    }
+    if (function_of(m)->label) function_of(m)->label(m, a, out);
 }
 
 /* ---- an encoder alone ---- */

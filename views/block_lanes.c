@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 #include "views/block_wire.h"
 
 /* A module at one sublayer of the wire's stack. */
@@ -42,7 +43,7 @@ static void find_ends(const struct wire *d, const struct item *i, struct lane *l
                            : wire_read(d, m->read == TAP_NONE ? m->write : m->read, i->site);
     l->to = wire_write(d, m->write, i->site);
     if (l->to <= l->from) l->to = l->from + 1;
-    if (m->fn == FN_SCALE) l->from = l->to = wire_read(d, m->write, i->site);
+    if (module_is_in_place(m)) l->from = l->to = wire_read(d, m->write, i->site);
 }
 
 /* The first column from x on where a label of this width covers no end of any lane. */

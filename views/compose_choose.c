@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 #include "views/compose_edit.h"
 
 const char *axis_name(enum axis a) {
@@ -24,28 +25,22 @@ const char *tap_words(enum tap t) {
     return words[t];
 }
 
-static bool in_weight(const struct module *m) { return m->fn == FN_BIAS || m->fn == FN_FULL; }
-
-static bool sized(const struct module *m) {
-    return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR || m->fn == FN_SOFTMAX;
-}
-
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) {
     bool decoder = arch && arch->decoder_layers;
     switch (a) {
     case AXIS_SITE: return decoder && module_takes_site(m);
     case AXIS_STACK: return decoder;
-    case AXIS_INSERTION: return m->fn == FN_BOTTLENECK || m->fn == FN_LINEAR;
-    case AXIS_COMPOSITION: return !in_weight(m);
-    case AXIS_SIZE:
-    case AXIS_INIT:
-    case AXIS_DROPOUT: return sized(m);
-    case AXIS_SOURCE: return !in_weight(m);
+    case AXIS_INSERTION: return module_takes(m, TAKES_READ);
+    case AXIS_COMPOSITION: return module_takes(m, TAKES_COMP);
+    case AXIS_SIZE: return module_is_sized(m);
+    case AXIS_INIT: return module_takes(m, TAKES_INIT);
+    case AXIS_DROPOUT: return module_takes(m, TAKES_DROPOUT);
+    case AXIS_SOURCE: return module_takes(m, TAKES_SOURCE);
     case AXIS_SCALE: return m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
     case AXIS_MID: return m->source == SOURCE_MLP;
-    case AXIS_ACTIVATION:
-    case AXIS_BIASES:
-    case AXIS_HEADS: return m->fn == FN_BOTTLENECK;
+    case AXIS_ACTIVATION: return module_takes(m, TAKES_ACT);
+    case AXIS_BIASES: return module_takes(m, TAKES_BIASES);
+    case AXIS_HEADS: return function_of(m)->per_head;
     default: return true;
     }
 }
@@ -56,12 +51,12 @@ void site_words(const struct module *m, char out[32]) {
     static const char *const maps[TAP_COUNT] = {
         [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
         [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2"};
-    const char *word = in_weight(m) ? targets[m->target] : tap_words(m->write);
+    const char *word = module_in_weight(m) ? targets[m->target] : tap_words(m->write);
     bool narrow = module_takes_site(m) && m->site != SITE_ALL;
     const char *site = narrow ? site_name(m->site) : "", *gap = narrow ? " " : "";
     if (m->target == TARGET_TAP)
         snprintf(out, 32, "of %s%s%s", maps[m->write] ? maps[m->write] : "?", gap, site);
-    else if (narrow && !in_weight(m)) /* in place of "attn" */
+    else if (narrow && !module_in_weight(m)) /* in place of "attn" */
         snprintf(out, 32, "%s%s", site, word + strcspn(word, " "));
     else snprintf(out, 32, "%s%s%s", word, gap, site);
 }
@@ -78,9 +73,6 @@ static void layers_value(const struct module *m, char out[64]) {
     snprintf(out, 64, "%s%s%s", stacks[m->stack], one && *range ? " " : "", range);
 }
 
-static const char *const fn_words[FN_COUNT] = {"bottleneck", "linear", "softmax keys",
-                                               "scale",      "bias",   "full"};
-
 void axis_value(const struct module *m, enum axis a, char out[64]) {
     static const char *const comps[COMP_COUNT] = {"add",       "scaled",   "learned s",
                                                   "gated \u03BB", "multiply", "in place"};
@@ -89,20 +81,20 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     *out = 0;
     bool has = a == AXIS_SITE ? module_takes_site(m) : axis_applies(m, NULL, a) || a == AXIS_STACK;
     if (!has) {
-        snprintf(out, 64, "%s", a == AXIS_INSERTION && !in_weight(m) && m->fn != FN_SCALE ? "parallel"
-                                : a == AXIS_COMPOSITION                                   ? "in place"
-                                                                                          : "\u2013");
+        snprintf(out, 64, "%s", a == AXIS_INSERTION && function_of(m)->form == FORM_KEYS ? "parallel"
+                                : a == AXIS_COMPOSITION                                  ? "in place"
+                                                                                         : "\u2013");
         return;
     }
     switch (a) {
-    case AXIS_FUNCTION: text = fn_words[m->fn]; break;
+    case AXIS_FUNCTION: text = function_of(m)->title; break;
     case AXIS_POSITION:
         site_words(m, site);
         snprintf(out, 64, "%s", site);
         return;
     case AXIS_INSERTION: text = module_is_sequential(m) ? "sequential" : "parallel"; break;
     case AXIS_COMPOSITION: text = comps[m->comp]; break;
-    case AXIS_SIZE: snprintf(out, 64, "%s %d", m->fn == FN_SOFTMAX ? "l" : "r", m->size); return;
+    case AXIS_SIZE: snprintf(out, 64, "%s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size); return;
     case AXIS_SITE: text = site_name(m->site); break;
     case AXIS_STACK: text = stack_name(m->stack); break;
     case AXIS_LAYERS: layers_value(m, out); return;
@@ -121,7 +113,7 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
 
 /* The read tap that "parallel" means at a write tap. */
 static enum tap parallel_read(enum fn fn, enum tap write) {
-    if (fn == FN_LINEAR && tap_map_input(write) != TAP_NONE) return tap_map_input(write);
+    if (function_at(fn)->linear && tap_map_input(write) != TAP_NONE) return tap_map_input(write);
     if (write == TAP_A_HEAD) return TAP_A_Q;
     if (write >= TAP_F_RES && write <= TAP_F_END) return TAP_F_IN;
     return write == TAP_EMBED ? TAP_EMBED : TAP_A_IN;
@@ -129,7 +121,7 @@ static enum tap parallel_read(enum fn fn, enum tap write) {
 
 static void move_to(struct module *m, enum tap write) {
     bool sequential = module_is_sequential(m);
-    if (m->fn == FN_BOTTLENECK) {
+    if (function_of(m)->per_head) {
         if (write == TAP_A_HEAD && m->heads == HEADS_SHARED) m->heads = HEADS_FACTORISED;
         if (write != TAP_A_HEAD) m->heads = HEADS_SHARED;
     }
@@ -147,18 +139,18 @@ static struct module with_function(const struct module *m, enum fn fn) {
     n.site = m->site;
     if (fn == m->fn) return *m;
     bool placed = m->write != TAP_NONE && m->write != TAP_A_HEAD;
-    if (placed && (fn == FN_BOTTLENECK || fn == FN_LINEAR)) {
+    if (placed && module_takes(&n, TAKES_READ)) {
         n.read = m->read;
         n.write = m->write;
-        if (m->fn == FN_SCALE) n.read = parallel_read(fn, n.write);
+        if (!module_takes(m, TAKES_READ)) n.read = parallel_read(fn, n.write);
         if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
             n.comp = m->comp;
             n.scale = m->scale;
         }
-    } else if (placed && fn == FN_SCALE) {
+    } else if (placed && module_is_in_place(&n)) {
         n.write = n.read = m->write;
     }
-    if (sized(m) && m->size > 0 && n.size > 0) n.size = m->size;
+    if (m->size > 0 && n.size > 0) n.size = m->size;
     module_normalise(&n);
     return n;
 }
@@ -175,18 +167,9 @@ static struct choice *add(struct compose_view *v, const char *name, const char *
 }
 
 static void list_functions(struct compose_view *v, const struct module *m) {
-    static const char *const says[FN_COUNT] = {
-        "A small MLP of width r: \u03C6(x W_d + b_d) W_u + b_u. The adapter's function.",
-        "Two matrices of rank r without a nonlinearity: x W_d W_u. LoRA's function; behind a linear "
-        "map it can be folded into the weight.",
-        "l learned keys and values that every query attends to: softmax(x W_q P_k\u1D40/\u221Ad_h) P_v. "
-        "What a prefix is.",
-        "One learned factor a channel: x \u2299 l. IA3's function; it can be folded into the weights.",
-        "The additive vectors that the model has, trained in their place. BitFit; nothing is added.",
-        "The tensors that the model has, trained in their place: full tuning, or the LayerNorms alone."};
     for (int f = 0; f < FN_COUNT; f++) {
         struct module n = with_function(m, (enum fn)f);
-        add(v, fn_words[f], says[f], &n)->current = m->fn == (enum fn)f;
+        add(v, function_at((enum fn)f)->title, function_at((enum fn)f)->says, &n)->current = m->fn == (enum fn)f;
     }
 }
 
@@ -235,9 +218,10 @@ static void list_positions(struct compose_view *v, const struct module *m) {
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
         struct module n = *m;
         /* one matrix with the heads, for what works head by head */
-        if (m->fn == FN_SOFTMAX && taps[i].tap == TAP_A_CTX) continue;
+        bool keys = function_of(m)->form == FORM_KEYS;
+        if (keys && taps[i].tap == TAP_A_CTX) continue;
         if (m->write != taps[i].tap) move_to(&n, taps[i].tap);
-        if (m->fn == FN_SOFTMAX) {
+        if (keys) {
             n = *m; /* normalising would hide that the place is another */
             n.write = taps[i].tap;
         } else {
@@ -407,7 +391,7 @@ void compose_list(struct compose_view *v) {
     switch (v->axis) {
     case AXIS_FUNCTION: list_functions(v, m); break;
     case AXIS_POSITION:
-        if (in_weight(m)) list_targets(v, m);
+        if (module_in_weight(m)) list_targets(v, m);
         else list_positions(v, m);
         break;
     case AXIS_SITE: list_sites(v, m); break;

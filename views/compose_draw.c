@@ -36,7 +36,7 @@ static void sizes_text(const struct module *m, char out[96]) {
     char size[64] = "\u2013", more[64] = "";
     if (axis_applies(m, NULL, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
     if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
-    else if (m->fn == FN_BOTTLENECK) snprintf(more, sizeof more, " %s", method_act_name(m->act));
+    else if (axis_applies(m, NULL, AXIS_ACTIVATION)) snprintf(more, sizeof more, " %s", method_act_name(m->act));
     if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
     snprintf(out, 96, "%s%s", size, more);
 }
@@ -56,7 +56,7 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     snprintf(cell[0], 96, "%s", value);
     axis_value(m, AXIS_POSITION, value);
     snprintf(cell[1], 96, "%s%s", value,
-             m->fn == FN_BOTTLENECK && m->heads == HEADS_FREE ? " free" : "");
+             axis_applies(m, NULL, AXIS_HEADS) && m->heads == HEADS_FREE ? " free" : "");
     axis_value(m, AXIS_INSERTION, value);
     snprintf(cell[2], 96, "%s", value);
     composition_text(m, cell[3]);

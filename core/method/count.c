@@ -204,6 +204,14 @@ static bool is_sum(const char *s) {
     return false;
 }
 
+void terms_label(const struct module *m, const struct arch *a, char out[64]) {
+    if (!a) snprintf(out, 64, "r %d", m->size);
+    else if (m->heads != HEADS_SHARED)
+        snprintf(out, 64, "%d heads × %d→%d→%d", a->heads, m->read == TAP_A_Q ? a->head_width : a->width, m->size,
+                 a->head_width);
+    else snprintf(out, 64, "%d→%d→%d", tap_width(a, m->read), m->size, tap_width(a, m->write));
+}
+
 /* The terms, their sum taken `times` over (NULL: once). */
 static char *with_sum(struct terms *t, const char *times_letters, const char *times, size_t sum,
                       const char *tail) {

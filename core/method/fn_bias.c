@@ -1,11 +1,22 @@
 /* The additive vectors that the model has, trained in their place. */
+#include <stdio.h>
+
 #include "core/method/fn.h"
+
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    snprintf(out, 160, "b%s: additive vectors, %s", sub, place);
+}
 
 const struct function function_bias = {
     .name = "bias",
+    .title = "bias",
+    .says = "The additive vectors that the model has, trained in their place. BitFit; nothing is added.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
     .vectors_only = true,
+    .formula = formula,
 };

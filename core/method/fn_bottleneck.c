@@ -91,7 +91,7 @@ static node apply(struct tape *t, const struct use *u) {
     return op_add_scaled(t, u->value, normed(t, u, x), s, scale);
 }
 
-/* ---- rules and counts ---- */
+/* ---- rules, counts, texts ---- */
 
 static void advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write), ffn = 2.0 * c->a->width * c->a->inner;
@@ -107,6 +107,14 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
     terms_add(t, letters, "%d + %d", inner(m, a), tap_width(a, m->write));
 }
 
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "", *up = m->biases ? " + b_u" : "";
+    (void)place;
+    if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
+        snprintf(out, 160, "Δh%s = %s(q W_dᵀ/√d_h%s) W_u%s  each head", sub, act, down, up);
+    else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", sub, act, x, down, up);
+}
+
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     (void)m;
@@ -115,6 +123,8 @@ static const char *unmergeable(const struct plan *p, const struct module *m) {
 
 const struct function function_bottleneck = {
     .name = "bottleneck",
+    .title = "bottleneck",
+    .says = "A small MLP of width r: φ(x W_d + b_d) W_u + b_u. The adapter's function.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
@@ -127,5 +137,7 @@ const struct function function_bottleneck = {
     .apply = apply,
     .advise = advise,
     .terms = terms,
+    .formula = formula,
+    .label = terms_label,
     .unmergeable = unmergeable,
 };

@@ -1,4 +1,5 @@
 /* The tensors that the model has, trained in their place. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "core/method/check.h"
@@ -15,11 +16,20 @@ static void advise(struct check *c, const struct module *m) {
              values, values * 16e-9, memory * 1e-9);
 }
 
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    snprintf(out, 160, "W%s: weights, %s", sub, place);
+}
+
 const struct function function_full = {
     .name = "full",
+    .title = "full",
+    .says = "The tensors that the model has, trained in their place: full tuning, or the LayerNorms alone.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
     .advise = advise,
+    .formula = formula,
 };

@@ -1,4 +1,6 @@
 /* x W_d W_u: a change of low rank. */
+#include <stdio.h>
+
 #include "core/engine/blas.h"
 #include "core/method/check.h"
 #include "core/method/count.h"
@@ -32,7 +34,7 @@ static node apply(struct tape *t, const struct use *u) {
 static const struct function_place places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
                                                {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
 
-/* ---- rules and counts ---- */
+/* ---- rules, counts, texts ---- */
 
 static void advise(struct check *c, const struct module *m) {
     enum tap r = m->read, w = m->write;
@@ -60,6 +62,12 @@ static void pair(struct check *c, const struct module *x, int first, const struc
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) { terms_matrices(t, a, m); }
 
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)place;
+    snprintf(out, 160, "Δh%s = %s W_d W_u", sub, x);
+}
+
 /* ---- merging ---- */
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
@@ -82,6 +90,9 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 
 const struct function function_linear = {
     .name = "linear",
+    .title = "linear",
+    .says = "Two matrices of rank r without a nonlinearity: x W_d W_u. LoRA's function; behind a linear "
+            "map it can be folded into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT,
@@ -94,6 +105,8 @@ const struct function function_linear = {
     .advise = advise,
     .pair = pair,
     .terms = terms,
+    .formula = formula,
+    .label = terms_label,
     .unmergeable = unmergeable,
     .merge = merge,
     .turn = MERGE_ADDS,

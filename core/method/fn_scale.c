@@ -1,4 +1,6 @@
 /* x ⊙ l: one factor a channel. */
+#include <stdio.h>
+
 #include "core/base/mem.h"
 #include "core/method/check.h"
 #include "core/method/count.h"
@@ -23,7 +25,7 @@ static const struct function_place places[] = {
     {"q", TAP_A_Q},     {"k", TAP_A_K},   {"v", TAP_A_V},     {"ctx", TAP_A_CTX},   {"o", TAP_A_OUT},
     {"pre", TAP_F_PRE}, {"act", TAP_F_ACT}, {"out", TAP_F_OUT}, {"embed", TAP_EMBED}, {0}};
 
-/* ---- rules and counts ---- */
+/* ---- rules, counts, texts ---- */
 
 static bool check(struct check *c, const struct module *m) {
     if (m->comp == COMP_MULTIPLY) return true;
@@ -49,6 +51,18 @@ static void pair(struct check *c, const struct module *x, int first, const struc
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
+}
+
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    (void)place;
+    snprintf(out, 160, "l%s: one factor a channel", sub);
+}
+
+static void label(const struct module *m, const struct arch *a, char out[64]) {
+    if (a) snprintf(out, 64, "⊙ %d", tap_width(a, m->write));
+    else snprintf(out, 64, "⊙ l");
 }
 
 /* ---- merging ---- */
@@ -116,6 +130,9 @@ static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
 
 const struct function function_scale = {
     .name = "scale",
+    .title = "scale",
+    .says = "One learned factor a channel: x ⊙ l. IA3's function; it can be folded into the weights.",
+    .sign = "l",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE,
     .comps = COMPS_MULTIPLY,
@@ -128,6 +145,8 @@ const struct function function_scale = {
     .advise = advise,
     .pair = pair,
     .terms = terms,
+    .formula = formula,
+    .label = label,
     .unmergeable = unmergeable,
     .merge = merge,
     .turn = MERGE_MULTIPLIES,

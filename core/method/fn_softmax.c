@@ -27,7 +27,7 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
     set->value = use_dropout(t, u, use_slot(u, SLOT_VALUE), 1);
 }
 
-/* ---- rules and counts ---- */
+/* ---- rules, counts, texts ---- */
 
 /* A gated one elsewhere is told why the gate is there alone. */
 static bool check(struct check *c, const struct module *m) {
@@ -62,6 +62,18 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
     terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
 }
 
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    (void)place;
+    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ/√d_h) P_v", sub);
+}
+
+static void label(const struct module *m, const struct arch *a, char out[64]) {
+    if (a) snprintf(out, 64, "P %d×%d", m->size, tap_width(a, TAP_A_HEAD));
+    else snprintf(out, 64, "P l %d", m->size);
+}
+
 static const char *unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     (void)m;
@@ -70,6 +82,9 @@ static const char *unmergeable(const struct plan *p, const struct module *m) {
 
 const struct function function_softmax = {
     .name = "softmax",
+    .title = "softmax keys",
+    .says = "l learned keys and values that every query attends to: softmax(x W_q P_kᵀ/√d_h) P_v. "
+            "What a prefix is.",
     .form = FORM_KEYS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING | COMPS_GATED,
@@ -84,5 +99,7 @@ const struct function function_softmax = {
     .advise = advise,
     .pair = pair,
     .terms = terms,
+    .formula = formula,
+    .label = label,
     .unmergeable = unmergeable,
 };

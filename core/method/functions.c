@@ -15,6 +15,10 @@ bool module_takes(const struct module *m, unsigned keys) { return function_of(m)
 bool module_in_weight(const struct module *m) { return function_of(m)->form == FORM_IN_WEIGHT; }
 bool module_is_sized(const struct module *m) { return module_takes(m, TAKES_SIZE); }
 
+bool module_is_in_place(const struct module *m) {
+    return function_of(m)->form == FORM_CHANGE && !module_takes(m, TAKES_READ);
+}
+
 enum tap function_place_read(const struct function *f, enum tap write) {
     return f->linear ? tap_map_input(write) : write;
 }

@@ -65,6 +65,9 @@ struct plan;
 
 struct function {
     const char *name;     /* the word of text and JSON form, and of tensors' names */
+    const char *title;    /* on the screens */
+    const char *says;     /* what it is, for a person who chooses: one to three sentences */
+    const char *sign;     /* of what it makes, in formulas; NULL: Δh */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
     unsigned comps;       /* COMPS_… that it has */
@@ -86,6 +89,12 @@ struct function {
     node (*apply)(struct tape *t, const struct use *u);
     /* FORM_KEYS: sets key and value. */
     void (*keys_of)(struct tape *t, const struct use *u, struct kv_set *set);
+
+    /* Δh in the field's notation.  `x`: what is read, `sub`: the module's number as an index, `place`: where it
+     * is in words. */
+    void (*formula)(const struct module *m, const char *x, const char *sub, const char *place, char out[160]);
+    /* Its sizes, short, for a box in a drawing; a NULL: before a model is chosen.  NULL: nothing to say. */
+    void (*label)(const struct module *m, const struct arch *a, char out[64]);
 
     /* Its own rules beside those of check.c.  check: whether its form can be, with an error if not; advise:
      * warnings; pair: y with an earlier module x of this function at the same tap and some same layer, `first`
@@ -114,6 +123,8 @@ const struct function *function_of(const struct module *m);
 bool module_takes(const struct module *m, unsigned keys);
 bool module_in_weight(const struct module *m);
 bool module_is_sized(const struct module *m);
+/* Whether it changes a tap by what that holds itself, as a scale does: nothing else can be read. */
+bool module_is_in_place(const struct module *m);
 /* What a module moved by at= to this tap reads. */
 enum tap function_place_read(const struct function *f, enum tap write);
 

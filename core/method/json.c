@@ -38,7 +38,7 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
     if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));
-    if (!in_weight) word(b, "insertion", module_is_sequential(m) ? "sequential" : "parallel");
+    if (!in_weight) word(b, "insertion", module_insertion(m));
     word(b, "composition", comp_name(m->comp));
     if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
         buf_puts(b, ",\"scale\":");

@@ -49,6 +49,11 @@ bool module_is_sequential(const struct module *m) {
     return m->read == m->write || (m->read == TAP_F_NORM && m->write == TAP_F_OUT);
 }
 
+const char *module_insertion(const struct module *m) {
+    if (module_in_weight(m)) return "in-weight";
+    return module_is_sequential(m) ? "sequential" : "parallel";
+}
+
 struct module module_default(enum fn fn) {
     struct module m = function_at(fn)->usual;
     m.fn = fn;

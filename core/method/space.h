@@ -122,6 +122,7 @@ bool retriever_equal(const struct retriever *a, const struct retriever *b);
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
 bool module_is_sequential(const struct module *m);
+const char *module_insertion(const struct module *m); /* "sequential", "parallel", "in-weight" */
 
 /* A module of this function with its usual values: where editing starts. */
 struct module module_default(enum fn fn);
