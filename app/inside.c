@@ -5,6 +5,7 @@
 
 #include "app/insight_private.h"
 #include "app/jobs.h"
+#include "app/task_results.h"
 #include "app/verbs.h"
 #include "core/base/mem.h"
 #include "core/train/complete.h"
@@ -28,10 +29,34 @@ static int comparable(const struct user *a, const struct user *b, struct err *e)
 /* Which probe shows the model: with one run it stands before it. */
 static int sides_of(const struct insight_subject *what) { return what->runs < 1 ? 1 : MAP_PANELS; }
 
+/* The task of the run that is looked at: of several the one chosen, which the first run with several decides. */
+static int find_task(struct inside *s, const struct insight_subject *what, int64_t id, const char **task, struct err *e) {
+    struct store_run run;
+    struct run_config c;
+    int rc = store_run(s->store, id, &run, e);
+    *task = NULL;
+    if (rc) return rc;
+    if (task_results_several(&run) && !(rc = config_from_json(run.config, strlen(run.config), &c, e))) {
+        int at = c.tasks ? what->task_at % c.tasks : 0;
+        if (!s->run_task && c.tasks) {
+            s->run_tasks = c.tasks;
+            s->run_task_at = at;
+            s->run_task = xstrdup(c.of[at].task_name);
+        }
+        *task = s->run_task;
+        config_release(&c);
+    }
+    store_run_release(&run);
+    return rc;
+}
+
 static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     int sides = sides_of(what), first_run = sides - what->runs, rc = 0;
-    for (int i = first_run; !rc && i < sides; i++)
-        if (what->runs) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], USER_FIRST_TASK, NULL, NULL, e);
+    for (int i = first_run; what->runs && !rc && i < sides; i++) {
+        const char *task;
+        rc = find_task(s, what, what->run[i - first_run], &task, e);
+        if (!rc) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], task, NULL, NULL, e);
+    }
     if (rc) return rc;
     if (what->runs > 1) return comparable(&s->probe[0].u, &s->probe[1].u, e);
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].u.model->folder : what->model, e);
@@ -143,6 +168,7 @@ void inside_release(struct inside *s) {
     album_drop(s->album);
     album_drop(s->attention);
     free(s->drawn);
+    free(s->run_task);
     *s = (struct inside){ .perplexity = 30 };
     s->panel = s->live;
 }

@@ -19,6 +19,7 @@ struct orders {
     char *model, *task;
     int64_t run[MAP_PANELS], set[MAP_PANELS];
     int runs, sets, play, steps, perplexity, layer[MAP_PANELS];
+    int task_at;
     int training, moment;           /* how often turned; by how many moments */
     int chosen;                     /* with matrices: row of Map + 1, 0: as it was */
     int row, deeper, head;          /* of the attention */
@@ -98,7 +99,7 @@ static void drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     drop(in);
-    const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets };
+    const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets, o->task_at };
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;
@@ -360,6 +361,7 @@ void insight_open(struct insight *in, const struct insight_subject *what) {
     free(o->model);
     free(o->task);
     *o = (struct orders){ .open = true, .model = xstrdup(what->model), .task = xstrdup(what->task) };
+    o->task_at = what->task_at;
     o->runs = what->runs < MAP_PANELS ? what->runs : MAP_PANELS;
     o->sets = what->sets < MAP_PANELS ? what->sets : MAP_PANELS;
     for (int i = 0; i < o->runs; i++) o->run[i] = what->run[i];

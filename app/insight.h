@@ -26,6 +26,7 @@ struct insight_subject {
     const char *model, *task;
     const int64_t *run, *set;
     int runs, sets;
+    int task_at; /* of runs with several tasks: whose rows, from 0, modulo how many there are */
 };
 /* What was looked at before is dropped. */
 void insight_open(struct insight *in, const struct insight_subject *what);

@@ -33,6 +33,7 @@ void insight_heat_free(struct insight_heat *h) {
     struct sheet *s = h->memory;
     free((char *)(uintptr_t)h->data.busy);
     free((char *)(uintptr_t)h->data.failed);
+    free((char *)(uintptr_t)h->data.run_task);
     if (s) {
         album_drop(s->album);
         album_drop(s->attention);
@@ -219,7 +220,13 @@ static struct insight_heat *heat_of(struct album *album, struct album *attention
     return h;
 }
 
-struct insight_heat *inside_heat(const struct inside *s) { return heat_of(s->album, s->attention); }
+struct insight_heat *inside_heat(const struct inside *s) {
+    struct insight_heat *h = heat_of(s->album, s->attention);
+    h->data.run_task = s->run_task ? xstrdup(s->run_task) : NULL;
+    h->data.run_task_at = s->run_task_at;
+    h->data.run_tasks = s->run_tasks;
+    return h;
+}
 
 int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
     struct album *a = album_new();

@@ -23,7 +23,7 @@ struct picture {
     double *xy[MAP_PANELS];
     int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
-    char *title[MAP_PANELS], *metric, *busy, *failed;
+    char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
     struct ratings ratings[MAP_PANELS]; /* reasons that the panels' scores point to */
 };
 
@@ -77,6 +77,7 @@ void insight_map_free(struct insight_map *m) {
         free(p->title[i]);
     }
     free(p->metric);
+    free(p->run_task);
     free(p->busy);
     free(p->failed);
     free(p);
@@ -196,6 +197,9 @@ struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool play
     d->tasks = shelf->tasks;
     d->task_name = (const char *const *)shelf->task;
     d->rows = shelf->drawn;
+    d->run_task = p->run_task = in->run_task ? xstrdup(in->run_task) : NULL;
+    d->run_task_at = in->run_task_at;
+    d->run_tasks = in->run_tasks;
     d->pool = first->moments && strcmp(first->moments->pool, "mean") ? "first token" : "mean of tokens";
     d->asked = in->perplexity;
     d->perplexity = perplexity_of(in);

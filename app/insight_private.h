@@ -48,6 +48,8 @@ struct inside {
     int64_t run[MAP_PANELS];
     int runs;
     char *drawn;               /* "400 of 2,538 dev rows" */
+    char *run_task;            /* of runs with several tasks, the one whose rows these are; NULL */
+    int run_task_at, run_tasks;
     double perplexity;         /* asked for */
     int panels, shown;         /* panels of `live`; of what is shown */
     struct inside_panel live[MAP_PANELS], play[MAP_PANELS];

@@ -228,15 +228,16 @@ static void picture(struct session *s) {
 }
 
 static void look_inside(struct session *s, const struct effect *x) {
-    const struct run_config *c = &s->ui.compose.config;
+    const struct run_config *c = &s->ui.compose.config, *rows = config_rows_of(c, 0);
     struct insight_subject what = { .model = c->model_folder ? c->model_folder : c->model,
-                                    .task = c->task_folder ? c->task_folder : c->task };
+                                    .task = rows->task_folder ? rows->task_folder : rows->task };
     if (x->kind == EFFECT_SETS) {
         what.set = x->run;
         what.sets = x->runs;
     } else {
         what.run = x->run;
         what.runs = x->runs;
+        what.task_at = x->by;
     }
     insight_open(s->insight, &what);
     if (x->keep) insight_matrices(s->insight, -1);

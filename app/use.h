@@ -23,8 +23,6 @@ struct user {
     int names;
 };
 
-/* The task of user_open_run that stands for the first one of a run with several. */
-#define USER_FIRST_TASK ""
 /* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  `task`: which of
  * its tasks, by name; NULL: the only one (ERR_USAGE lists several).  What is
  * worth saying about the model goes to `said` (may be NULL), a line each.  On failure user_release

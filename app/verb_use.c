@@ -68,7 +68,7 @@ static int choose_task(struct user *u, struct run_config *c, const char *task, c
         u->config = *c;
         return 0;
     }
-    int i = task && !*task ? 0 : config_task_find(c, task, e);
+    int i = config_task_find(c, task, e);
     if (i >= 0) {
         *name = xstrdup(config_task_name(c, i));
         config_of_task(c, i, &u->config);

@@ -85,6 +85,10 @@ static bool order(struct ui *ui) {
 bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     struct heat_look *k = &v->look;
+    if (r == REQ_TASKS) {
+        inspect_next_task(ui, out);
+        return true;
+    }
     if (!heatmap_matrix(v)) {
         if (r == REQ_BACK) return false;
         ui_say(ui, SAY_INFO, v->data.busy ? "not here yet" : "nothing to look at yet");
@@ -162,9 +166,10 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     struct rect r = p.at[PANE_MATRIX], foot = p.at[PANE_FOOT];
     if (!rect_empty(p.at[PANE_HEAT_TITLE])) {
         struct rect t = p.at[PANE_HEAT_TITLE];
-        char right[60];
-        snprintf(right, sizeof right, "%d of %d \u00B7 %d\u00D7%d%s", v->shown + 1, v->data.matrices, m->rows,
-                 m->columns, v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
+        char right[200], task[120];
+        inspect_task_words(v->data.run_task, v->data.run_task_at, v->data.run_tasks, task);
+        snprintf(right, sizeof right, "%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "", v->shown + 1,
+                 v->data.matrices, m->rows, m->columns, v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
         canvas_rule(c, t.x, t.y, t.w, m->title, right);
     }
     heat_draw(c, r, &d, &v->look);

@@ -23,6 +23,8 @@ struct heatmap_data {
     const struct heat_matrix *matrix;
     int matrices;
     int attention;             /* the first that shows attention; `matrices` when none does */
+    const char *run_task;      /* as Map's (struct map_data); NULL */
+    int run_task_at, run_tasks;
     const char *busy;          /* what is being computed; NULL */
     const char *failed;        /* why there is nothing; NULL */
 };

@@ -116,8 +116,8 @@ static const struct key_entry table[] = {
     {REQ_RAW, 'w', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "raw points behind the curve, or not"},
     {REQ_TEXTS, 't', {0}, TRAIN, KEYS_CHARTS, 0, 3, "texts",
      "texts given for dev rows, beside those wanted, or the metric's chart"},
-    {REQ_TASKS, 'b', {0}, TRAIN | RUNS, KEYS_RUNS, 0, 3, "by task",
-     "of runs with several tasks: in Train their average, each, all; in Runs a column each"},
+    {REQ_TASKS, 'b', {0}, TRAIN | RUNS | INSIDE, KEYS_RUNS, 0, 3, "by task",
+     "of several tasks: in Train average, each, all; in Runs a column each; inside the next one"},
     {REQ_FOLLOW, 'a', {0}, TRAIN, KEYS_CHARTS, 0, 7, "follow", "follow the last step"},
 
     {REQ_STEP, '.', {0}, MAP, KEYS_MAP, 0, 0, NULL, "one step of the layout"},

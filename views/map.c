@@ -1,6 +1,7 @@
 #include "views/map.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,28 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
     ui_show(ui, screen);
 }
 
+void inspect_task_words(const char *task, int at, int tasks, char out[120]) {
+    *out = 0;
+    if (task) snprintf(out, 120, "%.80s, task %d of %d", task, at + 1, tasks);
+}
+
+void inspect_next_task(struct ui *ui, struct effect *out) {
+    struct map_view *v = &ui->map;
+    bool heat = ui->screen == SCREEN_HEATMAP;
+    int tasks = heat ? ui->heatmap.data.run_tasks : v->data.run_tasks;
+    int at = heat ? ui->heatmap.data.run_task_at : v->data.run_task_at;
+    if (tasks < 2) {
+        ui_say(ui, SAY_INFO, "one task: a run of several is looked at task by task");
+        return;
+    }
+    begin_anew(v);
+    out->kind = EFFECT_INSPECT;
+    out->run = v->subject;
+    out->runs = v->subjects;
+    out->by = (at + 1) % tasks;
+    out->keep = heat;
+}
+
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out) {
     struct map_view *v = &ui->map;
     memset(v->subject, 0, sizeof v->subject);
@@ -240,6 +263,10 @@ static bool view_request(struct ui *ui, enum request r) {
 
 bool map_request(struct ui *ui, enum request r, struct effect *out) {
     struct map_view *v = &ui->map;
+    if (r == REQ_TASKS) {
+        inspect_next_task(ui, out);
+        return true;
+    }
     if (!v->data.panels || !v->data.n) {
         if (r == REQ_BACK) return false;
         if (r == REQ_TRAINING && v->subjects && !v->sets) {

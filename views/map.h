@@ -50,6 +50,8 @@ struct map_data {
     int tasks;                 /* more than one: rows of several tasks */
     const char *const *task_name;
     const int32_t *of_task;    /* n; NULL with one task */
+    const char *run_task;      /* of a run with several tasks, the one whose rows these are; NULL */
+    int run_task_at, run_tasks; /* its place, from 0; how many */
     const char *pool;          /* "mean" */
     double perplexity, asked;  /* in use (0: none yet), and asked for */
     bool training;             /* moments of training are played */

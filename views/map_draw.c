@@ -122,6 +122,9 @@ static void put_moments(const struct map_panel *p, enum glyphs g, struct buf *b)
 
 static void settings(const struct map_view *v, struct buf *b) {
     const struct map_data *d = &v->data;
+    char task[120];
+    inspect_task_words(d->run_task, d->run_task_at, d->run_tasks, task);
+    if (*task) buf_printf(b, "%s  ", task);
     if (d->training) put_moments(&d->panel[map_focus(v)], v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
     if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (%g lowered)", d->asked);

@@ -48,6 +48,9 @@ void map_place(struct ui *ui);
 void heatmap_settle(struct ui *ui);
 /* Kept sets side by side on Map. */
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
+/* Map and Heatmap of a run with several tasks: the next one's rows; what is shown, "beta, task 2 of 3". */
+void inspect_next_task(struct ui *ui, struct effect *out);
+void inspect_task_words(const char *task, int at, int tasks, char out[120]);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* Columns that the visible ones leave to method and task together, and what these should have. */

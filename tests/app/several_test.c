@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/desk_private.h"
+#include "app/insight.h"
 #include "app/jobs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -156,6 +157,26 @@ static void the_history_tells_each_task(void **state) {
     desk_runs_free(runs);
 }
 
+/* Map and Heatmap look at one of the run's tasks, any of them. */
+static void each_task_is_looked_at(void **state) {
+    (void)state;
+    static const char *const wanted[] = { "alpha", "beta", "gamma", "alpha" };
+    const int64_t run = 1;
+    for (int i = 0; i < 4; i++) {
+        struct insight_subject what = { .run = &run, .runs = 1, .task_at = i };
+        struct insight_map *map;
+        struct insight_heat *heat;
+        struct err e = ERR_INIT;
+        test_ok(insight_now(store, &what, false, &map, &heat, &e), &e);
+        assert_string_equal(map->data.run_task, wanted[i]);
+        assert_true(map->data.run_task_at == i % 3 && map->data.run_tasks == 3 && map->data.n == 20);
+        assert_string_equal(heat->data.run_task, wanted[i]);
+        assert_true(heat->data.matrices > 0);
+        insight_map_free(map);
+        insight_heat_free(heat);
+    }
+}
+
 static void shares_are_those_of_the_sampling(void **state) {
     (void)state;
     struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
@@ -173,6 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
+        cmocka_unit_test(each_task_is_looked_at),
         cmocka_unit_test(shares_are_those_of_the_sampling),
     };
     return cmocka_run_group_tests(tests, make, drop);

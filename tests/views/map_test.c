@@ -233,8 +233,38 @@ static void empty_maps_say_why(void **state) {
     ui_release(&ui);
 }
 
+/* Of a run with several tasks one is looked at, named on the screen; b goes on to the next, round. */
+static void the_task_is_named_and_switched(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_MAP);
+    assert_int_equal(scene_press(&ui, 'b').kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "one task: a run of several"));
+    assert_false(scene_shows(&ui, "b next task"));
+    ui.map.data.run_task = "be\x1b[2Jta";
+    ui.map.data.run_task_at = 1;
+    ui.map.data.run_tasks = 3;
+    ui_changed(&ui);
+    scene_press(&ui, 'h');
+    assert_true(scene_shows(&ui, "ta, task 2 of 3  perplexity") && scene_shows(&ui, "b next task"));
+    assert_false(scene_shows(&ui, "\x1b"));
+    struct effect out = scene_press(&ui, 'b');
+    assert_true(out.kind == EFFECT_INSPECT && out.runs == 1 && out.run[0] == 3 && out.by == 2 && !out.keep);
+    ui_show(&ui, SCREEN_HEATMAP);
+    ui.heatmap.data.run_task = "gamma";
+    ui.heatmap.data.run_task_at = 2;
+    ui.heatmap.data.run_tasks = 3;
+    scene_press(&ui, 'h');
+    assert_true(scene_shows(&ui, "gamma, task 3 of 3 \u00B7 ") && scene_shows(&ui, "b next task"));
+    out = scene_press(&ui, 'b');
+    assert_true(out.kind == EFFECT_INSPECT && out.by == 0 && out.keep);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_task_is_named_and_switched),
         cmocka_unit_test(numbers_come_with_their_caution),
         cmocka_unit_test(requests_become_effects),
         cmocka_unit_test(the_legend_hides_classes),

@@ -154,7 +154,7 @@ static inline void scene_inside(struct ui *ui) {
     ui->map.subject[0] = 3;
     ui->map.subjects = 1;
     ui->map.part = 1;
-    ui->heatmap.data = (struct heatmap_data){scene_matrices, COUNT_OF(scene_matrices), 1, NULL, NULL};
+    ui->heatmap.data = (struct heatmap_data){.matrix = scene_matrices, .matrices = COUNT_OF(scene_matrices), .attention = 1};
 }
 
 /* The interface with every screen filled. */
