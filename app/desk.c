@@ -8,6 +8,7 @@
 
 #include "app/desk_private.h"
 #include "app/export_hf.h"
+#include "app/moved.h"
 #include "app/outfile.h"
 #include "app/paths.h"
 #include "core/base/clock.h"
@@ -67,6 +68,7 @@ static int stored_config(struct store *s, int64_t id, struct run_config *c, enum
     if (state) *state = run.state;
     rc = config_from_json(run.config, strlen(run.config), c, e);
     store_run_release(&run);
+    if (!rc) moved_rows(c, store_path(s), NULL);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "app/backbone.h"
 #include "app/jobs_private.h"
+#include "app/moved.h"
 #include "app/paths.h"
 #include "app/use.h"
 #include "core/base/file.h"
@@ -230,20 +231,23 @@ static int adopt(struct job_record *job, const struct job_tasks *t, struct err *
     return store_adopt_run(job->jobs->store, job->id, job_tasks_split(t), e);
 }
 
-/* The model of a stored run, wherever it lies now: from here on the config says so. */
+/* The model and rows of a stored run, wherever they lie now: from here on the config says so. */
 static struct model *find_model(struct job_record *job, struct err *e) {
     struct run_config *c = &job->request->config;
     struct buf said = BUF_INIT;
     struct model *m = backbone_open(c, &(struct backbone_hint){ .given = job->given }, &said, e);
     job->given = NULL;
+    if (m) moved_rows(c, store_path(job->jobs->store), &said);
     if (m && strcmp(m->folder, c->model_folder)) {
         char *full = realpath(m->folder, NULL);
         free(c->model_folder);
         c->model_folder = full ? full : xstrdup(m->folder);
     }
     if (said.size) {
-        said.data[said.size - 1] = '\0'; /* its line end */
-        jobs__say(job->jobs, said.data);
+        for (char *line = said.data, *next; (next = strchr(line, '\n')); line = next + 1) {
+            *next = '\0';
+            jobs__say(job->jobs, line);
+        }
     }
     buf_release(&said);
     return m;

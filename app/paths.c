@@ -12,19 +12,16 @@
 const char *paths_assets(void) {
     static char found[4096];
     if (found[0]) return found;
-    char program[4000];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     memcpy(found, "assets", sizeof "assets");
-    if (file_is_folder("assets") || n <= 0) return found;
-    program[n] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash) *slash = '\0';
+    char *program = file_is_folder("assets") ? NULL : file_program_folder();
+    if (!program) return found;
     char *beside = file_join(program, "assets");
     char *above = file_join(program, "../assets"); /* build/petri */
     const char *best = file_is_folder(beside) ? beside : file_is_folder(above) ? above : "assets";
     if (strlen(best) < sizeof found) memcpy(found, best, strlen(best) + 1);
     free(beside);
     free(above);
+    free(program);
     return found;
 }
 

@@ -9,6 +9,7 @@
 #include "app/export_hf.h"
 #include "app/input.h"
 #include "app/jobs.h"
+#include "app/moved.h"
 #include "app/output.h"
 #include "app/paths.h"
 #include "app/verbs.h"
@@ -87,6 +88,7 @@ int user_open_run(struct user *u, struct store *s, int64_t id, const char *task,
     rc = config_from_json(run.config, strlen(run.config), &config, e);
     store_run_release(&run);
     if (rc) return rc;
+    moved_rows(&config, store_path(s), said);
     u->run = id;
     if (choose_task(u, &config, task, &name, e)) {
         u->run = 0; /* nothing to release */

@@ -206,6 +206,17 @@ char *file_base_name(const char *path) {
     return xstrndup(path + start, n - start);
 }
 
+char *file_program_folder(void) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return NULL;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash || slash == path) return NULL;
+    *slash = '\0';
+    return xstrdup(path);
+}
+
 bool file_name_is_safe(const char *name) {
     if (!*name || *name == '.') return false;
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)

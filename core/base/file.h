@@ -41,6 +41,8 @@ int file_make_folder(const char *path, struct err *e);
 char *file_join(const char *folder, const char *name);
 /* The last part of a path, without final slashes; caller frees. */
 char *file_base_name(const char *path);
+/* The folder of the running program; caller frees.  NULL when the system does not tell. */
+char *file_program_folder(void);
 /* A name that is safe to join to a folder: no '/', '\\', NUL, control character,
  * "." or "..", no leading '.', not empty. */
 bool file_name_is_safe(const char *name);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/file.h"
@@ -94,18 +93,6 @@ static char *in_cache(const char *where, struct buf *looked) {
     return found;
 }
 
-/* The folder of the running program; NULL when the system does not tell. */
-static char *program_folder(void) {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) return NULL;
-    path[n] = '\0';
-    char *slash = strrchr(path, '/');
-    if (!slash || slash == path) return NULL;
-    *slash = '\0';
-    return xstrdup(path);
-}
-
 static char *in_assets(const char *base, const char *where, struct buf *looked) {
     char *models = file_join(base, "assets/models"), *found = file_join(models, where);
     free(models);
@@ -129,7 +116,7 @@ char *model_find(const char *where, struct err *e) {
     struct buf looked = BUF_INIT;
     char *found = in_cache(where, &looked);
     if (!found && file_name_is_safe(where)) {
-        char *base = program_folder(), *above = base ? file_join(base, "..") : NULL; /* bin/petri beside assets */
+        char *base = file_program_folder(), *above = base ? file_join(base, "..") : NULL; /* bin/petri beside assets */
         found = in_assets("", where, &looked);
         if (!found && base) found = in_assets(base, where, &looked);
         if (!found && above) found = in_assets(above, where, &looked);

@@ -314,13 +314,28 @@ static void a_moved_tree_goes_on(void **state) {
     char *program = realpath(getenv("PETRI_BIN") ? getenv("PETRI_BIN") : "./petri", NULL);
     char *made = xprintf("cd '%s' && mkdir -p p/bin p/assets/models p/work && cp '%s' p/bin/petri && "
                          "cp -r tiny p/assets/models/tiny && cp toy.tsv p/work/ && cd p/work && "
-                         "../bin/petri train --model tiny --train toy.tsv --text text --label label --steps 3 --batch 2 "
-                         "--method 'lora(r=2)' --db a.db >/dev/null 2>&1 && cd ../.. && mv p q && cd q/work && "
+                         "../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label --steps 3 --batch 2 "
+                         "--method 'lora(r=2)' --db a.db >/dev/null 2>&1 && "
+                         "{ ../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label "
+                         "--steps 9000 --batch 2 --eval-every 9000 --db a.db >/dev/null 2>&1 & } && "
+                         "until ../bin/petri stop 2 --db a.db >/dev/null 2>&1; do sleep 0.1; done; wait; "
+                         "cd ../.. && mv p q && cd q/work && "
                          "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);
     assert_int_equal(system(made), 0);
     char *work = file_join(stage.folder, "q/work"), *err = read_text(work, "err");
     assert_non_null(strstr(err, "p/assets/models/tiny is gone; "));
     assert_non_null(strstr(err, "whose weights are the run's, is taken"));
+    /* its rows too, which are known by their bytes */
+    char *rest = xprintf("cd '%s' && ../bin/petri eval 1 --db a.db > out 2> err && "
+                         "../bin/petri embed --run 1 --rows 4 --db a.db > out 2>> err && "
+                         "cd .. && bin/petri resume 2 --db work/a.db >> work/err 2>&1 && cd work && "
+                         "printf 'good\\tpos\\n' >> toy.tsv && ! ../bin/petri eval 1 --db a.db > out 2> refused",
+                         work);
+    assert_int_equal(system(rest), 0);
+    char *rows = read_text(work, "err"), *changed = read_text(work, "refused");
+    assert_non_null(strstr(rows, "p/work/toy.tsv is gone; "));
+    assert_non_null(strstr(rows, "run 2 finished"));
+    assert_non_null(strstr(changed, "p/work/toy.tsv: cannot be opened"));
     /* another model under the same name is not the run's */
     char *there = file_join(stage.folder, "q/assets/models/tiny");
     tiny_weights(there, &(struct tiny){ .mul = 103 });
@@ -328,7 +343,7 @@ static void a_moved_tree_goes_on(void **state) {
     assert_int_equal(system(again), 0);
     char *refused = read_text(work, "err");
     assert_non_null(strstr(refused, "has other weights"));
-    char *all[] = { program, made, work, err, there, again, refused };
+    char *all[] = { program, made, work, err, there, again, refused, rest, rows, changed };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
 }
 
