@@ -34,6 +34,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .best = number_or_nan(&r->best), .best_step = r->best.step, .majority = NAN,
         .final_loss = number_or_nan(&r->loss), .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
+        .none_valid = r->none_valid,
         .resumable = over, .rows = r->rows, .lr = r->lr,
     };
 }

@@ -77,7 +77,7 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_metric metric[EVENT_METRICS];
     struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
-                                    .constant = e->constant };
+                                    .constant = e->constant, .none_valid = e->none_valid };
     double majority = NAN;
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
@@ -91,7 +91,8 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
     }
     char *split = split_name(e);
     struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
-                                  .split = split, .constant = e->constant, .best = e->best,
+                                  .split = split, .constant = e->constant, .none_valid = e->none_valid,
+                                  .best = e->best,
                                   .seconds = e->seconds, .count = e->metrics, .metric = metric };
     store_evaluation(j->store, &v);
     free(split);

@@ -305,7 +305,10 @@ bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
         out->resumed = job->resumed;
         for (size_t i = 0; i < job->evaluations; i++)
             if (job->evaluation[i].best) out->best = job->evaluation[i].value;
-        if (job->evaluations) out->constant = job->evaluation[job->evaluations - 1].constant;
+        if (job->evaluations) {
+            out->constant = job->evaluation[job->evaluations - 1].constant;
+            out->none_valid = job->evaluation[job->evaluations - 1].none_valid;
+        }
     }
     pthread_mutex_unlock(&j->lock);
     return job != NULL;

@@ -83,6 +83,7 @@ struct job_view {
     int place;            /* in the queue, 1: next; 0: it does not wait */
     bool resumed;         /* it was begun before: the store has what came before */
     bool constant;        /* the last evaluation predicted one class only */
+    bool none_valid;      /* no answer of it was one */
     double best;          /* of the deciding metric; NaN: none */
 };
 /* Ids of the runs started by this process, oldest first, each once; caller frees. */

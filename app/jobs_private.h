@@ -38,7 +38,7 @@ struct job_tasks {
 struct job_evaluation {
     int64_t step;
     double value, loss; /* of the deciding metric; NaN when undefined */
-    bool best, constant;
+    bool best, constant, none_valid;
 };
 /* A text given for a dev row (event.h). */
 struct job_sample {

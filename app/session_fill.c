@@ -25,7 +25,7 @@ static struct job job_of(const struct job_view *v) {
     return (struct job){
         .id = v->id, .state = p->state, .method = v->method, .task = v->task, .seed = v->seed, .step = p->step,
         .steps = p->steps, .tokens_per_s = p->tokens_per_second, .seconds_left = p->seconds_left, .best = v->best,
-        .loss = p->loss, .reason = v->reason, .constant = v->constant, .place = v->place,
+        .loss = p->loss, .reason = v->reason, .constant = v->constant, .none_valid = v->none_valid, .place = v->place,
         .scored = p->scored, .to_score = p->to_score,
     };
 }

@@ -90,6 +90,7 @@ static void eval_json(const struct user *u, const struct task *t, const struct d
     buf_putc(&b, '}');
     json_member_string(&b, "metric", metric_name(t->metric));
     json_member_bool(&b, "constant", m->constant);
+    json_member_bool(&b, "none_valid", m->rows && m->invalid == m->rows);
     json_member_bool(&b, "as_majority", m->as_majority);
     json_member_int(&b, "wrong", (long long)wrong);
     if (m->classes) {

@@ -85,7 +85,8 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     s->ui.detail = s->detail->view;
     s->job = (struct job){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
                            .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best,
-                           .loss = r->final_loss, .reason = r->reason, .constant = r->constant };
+                           .loss = r->final_loss, .reason = r->reason, .constant = r->constant,
+                           .none_valid = r->none_valid };
     s->ui.train.job = &s->job;
     s->ui.train.jobs = 1;
     s->ui.train.focus = id;

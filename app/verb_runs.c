@@ -104,7 +104,7 @@ static void print_runs(const struct store_runs *runs) {
         snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
         table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
                                         rows, step, lr, trained, seconds, seed,
-                                        r->constant ? "constant predictions" : "" });
+                                        r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "" });
     }
     table_print(&t);
     printf("%zu of %lld runs\n", runs->count, (long long)runs->all);
@@ -247,7 +247,7 @@ static void show_text(struct store *s, const struct store_run *r) {
             printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
-                   decides && v->constant ? "  constant predictions" : "");
+                   !decides ? "" : v->none_valid ? "  no answer is valid" : v->constant ? "  constant predictions" : "");
         }
         store_evals_release(&evals);
     }

@@ -158,6 +158,7 @@ static void event_json(const struct event *e) {
         json_member_string(&b, "rows", e->rows);
         metrics_json(&b, e);
         json_member_bool(&b, "constant", e->constant);
+        json_member_bool(&b, "none_valid", e->none_valid);
         json_member_bool(&b, "best", e->best);
     } else if (e->kind == EVENT_CHECKPOINT) {
         json_member_string(&b, "path", e->path);

@@ -83,7 +83,7 @@ struct payload_metric {
 struct payload {
     /* change: reason, weights; artifact: kind, path, hash; evaluation: split, rows */
     char *text[3];
-    bool constant, best;
+    bool constant, none_valid, best;
     int64_t bytes;
     int count;
     struct payload_metric *metric;
@@ -125,6 +125,9 @@ int applier_apply(struct applier *a, const struct record *r, bool *refused, stru
 int note_set(sqlite3 *db, int64_t run, const char *text, struct err *e); /* keep.c */
 int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *kind,
               const char *state, const char *text, struct err *e);
+
+/* What stands in the column `constant` of an evaluation where it is not 0. */
+enum { ALIKE_CONSTANT = 1, ALIKE_INVALID = 2 };
 
 /* ---- values in columns (query.c) ---- */
 /* value, kind, reason as three columns from `column` on, then the step. */

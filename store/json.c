@@ -165,6 +165,7 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     add_best(b, r);
     add_value(b, "final_loss", &r->loss);
     json_member_bool(b, "constant", r->constant);
+    json_member_bool(b, "none_valid", r->none_valid);
     add_text(b, "weights_sha256", r->weights_sha256);
     json_member_int(b, "step", r->step);
     json_member_int(b, "steps", r->steps);

@@ -47,7 +47,8 @@ static void take_evaluation(void *self, sqlite3_stmt *st) {
     struct store_eval_row *r = &v->row[v->count++];
     r->name = db_text(st, 0, true);
     r->rows = db_text(st, 1, true);
-    r->constant = sqlite3_column_int(st, 2) != 0;
+    r->constant = sqlite3_column_int(st, 2) == ALIKE_CONSTANT;
+    r->none_valid = sqlite3_column_int(st, 2) == ALIKE_INVALID;
     r->best = sqlite3_column_int(st, 3) != 0;
     store_value_of(st, 4, &r->value);
     r->step = r->value.step;

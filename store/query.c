@@ -76,7 +76,8 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->tags = db_text(st, 24, true);
     r->note = db_text(st, 25, false);
     r->version = db_text(st, 26, false);
-    r->constant = sqlite3_column_int(st, 27) != 0;
+    r->constant = sqlite3_column_int(st, 27) == ALIKE_CONSTANT;
+    r->none_valid = sqlite3_column_int(st, 27) == ALIKE_INVALID;
     r->decides = db_text(st, 28, true);
     store_value_of(st, 29, &r->best);
     store_value_of(st, 33, &r->loss);

@@ -190,11 +190,12 @@ static int apply_step(struct applier *a, const struct record *r, struct err *e) 
 
 static int apply_evaluation(struct applier *a, const struct record *r, struct err *e) {
     const struct payload *p = r->payload;
+    int64_t alike = p->none_valid ? ALIKE_INVALID : p->constant ? ALIKE_CONSTANT : 0;
     int rc = db_run(a->db, e,
                     "INSERT INTO evaluation(run,step,split,rows,constant,best,seconds,time)"
                     " VALUES(?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET rows=excluded.rows,"
                     " constant=excluded.constant, best=excluded.best",
-                    "iittiidi", r->run, r->step, p->text[0], p->text[1], (int64_t)p->constant,
+                    "iittiidi", r->run, r->step, p->text[0], p->text[1], alike,
                     (int64_t)p->best, r->seconds, r->time);
     for (int i = 0; !rc && i < p->count; i++) {
         const struct payload_metric *m = &p->metric[i];

@@ -45,6 +45,7 @@ int store_evaluation(struct store *s, const struct store_evaluation *v) {
     p->text[0] = xstrdup(v->split ? v->split : first_split);
     p->text[1] = copy(v->rows);
     p->constant = v->constant;
+    p->none_valid = v->none_valid;
     p->best = v->best;
     p->count = v->count;
     p->metric = xcalloc((size_t)v->count + 1, sizeof *p->metric);

@@ -152,7 +152,7 @@ struct store_evaluation {
     int64_t run, step;
     const char *split; /* "dev_matched", in a run of several tasks "TASK/SPLIT"; NULL: "dev" */
     const char *rows;  /* which rows */
-    bool constant, best;
+    bool constant, none_valid, best; /* none_valid: no answer of a text names a class or is a score */
     double seconds;
     int count;
     const struct store_metric *metric;
@@ -262,6 +262,7 @@ struct store_run {
     struct store_value sorted;     /* what the list was sorted by, when that is a metric */
     char *weights_sha256, *tags /* "a, b" */, *note, *version;
     bool constant;                 /* the deciding split's last evaluation predicted one class only */
+    bool none_valid;               /* or no answer of it was one */
     int64_t rows;                  /* dev rows that best was measured on; 0: not known */
     double lr;                     /* of the config; NaN: it has none */
     /* whole */
@@ -314,7 +315,7 @@ struct store_eval_row {
     char *name; /* "dev.accuracy" */
     char *rows;
     struct store_value value;
-    bool constant, best;
+    bool constant, none_valid, best;
 };
 struct store_evals {
     struct store_eval_row *row;

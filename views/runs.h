@@ -43,6 +43,7 @@ struct run_row {
     bool unfit;               /* does not pass the filter */
     const struct run_task *task_result; /* of a run with several tasks, where they were asked for */
     int task_results;
+    bool none_valid;          /* no answer of the last evaluation was one */
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,

@@ -56,6 +56,8 @@ void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
     show_value(r->majority, majority);
     if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
         snprintf(out, RUN_FLAG, "%s: %s", run_state_name(r->state), r->reason);
+    else if (r->none_valid)
+        snprintf(out, RUN_FLAG, "last evaluation: no answer is valid");
     else if (r->constant && isfinite(r->majority))
         snprintf(out, RUN_FLAG, "last evaluation: one class for every row (majority %s)", majority);
     else if (r->constant)

@@ -25,6 +25,7 @@ struct job {
     bool constant;         /* the last evaluation's predictions were all the same */
     int place;             /* in the queue, 1: next; 0: it does not wait */
     int64_t scored, to_score; /* rows of the evaluation in hand; 0: none is */
+    bool none_valid;       /* no answer of the last evaluation was one */
 };
 
 /* A text given for a dev row (core/train/event.h). */

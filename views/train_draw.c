@@ -244,6 +244,7 @@ static void summary(const struct train_view *v, const struct job *job, struct bu
     if (m.name && isfinite(m.best))
         buf_printf(out, ", %s %s at step %lld", m.name, best, (long long)m.best_step);
     if (isfinite(m.majority)) buf_printf(out, " (majority %s)", majority);
+    if (job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
     if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
 }
 
@@ -294,6 +295,7 @@ static void readout(const struct ui *ui, struct buf *out) {
         show_short(s->grad_norm[at], text);
         buf_printf(out, "  \u2016g\u2016 %s", text);
     }
+    if (job && job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
     if (job && job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
 }
 

@@ -134,8 +134,34 @@ static void an_older_run_is_shown_and_goes_on_under_the_splits_name(void **state
     free(path);
 }
 
+/* That no answer is valid is neither one class for every row nor forgotten. */
+static void no_valid_answer_is_kept_as_such(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    int64_t id = run_on(s, "dev");
+    struct store_metric m = { "accuracy", 0, NULL, 1 };
+    struct err e = ERR_INIT;
+    for (int i = 1; i <= 3; i++) { /* invalid, one class, neither */
+        struct store_evaluation v = { .run = id, .step = i, .split = "dev", .rows = "dev 4", .none_valid = i == 1,
+                                      .constant = i == 2, .count = 1, .metric = &m };
+        assert_int_equal(store_evaluation(s, &v), 0);
+        flush_it(s);
+        struct store_run r = whole(s, id);
+        struct store_evals all;
+        test_ok(store_evaluations(s, id, &all, &e), &e);
+        assert_true(r.none_valid == (i == 1) && r.constant == (i == 2));
+        assert_true(all.row[i - 1].none_valid == (i == 1) && all.row[i - 1].constant == (i == 2));
+        store_evals_release(&all);
+        store_run_release(&r);
+    }
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_valid_answer_is_kept_as_such),
         cmocka_unit_test(names_are_made_and_taken_apart),
         cmocka_unit_test(each_split_keeps_its_own_results),
         cmocka_unit_test(lists_compare_what_decides),
