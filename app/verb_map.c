@@ -366,8 +366,9 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
 }
 
 static int read_table(const struct args *a, struct result *r, const char *file, struct err *e) {
-    const struct vectors_options o = { args_get(a, "labels"), args_get(a, "columns"), args_get(a, "skip"),
-                                       args_flag(a, "no-header"), args_get(a, "delimiter") };
+    struct vectors_options o = { args_get(a, "labels"), args_get(a, "columns"), args_get(a, "skip"),
+                                 .delimiter = args_get(a, "delimiter") };
+    if (verb_header(a, &o.header, e)) return e->code;
     if (o.columns && o.skip) return err_set(e, ERR_USAGE, "give --columns or --skip, not both");
     int rc = vectors_read(&r->v, file, &o, e);
     if (!rc && r->v.notes.size) note(r, "%s", buf_text(&r->v.notes));
@@ -511,7 +512,7 @@ int verb_map(const struct args *a, struct err *e) {
     bool steps = args_flag(a, "steps"), file = args_get(a, "vectors") != NULL;
     if (steps != (args_get(a, "run") != NULL) || steps + file + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
-    static const char *const of_table[] = { "labels", "columns", "skip", "no-header", "delimiter" };
+    static const char *const of_table[] = { "labels", "columns", "skip", "header", "no-header", "delimiter" };
     for (size_t i = 0; !file && i < COUNT_OF(of_table); i++)
         if (args_get(a, of_table[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", of_table[i]);
     int rc = read_form(a, &form, e);

@@ -195,6 +195,7 @@ static const struct option_spec MAP[] = {
     { "labels", "COLUMN", "its column of labels (a name, or #N)" },
     { "columns", "LIST", "the columns that are coordinates: names, #N, #N-#M, with commas (default: all others)" },
     { "skip", "LIST", "columns that are none" },
+    { "header", NULL, "its first line names the columns, also where it is all numbers" },
     { "no-header", NULL, "its first line is a row, also where it counts up" },
     { "delimiter", "CHAR|tab", "what stands between its columns (default: by the file's name)" },
     { "run", "RUN", "with --steps: the sets that this run kept while it trained" },

@@ -93,7 +93,7 @@ static bool is_header(struct reading *g) {
     const char *labels = g->o->labels;
     bool named = labels && labels[0] != '#';
     int but = labels && !named ? column_named(g, labels) : -1;
-    if (g->o->no_header) return false;
+    if (g->o->header != DATA_HEADER_AUTO) return g->o->header == DATA_HEADER_YES;
     if (named || !all_numbers(g, but)) return true;
     if (!counts_up(g, but)) return false;
     note(g->v, "the first line counts up and is taken as column names (--no-header: as a row)");

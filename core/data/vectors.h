@@ -8,6 +8,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/data/dataset.h"
 #include "core/engine/real.h"
 
 struct vectors {
@@ -25,7 +26,7 @@ struct vectors_options {
     const char *labels;  /* the label column; NULL: none */
     const char *columns; /* those taken as coordinates; NULL: all others */
     const char *skip;    /* those left out; NULL: none */
-    bool no_header;      /* the first line is a row, whatever it holds */
+    enum data_header header; /* AUTO: as below */
     const char *delimiter; /* struct dataset_options.delimiter */
 };
 

@@ -165,7 +165,8 @@ static void test_columns(void **state) {
         { "0,1,2\n1.5,2,3\n3,4,5\n", { 0 }, 2, 3, { 1.5f, 2, 3 }, "first line counts up" },
         { "1,2\n1.5,2e0\n3,4\n", { 0 }, 2, 2, { 1.5f, 2 }, "first line counts up" },
         { "0,1,2,label\n1.5,2,3,a\n", { .labels = "#4" }, 1, 3, { 1.5f, 2, 3 }, "first line counts up" },
-        { "0,1,2\n1.5,2,3\n3,4,5\n", { .no_header = true }, 3, 3, { 0, 1, 2 }, NULL },
+        { "0,1,2\n1.5,2,3\n3,4,5\n", { .header = DATA_HEADER_NO }, 3, 3, { 0, 1, 2 }, NULL },
+        { "2,1,0\n1.5,2,3\n3,4,5\n", { .header = DATA_HEADER_YES }, 2, 3, { 1.5f, 2, 3 }, NULL },
         { "0,1\n1,0\n", { 0 }, 2, 2, { 0, 1 }, NULL },
         { "2,3,4\n1,2,3\n", { 0 }, 2, 3, { 2, 3, 4 }, NULL },
     };
@@ -186,6 +187,7 @@ static void test_columns(void **state) {
     refused(folder, FIVE, "--labels label --skip label", 2, "is the label column");
     refused(folder, FIVE, "--labels label --skip '#3-#2'", 2, "has no column \"#3-#2\" (--skip)");
     refused(folder, FIVE, "--columns '#1' --skip '#2'", 2, "not both");
+    refused(folder, FIVE, "--header --no-header", 2, "not both");
     refused(folder, "x\n1\n", "--skip x", 5, "no column of numbers");
     free(folder);
 }
