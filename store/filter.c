@@ -31,11 +31,13 @@ struct field {
 #define LAYERS                                                                                     \
     "iif(layers LIKE '%-_%' AND substr(layers, 1, instr(layers, '-') - 1) ="                       \
     " substr(layers, instr(layers, '-') + 1), substr(layers, 1, instr(layers, '-') - 1), layers)"
-/* The JSON holds it where it was narrowed; a tap of the FFN is at the FFN. */
+/* The JSON holds it where it was narrowed; a tap of the FFN is at the FFN, and encoders attend to themselves
+ * alone. */
 #define SITE                                                                                       \
     "CASE WHEN json_extract(value, '$.write') LIKE 'f.%' THEN 'ffn'"                               \
     " WHEN json_extract(value, '$.write') = 'embed' THEN 'embed'"                                  \
-    " ELSE coalesce(json_extract(value, '$.site'), 'all') END"
+    " ELSE coalesce(json_extract(value, '$.site'),"                                                \
+    " iif(json_extract(value, '$.stack') = 'encoder', 'self', 'all')) END"
 
 static const struct field fields[] = {
     { "id", FIELD_NUMBER, "r.id" },

@@ -185,7 +185,8 @@ static void add_alike(struct store *s, const char *metric, int rows, double best
     n.modules = &m;
     n.module_count = 1;
     n.method_json = "{\"modules\":[{\"write\":\"a.q\",\"stack\":\"decoder\",\"site\":\"cross\",\"init\":\"lora\"},"
-                    "{\"write\":\"f.out\",\"target\":\"tap\"}]}";
+                    "{\"write\":\"f.out\",\"target\":\"tap\"},"
+                    "{\"write\":\"a.v\",\"stack\":\"encoder\"}]}";
     test_ok(store_create_run(s, &n, &id, &e), &e);
     snprintf(text, sizeof text, rows < 2551 ? "a of 7.tsv %d of 2551 (seed 0)" : "dev 1 %d", rows);
     struct store_metric v = { metric, best, NULL, 1 };
@@ -240,7 +241,7 @@ static void options_are_columns(void **state) {
         { "lr=0.003", "1" },    { "lr=3e-3", "1" },       { "lr!=0.003", "2" },         { "lr<1e-3", "2" },
         { "batch=8", "1" },     { "batch>=8", "2 1" },    { "max-len=64", "2" },        { "max_len=64", "2" },
         { "schedule=cosine", "2" }, { "schedule~lin", "1" }, { "decay=0.1", "2" },      { "note-x=", "3 2 1" },
-        { "last.lr=0.0001", "1" },  { "stack=decoder", "3 2 1" }, { "site=self", "" },
+        { "last.lr=0.0001", "1" },  { "stack=decoder", "3 2 1" }, { "site=self", "3 2 1" }, { "site=all", "" },
         { "site=cross site=ffn target=tap", "3 2 1" }, { "stack!=all", "" },  { "init=lora layers=2", "3 2 1" },
         { "layers=2-2", "3 2 1" },
     };
