@@ -86,6 +86,13 @@ static void value_text(const struct store_value *v, char out[32]) {
     else snprintf(out, 32, "%.4f", v->v);
 }
 
+/* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
+ * worth. */
+static const char *remark(const struct store_run *r) {
+    if (r->reason && (r->state == STORE_FAILED || r->state == STORE_INTERRUPTED)) return r->reason;
+    return r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "";
+}
+
 static void print_runs(const struct store_runs *runs) {
     static const char *const heading[] = { "id",   "state", "method",  "task",   "metric", "best", "rows",
                                            "step", "lr",    "trained", "time s", "seed",   "" };
@@ -104,7 +111,7 @@ static void print_runs(const struct store_runs *runs) {
         snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
         table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
                                         rows, step, lr, trained, seconds, seed,
-                                        r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "" });
+                                        remark(r) });
     }
     table_print(&t);
     printf("%zu of %lld runs\n", runs->count, (long long)runs->all);

@@ -192,6 +192,9 @@ static void a_run_killed_young_goes_on(void **state) {
     command_wait(pid, 10);
     expect_state(2, "interrupted");
     expect_state(3, "interrupted");
+    char *list = stage_out(0, "runs --db '%s'", stage.db); /* its lines say why */
+    assert_non_null(strstr(list, "is gone"));
+    free(list);
     char *left = xprintf("%s-files/2/last.safetensors.tmp-99", stage.db);
     struct err e = ERR_INIT;
     test_ok(file_write(left, "x", 1, &e), &e);
