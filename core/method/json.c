@@ -28,10 +28,10 @@ static void add_place(struct buf *b, const struct module *m, bool decoder) {
 }
 
 static void add_module(struct buf *b, const struct module *m, bool decoder) {
-    bool sized = module_is_sized(m), in_weight = module_in_weight(m);
+    bool in_weight = module_in_weight(m);
     buf_puts(b, "{\"function\":");
     json_add_string(b, fn_name(m->fn));
-    if (sized) buf_printf(b, ",\"size\":%d", m->size);
+    if (module_is_sized(m)) buf_printf(b, ",\"size\":%d", m->size);
     if (module_takes(m, TAKES_ACT)) word(b, "activation", method_act_name(m->act));
     if (module_takes(m, TAKES_BIASES)) buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
     if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
@@ -52,8 +52,8 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
         buf_printf(b, ",\"mid\":%d", m->mid);
         word(b, "mid_activation", method_act_name(m->mid_act));
     }
-    if (sized) {
-        word(b, "init", init_name(m->init));
+    if (module_takes(m, TAKES_INIT)) word(b, "init", init_name(m->init));
+    if (module_takes(m, TAKES_DROPOUT)) {
         buf_puts(b, ",\"dropout\":");
         json_add_double(b, m->dropout);
     }

@@ -1,12 +1,11 @@
 /* Gradients of every valid form by central differences, through whole tiny models of every
- * family, in 64 bits: along one random direction of all values, and at one value of each
- * tensor. */
-#include <math.h>
+ * family, in 64 bits (tests/support/slope.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "tests/support/rig.h"
+#include "core/method/functions.h"
+#include "tests/support/slope.h"
 #include "tests/support/test.h"
 
 static int model; /* the number of that which the tests run on */
@@ -26,53 +25,22 @@ static int close_rig(void **state) {
     return 0;
 }
 
-static double slope(const struct plan *p, real *x, const real *along, real *moved, double h) {
-    double side[2];
-    for (int k = 0; k < 2; k++) {
-        for (size_t i = 0; i < p->trained; i++) moved[i] = x[i] + (k ? -h : h) * along[i];
-        side[k] = rig_loss(&rig, p, moved, NULL);
-    }
-    return (side[0] - side[1]) / (2 * h);
-}
-
-/* A smaller step where a bend of relu lies within the larger. */
-static void agree(const char *text, const char *what, const struct plan *p, double analytic,
-                  real *x, const real *along, real *moved, double h) {
-    double measured = 0;
-    for (int again = 0; again < 3; again++, h /= 10) {
-        measured = slope(p, x, along, moved, h);
-        if (fabs(analytic - measured) <= 1e-7 + 1e-5 * fabs(measured)) return;
-    }
-    fail_msg("%s: %s: %.12g, by differences %.12g", text, what, analytic, measured);
-}
-
 static void gradient_of(const char *text) {
     if (!rig_has_place(&rig, text)) {
         refused++;
         return;
     }
     done++;
-    struct plan *p = rig_plan(&rig, text);
-    struct rng_key key = rng_key(11, RNG_TEST, 0, rng_site(text));
-    real *x = rig_params(&rig, p, 9, 0.3), *g = xcalloc(p->trained, sizeof *g);
-    real *along = xcalloc(p->trained, sizeof *along), *moved = xcalloc(p->trained, sizeof *moved);
-    double dot = 0;
-    rig_loss(&rig, p, x, g);
-    for (size_t i = 0; i < p->trained; i++) dot += g[i] * (along[i] = (real)rng_normal(key, i));
-    agree(text, "along all", p, dot, x, along, moved, 1e-6);
-    memset(along, 0, p->trained * sizeof *along);
-    for (int k = 0; k < p->tensors; k++) {
-        const struct plan_tensor *t = &p->tensor[k];
-        size_t i = t->offset + rng_below(key, 1000000 + (uint64_t)k, t->count);
-        along[i] = 1;
-        agree(text, t->name, p, g[i], x, along, moved, 1e-5);
-        along[i] = 0;
+    slope_check(&rig, text);
+}
+
+/* Whatever functions there are: a new one is among them. */
+static void every_function(void **state) {
+    (void)state;
+    for (int f = 0; f < FN_COUNT; f++) {
+        int n = slope_check_function(&rig, (enum fn)f);
+        if (!n && function_at((enum fn)f)->form != FORM_IN_WEIGHT) fail_msg("%s has no place", fn_name((enum fn)f));
     }
-    free(x);
-    free(g);
-    free(along);
-    free(moved);
-    plan_free(p);
 }
 
 static const char *const comps[] = {"add", "scaled(0.5)", "learned(1.5)"};
@@ -275,6 +243,7 @@ static void most_have_a_place(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function),
         cmocka_unit_test(bottlenecks_and_linear),
         cmocka_unit_test(heads),
         cmocka_unit_test(prefixes),
