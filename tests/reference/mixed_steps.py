@@ -4,7 +4,8 @@
     PETRI_PARITY_DUMP=DIR build/tests/train/tasks_truth_dtest
     python tests/reference/mixed_steps.py --fixture DIR    writes tests/reference/tasks/
     PETRI_PARITY_DUMP=DIR build/tests/train/tasks_truth_test
-    python tests/reference/mixed_steps.py --compare DIR    compares petri's steps with PyTorch's
+    python tests/reference/mixed_steps.py --compare DIR    compares petri's steps with PyTorch's; with --steps 6
+                        --losses tests/reference/tasks_truth.txt it makes what the program compares by itself
 
 The first is tiny models in 64 bits, the second MiniLM with heads and flan-t5-small with texts, on GLUE's RTE,
 MRPC and CoLA in 32 bits, where a difference of a loss above 1e-3, or of a gradient above 1e-4 of its tensor's
@@ -223,13 +224,14 @@ def make_fixture(folder, name):
     print(name, *(f"{x:.9f}" for x in losses))
 
 
-def compare(folder, name):
+def compare(folder, name, steps):
     case = Case(os.path.join(folder, name), torch.float32)
+    case.steps = case.steps[:steps]
     losses, _, gradient = case.train()
     ours = load_file(os.path.join(folder, name, "petri.safetensors"))
-    by_step = [abs(a - b) for a, b in zip(losses, ours["loss"].tolist())]
-    if len(ours["loss"]) != len(losses):
+    if len(ours["loss"]) < len(losses):
         sys.exit(f"{name}: {len(ours['loss'])} losses of petri, {len(losses)} of PyTorch")
+    by_step = [abs(a - b) for a, b in zip(losses, ours["loss"].tolist())]
     whole = max(float(g.abs().max()) for g in gradient.values())
     apart = {}
     for n, g in gradient.items():
@@ -241,13 +243,15 @@ def compare(folder, name):
     print(f"{name}: {len(losses)} steps, losses {losses[0]:.4f} … {losses[-1]:.4f}, apart by {max(by_step):.2g} at most;"
           f" {len(apart)} gradients, the furthest {worst} by {apart[worst]:.2g} of its largest: "
           f"{'agrees' if good else 'DIFFERS'}", flush=True)
-    return good
+    return good, " ".join([name] + [f"{x:.7f}" for x in losses])
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--fixture", metavar="DIR")
     p.add_argument("--compare", metavar="DIR")
+    p.add_argument("--steps", type=int, help="with --compare: only so many")
+    p.add_argument("--losses", metavar="FILE", help="with --compare: PyTorch's losses, as tasks_truth.txt has them")
     args = p.parse_args()
     folder = args.fixture or args.compare
     if not folder:
@@ -259,7 +263,11 @@ def main():
         for name in names:
             make_fixture(folder, name)
         return 0
-    return 0 if all([compare(folder, name) for name in names]) else 1
+    results = [compare(folder, name, args.steps) for name in names]
+    if args.losses:
+        with open(args.losses, "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for _, line in results)
+    return 0 if all(good for good, _ in results) else 1
 
 
 if __name__ == "__main__":
