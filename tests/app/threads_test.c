@@ -152,23 +152,22 @@ static void a_map_takes_no_thread_from_nowhere(void **state) {
     insight_map_free(m);
     struct threads start = threads_now();
     int64_t step = step_of(j, trains), maps = 0, most = 0;
-    for (double until = clock_seconds() + 3; clock_seconds() < until; maps++) {
+    double took[MOST], others = 0;
+    int count = 0;
+    do {
         insight_perplexity(in, maps % 2 ? 1 : -1); /* everything is laid out anew */
         m = await_map(in);
         assert_non_null(m);
         insight_map_free(m);
         int now = threads_now().count;
         if (now > most) most = now;
-    }
-    double took[MOST], others = 0;
-    int count = taken_since(&start, took);
+        count = taken_since(&start, took);
+    } while (++maps < 4 || took[0] + took[1] < 0.5 || step_of(j, trains) <= step);
     for (int i = WORKERS; i < count; i++) others += took[i];
     printf("%d threads, of which two took %.2f s and %.2f s, the others %.2f s; %lld maps, %lld steps\n", count, took[0],
            took[1], others, (long long)maps, (long long)(step_of(j, trains) - step));
     assert_int_equal(most, before + 1); /* the insight's, which asks and waits */
-    assert_true(took[0] + took[1] > 0.2);
     assert_true(others < 0.25 * (took[0] + took[1]));
-    assert_true(maps > 3 && step_of(j, trains) > step);
     insight_free(in);
     jobs_free(j, false);
     test_ok(store_close(store, &e), &e);
