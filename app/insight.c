@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
-enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15 };
+enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, LATE_MS = 1000 };
 
 struct orders {
     bool open, matrices, rewind;
@@ -42,6 +42,7 @@ struct insight {
     struct inside inside;
     struct shelf *shelf;
     bool playing;
+    int64_t framed;            /* when the last frame of the layout began, clock_ms; 0: it stood still */
     char *trouble;             /* why the last order came to nothing; until the next */
 };
 
@@ -267,7 +268,8 @@ static bool any(const struct orders *o) {
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
-/* A frame of the layout: so many iterations, or as many as its time allows. */
+/* A frame of the layout: so many iterations, or as many as its time allows.  Where the workers kept it waiting
+ * for their units in hand, it makes up for that. */
 static void frame(struct insight *in) {
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
@@ -277,7 +279,11 @@ static void frame(struct insight *in) {
         }
         return;
     }
-    advance_for(&in->inside, FRAME_ITERATIONS, WORK_MS / 1000.0);
+    int64_t now = clock_ms(), since = in->framed ? now - in->framed : FRAME_MS;
+    in->framed = now;
+    if (since < FRAME_MS) since = FRAME_MS;
+    if (since > LATE_MS) since = LATE_MS;
+    advance_for(&in->inside, (int)(FRAME_ITERATIONS * since / FRAME_MS), WORK_MS / 1000.0);
     if (done(&in->inside)) in->playing = false;
     show(in, NULL, NULL);
 }
@@ -292,8 +298,10 @@ static void *work(void *self) {
     struct insight *in = self;
     pthread_mutex_lock(&in->lock);
     while (!in->leaving) {
-        if (!in->playing)
+        if (!in->playing) {
+            in->framed = 0;
             while (!in->leaving && !any(&in->orders)) pthread_cond_wait(&in->asked, &in->lock);
+        }
         if (in->leaving) break;
         struct orders o = in->orders;
         in->orders = (struct orders){ 0 };
