@@ -122,9 +122,11 @@ static void differences(struct buf *b, const struct module *x, const struct modu
     if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), where(x));
     if (x->first != y->first || x->last != y->last) {
         char layers[48];
-        if (x->last) snprintf(layers, sizeof layers, "%d to %d", x->first, x->last);
+        bool one = x->last == x->first;
+        if (one) snprintf(layers, sizeof layers, "%d", x->first);
+        else if (x->last) snprintf(layers, sizeof layers, "%d to %d", x->first, x->last);
         else snprintf(layers, sizeof layers, "from %d", x->first);
-        phrase(b, " in layers ", where(x), layers);
+        phrase(b, one ? " in layer " : " in layers ", where(x), layers);
     }
     narrowed(b, x, y);
 }

@@ -406,6 +406,7 @@ static void the_nearest_says_what_differs(void **state) {
     nearest("prefix(l=16) + bottleneck(r=16; read=f.out, write=f.out, comp=scaled(4), init=lora)",
             "mam, but sequential at f.out");
     nearest("lora(layers=4-6)", "lora, but a.q in layers 4 to 6, a.v in layers 4 to 6");
+    nearest("lora(at=q,layers=1)", "lora, but a.q in layer 1, without its module at a.v");
     nearest("mam + scale(write=a.k)", "mam, but with a further scale at a.k");
     nearest("parallel-adapter-ffn(act=gelu)", "parallel-adapter-ffn, but gelu at f.out");
     nearest("lora + head(frozen)", "lora, but the head frozen");
