@@ -134,8 +134,9 @@ int config_task_find(const struct run_config *c, const char *name, struct err *e
  * config_release. */
 void config_of_task(const struct run_config *c, int i, struct run_config *out);
 /* Reads --tasks: names and folders with commas, or a list file, paths in it relative to the file:
- * [{"name","task"} or {"name","train","dev","text","text_b","label","source","target","kind","metric"}].
- * ERR_USAGE, ERR_INPUT.  Once, after the other options are set. */
+ * [{"name","task"} or {"name","train","dev","text","text_b","label","source","target","kind","metric"}]; more
+ * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
+ * Once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
 /* The line that would train this: "petri train …", words quoted for a shell, what is at its default left
  * out, but method, rate and seed.  Caller frees. */

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/train/option.h"
 
 /* A word for the shell; quoted where it needs to be. */
@@ -33,6 +35,26 @@ static const char *standing(const struct run_config *c, const struct option *o) 
     return file && c->task_folder ? NULL : s;
 }
 
+/* Tasks as --tasks takes them, from anywhere: their folders where these have the tasks' names, else as they
+ * were given.  Caller frees. */
+static char *tasks_said(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    bool list = text_ends(c->tasks_given, ".json"), folders = !list;
+    for (int i = 0; i < c->tasks && folders; i++) {
+        const char *folder = c->of[i].task_folder, *last = folder ? strrchr(folder, '/') : NULL;
+        folders = last && !strcmp(last + 1, c->of[i].task_name) && !strchr(folder, ',');
+        buf_printf(&b, "%s%s", i ? "," : "", folder ? folder : "");
+    }
+    if (folders) return buf_take(&b);
+    buf_release(&b);
+    return xstrdup(c->tasks_given);
+}
+
+/* What a run with several tasks does not say of its rows: its tasks say it. */
+static bool said_by_tasks(const struct run_config *c, const struct option *o) {
+    return c->tasks && (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
+}
+
 char *config_command(const struct run_config *c) {
     struct buf b = BUF_INIT;
     struct run_config usual;
@@ -40,7 +62,7 @@ char *config_command(const struct run_config *c) {
     buf_puts(&b, "petri train");
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (!o->name || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
+        if (!o->name || said_by_tasks(c, o) || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
         /* the steps of a completed config follow from its epochs */
         if (o->offset == offsetof(struct run_config, steps) && c->epochs > 0) continue;
         if (o->has_unset && !o->unset_word && option_number(c, o) == o->unset) continue;
@@ -48,7 +70,8 @@ char *config_command(const struct run_config *c) {
         if (!text) continue;
         buf_printf(&b, " --%s", o->name);
         if (o->kind == OPTION_FLAG) continue;
-        char *value = o->kind == OPTION_TEXT ? NULL : option_print(c, o);
+        bool tasks = c->tasks && o->offset == offsetof(struct run_config, tasks_given);
+        char *value = tasks ? tasks_said(c) : o->kind == OPTION_TEXT ? NULL : option_print(c, o);
         buf_putc(&b, ' ');
         add_word(&b, value ? value : text);
         free(value);

@@ -21,20 +21,27 @@ const struct run_config *config_rows_of(const struct run_config *c, int i) { ret
 
 const char *config_task_name(const struct run_config *c, int i) { return c->tasks ? c->of[i].task_name : ""; }
 
-int config_task_find(const struct run_config *c, const char *name, struct err *e) {
+static int find(const struct run_config *c, const char *name) {
+    int i = 0;
+    while (i < c->tasks && strcmp(c->of[i].task_name, name)) i++;
+    return i < c->tasks ? i : -1;
+}
+
+/* "alpha, beta"; caller frees. */
+static char *names(const struct run_config *c) {
     struct buf list = BUF_INIT;
-    for (int i = 0; i < c->tasks; i++) {
-        if (name && !strcmp(c->of[i].task_name, name)) {
-            buf_release(&list);
-            return i;
-        }
-        buf_printf(&list, "%s%s", i ? ", " : "", c->of[i].task_name);
-    }
-    if (c->tasks && !name)
-        err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", buf_text(&list));
-    else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, buf_text(&list));
+    for (int i = 0; i < c->tasks; i++) buf_printf(&list, "%s%s", i ? ", " : "", c->of[i].task_name);
+    return buf_take(&list);
+}
+
+int config_task_find(const struct run_config *c, const char *name, struct err *e) {
+    int found = name ? find(c, name) : -1;
+    if (found >= 0) return found;
+    char *list = names(c);
+    if (c->tasks && !name) err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", list);
+    else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, list);
     else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
-    buf_release(&list);
+    free(list);
     return -1;
 }
 
@@ -65,12 +72,8 @@ static struct run_config *add(struct run_config *c) {
     c->of = xrealloc(c->of, (size_t)c->tasks + 1, sizeof *c->of);
     struct run_config *of = &c->of[c->tasks++];
     config_init(of);
-    of->official_dev = c->official_dev;
-    of->split = c->split;
-    of->split_validation = c->split_validation;
-    of->split_seed = c->split_seed;
-    of->limit = c->limit;
-    of->limit_seed = c->limit_seed;
+    for (size_t i = 0; i < option_count(); i++)
+        if (option_at(i)->is & OPTION_EACH) option_set_number(of, option_at(i), option_number(c, option_at(i)));
     return of;
 }
 
@@ -133,29 +136,34 @@ static char *beside(const char *list, const char *path) {
     return full;
 }
 
+/* What an entry of a list file may say beside its name: keys of the file, and the options that they are. */
+static const struct {
+    const char *key, *option;
+    bool path;
+} known[] = {
+    { "task", "task", true },           { "train", "train", true },   { "dev", "dev", true },
+    { "text", "text", false },          { "text_b", "text-b", false }, { "label", "label", false },
+    { "source", "source", false },      { "target", "target", false }, { "kind", "kind", false },
+    { "metric", "metric", false },      { "positive", "positive", false }, { "no_gold", "no-gold", false },
+    { "delimiter", "delimiter", false }, { "header", "header", false }, { "no_header", "no-header", false },
+};
+
 static int read_member(struct run_config *of, const char *list, const char *key, const char *value, struct err *e) {
-    static const struct {
-        const char *key, *option;
-        bool path;
-    } known[] = {
-        { "task", "task", true },     { "train", "train", true },   { "dev", "dev", true },
-        { "text", "text", false },    { "text_b", "text-b", false }, { "label", "label", false },
-        { "source", "source", false }, { "target", "target", false }, { "kind", "kind", false },
-        { "metric", "metric", false }, { "positive", "positive", false },
-    };
+    struct buf keys = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
+        buf_printf(&keys, ", %s", known[i].key);
         if (strcmp(known[i].key, key)) continue;
         char *path = known[i].path ? beside(list, value) : NULL;
         /* a task's name stays one where there is no such folder beside the list */
         bool name = path && !strcmp(key, "task") && !file_exists(path);
         int rc = config_set(of, known[i].option, path && !name ? path : value, e);
         free(path);
+        buf_release(&keys);
         return rc;
     }
-    return err_set(e, ERR_INPUT,
-                   "unknown key \"%s\" (known: name, task, train, dev, text, text_b, label, source, target, kind, "
-                   "metric, positive)",
-                   key);
+    err_set(e, ERR_INPUT, "unknown key \"%s\" (known: name%s)", key, buf_text(&keys));
+    buf_release(&keys);
+    return e->code;
 }
 
 static int read_entry(struct run_config *c, const char *list, const json_t *o, struct err *e) {
@@ -189,29 +197,55 @@ static int read_list(struct run_config *c, const char *path, struct err *e) {
     return rc;
 }
 
+static int read_weight(struct run_config *c, char *part, bool *said, struct err *e) {
+    char *equals = strchr(part, '=');
+    double v = 0;
+    if (!equals || !text_to_double(equals + 1, &v) || !(v > 0) || v > 1e9)
+        return err_set(e, ERR_USAGE, "--weights %s: must be like rte=2,cola=0.5, each above 0", c->weights);
+    *equals = 0;
+    int i = find(c, part);
+    if (i < 0) {
+        char *list = names(c);
+        err_set(e, ERR_USAGE, "--weights %s: no task is called %s; there are %s", c->weights, part, list);
+        free(list);
+        return e->code;
+    }
+    if (said[i]) return err_set(e, ERR_USAGE, "--weights %s: %s is given twice", c->weights, part);
+    said[i] = true;
+    c->of[i].task_weight = v;
+    return 0;
+}
+
 /* --weights: "rte=2,cola=0.5". */
 static int read_weights(struct run_config *c, struct err *e) {
     char *copy = c->weights ? xstrdup(c->weights) : NULL, *rest = copy, *part;
+    bool said[RUN_TASKS] = { false };
     int rc = 0;
-    while (rest && !rc && (part = strsep(&rest, ","))) {
-        char *equals = strchr(part, '=');
-        double v = 0;
-        if (!equals || !text_to_double(equals + 1, &v) || !(v > 0) || v > 1e9) {
-            rc = err_set(e, ERR_USAGE, "--weights %s: must be like rte=2,cola=0.5, each above 0", c->weights);
-            break;
-        }
-        *equals = 0;
-        int i = config_task_find(c, part, e);
-        if (i < 0) rc = err_prefix(e, "--weights");
-        else c->of[i].task_weight = v;
-    }
+    while (rest && !rc && (part = strsep(&rest, ","))) rc = read_weight(c, part, said, e);
     free(copy);
     return rc;
+}
+
+/* What says how one task's rows are read cannot be said of all. */
+static int refuse_of_one(const struct run_config *c, struct err *e) {
+    struct run_config usual;
+    const struct option *found = NULL;
+    config_init(&usual);
+    for (size_t i = 0; i < option_count() && !found; i++) {
+        const struct option *o = option_at(i);
+        bool of_one = (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
+        if (o->name && of_one && !option_same(c, &usual, o)) found = o;
+    }
+    config_release(&usual);
+    if (!found) return 0;
+    return err_set(e, ERR_USAGE, "--%s: is of one task; with --tasks a list file says it of each (docs/tasks.md)",
+                   found->name);
 }
 
 int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
     bool list = text_ends(text, ".json") && file_exists(text);
     BUG_IF(c->tasks);
+    if (refuse_of_one(c, e)) return e->code;
     char *given = list ? realpath(text, NULL) : xstrdup(text);
     if (!given) return err_set(e, ERR_SYSTEM, "%s: cannot be found again", text);
     free(c->tasks_given);

@@ -115,6 +115,84 @@ static void every_option_survives_a_clone(void **state) {
     }
 }
 
+/* Of several tasks each says how its rows are read; the line says which they are. */
+static void tasks_survive_the_command_line_and_a_clone(void **state) {
+    (void)state;
+    struct run_config c, read;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    set(&c, "model", "m");
+    set(&c, "limit", "50%");
+    set(&c, "weights", "b=2");
+    set(&c, "best", "per-task");
+    c.split_seed = 3;
+    test_ok(config_set_tasks(&c, "x/a,b", &e), &e);
+    assert_true(c.of[0].limit == c.limit && c.of[1].split_seed == 3 && c.of[1].task_weight == 2);
+    char *line = config_command(&c);
+    assert_string_equal(line, "petri train --model m --split-seed 3 --limit 50% --tasks x/a,b --weights b=2 --best per-task "
+                              "--method lora --lr default --seed 1");
+    free(line);
+    /* as completed: each task's folder and metric are known, and what they have together */
+    for (int i = 0; i < 2; i++) {
+        config_reset(&c.of[i], "task");
+        c.of[i].task = xstrdup(c.of[i].task_name);
+        c.of[i].task_folder = xprintf("/data here/%s", c.of[i].task_name);
+        c.of[i].train_file = xprintf("%s/train.tsv", c.of[i].task_folder);
+        set(&c.of[i], "metric", "f1");
+    }
+    set(&c, "task", "a+b");
+    set(&c, "metric", "average");
+    c.lr = 0.003;
+    c.steps = 77;
+    line = config_command(&c);
+    assert_string_equal(line, "petri train --model m --split-seed 3 --limit 50% --tasks '/data here/a,/data here/b' "
+                              "--weights b=2 --best per-task --method lora --lr 0.003 --seed 1");
+    free(line);
+    config_copy(&read, &c);
+    config_reuse(&read);
+    assert_int_equal(read.steps, 0);
+    read.steps = c.steps;
+    assert_null(config_difference(&c, &read));
+    assert_int_equal(read.tasks, 2);
+    assert_string_equal(read.of[1].task_folder, "/data here/b");
+    assert_string_equal(read.weights, "b=2");
+    /* folders that are not called as their tasks say less than the list that was given */
+    config_reset(&c.of[0], "task");
+    free(c.of[0].task_folder);
+    c.of[0].task_folder = xstrdup("/elsewhere");
+    free(c.tasks_given);
+    c.tasks_given = xstrdup("/lists/of two.json");
+    line = config_command(&c);
+    assert_non_null(strstr(line, " --tasks '/lists/of two.json' "));
+    free(line);
+    config_release(&c);
+    config_release(&read);
+}
+
+/* What says how one task's rows are read is not said of several. */
+static void options_of_one_task_are_refused_of_several(void **state) {
+    (void)state;
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        bool each = o->is & OPTION_EACH;
+        if (!o->name || !(o->is & OPTION_ROWS) || o->scope == OPTION_OF_TASKS) continue;
+        struct run_config c;
+        struct err e = ERR_INIT;
+        config_init(&c);
+        options_move_away(&c, o);
+        int rc = config_set_tasks(&c, "a,b", &e);
+        if (each) {
+            test_ok(rc, &e);
+            for (int k = 0; k < 2; k++) assert_true(option_same(&c, &c.of[k], o));
+        } else {
+            char *part = xprintf("--%s: is of one task", o->name);
+            test_refused(rc, ERR_USAGE, &e, part);
+            free(part);
+        }
+        config_release(&c);
+    }
+}
+
 static void old_configs_are_read(void **state) {
     (void)state;
     /* of the first histories: no forms, no vectors, the official dev rows only in the file's name */
@@ -235,6 +313,8 @@ int main(void) {
         cmocka_unit_test(every_option_survives_json_and_copies),
         cmocka_unit_test(every_option_survives_the_command_line),
         cmocka_unit_test(every_option_survives_a_clone),
+        cmocka_unit_test(tasks_survive_the_command_line_and_a_clone),
+        cmocka_unit_test(options_of_one_task_are_refused_of_several),
         cmocka_unit_test(old_configs_are_read),
         cmocka_unit_test(another_task_or_model_takes_its_own_words),
         cmocka_unit_test(a_share_is_a_percentage),

@@ -178,10 +178,10 @@ static void score(int of, const char *checkpoint, int task, struct metrics *out)
     if (predictor_writes(p)) {
         struct written w;
         struct metric_value tokens;
-        test_ok(predictor_evaluate_texts(p, t, 0, 0, 2, &w, out, &tokens, &e), &e);
+        test_ok(predictor_evaluate_texts(p, t, 0, 0, NULL, &w, out, &tokens, &e), &e);
         written_release(&w);
     } else {
-        test_ok(predictor_evaluate(p, &t->dev[0], 2, t->positive, NULL, NULL, out, &e), &e);
+        test_ok(predictor_evaluate(p, &t->dev[0], NULL, t->positive, NULL, NULL, out, &e), &e);
     }
     predictor_free(p);
 }
