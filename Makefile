@@ -114,7 +114,9 @@ $(OUT)/d/%.o: %.c
 -include $(wildcard $(OUT)/[fd]/*/*.d $(OUT)/[fd]/*/*/*.d)
 
 # ---- tests: one program a *_test.c; *_dtest.c are linked with the double build of core ----
-TESTS := $(patsubst tests/%.c,%,$(sort $(wildcard tests/*/*_test.c tests/*/*_dtest.c)))
+# Threads are the same in double, so races are looked for without that build.
+KINDS := _test $(if $(findstring thread,$(SAN)),,_dtest)
+TESTS := $(patsubst tests/%.c,%,$(sort $(foreach k,$(KINDS),$(wildcard tests/*/*$(k).c))))
 PICKED := $(if $(T),$(foreach t,$(TESTS),$(if $(strip $(foreach f,$(T),$(findstring $(f),$(t)))),$(t))),$(TESTS))
 
 $(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(call obj,$(HELP)) $(OUT)/libpetri.a
@@ -135,8 +137,9 @@ test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,
 # The reference environment's Python (tests/reference/README.md); without it the comparisons are skipped.
 PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
 
-test-slow: petri ## the tests that take hours, fresh Debian roots, PyTorch where its environment is there
+test-slow: petri ## the tests that take hours, races on the screen, fresh Debian roots, PyTorch where its environment is there
 	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
+	$(Q)$(MAKE) tsan T=app/terminal
 	$(Q)tests/fresh
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
@@ -151,7 +154,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='fil
 
 tsan: ## the tests with threads under ThreadSanitizer (T='filters')
 	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g' \
-		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/threads app/insight app/history app/terminal)'
+		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/threads app/insight app/history)'
 
 # Left out: what is style here, and what the analyser gets wrong as it takes va_list for unset on this processor
 # and does not know that an error code is never 0.
