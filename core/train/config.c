@@ -173,10 +173,10 @@ void config_take_model(struct run_config *c, const char *model) {
     c->form = FORM_AUTO;
 }
 
-void config_take_source(struct run_config *c, const struct run_config *from) {
+static void take_part(struct run_config *c, const struct run_config *from, int which) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (!(o->is & (OPTION_MODEL | OPTION_ROWS))) continue;
+        if (!(o->is & which)) continue;
         if (o->kind == OPTION_TEXT) {
             char *s = *option_text(from, o), *copy = s ? xstrdup(s) : NULL;
             free(*option_text(c, o));
@@ -185,12 +185,21 @@ void config_take_source(struct run_config *c, const struct run_config *from) {
             option_set_number(c, o, option_number(from, o));
         }
     }
-    c->form = from->form;
+}
+
+void config_take_rows(struct run_config *c, const struct run_config *from) {
+    take_part(c, from, OPTION_ROWS);
     drop_tasks(c);
     if (!from->tasks) return;
     c->of = xcalloc((size_t)from->tasks, sizeof *c->of);
     c->tasks = from->tasks;
     for (int i = 0; i < from->tasks; i++) config_copy(&c->of[i], &from->of[i]);
+}
+
+void config_take_source(struct run_config *c, const struct run_config *from) {
+    take_part(c, from, OPTION_MODEL);
+    c->form = from->form;
+    config_take_rows(c, from);
 }
 
 bool config_same_source(const struct run_config *a, const struct run_config *b) {

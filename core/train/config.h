@@ -138,6 +138,12 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out);
  * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
  * Once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
+/* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are sampled and
+ * averaged stays, --weights too where all their names are among the tasks.  "" or "none": the first of them alone.  On
+ * failure *c is as it was. */
+int config_take_tasks(struct run_config *c, const char *text, struct err *e);
+/* Other weights of the tasks there are; "" or "none": 1 each.  On failure *c is as it was. */
+int config_take_weights(struct run_config *c, const char *text, struct err *e);
 /* The line that would train this: "petri train …", words quoted for a shell, what is at its default left
  * out, but method, rate and seed.  Caller frees. */
 char *config_command(const struct run_config *c);
@@ -176,6 +182,8 @@ char *config_rows_key(const struct run_config *c);
 void config_take_task(struct run_config *c, const char *task);
 /* Another model, by name or folder; the form is decided anew. */
 void config_take_model(struct run_config *c, const char *model);
+/* The same rows as *from, with what is of several tasks together. */
+void config_take_rows(struct run_config *c, const struct run_config *from);
 /* The same model and rows as *from. */
 void config_take_source(struct run_config *c, const struct run_config *from);
 bool config_same_source(const struct run_config *a, const struct run_config *b);

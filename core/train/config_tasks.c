@@ -255,3 +255,83 @@ int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
         rc = err_set(e, ERR_USAGE, "--tasks %s: needs two tasks or more; --task trains one", given);
     return rc ? rc : read_weights(c, e);
 }
+
+/* ---- changing them ---- */
+
+static bool is_none(const char *text) { return !*text || !strcmp(text, "none"); }
+
+static void set_text(char **s, const char *to) {
+    char *copy = to ? xstrdup(to) : NULL;
+    free(*s);
+    *s = copy;
+}
+
+/* The rows of the first task alone. */
+static void take_first(struct run_config *c) {
+    struct run_config one;
+    if (!c->tasks) return;
+    config_of_task(c, 0, &one);
+    set_text(&one.task_name, NULL);
+    one.task_weight = 0;
+    config_take_source(c, &one);
+    config_release(&one);
+}
+
+/* What says one task's rows goes; what is of each (a part held out, a limit) and of all together stays. */
+static void forget_rows(struct run_config *c) {
+    struct run_config usual;
+    config_init(&usual);
+    for (int i = 0; i < c->tasks; i++) config_release(&c->of[i]);
+    free(c->of);
+    c->of = NULL;
+    c->tasks = 0;
+    for (size_t k = 0; k < option_count(); k++) {
+        const struct option *o = option_at(k);
+        if ((o->is & OPTION_ROWS) && o->kind == OPTION_TEXT && o->scope != OPTION_OF_TASKS) option_reset(c, o);
+    }
+    c->header = usual.header;
+    c->no_header = usual.no_header;
+    c->regression = usual.regression;
+    config_release(&usual);
+}
+
+int config_take_tasks(struct run_config *c, const char *text, struct err *e) {
+    struct run_config next;
+    char *given = xstrdup(text); /* it may be one of *c */
+    config_copy(&next, c);
+    int rc = 0;
+    if (is_none(given)) {
+        take_first(&next);
+    } else {
+        char *weights = next.weights;
+        next.weights = NULL;
+        forget_rows(&next);
+        rc = config_set_tasks(&next, given, e);
+        struct err other = ERR_INIT;
+        if (!rc && weights) config_take_weights(&next, weights, &other); /* else they are of tasks that are gone */
+        free(weights);
+    }
+    free(given);
+    if (rc) {
+        config_release(&next);
+        return rc;
+    }
+    config_release(c);
+    *c = next;
+    return 0;
+}
+
+int config_take_weights(struct run_config *c, const char *text, struct err *e) {
+    struct run_config next;
+    config_copy(&next, c);
+    for (int i = 0; i < next.tasks; i++) next.of[i].task_weight = 1;
+    set_text(&next.weights, is_none(text) ? NULL : text);
+    int rc = read_weights(&next, e);
+    if (rc) {
+        config_release(&next);
+        return rc;
+    }
+    config_release(c);
+    *c = next;
+    return 0;
+}
