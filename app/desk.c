@@ -187,6 +187,30 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
     return rc;
 }
 
+/* Rows, classes and name of one of the config's tasks. */
+static int add_rows(struct desk_source *s, const struct run_config *c, int i, struct err *e) {
+    struct run_config one;
+    struct task t;
+    config_of_task(c, i, &one);
+    struct task_source rows = config_source(&one, paths_assets());
+    rows.dev_rows = 0; /* as many as there are */
+    int rc = task_open(&t, &rows, e);
+    if (!rc) {
+        char *before = s->task;
+        s->task = before ? xprintf("%s+%s", before, config_task_name(c, i))
+                         : xstrdup(c->tasks ? config_task_name(c, i) : t.name);
+        free(before);
+        s->outputs[i] = t.kind == DATA_REGRESSION ? 1 : t.classes;
+        s->classes = s->outputs[0];
+        s->texts = s->texts || t.gold == DATA_TEXT;
+        s->train_rows += t.train.rows;
+        s->dev_rows += t.devs ? t.dev[0].rows : 0;
+        task_release(&t);
+    }
+    config_release(&one);
+    return rc && c->tasks ? err_prefix(e, "task %s", config_task_name(c, i)) : rc;
+}
+
 static int source(const struct desk_order *o, struct desk_answer *a, struct err *e) {
     struct desk_source *s = xcalloc(1, sizeof *s);
     a->source = s;
@@ -198,20 +222,14 @@ static int source(const struct desk_order *o, struct desk_answer *a, struct err 
     s->ok = !rc;
     s->model = folder ? file_base_name(folder) : copy(model);
     free(folder);
-    struct task t;
     struct err why = ERR_INIT;
-    struct task_source rows = config_source(c, paths_assets());
-    rows.dev_rows = 0; /* as many as there are */
-    int task_rc = task_open(&t, &rows, &why);
-    if (!task_rc) {
-        s->task = xstrdup(t.name);
-        s->classes = t.kind == DATA_REGRESSION ? 1 : t.classes;
-        s->texts = t.gold == DATA_TEXT;
-        s->train_rows = t.train.rows;
-        s->dev_rows = t.devs ? t.dev[0].rows : 0;
-        task_release(&t);
-    } else {
-        s->task = copy(c->task);
+    int task_rc = 0;
+    s->taken = o->taken;
+    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = add_rows(s, c, i, &why);
+    if (task_rc) {
+        free(s->task);
+        s->task = copy(c->task ? c->task : c->tasks_given);
+        s->train_rows = s->dev_rows = 0;
         if (!rc) *e = why;
     }
     return rc ? rc : task_rc;

@@ -40,6 +40,7 @@ struct desk_order {
     bool by_task;     /* DESK_RUNS: with what each task came to */
     const char *text; /* copied */
     const struct run_config *config; /* DESK_SOURCE; copied */
+    bool taken;       /* DESK_SOURCE: the config is in use already, only what is found is news */
 };
 void desk_ask(struct desk *d, const struct desk_order *o);
 /* Orders taken since the desk was made. */
@@ -78,8 +79,9 @@ struct desk_source {
     bool ok;
     struct arch arch;
     struct run_config config; /* as asked */
+    bool taken;
     char *model, *task;       /* names to show */
-    int classes;
+    int classes, outputs[RUN_TASKS]; /* outputs: of several tasks, each one's */
     bool texts;            /* source and target texts */
     size_t train_rows, dev_rows;
 };

@@ -155,6 +155,10 @@ void session__ask_source(struct session *s, const struct run_config *c) {
     desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = c });
 }
 
+void session__ask_facts(struct session *s) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = &s->ui.compose.config, .taken = true });
+}
+
 static void take_runs(struct session *s, struct desk_answer *a) {
     struct runs_view *v = &s->ui.runs;
     if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter) ||
@@ -183,7 +187,8 @@ static void take_source(struct session *s, struct desk_answer *a) {
     v->arch = new->ok ? &new->arch : NULL;
     v->model = new->model;
     v->task = new->task;
-    config_take_source(&v->config, &new->config);
+    if (!new->taken) config_take_source(&v->config, &new->config);
+    memcpy(v->outputs, new->outputs, sizeof v->outputs);
     v->classes = new->classes;
     v->texts = new->texts;
     v->train_rows = new->train_rows;

@@ -65,6 +65,8 @@ bool session__page_moves(const struct session *s);
 void session__ask_page(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
+/* The same of what Compose holds: only the facts are taken. */
+void session__ask_facts(struct session *s);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
 /* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */

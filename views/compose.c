@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/option.h"
 #include "views/compose_edit.h"
 
 void compose_init(struct compose_view *v) {
@@ -69,10 +70,22 @@ int compose_outputs(const struct compose_view *v) {
     return v->classes > 0 ? v->classes : 2;
 }
 
+static struct plan *plan_of(const struct compose_view *v, struct err *e) {
+    const struct run_config *c = &v->config;
+    const char *name[RUN_TASKS];
+    int outputs[RUN_TASKS];
+    if (!c->tasks) return plan_new(&c->method, v->arch, compose_outputs(v), e);
+    for (int i = 0; i < c->tasks; i++) {
+        name[i] = c->of[i].task_name;
+        outputs[i] = v->arch->decoder_layers ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
+    }
+    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){c->tasks, name, outputs}, e);
+}
+
 static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
-    struct plan *p = plan_new(&v->config.method, v->arch, compose_outputs(v), &e);
+    struct plan *p = plan_of(v, &e);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
@@ -122,20 +135,48 @@ void compose_push(struct compose_view *v) {
     if (v->undo_at == COMPOSE_UNDO) {
         config_release(&v->undo[0]);
         memmove(v->undo, v->undo + 1, sizeof v->undo - sizeof *v->undo);
+        memmove(v->undo_rows, v->undo_rows + 1, sizeof v->undo_rows - sizeof *v->undo_rows);
         v->undo_at--;
     }
     config_copy(&v->undo[v->undo_at], &v->config);
+    v->undo_rows[v->undo_at] = false;
     v->undo_top = ++v->undo_at;
 }
 
-/* Exchanges the present state with the one at i; the model and the rows stay, but for the part held out. */
+/* What several tasks are trained by: sampling, weights, what the average is of. */
+static void take_together(struct run_config *to, const struct run_config *from) {
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        if (o->scope != OPTION_OF_TASKS || o->offset == offsetof(struct run_config, tasks_given)) continue;
+        if (o->kind == OPTION_TEXT) {
+            char **s = option_text(to, o), *was = *option_text(from, o);
+            char *copy = was ? xstrdup(was) : NULL;
+            free(*s);
+            *s = copy;
+        } else {
+            option_set_number(to, o, option_number(from, o));
+        }
+    }
+    for (int i = 0; i < to->tasks && i < from->tasks; i++) to->of[i].task_weight = from->of[i].task_weight;
+}
+
+/* Exchanges the present state with the one at i; the model stays, and the rows, but for the part held out and
+ * what is of several tasks together; of a change of the tasks the rows of before are back. */
 static void swap_state(struct compose_view *v, int i) {
-    struct run_config now = v->config;
+    struct run_config now = v->config, was;
     v->config = v->undo[i];
     v->undo[i] = now;
+    config_copy(&was, &v->config);
     double split = v->config.split;
     uint64_t split_seed = v->config.split_seed;
     config_take_source(&v->config, &now);
+    if (v->undo_rows[i]) {
+        config_take_rows(&v->config, &was);
+        v->new_rows = true;
+    } else if (v->config.tasks == was.tasks) {
+        take_together(&v->config, &was);
+    }
+    config_release(&was);
     v->config.split = split;
     v->config.split_seed = split_seed;
     v->walking = false;

@@ -54,6 +54,7 @@ struct compose_view {
     /* set by the app */
     const struct arch *arch;     /* NULL: no model yet, counts are not shown */
     const char *model, *task;    /* as shown */
+    int outputs[RUN_TASKS];      /* of each of several tasks, as classes */
     int classes;                 /* of the task; 0 not known: 2.  A model that writes text has
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
@@ -72,6 +73,8 @@ struct compose_view {
     struct choice choices[COMPOSE_CHOICES];
     int choice_count;
     struct run_config undo[COMPOSE_UNDO];
+    bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
+    bool undo_rows[COMPOSE_UNDO]; /* what followed on it was a change of the tasks, which is undone too */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 

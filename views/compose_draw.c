@@ -136,10 +136,11 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
 }
 
 static void draw_number(const struct compose_view *v, struct canvas *c, struct rect r) {
-    char label[32], value[64];
+    char label[32], value[FIELD_ROOM];
     compose_field(v, label, value);
+    if (!*value && v->part >= v->config.method.count) option_value(v, v->option, value);
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
-    x += canvas_text(c, r.x + 3 + x, r.y, INK_ACCENT, value);
+    x += canvas_fit(c, r.x + 3 + x, r.y, r.w - x - 45, INK_ACCENT, value);
     canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
     if (v->part < v->config.method.count && v->facts.arithmetic[v->part] && r.h > 1)
         canvas_printf(c, r.x + 3, r.y + 1, INK_DIM, "this module trains %.200s",
@@ -329,26 +330,31 @@ static void draw_counts(const struct compose_view *v, struct canvas *c, struct r
 static int draw_run(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
     char rows[160] = "", train[32], dev[32], value[64];
     int x = r.x + 3;
+    char several[16];
+    const char *task = v->task ? v->task : "?";
+    snprintf(several, sizeof several, "%d tasks", v->config.tasks);
+    if (v->config.tasks) task = several; /* their names are among the options */
     if (v->train_rows) {
         text_thousands((int64_t)v->train_rows, train);
         text_thousands((int64_t)v->dev_rows, dev);
-        if (v->dev_rows) snprintf(rows, sizeof rows, "%.40s %s / %s rows", v->task ? v->task : "?", train, dev);
-        else snprintf(rows, sizeof rows, "%.40s %s rows, %s", v->task ? v->task : "?", train,
+        if (v->dev_rows) snprintf(rows, sizeof rows, "%.40s %s / %s rows", task, train, dev);
+        else snprintf(rows, sizeof rows, "%.40s %s rows, %s", task, train,
                       v->config.split > 0 ? "a part held out" : "none for dev: split");
     } else if (v->task) {
-        snprintf(rows, sizeof rows, "%.40s", v->task);
+        snprintf(rows, sizeof rows, "%.40s", task);
     }
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
     if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
     bool here = v->part >= v->config.method.count;
+    int rows_left = v->config.tasks ? 1 : 0; /* while the cursor is elsewhere */
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
         if (!on && !compose_option_shown(v, o)) continue;
         option_value(v, o, value);
         int w = canvas_width(c, option_name(v, o)) + 1 + canvas_width(c, value);
         if (x + w >= r.x + r.w) {
-            if (!here) break;
+            if (!here && rows_left-- < 1) break;
             /* the rest goes to the row below, where there is one */
             if (y + 1 >= r.y + r.h) break;
             y++;
@@ -404,7 +410,8 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
 
 void compose_rows(const struct compose_view *v, int width, struct compose_need *out) {
     out->axis_rows = v->describe ? 6 : 3;
-    out->fact_rows = width >= 100 ? 4 : 5;
+    int more = !v->config.tasks ? 0 : width >= 100 ? 1 : 2; /* their names, here and in the command */
+    out->fact_rows = (width >= 100 ? 4 : 5) + more;
 }
 
 static void draw(const struct ui *ui, struct canvas *c, struct rect body) {

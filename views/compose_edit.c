@@ -16,11 +16,11 @@ bool compose_on_number(const struct compose_view *v) {
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
 }
 
-void compose_field(const struct compose_view *v, char label[32], char value[64]) {
+void compose_field(const struct compose_view *v, char label[32], char value[FIELD_ROOM]) {
     if (v->part >= v->config.method.count) {
         snprintf(label, 32, "%s", option_name(v, v->option));
         char *text = config_get(&v->config, compose_option_name(v, v->option));
-        snprintf(value, 64, "%s", text);
+        snprintf(value, FIELD_ROOM, "%s", text);
         free(text);
         return;
     }
@@ -88,12 +88,10 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
 
 /* Takes a value for what is under the cursor into *c. */
 static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
-    struct err e = ERR_INIT;
     if (v->part >= v->config.method.count) {
-        int rc = config_set(c, compose_option_name(v, v->option), text, &e);
-        if (rc) snprintf(why, 200, "%.199s", e.text);
+        bool good = option_enter(c, compose_option_name(v, v->option), text, why);
         if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
-        return !rc;
+        return good;
     }
     struct module m = c->method.module[v->part];
     if (!take_axis(&m, v->axis, text, why)) return false;
@@ -107,14 +105,26 @@ static void before_change(struct compose_view *v, bool walk) {
     v->walking = walk;
 }
 
+static bool same_tasks(const struct run_config *a, const struct run_config *b) {
+    bool same = a->tasks == b->tasks;
+    for (int i = 0; same && i < a->tasks; i++) same = config_same_source(&a->of[i], &b->of[i]);
+    return same;
+}
+
 static bool change(struct compose_view *v, const char *text, bool walk, char why[200]) {
     struct run_config next;
     config_copy(&next, &v->config);
     bool taken = take(v, text, &next, why);
     if (taken) {
         before_change(v, walk);
+        bool rows = !same_tasks(&next, &v->config);
+        v->undo_rows[v->undo_at - 1] |= rows;
+        v->new_rows |= rows;
+        const char *option = v->part >= v->config.method.count ? compose_option_name(v, v->option) : NULL;
         config_release(&v->config);
         v->config = next;
+        int at = option ? compose_option_find(v, option) : -1; /* with tasks others come before it */
+        if (at >= 0) v->option = at;
         compose_changed(v);
     } else {
         config_release(&next);
@@ -134,8 +144,8 @@ static int fewest_layers(const struct module *m, const struct arch *a) {
 }
 
 /* The value that j or k goes to from a number. */
-static void step_text(const struct compose_view *v, bool up, char out[64]) {
-    char label[32], text[64], number[32];
+static void step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM]) {
+    char label[32], text[FIELD_ROOM], number[32];
     double value = 0;
     compose_field(v, label, text);
     if (v->part >= v->config.method.count) {
@@ -161,7 +171,7 @@ static void step_text(const struct compose_view *v, bool up, char out[64]) {
 
 static void walk(struct compose_view *v, int by) {
     if (compose_on_number(v)) {
-        char text[64], why[200];
+        char text[FIELD_ROOM], why[200];
         step_text(v, by < 0, text);
         change(v, text, true, why);
         return;
@@ -288,6 +298,11 @@ static void offer_rate(struct ui *ui, double usual_before) {
     ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr", kept, usual, why);
 }
 
+void compose_tell_rows(struct ui *ui, struct effect *out) {
+    if (ui->compose.new_rows) out->kind = EFFECT_ROWS;
+    ui->compose.new_rows = false;
+}
+
 bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     struct compose_view *v = &ui->compose;
     double usual = config_default_lr(&v->config.method, NULL);
@@ -300,7 +315,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     switch (r) {
     case REQ_TRAIN:
         if (compose_on_number(v)) {
-            char label[32], value[64];
+            char label[32], value[FIELD_ROOM];
             compose_field(v, label, value);
             prompt_open(&ui->prompt, label, value, true);
             ui->use = USE_NUMBER;
@@ -317,9 +332,11 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PREV: next_note(ui, -1); return true;
     case REQ_UNDO:
         if (!compose_undo(v)) ui_say(ui, SAY_INFO, "nothing to undo");
+        compose_tell_rows(ui, out);
         return true;
     case REQ_REDO:
         if (!compose_redo(v)) ui_say(ui, SAY_INFO, "nothing to redo");
+        compose_tell_rows(ui, out);
         return true;
     case REQ_COPY: {
         char *command = compose_command(v);

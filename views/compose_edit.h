@@ -5,14 +5,18 @@
 
 #include "views/compose.h"
 
+enum { FIELD_ROOM = 512 }; /* bytes of a field's value as it is typed */
+
 const char *axis_name(enum axis a);
 /* An option's short name, its value as shown, what it is, and whether it is among those shown at first glance. */
 const char *option_name(const struct compose_view *v, int i);
 void option_value(const struct compose_view *v, int i, char out[64]);
 void option_says(const struct compose_view *v, int i, char out[240]);
 bool compose_option_shown(const struct compose_view *v, int i);
+/* Takes a value as it is typed; false with the reason.  Tasks, their weights and the sampling are read at once. */
+bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
 /* The value that j or k goes to. */
-void option_step(const struct compose_view *v, int i, bool up, char out[64]);
+void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]);
 double next_125(double value, bool up); /* the next of 1, 2, 5, 10, … */
 double next_double(double value, bool up);
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
@@ -23,7 +27,7 @@ int compose_outputs(const struct compose_view *v);
 /* Is the field under the cursor a number, to be typed? */
 bool compose_on_number(const struct compose_view *v);
 /* The field's name and value as text. */
-void compose_field(const struct compose_view *v, char label[32], char value[64]);
+void compose_field(const struct compose_view *v, char label[32], char value[FIELD_ROOM]);
 /* Takes what was typed into the field under the cursor; false with the reason. */
 bool compose_edit(struct compose_view *v, const char *text, char why[200]);
 void compose_take_preset(struct compose_view *v, const char *name);

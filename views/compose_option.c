@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
 #include "core/train/option.h"
+#include "core/train/sampling.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
 
@@ -69,19 +71,31 @@ static bool comes_first(const struct option *o) {
 /* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
 static bool is_here(const struct compose_view *v, const struct option *o) {
     bool texts = v->arch && arch_generates(v->arch);
+    if (o->scope == OPTION_OF_TASKS) return v->config.tasks > 0 || !strcmp(o->name, "tasks");
     if (!o->name || o->kind == OPTION_METHOD || !option_has_say(&v->config, o, texts)) return false;
     return !(o->is & (OPTION_MODEL | OPTION_ROWS)) || !strcmp(o->name, "split") || !strcmp(o->name, "split-seed");
 }
 
+/* Several tasks come first where there are some. */
+static const char *const together[] = { "tasks", "sampling" };
+
+static bool is_first_of_tasks(const struct compose_view *v, const struct option *o) {
+    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++)
+        if (!strcmp(o->name, together[k])) return true;
+    return false;
+}
+
 /* The row at place i, or NULL past the end. */
 static const struct option *row_at(const struct compose_view *v, int i) {
+    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++)
+        if (!i--) return option_find(together[k]);
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
         const struct option *o = option_find(shown[k].name);
         if (shown[k].label && is_here(v, o) && !i--) return o;
     }
     for (size_t k = 0; k < option_count(); k++) {
         const struct option *o = option_at(k);
-        if (is_here(v, o) && !comes_first(o) && !i--) return o;
+        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o) && !i--) return o;
     }
     return NULL;
 }
@@ -112,7 +126,7 @@ bool compose_option_shown(const struct compose_view *v, int i) {
     struct run_config usual;
     if (!strcmp(o->name, "epochs")) return v->config.epochs > 0;
     if (!strcmp(o->name, "steps")) return v->config.steps > 0;
-    if (comes_first(o)) return true;
+    if (comes_first(o) || is_first_of_tasks(v, o)) return true;
     config_init(&usual);
     bool moved = !option_same(&v->config, &usual, o);
     config_release(&usual);
@@ -124,12 +138,45 @@ const char *option_name(const struct compose_view *v, int i) {
     return s && s->label ? s->label : row(v, i)->name;
 }
 
+/* Tasks by their names; what stands where nothing is said. */
+static void text_option(const struct run_config *c, const struct option *o, char out[64]) {
+    struct buf b = BUF_INIT;
+    const char *text = *option_text(c, o);
+    if (o->offset == offsetof(struct run_config, tasks_given))
+        for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
+    else if (text) buf_puts(&b, text);
+    else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
+    snprintf(out, 64, "%s", b.size ? buf_text(&b) : "none");
+    if (b.size >= 64) snprintf(out + 58, 6, "\u2026"); /* the command line below has all */
+    buf_release(&b);
+}
+
+bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]) {
+    struct err e = ERR_INIT;
+    int rc = 0;
+    struct sampling how;
+    char sampling[48];
+    if (!strcmp(name, "tasks")) rc = config_take_tasks(c, text, &e);
+    else if (!strcmp(name, "weights")) rc = config_take_weights(c, text, &e);
+    else if (!strcmp(name, "sampling") && !(rc = sampling_parse(text, &how, &e))) {
+        sampling_text(&how, sampling);
+        rc = config_set(c, name, sampling, &e);
+    } else if (!rc) rc = config_set(c, name, text, &e);
+    if (rc) snprintf(why, 200, "%.199s", e.text);
+    return !rc;
+}
+
 void option_value(const struct compose_view *v, int i, char out[64]) {
     const struct option *o = row(v, i);
     const struct shown *s = shown_of(o);
     char *text = option_print(&v->config, o);
     double number = 0;
     bool is_number = text_to_double(text, &number);
+    if (o->kind == OPTION_TEXT) {
+        text_option(&v->config, o, out);
+        free(text);
+        return;
+    }
     if (s && s->none && (!*text || (is_number && number == 0))) snprintf(out, 64, "%s", s->none);
     else if (is_number && o->kind == OPTION_DOUBLE && s && s->stride == STRIDE_125) show_short(number, out);
     else snprintf(out, 64, "%s", text);
@@ -195,10 +242,30 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     free(now);
 }
 
-void option_step(const struct compose_view *v, int i, bool up, char out[64]) {
+/* The next rule, with its T; tasks and weights are typed. */
+static void step_text(const struct compose_view *v, const struct option *o, bool up, char out[FIELD_ROOM]) {
+    char *now = option_print(&v->config, o), text[48];
+    struct sampling how = { SAMPLING_PROPORTIONAL, 10 };
+    struct err ignored = ERR_INIT; /* one that cannot be read begins with the first */
+    snprintf(out, FIELD_ROOM, "%s", now);
+    if (o->offset == offsetof(struct run_config, sampling)) {
+        if (*now && sampling_parse(now, &how, &ignored)) how.rule = SAMPLING_PROPORTIONAL;
+        if (how.rule == SAMPLING_PROPORTIONAL) how.temperature = 10;
+        how.rule = (enum sampling_rule)(((int)how.rule + (up ? SAMPLING_RULES - 1 : 1)) % SAMPLING_RULES);
+        sampling_text(&how, text);
+        snprintf(out, FIELD_ROOM, "%s", text);
+    }
+    free(now);
+}
+
+void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]) {
     const struct option *o = row(v, i);
     const struct shown *s = shown_of(o);
     char number[32];
+    if (o->kind == OPTION_TEXT) {
+        step_text(v, o, up, out);
+        return;
+    }
     if (o->word) {
         step_word(v, o, up, out);
         return;

@@ -25,6 +25,7 @@ enum effect_kind {
     EFFECT_TRASH_VIEW,    /* ui->runs.trash has changed: fill rows anew */
     EFFECT_FILTER,        /* ui->runs.filter has changed: fill rows anew */
     EFFECT_BY_TASK,       /* ui->runs.by_task has changed: fill rows anew */
+    EFFECT_ROWS,          /* ui->compose may have other rows: its facts about them anew */
     EFFECT_LIST_MODELS,   /* fill the picker with models (ui_pick); answer: EFFECT_MODEL */
     EFFECT_LIST_TASKS,
     EFFECT_MODEL,         /* use the model named in text */

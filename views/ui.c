@@ -245,6 +245,7 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
     } else if (ui->use == USE_NUMBER) {
         char why[200];
         if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);
+        compose_tell_rows(ui, out);
     }
 }
 

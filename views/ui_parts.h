@@ -81,6 +81,8 @@ void ui_command(struct ui *ui, const char *line, struct effect *out);
 void ui_command_complete(struct ui *ui);
 /* The command that fits what was typed best, or -1. */
 int ui_command_best(const char *typed);
+/* Where a change gave Compose other rows, the app is asked for what is known of them. */
+void compose_tell_rows(struct ui *ui, struct effect *out);
 /* Opens the list of published methods. */
 void compose_presets(struct ui *ui);
 

@@ -8,6 +8,7 @@
 #include "app/jobs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/train/complete.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
@@ -177,6 +178,28 @@ static void each_task_is_looked_at(void **state) {
     }
 }
 
+/* What Compose holds after a clone is what was trained: facts of all tasks, and the same bits. */
+static void a_clone_trains_the_same(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    struct job_request r = { 0 };
+    struct store_run was, now;
+    int64_t id;
+    test_ok(store_run(store, 1, &was, &e), &e);
+    test_ok(config_from_json(was.config, strlen(was.config), &r.config, &e), &e);
+    config_reuse(&r.config);
+    test_ok(jobs_start(j, &r, &id, &e), &e);
+    config_release(&r.config);
+    assert_true(jobs_wait(j, id, 30));
+    jobs_free(j, true);
+    test_ok(store_run(store, id, &now, &e), &e);
+    assert_string_equal(now.weights_sha256, was.weights_sha256);
+    assert_string_equal(now.config, was.config);
+    store_run_release(&was);
+    store_run_release(&now);
+}
+
 static void shares_are_those_of_the_sampling(void **state) {
     (void)state;
     struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
@@ -195,6 +218,7 @@ int main(void) {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(each_task_is_looked_at),
+        cmocka_unit_test(a_clone_trains_the_same),
         cmocka_unit_test(shares_are_those_of_the_sampling),
     };
     return cmocka_run_group_tests(tests, make, drop);

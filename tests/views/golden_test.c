@@ -150,6 +150,20 @@ static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *s
     ui_release(&ui);
 }
 
+static void composed_tasks(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct ui ui;
+    struct err e = ERR_INIT;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    test_ok(config_take_tasks(&ui.compose.config, "mrpc,rte,\u597D-debates", &e), &e);
+    test_ok(config_set(&ui.compose.config, "sampling", "temperature(10)", &e), &e);
+    compose_changed(&ui.compose);
+    ui_show(&ui, SCREEN_COMPOSE);
+    snprintf(name, sizeof name, "compose-tasks-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
 static void tasks_at_all_sizes(void **state) {
     (void)state;
     tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
@@ -158,6 +172,9 @@ static void tasks_at_all_sizes(void **state) {
     task_runs(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
     task_runs(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
     task_runs(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    composed_tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    composed_tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    composed_tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
 static void at_80x24(void **state) {
