@@ -179,6 +179,7 @@ static void swap_state(struct compose_view *v, int i) {
     config_release(&was);
     v->config.split = split;
     v->config.split_seed = split_seed;
+    config_tell_each(&v->config);
     v->walking = false;
     compose_changed(v);
 }

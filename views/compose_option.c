@@ -163,6 +163,7 @@ bool option_enter(struct run_config *c, const char *name, const char *text, char
         rc = config_set(c, name, sampling, &e);
     } else if (!rc) rc = config_set(c, name, text, &e);
     if (rc) snprintf(why, 200, "%.199s", e.text);
+    else config_tell_each(c);
     return !rc;
 }
 

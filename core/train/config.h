@@ -138,6 +138,8 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out);
  * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
  * Once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
+/* After a change of an option that is said once for each task (OPTION_EACH): hands it to them. */
+void config_tell_each(struct run_config *c);
 /* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are sampled and
  * averaged stays, --weights too where all their names are among the tasks.  "" or "none": the first of them alone.  On
  * failure *c is as it was. */

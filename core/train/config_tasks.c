@@ -68,13 +68,21 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out) {
 
 /* ---- reading --tasks ---- */
 
+static void take_each(struct run_config *of, const struct run_config *c) {
+    for (size_t i = 0; i < option_count(); i++)
+        if (option_at(i)->is & OPTION_EACH) option_set_number(of, option_at(i), option_number(c, option_at(i)));
+}
+
 static struct run_config *add(struct run_config *c) {
     c->of = xrealloc(c->of, (size_t)c->tasks + 1, sizeof *c->of);
     struct run_config *of = &c->of[c->tasks++];
     config_init(of);
-    for (size_t i = 0; i < option_count(); i++)
-        if (option_at(i)->is & OPTION_EACH) option_set_number(of, option_at(i), option_number(c, option_at(i)));
+    take_each(of, c);
     return of;
+}
+
+void config_tell_each(struct run_config *c) {
+    for (int i = 0; i < c->tasks; i++) take_each(&c->of[i], c);
 }
 
 /* A name that events, files and columns can carry; taken over. */
@@ -277,22 +285,16 @@ static void take_first(struct run_config *c) {
     config_release(&one);
 }
 
-/* What says one task's rows goes; what is of each (a part held out, a limit) and of all together stays. */
+/* What says one task's rows goes; what is said once for each, and of all together, stays. */
 static void forget_rows(struct run_config *c) {
-    struct run_config usual;
-    config_init(&usual);
     for (int i = 0; i < c->tasks; i++) config_release(&c->of[i]);
     free(c->of);
     c->of = NULL;
     c->tasks = 0;
     for (size_t k = 0; k < option_count(); k++) {
         const struct option *o = option_at(k);
-        if ((o->is & OPTION_ROWS) && o->kind == OPTION_TEXT && o->scope != OPTION_OF_TASKS) option_reset(c, o);
+        if ((o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS) option_reset(c, o);
     }
-    c->header = usual.header;
-    c->no_header = usual.no_header;
-    c->regression = usual.regression;
-    config_release(&usual);
 }
 
 int config_take_tasks(struct run_config *c, const char *text, struct err *e) {

@@ -462,6 +462,10 @@ static void several_tasks_are_composed(void **state) {
     assert_int_equal(enter(&ui, "sampling", "stratified(5)").kind, EFFECT_NONE);
     enter(&ui, "sampling", "often");
     assert_true(ui.say == SAY_ERROR && !strcmp(v->config.sampling, "stratified(5)"));
+    enter(&ui, "split", "10%");
+    assert_true(v->config.of[2].split == 0.1); /* of each */
+    enter(&ui, "split", "none");
+    assert_true(v->config.of[2].split == 0);
     enter(&ui, "weights", "rte=2");
     assert_true(v->config.of[1].task_weight == 2 && v->config.of[0].task_weight == 1);
     enter(&ui, "weights", "qnli=2");
