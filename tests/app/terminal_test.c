@@ -596,10 +596,60 @@ static void pictures_are_new_files(void **state) {
     free(folder);
 }
 
+/* Walks the options with l until `shown` stands there, and types a value. */
+static void set_option(const char *shown, const char *value) {
+    for (int i = 0; i < 80 && !shows(shown); i++) {
+        type("l");
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    }
+    await(shown, true);
+    char *typed = xprintf("Enter \"%s\" Enter", value);
+    type(typed);
+    free(typed);
+}
+
+/* Three tasks from Compose to Train, Runs, a run's page and Map, by keys, while they are trained. */
+static void several_tasks_by_keys(void **state) {
+    (void)state;
+    need_tmux();
+    char *go = xprintf("cd '%s'; cp -r toys toys2; cp -r toys toys3;", stage.folder);
+    start(go, "");
+    await("Enter    train", true);
+    type("1 BTab");
+    set_option("   epochs  3 ", "100000");
+    set_option("   tasks  none", "toys,toys2,toys3");
+    await("3 tasks 60 / 60 rows", true);
+    await("--tasks", true);
+    type("R");
+    await(" of batch ", true);
+    await("33.3 %", true);
+    type("b");
+    await("loss of toys rows", true);
+    type("b b b");
+    await("loss by task", true);
+    type("3 b");
+    await("toys2", true);
+    type("Enter");
+    await("at the kept checkpoint", true);
+    type("2 K");
+    await("keep a checkpoint", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
+    type("y");
+    await("stopped", true);
+    type("7");
+    await("toys, task 1 of 3", true);
+    type("b");
+    await("toys2, task 2 of 3", true);
+    type("q");
+    await("left=0", true);
+    free(go);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_minute, make, close_shell),
         cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
+        cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
