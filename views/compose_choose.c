@@ -280,7 +280,8 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "Each layer has weights of its own, trained as they are.",
         "One set of weights for all layers.",
         "While training a small MLP makes the weights; only what it made is kept.",
-        "Each task of the run has weights of its own; with one task as free."};
+        "Each task of the run has weights of its own; with one task as free.",
+        "The method's generator makes them for each task, layer and place (+ hyper)."};
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;

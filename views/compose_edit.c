@@ -86,6 +86,13 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
     }
 }
 
+/* One network a stack makes modules of one size: what one of them gets, all have. */
+static void one_size(struct method *m, const struct module *changed) {
+    if (!m->hyper.on || m->hyper.net != HYPER_STACK || changed->source != SOURCE_HYPER) return;
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].source == SOURCE_HYPER && m->module[i].fn == changed->fn) m->module[i].size = changed->size;
+}
+
 /* Takes a value for what is under the cursor into *c. */
 static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
     if (v->part >= v->config.method.count) {
@@ -96,6 +103,7 @@ static bool take(const struct compose_view *v, const char *text, struct run_conf
     struct module m = c->method.module[v->part];
     if (!take_axis(&m, v->axis, text, why)) return false;
     c->method.module[v->part] = m;
+    if (v->axis == AXIS_SIZE) one_size(&c->method, &m);
     return true;
 }
 

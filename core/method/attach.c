@@ -30,7 +30,7 @@ struct attach {
     int layers;       /* of the deeper stack */
     size_t places;    /* stack × sublayer × (layer + 1): the embedding is layer -1 */
     int *slot;        /* module × place × SLOT_COUNT: plan tensor, or -1 */
-    int *made_at;     /* module × place: first made tensor, or -1 */
+    int *made_at;     /* module × place × SLOT_COUNT: made tensor, or -1 */
     int *of_model;    /* model tensor: plan tensor in its place, or -1 */
     unsigned *wanted; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
@@ -60,6 +60,10 @@ static size_t place_at(const struct attach *a, const struct site *s) {
 
 static int *slots_at(const struct attach *a, int module, size_t place) {
     return &a->slot[((size_t)module * a->places + place) * SLOT_COUNT];
+}
+
+static int *made_slots(const struct attach *a, int module, size_t place) {
+    return &a->made_at[((size_t)module * a->places + place) * SLOT_COUNT];
 }
 
 static uint64_t *drop_at(const struct attach *a, int module, const struct site *s) {
@@ -120,8 +124,8 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
 
 node use_slot(const struct use *u, enum slot slot) {
     const struct attach *a = u->attach;
-    int made = a->made_at[(size_t)u->module * a->places + place_at(a, u->site)];
-    if (made >= 0 && (slot == SLOT_KEY || slot == SLOT_VALUE)) return a->made[made + (slot == SLOT_VALUE)];
+    int made = made_slots(a, u->module, place_at(a, u->site))[slot];
+    if (made >= 0) return a->made[made];
     return leaf_at(a, u->module, u->site, slot);
 }
 
@@ -238,7 +242,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);
     size_t places = modules * a->places;
     a->slot = xcalloc(places + 1, SLOT_COUNT * sizeof *a->slot);
-    a->made_at = xcalloc(places + 1, sizeof *a->made_at);
+    a->made_at = xcalloc(places + 1, SLOT_COUNT * sizeof *a->made_at);
     a->wanted = xcalloc(a->places, sizeof *a->wanted);
     a->drop = xcalloc(places + 1, 2 * sizeof *a->drop);
     a->prefix = xcalloc(modules + 1, sizeof *a->prefix);
@@ -248,16 +252,15 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->made = xcalloc((size_t)p->made + 1, sizeof *a->made);
     memset(a->slot, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->slot);
     memset(a->of_model, 0xff, (size_t)m->tensors * sizeof *a->of_model);
-    memset(a->made_at, 0xff, (places + 1) * sizeof *a->made_at);
+    memset(a->made_at, 0xff, (places + 1) * SLOT_COUNT * sizeof *a->made_at);
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
     /* A head's pooler stands in for the model's only where there is one. */
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].tensor >= 0 && (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
             a->of_model[p->tensor[i].tensor] = i;
-    for (int i = 0; i < p->made; i += 2) { /* keys, then values */
+    for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        size_t place = place_of(a, x->stack, x->site, x->layer);
-        a->made_at[(size_t)x->module * a->places + place] = i;
+        made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
     return a;
 }
@@ -290,6 +293,7 @@ void attach_for_task(struct attach *a, int task) {
 /* ---- a step ---- */
 
 static bool only_in_prologue(const struct plan_tensor *t) {
+    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK;
     return t->kind == PLAN_OWN && t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
 }
 
@@ -364,7 +368,7 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
 
 static node retriever_leaf(const struct attach *a, enum slot slot) {
     for (int i = 0; i < a->p->tensors; i++)
-        if (a->p->tensor[i].kind == PLAN_RETRIEVER && a->p->tensor[i].role == (int)slot) return a->leaf[i];
+        if (a->p->tensor[i].kind == PLAN_NETWORK && a->p->tensor[i].role == (int)slot) return a->leaf[i];
     return NODE_NONE;
 }
 
@@ -389,6 +393,26 @@ int attach_retrieved_width(const struct plan *p, const struct arch *a) {
 
 void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
                      node *made) {
+    for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
     for (int i = 0; i < p->made;)
         i = source_row(p->method.module[p->made_tensor[i].module].source)->make(p, t, params, grads, i, made);
+}
+
+void attach_remake(const struct plan *p, const real *params, real *made) {
+    bool some = false;
+    for (int i = 0; i < p->made; i++) some |= !p->made_tensor[i].kept;
+    if (!some) return;
+    struct arena *memory = arena_new();
+    struct tape *t = tape_new(memory);
+    node *value = xcalloc((size_t)p->made, sizeof *value);
+    tape_reset(t, false, 0, 0);
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *x = &p->made_tensor[i];
+        if (x->kept) continue;
+        source_row(p->method.module[x->module].source)->make(p, t, params, NULL, i, value);
+        memcpy(made + x->offset, tape_value(t, value[i]), x->count * sizeof *made);
+    }
+    free(value);
+    tape_free(t);
+    arena_free(memory);
 }

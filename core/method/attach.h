@@ -21,6 +21,9 @@ void attach_for_task(struct attach *a, int task);
 void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
                      node *made);
 
+/* Makes again the made values that checkpoints do not hold, from `params`, into `made`. */
+void attach_remake(const struct plan *p, const real *params, real *made);
+
 /* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
  * reals), gradients into grads (trained reals, then made_size reals).  grads NULL: all
  * frozen (evaluation).  The hooks are valid until the next begin. */

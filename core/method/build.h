@@ -16,10 +16,12 @@ void build_place(struct build *b, int module, const struct span *s, int layer);
 /* Adds a trained tensor of a module; `blocks`: 1, or the tasks (rows are those of one block). */
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int rows, int cols);
-/* Adds what a prologue makes for a slot. */
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
-/* Adds a tensor of the retriever. */
+/* Adds what a prologue makes for a slot: `blocks` of so many rows. */
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
+                int cols);
+/* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
 void build_retriever(struct build *b, enum slot slot, int rows, int cols);
+void build_network(struct build *b, const struct plan_tensor *t);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
 

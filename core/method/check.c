@@ -10,6 +10,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/hyper.h"
 
 void check_find(struct check *c, enum level level, const char *rule, const char *format, ...) {
     GROW(c->list, c->room, c->count + 1);
@@ -179,14 +180,20 @@ static void check_heads(struct check *c, const struct module *m) {
               tap_name(m->read));
 }
 
+static bool made_by_task(const struct module *m) {
+    return m->source == SOURCE_TASK || m->source == SOURCE_HYPER;
+}
+
 static void check_source(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
     bool keys = f->form == FORM_KEYS;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
-    if (m->source == SOURCE_TASK && f->per_head && m->heads != HEADS_SHARED)
+    if (made_by_task(m) && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
-    else if (m->source == SOURCE_TASK && m->comp == COMP_LEARNED &&
+    else if (m->source == SOURCE_HYPER && m->comp == COMP_LEARNED)
+        ERROR(c, "V47", "a learned scale made by the generator is not built: use add or scaled");
+    else if (made_by_task(m) && m->comp == COMP_LEARNED &&
              (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
               keys ? "of a softmax of its own" : "behind a norm");
@@ -289,8 +296,14 @@ static void check_whole(struct check *c) {
     const struct method *m = c->m;
     c->at = -1;
     check_sets(c);
-    if (m->retriever.on && m->retriever.instance == INSTANCE_NONE)
-        WARN(c, "V49", "a retriever without an instance loss learns nothing: say instance=supcon");
+    const char *fault = hyper_fault(m, c->a);
+    if (fault) ERROR(c, "V50", "%s", fault);
+    const struct retriever *r = &m->retriever;
+    if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
+        WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
+    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || m->hyper.task != (r->width ? r->width : c->a->width)))
+        ERROR(c, "V51", "a prototype loss compares rows with the generator's task embeddings: add + hyper with task=%d",
+              r->width ? r->width : c->a->width);
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)

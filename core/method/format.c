@@ -6,6 +6,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/hyper.h"
 #include "core/method/keys.h"
 #include "core/method/match.h"
 #include "core/method/retriever.h"
@@ -113,6 +114,7 @@ static void add_head(struct buf *b, const struct method *m) {
 /* What stands behind the modules. */
 static void add_rest(struct buf *b, const struct method *m, bool full) {
     add_head(b, m);
+    hyper_text(&m->hyper, full, b);
     retriever_text(&m->retriever, full, b);
 }
 
@@ -171,6 +173,14 @@ char *method_text(const struct method *m) {
     struct buf b = BUF_INIT;
     if (x.count == 0) {
         add_rest(&b, &x, false);
+        return buf_take(&b);
+    }
+    struct match found;
+    char *published = match_networks(&x, &found);
+    if (published) {
+        buf_puts(&b, published);
+        free(published);
+        add_head(&b, &x);
         return buf_take(&b);
     }
     for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/method/fn.h"
+#include "core/method/hyper.h"
 #include "core/method/retriever.h"
 
 static void uniform(struct rng_key key, real *out, size_t n, double bound) {
@@ -95,7 +96,8 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
-        else if (t->kind == PLAN_RETRIEVER) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
+        else if (t->kind == PLAN_NETWORK && t->role >= SLOT_HYPER_TASK) hyper_init(p, t, key, out);
+        else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->kind == PLAN_HEAD) head(key, m, t, row[t->task], p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */

@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/hyper.h"
 #include "core/method/keys.h"
 #include "core/method/retriever.h"
 #include "core/method/space.h"
@@ -76,6 +77,7 @@ char *method_json(const struct method *m, bool decoder) {
         add_module(&b, &x, decoder);
     }
     buf_putc(&b, ']');
+    hyper_json(&m->hyper, &b);
     retriever_json(&m->retriever, &b);
     buf_putc(&b, '}');
     return buf_take(&b);
@@ -222,7 +224,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = {"version", "head", "modules", "retriever"};
+    static const char *const known[] = {"version", "head", "modules", "retriever", "hyper"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
@@ -232,6 +234,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
                        "method: \"version\" is %d: this program reads versions %d and %d", version,
                        ENCODER_VERSION, FORM_VERSION);
     if (member_word(o, "method", "head", head_at, 2, &m->head, e)) return e->code;
+    if (hyper_from_json(json_object_get(o, "hyper"), &m->hyper, e)) return e->code;
     if (retriever_from_json(json_object_get(o, "retriever"), &m->retriever, e)) return e->code;
     const json_t *list = json_object_get(o, "modules");
     if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");

@@ -131,6 +131,14 @@ static void differences(struct buf *b, const struct module *x, const struct modu
     narrowed(b, x, y);
 }
 
+static int networks_apart(const struct method *p, const struct method *m) {
+    return FAR_AXIS * (!hyper_equal(&p->hyper, &m->hyper) + !retriever_equal(&p->retriever, &m->retriever));
+}
+
+static void network(struct buf *b, bool same, bool here, bool published, const char *name) {
+    if (!same) phrase(b, " ", !here ? "without its" : published ? "with another" : "with a", name);
+}
+
 char *method_nearest(const struct method *given) {
     struct method m = *given;
     const struct preset *best = NULL;
@@ -141,7 +149,7 @@ char *method_nearest(const struct method *given) {
         struct method p = preset_at(i)->method;
         if (p.count == 0 || preset_at(i)->same_as) continue;
         method_normalise(&p);
-        int d = pair_up(&p, &m, partner);
+        int d = pair_up(&p, &m, partner) + networks_apart(&p, &m);
         if (best && d >= least) continue;
         best = preset_at(i);
         least = d;
@@ -164,6 +172,8 @@ char *method_nearest(const struct method *given) {
             if (b.size) buf_puts(&b, ", ");
             buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
         }
+    network(&b, hyper_equal(&m.hyper, &p.hyper), m.hyper.on, p.hyper.on, "generator");
+    network(&b, retriever_equal(&m.retriever, &p.retriever), m.retriever.on, p.retriever.on, "retriever");
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");
     char *text = b.size ? xprintf("%s, but %s", best->name, buf_text(&b)) : xstrdup(best->name);
     buf_release(&b);

@@ -7,6 +7,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/hyper.h"
 #include "core/method/keys.h"
 #include "core/method/retriever.h"
 #include "core/method/space.h"
@@ -89,6 +90,7 @@ static int read_item(const char **s, struct item *item, struct err *e) {
     *item = (struct item){.count = 0};
     const char *p = skip(*s), *start = p;
     while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-') p++;
+    if (p > start && p[0] == '+' && p[1] == '+') p += 2; /* hyperformer++ */
     if (p == start) {
         if (!*p) return err_set(e, ERR_USAGE, "a method is missing: one like lora(r=8)");
         return err_set(e, ERR_USAGE, "a method's name was expected at '%.20s'", p);
@@ -364,9 +366,18 @@ static int parse_retriever(const struct item *item, struct method *out, struct e
     return 0;
 }
 
+static int parse_hyper(const struct item *item, struct method *out, struct err *e) {
+    if (out->hyper.on) return err_set(e, ERR_USAGE, "a method has one generator");
+    out->hyper = hyper_default();
+    for (int i = 0; i < item->count; i++)
+        if (hyper_set(&out->hyper, item->arg[i].key, item->arg[i].value, e)) return e->code;
+    return 0;
+}
+
 static int parse_item(const struct item *item, struct method *out, struct err *e) {
     struct method part = {.count = 1};
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
+    if (!strcmp(item->name, "hyper")) return parse_hyper(item, out, e);
     if (!strcmp(item->name, "retriever")) return parse_retriever(item, out, e);
     int fn = 0;
     while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
@@ -374,6 +385,10 @@ static int parse_item(const struct item *item, struct method *out, struct err *e
     if (fn == FN_COUNT && !p) return unknown(item->name, e);
     int rc = p ? parse_preset(item, p, &part, e) : parse_module(item, (enum fn)fn, part.module, e);
     if (rc) return rc;
+    if ((part.hyper.on && out->hyper.on) || (part.retriever.on && out->retriever.on))
+        return err_set(e, ERR_USAGE, "%s: a method has one generator and one retriever", item->name);
+    if (part.hyper.on) out->hyper = part.hyper;
+    if (part.retriever.on) out->retriever = part.retriever;
     if (out->count + part.count > METHOD_MODULES)
         return err_set(e, ERR_USAGE, "a method has at most %d modules", METHOD_MODULES);
     memcpy(out->module + out->count, part.module, (size_t)part.count * sizeof *part.module);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/hyper.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
 
@@ -98,20 +99,25 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
 }
 
 void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
-    struct plan_tensor t = {.kind = PLAN_RETRIEVER, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+    struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
                             .blocks = 1, .rows = rows, .cols = cols, .kept = true,
                             .decays = !network_slot_is_vector(slot), .role = (int)slot};
     snprintf(t.name, sizeof t.name, "retriever.%s", network_slot_name(slot));
     add_tensor(b, t);
 }
 
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols) {
+void build_network(struct build *b, const struct plan_tensor *t) { add_tensor(b, *t); }
+
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
+                int cols) {
+    bool kept = source_row(b->p->method.module[module].source)->in_training;
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
     *t = (struct plan_made){.module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                            .rows = rows, .cols = cols, .offset = p->made_size,
-                            .count = (size_t)rows * (size_t)cols};
+                            .rows = blocks * rows, .cols = cols, .slot = (int)slot, .blocks = blocks,
+                            .kept = kept, .offset = p->made_size,
+                            .count = (size_t)blocks * (size_t)rows * (size_t)cols};
     snprintf(t->name, sizeof t->name, "%s.%s", b->place, slot_name(&p->method.module[module], slot));
     p->made_size += t->count;
 }
@@ -214,7 +220,7 @@ static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
 
 static bool stands_still(const struct plan *p, const struct arch *a, const struct tensor_info *list,
                          const struct plan_tensor *t) {
-    if (t->kind == PLAN_HEAD || t->kind == PLAN_RETRIEVER) return t->cannot_move;
+    if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->cannot_move;
     const struct module *m = &p->method.module[t->module];
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
@@ -254,13 +260,14 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
         struct plan_tensor *t = &p->tensor[i];
         t->cannot_move = stands_still(p, a, list, t);
         if (t->kind == PLAN_HEAD) continue;
-        int layer = t->kind == PLAN_RETRIEVER ? a->encoder_layers : first_use(p, a, list, t);
+        int layer = t->kind == PLAN_NETWORK ? a->encoder_layers : first_use(p, a, list, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
         if (t->blocks > 1) p->own += t->count;
     }
-    p->kept_method += p->made_size;
+    for (int i = 0; i < p->made; i++)
+        if (p->made_tensor[i].kept) p->kept_method += p->made_tensor[i].count;
     for (int i = 0; i < n; i++) {
         bool pooler = list[i].role == ROLE_POOLER_W || list[i].role == ROLE_POOLER_B;
         if (!pooler || !a->pooler_absent) p->model += (size_t)list[i].rows * (size_t)list[i].cols;
@@ -306,6 +313,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         module_normalise(&p->method.module[i]);
         add_module(&b, i, list, n);
     }
+    hyper_plan(&b);
     retriever_plan(&b);
     for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
     sum_up(p, a, list, n);
@@ -327,6 +335,7 @@ void plan_free(struct plan *p) {
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
     m->retriever = (struct retriever){0}; /* for training together */
+    m->hyper = (struct hyper){0};         /* what it made is the task's own */
     for (int i = 0; i < m->count; i++) {
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalise(&m->module[i]);
@@ -346,6 +355,20 @@ static const struct plan_tensor *origin(const struct plan *p, int task, const st
     return NULL;
 }
 
+static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer, int slot) {
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *t = &p->made_tensor[i];
+        if (t->module == module && t->stack == stack && t->site == site && t->layer == layer && t->slot == slot) return t;
+    }
+    return NULL;
+}
+
+/* The task's block of `count` values. */
+static const real *block_of(const real *values, size_t offset, int blocks, size_t all, int task, size_t count) {
+    BUG_IF(all / (size_t)blocks != count);
+    return values + offset + (blocks > 1 ? (size_t)task : 0) * count;
+}
+
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e) {
     struct method m = p->method;
@@ -353,16 +376,24 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
     narrow(&m);
     struct plan *own = plan_new(&m, a, p->outputs[task], e);
     if (!own) return NULL;
-    BUG_IF(own->made_size != p->made_size);
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
-    if (made) memcpy(*own_made, made, own->made_size * sizeof **own_made);
+    for (int i = 0; i < own->made; i++) {
+        const struct plan_made *t = &own->made_tensor[i],
+                               *from = made_origin(p, t->module, t->stack, t->site, t->layer, t->slot);
+        BUG_IF(!from);
+        memcpy(*own_made + t->offset, block_of(made, from->offset, from->blocks, from->count, task, t->count),
+               t->count * sizeof **own_made);
+    }
     for (int i = 0; i < own->tensors; i++) {
         const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
-        BUG_IF(!from);
-        size_t block = from->blocks > 1 ? (size_t)task : 0;
-        BUG_IF(from->count / (size_t)from->blocks != t->count);
-        memcpy(*own_params + t->offset, params + from->offset + block * t->count, t->count * sizeof **own_params);
+        const struct plan_made *made_from =
+            from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role);
+        BUG_IF(!from && !made_from);
+        const real *values =
+            from ? block_of(params, from->offset, from->blocks, from->count, task, t->count)
+                 : block_of(made, made_from->offset, made_from->blocks, made_from->count, task, t->count);
+        memcpy(*own_params + t->offset, values, t->count * sizeof **own_params);
     }
     return own;
 }

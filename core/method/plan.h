@@ -14,7 +14,7 @@ enum plan_kind {
     PLAN_OWN,   /* a new tensor of a module */
     PLAN_MODEL, /* a copy of a model tensor, trained in its place */
     PLAN_HEAD,  /* a task's classification head (and a pooler that the file lacks) */
-    PLAN_RETRIEVER,
+    PLAN_NETWORK, /* of the method as a whole: retriever, generator */
 };
 
 struct plan_tensor {
@@ -30,6 +30,7 @@ struct plan_tensor {
     size_t offset, count; /* in the flat block, in reals */
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
+    int place, of_slot; /* of a generator's head: which place, which slot it makes */
     int role;           /* private to attach */
     bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
                          * prefix): listed, not expected to change */
@@ -40,6 +41,8 @@ struct plan_tensor {
 struct plan_made {
     char name[PLAN_NAME];
     int module, stack, site, layer, rows, cols;
+    int slot, blocks;     /* what it is the value of; 1, or one block of rows a task */
+    bool kept;            /* in checkpoints; else it is made again from what makes it */
     size_t offset, count; /* in the block of made values, which follows the trained ones */
 };
 
@@ -99,6 +102,8 @@ void plan_free(struct plan *p);
  * trained, kept, where.  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Trained values of a module at one place; a site that it is not at has 0. */
+/* The task embeddings of the method's generator (tasks × width), or NULL. */
+const struct plan_tensor *plan_prototypes(const struct plan *p);
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);

@@ -12,15 +12,19 @@
 static const struct retriever usual = {.on = true, .hidden = 128, .width = 64, .instance = INSTANCE_SUPCON,
                                        .weight = 0.1, .temperature = 0.1};
 static const char *const instance_names[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
-static const char *const keys[] = {"hidden", "width", "instance", "weight", "temperature"};
+static const char *const prototype_names[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
+static const char *const keys[] = {"hidden", "width", "instance", "prototype", "weight", "temperature"};
 
 const char *instance_name(enum instance_loss l) { return l < INSTANCE_COUNT ? instance_names[l] : "?"; }
 struct retriever retriever_default(void) { return usual; }
+const char *prototype_name(enum prototype_loss l) { return l < PROTOTYPE_COUNT ? prototype_names[l] : "?"; }
+static const char *prototype_at(int i) { return prototype_name((enum prototype_loss)i); }
 static const char *instance_at(int i) { return instance_name((enum instance_loss)i); }
 
 bool retriever_equal(const struct retriever *a, const struct retriever *b) {
     if (!a->on || !b->on) return a->on == b->on;
-    return a->hidden == b->hidden && a->width == b->width && a->instance == b->instance && a->weight == b->weight &&
+    return a->hidden == b->hidden && a->width == b->width && a->instance == b->instance &&
+           a->prototype == b->prototype && a->weight == b->weight &&
            a->temperature == b->temperature;
 }
 
@@ -50,8 +54,14 @@ int retriever_set(struct retriever *r, const char *key, const char *value, struc
         if (i >= 0) r->instance = (enum instance_loss)i;
         return i < 0 ? err_prefix(e, "retriever") : 0;
     }
+    if (!strcmp(key, "prototype")) {
+        int i = key_word("prototype", value, prototype_at, PROTOTYPE_COUNT, e);
+        if (i >= 0) r->prototype = (enum prototype_loss)i;
+        return i < 0 ? err_prefix(e, "retriever") : 0;
+    }
     const char *near = text_nearest(key, keys, COUNT_OF(keys));
-    return err_set(e, ERR_USAGE, "retriever has no '%s'%s%s%s (it takes hidden, width, instance, weight, temperature)", key,
+    return err_set(e, ERR_USAGE,
+                   "retriever has no '%s'%s%s%s (it takes hidden, width, instance, prototype, weight, temperature)", key,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
@@ -60,6 +70,7 @@ static void value_of(const struct retriever *r, const char *key, char out[32]) {
     if (!strcmp(key, "hidden")) snprintf(out, 32, "%d", r->hidden);
     else if (!strcmp(key, "width")) snprintf(out, 32, "%d", r->width);
     else if (!strcmp(key, "instance")) snprintf(out, 32, "%s", instance_name(r->instance));
+    else if (!strcmp(key, "prototype")) snprintf(out, 32, "%s", prototype_name(r->prototype));
     else text_from_double(!strcmp(key, "weight") ? r->weight : r->temperature, out);
 }
 
@@ -79,8 +90,8 @@ void retriever_text(const struct retriever *r, bool full, struct buf *out) {
 
 void retriever_json(const struct retriever *r, struct buf *out) {
     if (!r->on) return;
-    buf_printf(out, ",\"retriever\":{\"hidden\":%d,\"width\":%d,\"instance\":\"%s\",\"weight\":", r->hidden, r->width,
-               instance_name(r->instance));
+    buf_printf(out, ",\"retriever\":{\"hidden\":%d,\"width\":%d,\"instance\":\"%s\",\"prototype\":\"%s\",\"weight\":",
+               r->hidden, r->width, instance_name(r->instance), prototype_name(r->prototype));
     json_add_double(out, r->weight);
     buf_puts(out, ",\"temperature\":");
     json_add_double(out, r->temperature);

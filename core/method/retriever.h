@@ -10,7 +10,7 @@
 #include "core/base/json.h"
 #include "core/method/build.h"
 
-/* Text form: retriever(hidden=128, width=64, instance=supcon, weight=0.1, temperature=0.1). */
+/* Text form: retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1). */
 int retriever_set(struct retriever *r, const char *key, const char *value, struct err *e);
 void retriever_text(const struct retriever *r, bool full, struct buf *out);
 /* JSON form: an object of the same keys. */

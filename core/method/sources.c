@@ -1,6 +1,7 @@
 #include "core/method/sources.h"
 
 #include "core/base/mem.h"
+#include "core/method/hyper.h"
 
 /* ---- the value itself is trained ---- */
 
@@ -29,8 +30,8 @@ static void plan_mlp(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         if (m->comp == COMP_LEARNED) build_own(b, module, s, i, SLOT_SCALE, 1, 1, 1);
-        build_made(b, module, s, i, SLOT_KEY, m->size, dq);
-        build_made(b, module, s, i, SLOT_VALUE, m->size, dq);
+        build_made(b, module, s, i, SLOT_KEY, 1, m->size, dq);
+        build_made(b, module, s, i, SLOT_VALUE, 1, m->size, dq);
     }
 }
 
@@ -59,11 +60,34 @@ static int make_mlp(const struct plan *p, struct tape *t, const real *params, re
     return i;
 }
 
+/* ---- made by the method's generator, for each task ---- */
+
+/* What is one for all tasks is trained as it is. */
+static void plan_generated(struct build *b, int module, const struct span *s) {
+    const struct module *m = &b->p->method.module[module];
+    struct slot_shape shape;
+    for (int i = s->first; i < s->end; i++) {
+        build_place(b, module, s, i);
+        for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
+            if (!x->shape(m, b->a, &shape)) continue;
+            if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
+            else build_made(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
+        }
+    }
+}
+
+/* All at once, with the first. */
+static int make_generated(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+    if (made[first] == NODE_NONE) hyper_make(p, t, params, grads, made);
+    return first + 1;
+}
+
 static const struct source_row rows[SOURCE_COUNT] = {
     [SOURCE_FREE] = {SOURCE_IN_PLACE, .plan = plan_layers},
     [SOURCE_SHARED] = {SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared},
     [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
     [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
+    [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
 };
 
 const struct source_row *source_row(enum source s) {

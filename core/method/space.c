@@ -9,7 +9,7 @@
 
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
-static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task"};
+static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
@@ -124,7 +124,7 @@ static enum tap fixed_read(const struct module *m) {
 
 void module_normalise(struct module *m) {
     leave_out(m);
-    if (m->norm == NORM_SHARED && m->source != SOURCE_TASK) m->norm = NORM_OWN;
+    if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && m->source != SOURCE_HYPER) m->norm = NORM_OWN;
     if (m->init == INIT_DEFAULT) m->init = usual_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
     if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
@@ -179,19 +179,32 @@ static bool before(const struct module *a, const struct module *b) {
 }
 
 /* Each turn takes the first in order among those that meet nothing before them. */
-void method_normalise(struct method *m) {
-    struct method left = *m;
-    for (int i = 0; i < left.count; i++) module_normalise(&left.module[i]);
-    for (int n = 0; n < m->count; n++) {
+void method_order(const struct method *m, int order[METHOD_MODULES]) {
+    struct method x = *m;
+    int left[METHOD_MODULES];
+    for (int i = 0; i < m->count; i++) {
+        module_normalise(&x.module[i]);
+        left[i] = i;
+    }
+    for (int n = 0, count = m->count; n < m->count; n++) {
         int best = 0; /* meets none before it */
-        for (int i = 1; i < left.count; i++) {
+        for (int i = 1; i < count; i++) {
             bool free = true;
-            for (int j = 0; j < i; j++) free &= !meet(&left.module[j], &left.module[i]);
-            if (free && before(&left.module[i], &left.module[best])) best = i;
+            for (int j = 0; j < i; j++) free &= !meet(&x.module[left[j]], &x.module[left[i]]);
+            if (free && before(&x.module[left[i]], &x.module[left[best]])) best = i;
         }
-        m->module[n] = left.module[best];
-        left.count--;
-        memmove(&left.module[best], &left.module[best + 1],
-                (size_t)(left.count - best) * sizeof *left.module);
+        order[n] = left[best];
+        count--;
+        memmove(&left[best], &left[best + 1], (size_t)(count - best) * sizeof *left);
+    }
+}
+
+void method_normalise(struct method *m) {
+    const struct method from = *m;
+    int order[METHOD_MODULES];
+    method_order(m, order);
+    for (int n = 0; n < m->count; n++) {
+        m->module[n] = from.module[order[n]];
+        module_normalise(&m->module[n]);
     }
 }

@@ -40,8 +40,8 @@ enum comp {
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
 /* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
- * that is dropped after training, each task its own. */
-enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_TASK, SOURCE_COUNT };
+ * that is dropped after training, each task its own, the method's generator. */
+enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_TASK, SOURCE_HYPER, SOURCE_COUNT };
 /* A LayerNorm on Δh: none, by the module's source, or one for all tasks. */
 enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_COUNT };
 enum init {
@@ -90,13 +90,28 @@ struct module {
                            * Of a tap at the FFN or the embedding it follows from the tap. */
 };
 
+/* The generator of modules with source hyper (core/method/hyper.h): widths of the embeddings (0: no condition),
+ * of the projection, whether a norm is behind it, a head for a stack or for each layer, how it starts. */
+enum hyper_net { HYPER_STACK, HYPER_LAYER };
+enum hyper_start { HYPER_NORMAL, HYPER_FAN };
+struct hyper {
+    bool on;
+    int task, layer, place, hidden, inner;
+    bool norm;
+    enum hyper_net net;
+    enum hyper_start start;
+};
+
 /* A loss between the rows of a whole batch (core/train/contrast.h). */
 enum instance_loss { INSTANCE_NONE, INSTANCE_SUPCON, INSTANCE_NEGATIVES, INSTANCE_COUNT };
+/* And one between a row and the tasks' prototypes, the generator's task embeddings. */
+enum prototype_loss { PROTOTYPE_NONE, PROTOTYPE_DECOUPLED, PROTOTYPE_SOFTMAX, PROTOTYPE_COUNT };
 /* One vector a row, of the mean of the encoder's output, for such losses (core/method/retriever.h). */
 struct retriever {
     bool on;
     int hidden, width;    /* of its network: hidden 0: one linear map; width 0: no network */
     enum instance_loss instance;
+    enum prototype_loss prototype;
     double weight, temperature; /* λ and τ */
 };
 
@@ -105,6 +120,7 @@ struct method {
     struct module module[METHOD_MODULES];
     int head;             /* METHOD_HEAD_… */
     struct retriever retriever; /* .on false: none */
+    struct hyper hyper;   /* likewise */
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
@@ -116,7 +132,10 @@ const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
+const char *prototype_name(enum prototype_loss l); /* "none", "decoupled", "softmax" */
 const char *instance_name(enum instance_loss l); /* "none", "supcon", "negatives" */
+struct hyper hyper_default(void);
+bool hyper_equal(const struct hyper *a, const struct hyper *b);
 struct retriever retriever_default(void);
 bool retriever_equal(const struct retriever *a, const struct retriever *b);
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
@@ -141,6 +160,8 @@ bool module_is_at(const struct module *m, int stack, int site);
 /* Normalised modules, those of different taps in the order of the forward pass; modules
  * of one tap keep their order where they meet.  Equal for equal points. */
 void method_normalise(struct method *m);
+/* order[n]: the module that method_normalise would put at n. */
+void method_order(const struct method *m, int order[METHOD_MODULES]);
 
 /* Text form.  A preset with sizes set in place, "lora(r=8)", "mam(l=16,r=16)", and
  * modules spelled out, joined by '+'; grammar in docs/methods.md.  Unknown keys are

@@ -144,7 +144,7 @@ static void add_tensors(struct writer *w, const struct run *r, bool last) {
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, r->made + t->offset);
+        if (t->kept) add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, r->made + t->offset);
     }
     if (!last) return;
     add_state(w, p, "adam.m", r->adam_m);

@@ -215,6 +215,7 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     if (read_block(c, p, "param", training, params, &read, e)) return e->code;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
+        if (!t->kept) continue;
         if (read_tensor(c, "param", t->name, t->rows, t->cols, made + t->offset, &read, e))
             return e->code;
     }

@@ -105,3 +105,43 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
     free(unit);
     return sum / n;
 }
+
+/* A row's loss; slope[m]: its derivative by the similarity with prototype m. */
+static double prototype_loss(enum prototype_loss kind, double temperature, const double *similar, int own, int tasks,
+                             double *slope) {
+    double top = -INFINITY, sum = 0;
+    for (int m = 0; m < tasks; m++)
+        if ((kind == PROTOTYPE_SOFTMAX || m != own) && similar[m] / temperature > top) top = similar[m] / temperature;
+    for (int m = 0; m < tasks; m++) {
+        bool counts = kind == PROTOTYPE_SOFTMAX || m != own;
+        slope[m] = counts ? exp(similar[m] / temperature - top) : 0;
+        sum += slope[m];
+    }
+    for (int m = 0; m < tasks; m++) slope[m] /= sum * temperature;
+    slope[own] -= 1 / temperature;
+    return top + log(sum) - similar[own] / temperature;
+}
+
+double contrast_prototypes(enum prototype_loss kind, double temperature, double weight, int rows, int width,
+                           const real *z, const int *task, int tasks, const real *k, real *grad, real *grad_k) {
+    size_t zs = (size_t)rows * (size_t)width, ks = (size_t)tasks * (size_t)width;
+    double *zu = xcalloc(2 * (zs + ks) + (size_t)rows + 3 * (size_t)tasks + 1, sizeof *zu), sum = 0;
+    double *ku = zu + zs, *dz = ku + ks, *dk = dz + zs, *zl = dk + ks, *kl = zl + rows, *similar = kl + tasks,
+           *slope = similar + tasks;
+    BUG_IF(tasks < 2);
+    normalise(rows, width, z, zu, zl);
+    normalise(tasks, width, k, ku, kl);
+    for (int i = 0; i < rows; i++) {
+        for (int m = 0; m < tasks; m++) similar[m] = dot(zu + i * width, ku + m * width, width);
+        sum += prototype_loss(kind, temperature, similar, task[i], tasks, slope);
+        for (int m = 0; m < tasks; m++)
+            for (int c = 0; c < width; c++) {
+                dz[i * width + c] += slope[m] * ku[m * width + c];
+                dk[m * width + c] += slope[m] * zu[i * width + c];
+            }
+    }
+    denormalise(rows, width, zu, zl, weight / rows, dz, grad);
+    denormalise(tasks, width, ku, kl, weight / rows, dk, grad_k);
+    free(zu);
+    return sum / rows;
+}

@@ -33,6 +33,7 @@ static int read_kept(struct run *r, const char *path, struct err *e) {
     for (size_t i = 0; i < trained; i++) r->kept[i] = r->params[i]; /* what is not kept is not read */
     if (checkpoint_open(&k, path, e)) return e->code;
     int rc = checkpoint_read(&k, r->plan, false, r->kept, r->kept_made, NULL, NULL, e);
+    if (!rc) attach_remake(r->plan, r->kept, r->kept_made);
     r->kept_step = k.step;
     checkpoint_close(&k);
     return rc;

@@ -195,7 +195,8 @@ const struct option *option_find(const char *name) {
 }
 
 bool config_has_join(const struct run_config *c) {
-    return c->method.retriever.on && c->method.retriever.instance != INSTANCE_NONE;
+    const struct retriever *r = &c->method.retriever;
+    return r->on && (r->instance != INSTANCE_NONE || r->prototype != PROTOTYPE_NONE);
 }
 
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {

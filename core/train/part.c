@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/kernel.h"
 #include "core/train/batch.h"
 #include "core/train/contrast.h"
 #include "core/train/state.h"
@@ -160,12 +161,17 @@ static void clear_part(struct run *r, int index) {
 void join_init(struct run *r) {
     struct join *j = &r->join;
     size_t batch = (size_t)r->c.batch;
-    j->on = r->plan->method.retriever.on && r->plan->method.retriever.instance != INSTANCE_NONE;
+    j->on = config_has_join(&r->c);
     if (!j->on) return;
     j->width = attach_retrieved_width(r->plan, &r->m->arch);
     j->vector = xcalloc(batch * (size_t)j->width, sizeof *j->vector);
     j->grad = xcalloc(batch * (size_t)j->width, sizeof *j->grad);
     j->task = xcalloc(batch, sizeof *j->task);
+    if (r->plan->method.retriever.prototype != PROTOTYPE_NONE) {
+        j->prototypes = plan_prototypes(r->plan);
+        j->spare = xcalloc(batch * (size_t)j->width, sizeof *j->spare);
+        j->prototype_grad = xcalloc(j->prototypes->count, sizeof *j->prototype_grad);
+    }
     j->parts = r->c.accumulate * r->c.shards;
     j->part = xcalloc((size_t)j->parts, sizeof *j->part);
 }
@@ -181,6 +187,8 @@ void join_release(struct run *r) {
     free(j->part);
     free(j->vector);
     free(j->grad);
+    free(j->spare);
+    free(j->prototype_grad);
     free(j->task);
 }
 
@@ -221,8 +229,18 @@ void step_forward(struct run *r, int index, struct worker *w) {
 void step_join(struct run *r) {
     struct join *j = &r->join;
     const struct retriever *of = &r->plan->method.retriever;
-    j->value = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width, j->vector, j->task,
-                                  j->grad, &j->anchors);
+    size_t values = (size_t)r->rows * (size_t)j->width;
+    j->anchors = 1;
+    if (of->instance == INSTANCE_NONE) memset(j->grad, 0, values * sizeof *j->grad);
+    else
+        j->instance = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width, j->vector,
+                                         j->task, j->grad, &j->anchors);
+    if (j->prototypes) {
+        j->prototype = contrast_prototypes(of->prototype, of->temperature, of->weight, r->rows, j->width, j->vector,
+                                           j->task, r->tasks, r->params + j->prototypes->offset, j->spare,
+                                           j->prototype_grad);
+        kernel_add_to(values, 1, j->spare, j->grad);
+    }
     if (j->anchors || j->said) return;
     j->said = true;
     run_send(r, (struct event){ .kind = EVENT_MESSAGE,

@@ -82,6 +82,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, cons
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
+    if (!rc) attach_remake(p->plan, p->params, p->made);
     return rc || k->tasks == 1 ? rc : narrow(p, task, e);
 }
 

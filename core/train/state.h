@@ -61,7 +61,9 @@ struct join {
     int width;
     real *vector, *grad;  /* a batch × width, in the order of the parts' rows */
     int *task;
-    double value;         /* of the loss, without its weight */
+    double instance, prototype; /* the losses, without their weight */
+    const struct plan_tensor *prototypes; /* tasks × width, or NULL */
+    real *spare, *prototype_grad; /* a second gradient of the vectors; of the prototypes */
     int anchors;          /* rows that it is a mean over */
     bool said;            /* that a batch had none */
     bool held;            /* in this step: tapes are held, else the encoder runs twice */

@@ -159,7 +159,9 @@ bool step_finish(struct run *r) {
         }
     }
     double task_loss = loss;
-    if (r->join.on) loss += r->plan->method.retriever.weight * r->join.value;
+    const struct join *j = &r->join;
+    if (j->on) loss += r->plan->method.retriever.weight * (j->instance + j->prototype);
+    if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
     prologue_backward(r);
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
@@ -172,13 +174,15 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    struct event_term term[RUN_TASKS + 2];
+    struct event_term term[RUN_TASKS + 3];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
-    if (r->join.on) {
+    if (j->on) {
         term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
-        term[point.terms++] = (struct event_term){ NULL, "loss.instance", r->join.value };
+        if (r->plan->method.retriever.instance != INSTANCE_NONE)
+            term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
+        if (j->prototypes) term[point.terms++] = (struct event_term){ NULL, "loss.prototype", j->prototype };
     }
     run_send(r, point);
     return good || diverged(r, loss, norm);

@@ -1,5 +1,6 @@
 /* Losses between rows: known values, gradients against central differences, batches without a positive. */
 #include <math.h>
+#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
@@ -63,11 +64,38 @@ static void without_a_positive(void **state) {
     assert_int_equal(anchors, 0); /* no negatives either */
 }
 
+static void prototypes(void **state) {
+    (void)state;
+    static const real k[3 * WIDTH] = { 1, 0, 0, 1, -1, -1 };
+    real grad[ROWS * WIDTH], grad_k[3 * WIDTH], unused[ROWS * WIDTH], unused_k[3 * WIDTH], z[ROWS * WIDTH], at[3 * WIDTH];
+    double decoupled =
+        contrast_prototypes(PROTOTYPE_DECOUPLED, 0.1, 1, ROWS, WIDTH, points, tasks, 3, k, grad, grad_k);
+    near(0.1 * decoupled, -0.6827908658, 1e-9);
+    double softmax = contrast_prototypes(PROTOTYPE_SOFTMAX, 0.1, 1, ROWS, WIDTH, points, tasks, 3, k, grad, grad_k);
+    near(0.1 * softmax, 0.0138987353, 1e-9);
+    memcpy(z, points, sizeof z);
+    memcpy(at, k, sizeof at);
+    for (int kind = PROTOTYPE_DECOUPLED; kind <= PROTOTYPE_SOFTMAX; kind++) {
+        contrast_prototypes((enum prototype_loss)kind, 0.4, 0.7, ROWS, WIDTH, z, tasks, 3, at, grad, grad_k);
+        for (int i = 0; i < ROWS * WIDTH + 3 * WIDTH; i++) {
+            const double eps = 1e-6;
+            real *x = i < ROWS * WIDTH ? &z[i] : &at[i - ROWS * WIDTH], was = *x;
+            *x = was + eps;
+            double up = contrast_prototypes((enum prototype_loss)kind, 0.4, 0.7, ROWS, WIDTH, z, tasks, 3, at, unused, unused_k);
+            *x = was - eps;
+            double down = contrast_prototypes((enum prototype_loss)kind, 0.4, 0.7, ROWS, WIDTH, z, tasks, 3, at, unused, unused_k);
+            *x = was;
+            near(i < ROWS * WIDTH ? grad[i] : grad_k[i - ROWS * WIDTH], 0.7 * (up - down) / (2 * eps), 1e-8);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(gradients),
         cmocka_unit_test(without_a_positive),
+        cmocka_unit_test(prototypes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,8 @@ static const char *const methods[] = {
     "lora(r=2) + bottleneck(r=2; read=f.in, write=f.out, source=task) + retriever(hidden=4, width=3)",
     "prefix-mlp(l=2,mlp=3) + retriever(hidden=0, width=5, instance=negatives, weight=0.5)",
     "bottleneck(r=2; read=f.in, write=f.out) + retriever(width=0)",
+    "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + hyper(task=3, layer=2, place=0, hidden=4, inner=3, start=fan) + "
+    "retriever(hidden=4, width=3, prototype=decoupled)",
 };
 
 static void same_bits(int of, const char *method, int accumulate) {

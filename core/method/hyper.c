@@ -1,0 +1,444 @@
+#include "core/method/hyper.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/engine/ops.h"
+#include "core/method/keys.h"
+#include "core/method/sources.h"
+
+static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
+                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL};
+static const char *const net_names[] = {"stack", "layer"};
+static const char *const start_names[] = {"normal", "fan"};
+static const char *const keys[] = {"task", "layer", "place", "hidden", "inner", "norm", "net", "start"};
+static const double norm_eps = 1e-6;
+
+struct hyper hyper_default(void) { return usual; }
+
+bool hyper_equal(const struct hyper *a, const struct hyper *b) {
+    if (!a->on || !b->on) return a->on == b->on;
+    return a->task == b->task && a->layer == b->layer && a->place == b->place && a->hidden == b->hidden &&
+           a->inner == b->inner && a->norm == b->norm && a->net == b->net && a->start == b->start;
+}
+
+/* ---- text and JSON ---- */
+
+static int *size_of(struct hyper *h, const char *key) {
+    return !strcmp(key, "task")     ? &h->task
+           : !strcmp(key, "layer")  ? &h->layer
+           : !strcmp(key, "place")  ? &h->place
+           : !strcmp(key, "hidden") ? &h->hidden
+           : !strcmp(key, "inner")  ? &h->inner
+                                    : NULL;
+}
+
+static const char *net_at(int i) { return net_names[i]; }
+static const char *start_at(int i) { return start_names[i]; }
+
+int hyper_set(struct hyper *h, const char *key, const char *value, struct err *e) {
+    int *size = size_of(h, key), i = 0;
+    int64_t v;
+    if (size) {
+        bool zero = strcmp(key, "task") && strcmp(key, "hidden") && strcmp(key, "inner");
+        if (!text_to_int(value, &v) || v < !zero || v > 65536)
+            return err_set(e, ERR_USAGE, "hyper: %s=%s: must be a whole number from %d to 65536", key, value, !zero);
+        *size = (int)v;
+        return 0;
+    }
+    if (!strcmp(key, "norm")) {
+        if (strcmp(value, "yes") && strcmp(value, "no"))
+            return err_set(e, ERR_USAGE, "hyper: norm=%s: must be yes or no", value);
+        h->norm = !strcmp(value, "yes");
+        return 0;
+    }
+    if (!strcmp(key, "net") && (i = key_word("net", value, net_at, COUNT_OF(net_names), e)) >= 0) {
+        h->net = (enum hyper_net)i;
+        return 0;
+    }
+    if (!strcmp(key, "start") && (i = key_word("start", value, start_at, COUNT_OF(start_names), e)) >= 0) {
+        h->start = (enum hyper_start)i;
+        return 0;
+    }
+    if (i < 0) return err_prefix(e, "hyper");
+    const char *near = text_nearest(key, keys, COUNT_OF(keys));
+    return err_set(e, ERR_USAGE, "hyper has no '%s'%s%s%s (it takes task, layer, place, hidden, inner, norm, net, start)",
+                   key, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static void value_of(const struct hyper *h, const char *key, char out[32]) {
+    struct hyper copy = *h;
+    int *size = size_of(&copy, key);
+    if (size) snprintf(out, 32, "%d", *size);
+    else if (!strcmp(key, "norm")) snprintf(out, 32, "%s", h->norm ? "yes" : "no");
+    else snprintf(out, 32, "%s", !strcmp(key, "net") ? net_names[h->net] : start_names[h->start]);
+}
+
+void hyper_text(const struct hyper *h, bool full, struct buf *out) {
+    char value[32], standard[32];
+    int written = 0;
+    if (!h->on) return;
+    buf_printf(out, "%shyper", out->size ? " + " : "");
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        value_of(h, keys[i], value);
+        value_of(&usual, keys[i], standard);
+        if (!full && !strcmp(value, standard)) continue;
+        buf_printf(out, "%s%s=%s", written++ ? ", " : "(", keys[i], value);
+    }
+    if (written) buf_putc(out, ')');
+}
+
+void hyper_json(const struct hyper *h, struct buf *out) {
+    char value[32];
+    if (!h->on) return;
+    buf_puts(out, ",\"hyper\":{");
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        struct hyper copy = *h;
+        value_of(h, keys[i], value);
+        buf_printf(out, size_of(&copy, keys[i]) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", i ? "," : "", keys[i], value);
+    }
+    buf_putc(out, '}');
+}
+
+int hyper_from_json(const json_t *o, struct hyper *h, struct err *e) {
+    const char *key;
+    json_t *v;
+    *h = (struct hyper){0};
+    if (!o) return 0;
+    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: \"hyper\" must be an object");
+    *h = usual;
+    json_object_foreach((json_t *)o, key, v) {
+        char number[32];
+        const char *text = json_string_value(v);
+        if (json_is_number(v)) {
+            text_from_double(json_number_value(v), number);
+            text = number;
+        }
+        if (hyper_set(h, key, text ? text : "", e)) {
+            e->code = ERR_INPUT;
+            return err_prefix(e, "method");
+        }
+    }
+    return 0;
+}
+
+/* ---- where it works ---- */
+
+static bool is_made(const struct method *m, int module) { return m->module[module].source == SOURCE_HYPER; }
+
+/* A module at one sublayer of a stack. */
+struct place {
+    int module, site;
+};
+enum { PLACES = METHOD_MODULES * SPANS };
+
+/* In the order of the canonical text, so that a method means the same however its modules were listed. */
+static int places_in(const struct method *m, const struct arch *a, int stack, struct place out[PLACES]) {
+    struct span span[SPANS];
+    int order[METHOD_MODULES], n = 0;
+    method_order(m, order);
+    for (int i = 0; i < m->count; i++) {
+        int module = order[i], spans = is_made(m, module) ? module_spans(&m->module[module], a, span) : 0;
+        for (int k = 0; k < spans; k++)
+            if (span[k].stack == stack) out[n++] = (struct place){module, span[k].site};
+    }
+    return n;
+}
+
+static int place_index(const struct place *place, int n, const struct plan_made *of) {
+    int i = 0;
+    while (i < n && (place[i].module != of->module || place[i].site != of->site)) i++;
+    BUG_IF(i == n);
+    return i;
+}
+
+/* Whether all places of a stack have the same slots, so that one head can make them. */
+static bool alike(const struct method *m, const struct arch *a, int stack) {
+    struct place place[PLACES];
+    struct slot_shape x, y;
+    int n = places_in(m, a, stack, place);
+    for (int i = 1; i < n; i++) {
+        const struct module *p = &m->module[place[0].module], *q = &m->module[place[i].module];
+        if (p->fn != q->fn) return false;
+        for (const struct function_slot *s = function_of(p)->slots; s->name; s++) {
+            bool has = s->shape(p, a, &x), also = s->shape(q, a, &y);
+            if (has != also || (has && (x.rows != y.rows || x.cols != y.cols))) return false;
+        }
+    }
+    return true;
+}
+
+const char *hyper_fault(const struct method *m, const struct arch *a) {
+    bool some = false;
+    for (int i = 0; i < m->count; i++) some |= is_made(m, i);
+    if (some && !m->hyper.on) return "source=hyper needs a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
+    if (!some && m->hyper.on) return "the generator makes nothing: give a module source=hyper";
+    if (m->hyper.on && m->hyper.net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
+        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=layer";
+    return NULL;
+}
+
+/* ---- its tensors ---- */
+
+static bool one_projection(const struct hyper *h) { return !h->layer && !h->place; }
+static const char *stack_word(int stack) { return stack == STACK_DECODER ? "dec" : "enc"; }
+
+__attribute__((format(printf, 7, 8)))
+static void add(struct build *b, struct plan_tensor t, enum slot role, int rows, int cols, bool vector, const char *name, ...) {
+    va_list args;
+    va_start(args, name);
+    vsnprintf(t.name, sizeof t.name, name, args);
+    va_end(args);
+    t.kind = PLAN_NETWORK;
+    t.module = -1;
+    t.tensor = -1;
+    t.blocks = 1;
+    t.kept = true;
+    t.role = (int)role;
+    t.rows = rows;
+    t.cols = cols;
+    t.decays = !vector;
+    build_network(b, &t);
+}
+
+static void add_projection(struct build *b, int stack, const char *word) {
+    const struct hyper *h = &b->p->method.hyper;
+    const struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
+    add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "hyper.%s.W_1.task", word);
+    if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "hyper.%s.W_1.layer", word);
+    if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "hyper.%s.W_1.place", word);
+    add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "hyper.%s.b_1", word);
+    add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
+    add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
+    if (!h->norm) return;
+    add(b, at, SLOT_HYPER_NORM_W, 1, h->inner, true, "hyper.%s.norm.gamma", word);
+    add(b, at, SLOT_HYPER_NORM_B, 1, h->inner, true, "hyper.%s.norm.beta", word);
+}
+
+/* The heads of a module's slots. */
+static void add_heads(struct build *b, const struct module *m, struct plan_tensor at, const char *word) {
+    struct slot_shape shape;
+    for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
+        if (!s->shape(m, b->a, &shape) || shape.one) continue;
+        at.of_slot = (int)s->slot;
+        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, b->p->method.hyper.inner, false, "hyper.%s.%s.weight", word,
+            s->name);
+        add(b, at, SLOT_HYPER_HEAD_B, 1, shape.rows * shape.cols, true, "hyper.%s.%s.bias", word, s->name);
+    }
+}
+
+static void plan_stack(struct build *b, int stack) {
+    const struct method *m = &b->p->method;
+    const struct hyper *h = &m->hyper;
+    struct place place[PLACES];
+    int places = places_in(m, b->a, stack, place), layers = arch_layers(b->a, stack);
+    struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
+    const char *word = stack_word(stack);
+    if (!places) return;
+    if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "hyper.%s.layer", word);
+    if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "hyper.%s.place", word);
+    if (!one_projection(h)) add_projection(b, stack, word);
+    if (h->net == HYPER_STACK) {
+        add_heads(b, &m->module[place[0].module], at, word);
+        return;
+    }
+    for (int p = 0; p < places; p++) {
+        struct span span[SPANS];
+        const struct module *x = &m->module[place[p].module];
+        int n = module_spans(x, b->a, span);
+        for (int k = 0; k < n; k++)
+            for (int layer = span[k].first; layer < span[k].end; layer++) {
+                if (span[k].stack != stack || span[k].site != place[p].site) continue;
+                char at_layer[48];
+                snprintf(at_layer, sizeof at_layer, "%s.%d.%d", word, layer, p);
+                at.layer = layer;
+                at.place = p;
+                add_heads(b, x, at, at_layer);
+            }
+    }
+}
+
+void hyper_plan(struct build *b) {
+    const struct hyper *h = &b->p->method.hyper;
+    const struct plan_tensor at = {.stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1};
+    if (!h->on) return;
+    add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "hyper.task");
+    if (one_projection(h)) add_projection(b, STACK_ENCODER, "all");
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, stack);
+}
+
+/* ---- start ---- */
+
+static void fill_uniform(struct rng_key key, real *out, size_t n, double bound) {
+    for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
+}
+
+static void fill_normal(struct rng_key key, real *out, size_t n, double sigma) {
+    for (size_t i = 0; i < n; i++) out[i] = (real)(sigma * rng_normal(key, i));
+}
+
+static bool is_vector_slot(int slot) {
+    return slot == SLOT_DOWN_B || slot == SLOT_UP_B || slot == SLOT_NORM_W || slot == SLOT_NORM_B || slot == SLOT_CHANNEL;
+}
+
+/* start=fan: what is made has about a thousandth of the usual size of its kind (the released generators):
+ * U(±1e-3·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
+static void fan(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
+    int columns = 1;
+    for (int i = 0; i < p->made; i++)
+        if (p->made_tensor[i].slot == t->of_slot && p->made_tensor[i].stack == t->stack && !is_vector_slot(t->of_slot))
+            columns = p->made_tensor[i].cols;
+    fill_uniform(key, out, t->count, 1e-3 * sqrt(3.0 / ((double)t->cols * columns)));
+}
+
+void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
+    const struct hyper *h = &p->method.hyper;
+    double in = h->task + h->layer + h->place, sigma = 0.01;
+    bool released = h->start == HYPER_FAN;
+    switch ((enum slot)t->role) {
+    case SLOT_HYPER_TASK: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE: fill_normal(key, out, t->count, 1); return;
+    case SLOT_HYPER_W_TASK: case SLOT_HYPER_W_LAYER: case SLOT_HYPER_W_PLACE:
+        if (released) fill_uniform(key, out, t->count, 1 / sqrt(in));
+        else fill_normal(key, out, t->count, sigma);
+        return;
+    case SLOT_HYPER_W2:
+        if (released) fill_uniform(key, out, t->count, 1 / sqrt(h->hidden));
+        else fill_normal(key, out, t->count, sigma);
+        return;
+    case SLOT_HYPER_B1: case SLOT_HYPER_B2:
+        fill_uniform(key, out, t->count, !released ? 0 : 1 / sqrt(t->role == SLOT_HYPER_B1 ? in : h->hidden));
+        return;
+    case SLOT_HYPER_HEAD_W:
+        if (released) fan(p, t, key, out);
+        else fill_normal(key, out, t->count, sigma);
+        return;
+    case SLOT_HYPER_NORM_W: for (size_t i = 0; i < t->count; i++) out[i] = 1; return;
+    case SLOT_HYPER_HEAD_B: case SLOT_HYPER_NORM_B: memset(out, 0, t->count * sizeof *out); return;
+    default: BUG("role %d of a generator", t->role);
+    }
+}
+
+/* ---- at work ---- */
+
+struct work {
+    const struct plan *p;
+    struct tape *t;
+    const real *params;
+    real *grads;
+    int stack; /* the heads', embeddings' and places' */
+    int places;
+    struct place place[PLACES];
+};
+
+static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind == PLAN_NETWORK && t->role == (int)role && t->stack == stack && t->layer == layer &&
+            t->place == place && t->of_slot == of_slot)
+            return t;
+    }
+    return NULL;
+}
+
+const struct plan_tensor *plan_prototypes(const struct plan *p) {
+    return p->method.hyper.on ? find(p, SLOT_HYPER_TASK, STACK_ENCODER, -1, 0, 0) : NULL;
+}
+
+static node leaf_of(const struct work *w, const struct plan_tensor *t) {
+    if (!t) return NODE_NONE;
+    return w->grads ? tape_trained(w->t, t->rows, t->cols, w->params + t->offset, w->grads + t->offset)
+                    : tape_frozen(w->t, t->rows, t->cols, w->params + t->offset);
+}
+
+static node leaf(const struct work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
+
+/* Rows (ℓ, p, τ): the conditions through the first map, added up. */
+static node conditions(const struct work *w, int stack, int layers, int places) {
+    const struct hyper *h = &w->p->method.hyper;
+    int tasks = w->p->tasks, n = layers * places * tasks;
+    struct embed_table table[EMBED_TABLES];
+    int32_t *ids = xmalloc(3 * (size_t)n * sizeof *ids);
+    for (int i = 0; i < n; i++) {
+        ids[i] = i % tasks;
+        ids[n + i] = i / tasks / places;
+        ids[2 * n + i] = i / tasks % places;
+    }
+    int tables = 0;
+    table[tables++] = (struct embed_table){
+        op_linear(w->t, leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), leaf(w, SLOT_HYPER_W_TASK, stack), NODE_NONE), ids, 0};
+    if (h->layer)
+        table[tables++] = (struct embed_table){
+            op_linear(w->t, leaf(w, SLOT_HYPER_LAYER, stack), leaf(w, SLOT_HYPER_W_LAYER, stack), NODE_NONE), ids + n, 0};
+    if (h->place)
+        table[tables++] = (struct embed_table){
+            op_linear(w->t, leaf(w, SLOT_HYPER_PLACE, stack), leaf(w, SLOT_HYPER_W_PLACE, stack), NODE_NONE), ids + 2 * n, 0};
+    node sum = op_embed_sum(w->t, n, table, tables);
+    free(ids);
+    return op_act(w->t, op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack)), ACT_RELU);
+}
+
+static node project(const struct work *w, int stack, int layers, int places) {
+    node x = conditions(w, stack, layers, places);
+    x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
+    if (!w->p->method.hyper.norm) return x;
+    return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
+}
+
+static node head(const struct work *w, node x, int layer, int place, int slot) {
+    return op_linear(w->t, x, leaf_of(w, find(w->p, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot)),
+                     leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot)));
+}
+
+/* The places and layers of the stack in hand, from what is made there, in the order of hyper_plan. */
+static int take_places(struct work *w) {
+    const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
+    int order[METHOD_MODULES], layers = 0;
+    method_order(&w->p->method, order);
+    w->places = 0;
+    for (int m = 0; m < w->p->method.count; m++)
+        for (int i = 0; i < w->p->made; i++) {
+            const struct plan_made *of = &w->p->made_tensor[i];
+            if (of->module != order[m] || of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
+            int k = 0;
+            while (k < w->places && (w->place[k].module != of->module || w->place[k].site != of->site)) k++;
+            if (k == w->places) w->place[w->places++] = (struct place){of->module, of->site};
+            if (of->layer >= layers) layers = of->layer + 1;
+        }
+    return table ? table->rows : layers;
+}
+
+/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
+static void make_stack(struct work *w, int layers, node shared, node *made) {
+    const struct hyper *h = &w->p->method.hyper;
+    int tasks = w->p->tasks, places = w->places;
+    node all[SLOT_COUNT] = {NODE_NONE};
+    node x = shared != NODE_NONE ? shared : project(w, w->stack, layers, places);
+    for (int i = 0; i < w->p->made; i++) {
+        const struct plan_made *of = &w->p->made_tensor[i];
+        if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
+        int place = place_index(w->place, places, of), row = (of->layer * places + place) * tasks;
+        tape_site(w->t, "generator of module %d", of->module + 1);
+        if (h->net == HYPER_LAYER) {
+            node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
+            made[i] = head(w, own, of->layer, place, of->slot);
+            continue;
+        }
+        if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot);
+        made[i] = shared != NODE_NONE ? all[of->slot] : op_rows(w->t, all[of->slot], row, row + tasks);
+    }
+}
+
+void hyper_make(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
+    struct work w = {.p = p, .t = t, .params = params, .grads = grads};
+    node shared = one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
+    for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
+        int layers = take_places(&w);
+        if (w.places) make_stack(&w, layers, shared, made);
+    }
+}

@@ -1,0 +1,107 @@
+/* Weights made by a generator, in 64 bits: the gradient of a mixed batch of three tasks, through the modules,
+ * the generator and the losses across the batch, against central differences of the step's loss. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/mixed.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/writer.h"
+
+enum { BERT, T5, MODELS };
+static struct mixed mixed[MODELS];
+
+static int open_all(void **state) {
+    (void)state;
+    char *home = test_folder(), *list = mixed_list(home);
+    char *bert = tiny_bert(home, "bert", NULL), *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
+    mixed_open(&mixed[BERT], bert, list, 16, NULL);
+    mixed_open(&mixed[T5], t5, list, 16, NULL);
+    free(bert);
+    free(t5);
+    free(list);
+    free(home);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
+    return 0;
+}
+
+static const double moved = 0.05;
+
+/* The loss of the first step from x on. */
+static double loss_at(struct mixed *m, const struct run_config *c, const real *x) {
+    struct trained out = { 0 };
+    struct run *r = mixed_begin(m, c, NULL, trained_sink(&out));
+    memcpy(run_params(r), x, run_plan(r)->trained * sizeof *x);
+    trained_run(r, 1, &out);
+    assert_int_equal(out.points, 1);
+    double loss = out.loss[0];
+    trained_release(&out);
+    return loss;
+}
+
+/* A few elements of every tensor of the network, one of others. */
+static void check(struct mixed *m, const char *method) {
+    const double eps = 1e-5;
+    struct run_config c = mixed_config(m, method, 9, 1);
+    c.accumulate = 2;
+    real *g = mixed_gradient(m, &c, moved);
+    struct run *r = mixed_begin_moved(m, &c, NULL, (struct event_sink){ NULL, NULL }, moved);
+    const struct plan *p = run_plan(r);
+    real *x = xcalloc(p->trained, sizeof *x);
+    memcpy(x, run_params(r), p->trained * sizeof *x);
+    int networks = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        size_t each = t->kind == PLAN_NETWORK ? 2 : 1;
+        networks += t->kind == PLAN_NETWORK;
+        for (size_t k = 0; k < each && k < t->count; k++) {
+            size_t at = t->offset + (each - 1 - k) * (t->count - 1) + t->count / 3 * k;
+            real was = x[at];
+            x[at] = was + eps;
+            double up = loss_at(m, &c, x);
+            x[at] = was - eps;
+            double slope = (up - loss_at(m, &c, x)) / (2 * eps);
+            x[at] = was;
+            if (!(fabs(g[at] - slope) <= 2e-8 + 1e-5 * fabs(slope)))
+                fail_msg("%s: %s, element %zu: %.12g, not %.12g", method, t->name, at - t->offset, g[at], slope);
+        }
+    }
+    assert_true(networks > 5);
+    run_free(r);
+    free(x);
+    free(g);
+    config_release(&c);
+}
+
+static void gradients(void **state) {
+    (void)state;
+    static const char *const everywhere[] = {
+        "bottleneck(r=2; act=gelu-tanh, read=a.out, write=a.out, site=self, source=hyper, norm=own) + "
+        "bottleneck(r=2; act=gelu-tanh, read=f.out, write=f.out, source=hyper, norm=own) + full(target=norms) + "
+        "hyper(task=3, layer=2, place=4, hidden=5, inner=3)",
+        "linear(r=2; read=a.in, write=a.q, source=hyper) + scale(write=f.act, source=hyper) + "
+        "hyper(task=3, layer=0, place=0, hidden=5, inner=3, norm=no, net=layer)",
+        "softmax(l=2; source=hyper) + bottleneck(r=2; act=tanh, read=f.in, write=f.out, layers=2, source=hyper, norm=shared) + "
+        "hyper(task=4, layer=2, place=2, hidden=5, inner=3, net=layer, start=fan) + "
+        "retriever(hidden=5, width=4, prototype=decoupled, weight=0.5, temperature=0.4)",
+        "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + hyper(task=3, place=0, layer=2, hidden=4, inner=3) + "
+        "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
+    };
+    for (int of = 0; of < MODELS; of++)
+        for (size_t i = 0; i < COUNT_OF(everywhere); i++) check(&mixed[of], everywhere[i]);
+    check(&mixed[T5], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + bottleneck(r=2; act=gelu, read=f.in, "
+                      "write=f.out, stack=decoder, source=hyper) + hyper(task=4, layer=3, place=0, hidden=5, inner=3, start=fan) + "
+                      "retriever(hidden=5, width=4, prototype=decoupled)");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(gradients) };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
