@@ -39,6 +39,9 @@ EMBED(shared_ft, "shared-ft")
 EMBED(shared_adapter, "shared-adapter")
 EMBED(adapter_per_task, "adapter-per-task")
 EMBED(adapters_dagger, "adapters-dagger")
+EMBED(hyperformer, "hyperformer")
+EMBED(hyperformer_pp, "hyperformer++")
+EMBED(pha, "pha")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -63,6 +66,9 @@ static const struct {
     ROW(shared_adapter, "shared-adapter"),
     ROW(adapter_per_task, "adapter-per-task"),
     ROW(adapters_dagger, "adapters-dagger"),
+    ROW(hyperformer, "hyperformer"),
+    ROW(hyperformer_pp, "hyperformer++"),
+    ROW(pha, "pha"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

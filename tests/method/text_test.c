@@ -227,7 +227,12 @@ static struct method random_method(struct dice *d) {
     if (roll(d, 4) == 0)
         m.retriever = (struct retriever){.on = true, .hidden = roll(d, 3) * 64, .width = roll(d, 3) * 32,
                                          .instance = (enum instance_loss)roll(d, INSTANCE_COUNT),
+                                         .prototype = (enum prototype_loss)roll(d, PROTOTYPE_COUNT),
                                          .weight = roll(d, 2) ? 0.1 : 0.25, .temperature = roll(d, 2) ? 0.1 : 0.5};
+    if (roll(d, 4) == 0)
+        m.hyper = (struct hyper){.on = true, .task = 1 + roll(d, 2) * 63, .layer = roll(d, 2) * 64, .place = roll(d, 3) * 32,
+                                 .hidden = 128 >> roll(d, 2), .inner = 64 >> roll(d, 2), .norm = roll(d, 2),
+                                 .net = (enum hyper_net)roll(d, 2), .start = (enum hyper_start)roll(d, 2)};
     int parts = roll(d, 5);
     for (int i = 0; i < parts; i++) {
         if (roll(d, 2)) {
@@ -268,6 +273,7 @@ static void ten_thousand_come_back(void **state) {
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
         assert_true(retriever_equal(&x.retriever, &y.retriever));
+        assert_true(hyper_equal(&x.hyper, &y.hyper));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);
@@ -315,7 +321,7 @@ static void presets_are_named_and_recognised(void **state) {
         "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
         "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
-        "adapter-per-task", "adapters-dagger"};
+        "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "pha"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);
