@@ -171,8 +171,13 @@ static int fill_config(struct desk_detail *d, const struct store_run *r, struct 
     json_object_foreach(o, key, v) {
         size_t i;
         json_t *task;
-        if (strcmp(key, "tasks") || !json_is_array(v)) pair(d, keep(d, xstrdup(key)), member_text(v));
-        else json_array_foreach(v, i, task) fill_task_config(d, task);
+        if (strcmp(key, "tasks") || !json_is_array(v)) {
+            pair(d, keep(d, xstrdup(key)), member_text(v));
+            continue;
+        }
+        json_array_foreach(v, i, task) {
+            fill_task_config(d, task);
+        }
     }
     json_decref(o);
     return 0;

@@ -12,7 +12,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/writer.h"
 
-static char *home, *bert, *t5, *rows, *pairs, *folder, *named, *bare;
+static char *home, *bert, *t5, *rows, *pairs, *folder, *tasks, *named, *bare;
 
 static int set_up(void **state) {
     (void)state;
@@ -34,6 +34,13 @@ static int set_up(void **state) {
     static const char headless[] = "cat sat\t1\ndog ran\t0\nthe cat\t1\nthe dog\t0\na cat\t1\na dog\t0\n";
     bare = test_file(home, "bare.tsv", headless, sizeof headless - 1);
     named = test_file(home, "named.tsv", two, sizeof two - 1);
+    char *second = file_join(home, "second");
+    if (file_make_folder(second, &e)) return -1;
+    free(test_file(second, "train.tsv", b.data, b.size));
+    free(test_file(second, "dev.tsv", b.data, b.size));
+    free(test_file(folder, "dev.tsv", official, sizeof official - 1));
+    tasks = xprintf("%s,%s", folder, second);
+    free(second);
     buf_release(&b);
     return 0;
 }
@@ -46,6 +53,7 @@ static int tear_down(void **state) {
     free(rows);
     free(pairs);
     free(folder);
+    free(tasks);
     free(named);
     free(bare);
     return 0;
@@ -69,12 +77,19 @@ static void describe(const struct ground *g, struct run_config *c) {
     config_init(c);
     for (size_t i = 0; i < COUNT_OF(g->value) && g->value[i][0]; i++)
         test_ok(config_set(c, g->value[i][0], g->value[i][1], &e), &e);
+    if (c->tasks_given) test_ok(config_set_tasks(c, c->tasks_given, &e), &e);
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (!o->name || stands(g, o) || o->kind == OPTION_TEXT) continue;
         if (option_has_say(c, o, c->form == FORM_TEXT) && strcmp(o->name, "epochs")) options_move_away(c, o);
     }
     c->epochs = 0;
+    for (int i = 0; i < c->tasks; i++) { /* what is said once is said before the tasks are known */
+        c->of[i].split_seed = c->split_seed;
+        c->of[i].split_validation = c->split_validation;
+        c->of[i].limit = c->limit;
+        c->of[i].limit_seed = c->limit_seed;
+    }
 }
 
 static void no_notify(void *self) { (void)self; }
@@ -176,6 +191,8 @@ static void clone_trains_the_same(const struct ground *g, int number) {
     session__effect(&s, &(struct effect){ .kind = EFFECT_TRAIN });
     frozen(&s, await_second(&s, id), &second);
     options_same(&first, &second, g->name, false);
+    const char *other = config_difference(&first, &second);
+    if (other) fail_msg("%s: %s differs", g->name, other);
     config_release(&first);
     config_release(&second);
     config_release(&r.config);
@@ -208,6 +225,11 @@ static void every_option_survives_a_clone(void **state) {
             { "optimiser", "sgd" }, { "form", "text" }, { "kind", "auto" }, { "max-len", "14" }, { "max-target", "9" },
             { "split", "none" }, { "lr", "0.001" }, { "official-dev", "off" },
             { "metric", "bleu" } } },
+        { "several tasks",
+          { { "model", bert }, { "tasks", tasks }, { "weights", "second=2" }, { "sampling", "stratified(4)" },
+            { "optimiser", "adamw" }, { "form", "auto" }, { "max-len", "11" }, { "embed-every", "0" }, { "embed-rows", "200" },
+            { "lr", "0.002" }, { "official-dev", "off" }, { "split", "none" }, { "kind", "auto" }, { "header", "off" },
+            { "no-header", "off" } } },
         { "a table without a header",
           { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" },
             { "header", "off" },
@@ -218,8 +240,7 @@ static void every_option_survives_a_clone(void **state) {
     /* every option of the table is moved in one of them */
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_TASKS ||
-                     o->scope == OPTION_OF_JOIN;
+        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_JOIN;
         for (size_t k = 0; k < COUNT_OF(ground) && !moved; k++) {
             struct run_config c, usual;
             config_init(&usual);
