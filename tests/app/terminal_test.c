@@ -198,7 +198,7 @@ static void await_state(int id, const char *wanted) {
         bool there = !strcmp(stage_text(v, "state"), wanted);
         json_decref(v);
         if (there) return;
-        if (now() - from > 30) fail_msg("run %d is not %s", id, wanted);
+        if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s", id, wanted);
         nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
     }
 }
