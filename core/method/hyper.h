@@ -1,5 +1,5 @@
 /* The generator: one network that makes the values of all modules whose source is hyper, for each task, layer
- * and place (Mahabadi et al. 2021; Zhao et al. 2023).
+ * and place (Karimi Mahabadi et al. 2021; Zhao et al. 2023).
  *
  *   I(τ, ℓ, p) = LN(W_2 relu(W_1 [z_τ; e_ℓ; e_p] + b_1) + b_2),   vec(slot) = A_slot I + a_slot
  *
