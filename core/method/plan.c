@@ -378,7 +378,7 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
     if (!own) return NULL;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
-    for (int i = 0; i < own->made; i++) {
+    for (int i = 0; made && i < own->made; i++) {
         const struct plan_made *t = &own->made_tensor[i],
                                *from = made_origin(p, t->module, t->stack, t->site, t->layer, t->slot);
         BUG_IF(!from);
@@ -389,7 +389,7 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
         const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
         const struct plan_made *made_from =
             from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role);
-        BUG_IF(!from && !made_from);
+        BUG_IF(!from && (!made_from || !made));
         const real *values =
             from ? block_of(params, from->offset, from->blocks, from->count, task, t->count)
                  : block_of(made, made_from->offset, made_from->blocks, made_from->count, task, t->count);

@@ -92,7 +92,8 @@ struct plan_tasks {
 struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
                             struct err *e);
 /* The plan of one of its tasks alone, where what was one a task is free, and that task's values out of
- * `params` and `made` (of p), which the caller frees. */
+ * `params` and `made` (of p), which the caller frees.  `made` may be NULL where training makes them again:
+ * *own_made is zeros then; a generator's modules need it. */
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e);
 void plan_free(struct plan *p);
