@@ -466,7 +466,8 @@ static void paths_that_are_not_utf8(void **state) {
     char *folder = file_join(stage.folder, "n\xffon");
     test_ok(file_make_folder(folder, &e), &e);
     char *model = tiny_bert(folder, "tiny", NULL), *toy = tiny_toy(folder), *db = file_join(folder, "p.db");
-    char *latin = test_file(stage.folder, "latin.tsv", "caf\xe9\tlabel\na\tx\nb\ty\n", 22);
+    static const char table[] = "caf\xe9\tlabel\na\tx\nb\ty\n";
+    char *latin = test_file(stage.folder, "latin.tsv", table, sizeof table - 1);
 #define TRAIN "train --model '%s' --train '%s' --text %s --label label --steps 1 --batch 2 --db '%s'"
     stage_refused(2, "path is not UTF-8", TRAIN, model, stage.toy, "text", db);
     stage_refused(2, "path is not UTF-8", TRAIN, stage.model, toy, "text", db);
