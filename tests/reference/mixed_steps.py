@@ -196,12 +196,14 @@ class Case:
         optimiser = torch.optim.AdamW(parameters, lr=rate, weight_decay=0.0)
         losses, own, gradient = [], [[math.nan] * len(self.steps) for _ in self.tasks], {}
         for i, rows in enumerate(self.steps):
-            optimiser.zero_grad()
+            # A task without rows in a step has a gradient of 0, head and blocks alike: AdamW goes on with what it
+            # remembers of it.  (Of a tensor without .grad PyTorch would leave out the step altogether.)
+            for p in parameters:
+                p.grad = torch.zeros_like(p)
             loss, by_task = self.losses(rows)
             loss.backward()
             if not i:
-                gradient = {n: (p.grad if p.grad is not None else torch.zeros_like(p)).clone()
-                            for n, p in self.trained.items()}
+                gradient = {n: p.grad.clone() for n, p in self.trained.items()}
             if clip:
                 torch.nn.utils.clip_grad_norm_(parameters, clip)
             optimiser.step()
