@@ -112,7 +112,7 @@ static void two_processes_and_a_reader_lose_nothing(void **state) {
         child[i] = fork();
         if (!child[i]) _exit(log_run(path, shared[i], STEPS));
     }
-    while (!shared[0]->run || !shared[1]->run) sleep_us(1000);
+    while (!shared[0]->acknowledged || !shared[1]->acknowledged) sleep_us(1000); /* there is a loss to sort by */
     struct store *s = open_at(path, STORE_READ);
     for (int look = 0; look < 50; look++) {
         struct store_runs list;
