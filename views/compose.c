@@ -147,15 +147,8 @@ void compose_push(struct compose_view *v) {
 static void take_together(struct run_config *to, const struct run_config *from) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (o->scope != OPTION_OF_TASKS || o->offset == offsetof(struct run_config, tasks_given)) continue;
-        if (o->kind == OPTION_TEXT) {
-            char **s = option_text(to, o), *was = *option_text(from, o);
-            char *copy = was ? xstrdup(was) : NULL;
-            free(*s);
-            *s = copy;
-        } else {
-            option_set_number(to, o, option_number(from, o));
-        }
+        if (o->scope == OPTION_OF_TASKS && o->offset != offsetof(struct run_config, tasks_given))
+            option_copy(to, from, o);
     }
     for (int i = 0; i < to->tasks && i < from->tasks; i++) to->of[i].task_weight = from->of[i].task_weight;
 }

@@ -49,6 +49,12 @@ char *xstrndup(const char *s, size_t n) {
 
 char *xstrdup(const char *s) { return xstrndup(s, strlen(s)); }
 
+void xreplace(char **to, const char *s) {
+    char *copy = s ? xstrdup(s) : NULL;
+    free(*to);
+    *to = copy;
+}
+
 char *xprintf(const char *format, ...) {
     va_list args, again;
     va_start(args, format);

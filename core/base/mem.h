@@ -16,6 +16,8 @@ void *xrealloc(void *p, size_t count, size_t size) __attribute__((returns_nonnul
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 char *xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
+/* *to becomes a copy of s (NULL: NULL), which may be the text that *to held: that one is freed. */
+void xreplace(char **to, const char *s);
 
 /* 64-byte aligned block of count*size bytes, or NULL when it wraps or the
  * system has none.  Freed with free(). */

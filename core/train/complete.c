@@ -126,19 +126,13 @@ struct task_source config_source(const struct run_config *c, const char *assets)
     };
 }
 
-static void set_text(char **to, const char *s) {
-    char *copy = s ? xstrdup(s) : NULL;
-    free(*to);
-    *to = copy;
-}
-
 static int resolve_metric(struct run_config *rows, const struct task *t, struct err *e) {
     int id = rows->metric ? metric_find(rows->metric) : (int)t->metric;
     if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", rows->metric);
     if (!metric_fits((enum metric_id)id, t->gold))
         return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
                        t->name, task_kind_name(t->gold));
-    set_text(&rows->metric, metric_name((enum metric_id)id));
+    xreplace(&rows->metric, metric_name((enum metric_id)id));
     return 0;
 }
 
@@ -175,14 +169,14 @@ static void complete_files(struct run_config *c, const struct task *t) {
     bool folder = config_source(c, NULL).where != NULL;
     take(&c->train_file, absolute(t->train.path));
     take(&c->dev_file, dev ? absolute(dev->path) : NULL);
-    set_text(&c->train_sha256, t->train.sha256);
-    set_text(&c->dev_sha256, dev ? dev->sha256 : NULL);
+    xreplace(&c->train_sha256, t->train.sha256);
+    xreplace(&c->dev_sha256, dev ? dev->sha256 : NULL);
     take(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
-    set_text(&c->task, t->name);
+    xreplace(&c->task, t->name);
     /* the names that stand in sources, for rows that come later */
     for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
         char **column = i ? &c->text_b_column : &c->text_column;
-        if (!*column && t->train.field[i] && *t->train.field[i] != '#') set_text(column, t->train.field[i]);
+        if (!*column && t->train.field[i] && *t->train.field[i] != '#') xreplace(column, t->train.field[i]);
     }
 }
 
@@ -214,10 +208,10 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     if (!c->sampling && config_has_join(c)) s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
     if (c->sampling && sampling_parse(c->sampling, &s, e)) return e->code;
     sampling_text(&s, text);
-    set_text(&c->sampling, text);
+    xreplace(&c->sampling, text);
     for (int i = 0; i < c->tasks; i++) buf_printf(&name, "%s%s", i ? "+" : "", c->of[i].task_name);
     take(&c->task, buf_take(&name));
-    set_text(&c->metric, "average");
+    xreplace(&c->metric, "average");
     return 0;
 }
 
@@ -234,10 +228,10 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
         if (!complete_task(c, config_rows(c, i), m, tasks->task[i], e)) continue;
         return c->tasks ? err_prefix(e, "task %s", c->of[i].task_name) : e->code;
     }
-    if (!c->model) set_text(&c->model, m->folder);
+    if (!c->model) xreplace(&c->model, m->folder);
     take(&c->model_folder, absolute(m->folder));
-    set_text(&c->model_sha256, m->sha256);
-    set_text(&c->model_facts, m->facts);
+    xreplace(&c->model_sha256, m->sha256);
+    xreplace(&c->model_facts, m->facts);
     if (complete_together(c, tasks, e)) return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
     c->steps = config_steps(c, rows);

@@ -36,20 +36,25 @@ void config_init(struct run_config *c) {
     };
 }
 
+/* What `to` had of tasks is not its own, or gone. */
+static void copy_tasks(struct run_config *to, const struct run_config *from) {
+    to->tasks = from->tasks;
+    to->of = from->tasks ? xcalloc((size_t)from->tasks, sizeof *to->of) : NULL;
+    for (int i = 0; i < from->tasks; i++) config_copy(&to->of[i], &from->of[i]);
+}
+
 void config_copy(struct run_config *to, const struct run_config *from) {
     *to = *from;
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (o->kind != OPTION_TEXT) continue;
-        char *s = *option_text(from, o);
-        *option_text(to, o) = s ? xstrdup(s) : NULL;
+        *option_text(to, o) = NULL;
+        option_copy(to, from, o);
     }
-    if (!from->tasks) return;
-    to->of = xcalloc((size_t)from->tasks, sizeof *to->of);
-    for (int i = 0; i < from->tasks; i++) config_copy(&to->of[i], &from->of[i]);
+    copy_tasks(to, from);
 }
 
-static void drop_tasks(struct run_config *c) {
+void config_drop_tasks(struct run_config *c) {
     for (int i = 0; i < c->tasks; i++) config_release(&c->of[i]);
     free(c->of);
     c->of = NULL;
@@ -59,7 +64,7 @@ static void drop_tasks(struct run_config *c) {
 void config_release(struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++)
         if (option_at(i)->kind == OPTION_TEXT) free(*option_text(c, option_at(i)));
-    drop_tasks(c);
+    config_drop_tasks(c);
     *c = (struct run_config){ 0 };
 }
 
@@ -157,7 +162,7 @@ char *config_rows_key(const struct run_config *c) {
 static void reset(struct run_config *c, int which) {
     for (size_t i = 0; i < option_count(); i++)
         if (option_at(i)->is & which) option_reset(c, option_at(i));
-    if (which & OPTION_ROWS) drop_tasks(c);
+    if (which & OPTION_ROWS) config_drop_tasks(c);
 }
 
 void config_take_task(struct run_config *c, const char *task) {
@@ -176,24 +181,14 @@ void config_take_model(struct run_config *c, const char *model) {
 static void take_part(struct run_config *c, const struct run_config *from, int which) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (!(o->is & which)) continue;
-        if (o->kind == OPTION_TEXT) {
-            char *s = *option_text(from, o), *copy = s ? xstrdup(s) : NULL;
-            free(*option_text(c, o));
-            *option_text(c, o) = copy;
-        } else {
-            option_set_number(c, o, option_number(from, o));
-        }
+        if (o->is & which) option_copy(c, from, o);
     }
 }
 
 void config_take_rows(struct run_config *c, const struct run_config *from) {
     take_part(c, from, OPTION_ROWS);
-    drop_tasks(c);
-    if (!from->tasks) return;
-    c->of = xcalloc((size_t)from->tasks, sizeof *c->of);
-    c->tasks = from->tasks;
-    for (int i = 0; i < from->tasks; i++) config_copy(&c->of[i], &from->of[i]);
+    config_drop_tasks(c);
+    copy_tasks(c, from);
 }
 
 void config_take_source(struct run_config *c, const struct run_config *from) {

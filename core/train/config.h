@@ -130,6 +130,8 @@ const struct run_config *config_rows_of(const struct run_config *c, int i);
 const char *config_task_name(const struct run_config *c, int i);
 /* The task of that name, or -1 with *e (ERR_USAGE), which lists them; name NULL: none was said. */
 int config_task_find(const struct run_config *c, const char *name, struct err *e);
+/* Takes the tasks away: c is of one, whose rows its own members say. */
+void config_drop_tasks(struct run_config *c);
 /* Everything of c, with task i alone: what its rows are opened, prepared and completed by.  Released by
  * config_release. */
 void config_of_task(const struct run_config *c, int i, struct run_config *out);

@@ -50,11 +50,6 @@ static char *tasks_said(const struct run_config *c) {
     return xstrdup(c->tasks_given);
 }
 
-/* What a run with several tasks does not say of its rows: its tasks say it. */
-static bool said_by_tasks(const struct run_config *c, const struct option *o) {
-    return c->tasks && (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
-}
-
 char *config_command(const struct run_config *c) {
     struct buf b = BUF_INIT;
     struct run_config usual;
@@ -62,7 +57,7 @@ char *config_command(const struct run_config *c) {
     buf_puts(&b, "petri train");
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (!o->name || said_by_tasks(c, o) || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
+        if (!o->name || (c->tasks && option_of_one_task(o)) || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
         /* the steps of a completed config follow from its epochs */
         if (o->offset == offsetof(struct run_config, steps) && c->epochs > 0) continue;
         if (o->has_unset && !o->unset_word && option_number(c, o) == o->unset) continue;

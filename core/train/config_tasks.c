@@ -53,24 +53,16 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out) {
     if (!c->tasks) return;
     for (size_t k = 0; k < option_count(); k++) {
         const struct option *o = option_at(k);
-        if (!(o->is & OPTION_ROWS) || o->scope == OPTION_OF_TASKS) continue;
-        if (o->kind == OPTION_TEXT) {
-            const char *s = *option_text(&c->of[i], o);
-            free(*option_text(out, o));
-            *option_text(out, o) = s ? xstrdup(s) : NULL;
-        } else {
-            option_set_number(out, o, option_number(&c->of[i], o));
-        }
+        if (o->scope == OPTION_OF_TASKS) option_reset(out, o);
+        else if (o->is & OPTION_ROWS) option_copy(out, &c->of[i], o);
     }
-    for (size_t k = 0; k < option_count(); k++)
-        if (option_at(k)->scope == OPTION_OF_TASKS) option_reset(out, option_at(k));
 }
 
 /* ---- reading --tasks ---- */
 
 static void take_each(struct run_config *of, const struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++)
-        if (option_at(i)->is & OPTION_EACH) option_set_number(of, option_at(i), option_number(c, option_at(i)));
+        if (option_at(i)->is & OPTION_EACH) option_copy(of, c, option_at(i));
 }
 
 static struct run_config *add(struct run_config *c) {
@@ -241,8 +233,7 @@ static int refuse_of_one(const struct run_config *c, struct err *e) {
     config_init(&usual);
     for (size_t i = 0; i < option_count() && !found; i++) {
         const struct option *o = option_at(i);
-        bool of_one = (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
-        if (o->name && of_one && !option_same(c, &usual, o)) found = o;
+        if (o->name && option_of_one_task(o) && !option_same(c, &usual, o)) found = o;
     }
     config_release(&usual);
     if (!found) return 0;
@@ -268,33 +259,22 @@ int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
 
 static bool is_none(const char *text) { return !*text || !strcmp(text, "none"); }
 
-static void set_text(char **s, const char *to) {
-    char *copy = to ? xstrdup(to) : NULL;
-    free(*s);
-    *s = copy;
-}
-
 /* The rows of the first task alone. */
 static void take_first(struct run_config *c) {
     struct run_config one;
     if (!c->tasks) return;
     config_of_task(c, 0, &one);
-    set_text(&one.task_name, NULL);
+    xreplace(&one.task_name, NULL);
     one.task_weight = 0;
-    config_take_source(c, &one);
+    config_take_rows(c, &one);
     config_release(&one);
 }
 
 /* What says one task's rows goes; what is said once for each, and of all together, stays. */
 static void forget_rows(struct run_config *c) {
-    for (int i = 0; i < c->tasks; i++) config_release(&c->of[i]);
-    free(c->of);
-    c->of = NULL;
-    c->tasks = 0;
-    for (size_t k = 0; k < option_count(); k++) {
-        const struct option *o = option_at(k);
-        if ((o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS) option_reset(c, o);
-    }
+    config_drop_tasks(c);
+    for (size_t k = 0; k < option_count(); k++)
+        if (option_of_one_task(option_at(k))) option_reset(c, option_at(k));
 }
 
 int config_take_tasks(struct run_config *c, const char *text, struct err *e) {
@@ -327,7 +307,7 @@ int config_take_weights(struct run_config *c, const char *text, struct err *e) {
     struct run_config next;
     config_copy(&next, c);
     for (int i = 0; i < next.tasks; i++) next.of[i].task_weight = 1;
-    set_text(&next.weights, is_none(text) ? NULL : text);
+    xreplace(&next.weights, is_none(text) ? NULL : text);
     int rc = read_weights(&next, e);
     if (rc) {
         config_release(&next);

@@ -199,6 +199,10 @@ bool config_has_join(const struct run_config *c) {
     return r->on && (r->instance != INSTANCE_NONE || r->prototype != PROTOTYPE_NONE);
 }
 
+bool option_of_one_task(const struct option *o) {
+    return (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
+}
+
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {
     switch (o->scope) {
     case OPTION_EVERY: return true;
@@ -260,17 +264,16 @@ bool option_same(const struct run_config *a, const struct run_config *b, const s
     return same;
 }
 
+void option_copy(struct run_config *to, const struct run_config *from, const struct option *o) {
+    if (o->kind == OPTION_TEXT) xreplace(option_text(to, o), *option_text(from, o));
+    else if (o->kind == OPTION_METHOD) to->method = from->method;
+    else option_set_number(to, o, option_number(from, o));
+}
+
 void option_reset(struct run_config *c, const struct option *o) {
     struct run_config usual;
     config_init(&usual);
-    if (o->kind == OPTION_TEXT) {
-        free(*option_text(c, o));
-        *option_text(c, o) = NULL;
-    } else if (o->kind == OPTION_METHOD) {
-        c->method = usual.method;
-    } else {
-        option_set_number(c, o, option_number(&usual, o));
-    }
+    option_copy(c, &usual, o);
     config_release(&usual);
 }
 
@@ -344,9 +347,7 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
     double v;
     if (o->kind == OPTION_TEXT) {
         if (!*value) return false;
-        char *copy = xstrdup(value);
-        free(*option_text(c, o));
-        *option_text(c, o) = copy;
+        xreplace(option_text(c, o), value);
         return true;
     }
     if (o->kind == OPTION_METHOD) {

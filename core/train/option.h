@@ -54,6 +54,8 @@ const struct option *option_find(const char *name);
 
 /* Whether it has a say in such a run (`texts`: text to text). */
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts);
+/* Whether it says how the rows of one task are read, which a run with several cannot say of all. */
+bool option_of_one_task(const struct option *o);
 char **option_text(const struct run_config *c, const struct option *o); /* OPTION_TEXT */
 double option_number(const struct run_config *c, const struct option *o);
 void option_set_number(struct run_config *c, const struct option *o, double v);
@@ -63,6 +65,7 @@ char *option_print(const struct run_config *c, const struct option *o);
 /* Takes a value in that form; false when it is not in the row's range (a method's own error is in *e). */
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e);
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o);
+void option_copy(struct run_config *to, const struct run_config *from, const struct option *o);
 void option_reset(struct run_config *c, const struct option *o);
 
 #endif
