@@ -24,7 +24,7 @@ void outfile_guard_init(struct outfile_guard *g, const char *database, bool over
 void outfile_guard_release(struct outfile_guard *g);
 /* A file or a folder that is read; NULL is no work. */
 void outfile_guard_reads(struct outfile_guard *g, const char *path);
-/* A run's model and data. */
+/* A run's model and data, of all its tasks. */
 void outfile_guard_run(struct outfile_guard *g, const struct run_config *c);
 
 /* Whether a file may be made at `path`: 0, or ERR_USAGE with the reason, ERR_NOT_FOUND or ERR_SYSTEM for

@@ -178,6 +178,17 @@ static void each_task_is_looked_at(void **state) {
     }
 }
 
+/* No export is written over the rows of any task. */
+static void rows_of_all_tasks_stay(void **state) {
+    (void)state;
+    static const char *const rows[] = { "alpha/train.tsv", "beta/train.tsv", "gamma/dev.tsv" };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *path = file_join(stage.folder, rows[i]);
+        stage_refused(2, "is a file that is read", "export 1 --to csv '%s' --overwrite --db '%s'", path, stage.db);
+        free(path);
+    }
+}
+
 /* What Compose holds after a clone is what was trained: facts of all tasks, and the same bits. */
 static void a_clone_trains_the_same(void **state) {
     (void)state;
@@ -218,6 +229,7 @@ int main(void) {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(each_task_is_looked_at),
+        cmocka_unit_test(rows_of_all_tasks_stay),
         cmocka_unit_test(a_clone_trains_the_same),
         cmocka_unit_test(shares_are_those_of_the_sampling),
     };
