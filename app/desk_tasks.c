@@ -7,6 +7,7 @@
 
 struct kept_results {
     int64_t run, step, best; /* step and best step as they were: another one, and it is read anew */
+    enum store_state state;  /* and so it is once the run is over: its last evaluation moves neither of them */
     struct task_results of;
 };
 
@@ -38,7 +39,7 @@ int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run 
     if (!task_results_several(row)) return 0;
     struct kept_results *k = place_of(t, row->id);
     int64_t best = row->best.measured ? row->best.step : -1;
-    if (k->step != row->step || k->best != best) {
+    if (k->step != row->step || k->best != best || k->state != row->state) {
         struct store_run whole;
         int rc = store_run(s, row->id, &whole, e);
         if (rc) return rc;
@@ -47,6 +48,7 @@ int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run 
         store_run_release(&whole);
         k->step = rc ? -1 : row->step;
         k->best = best;
+        k->state = row->state;
         if (rc) return rc;
     }
     task_results_copy(out, &k->of);

@@ -158,6 +158,48 @@ static void the_history_tells_each_task(void **state) {
     desk_runs_free(runs);
 }
 
+static double last_listed(struct desk_tasks *kept) {
+    struct err e = ERR_INIT;
+    struct desk_runs *runs;
+    test_ok(desk__runs(store, false, NULL, kept, &runs, &e), &e);
+    assert_true(runs->rows > 1 && runs->row[0].task_results == 3);
+    double value = runs->row[0].task_result[0].value;
+    desk_runs_free(runs);
+    return value;
+}
+
+/* An evaluation of the last step is longer under way than a list is fresh; with a best checkpoint each it need not
+ * move the run's own best. */
+static void the_last_evaluation_is_listed(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct desk_tasks kept = { 0 };
+    struct run_config c;
+    struct store_run like;
+    int64_t id;
+    test_ok(store_run(store, 1, &like, &e), &e);
+    test_ok(config_from_json(like.config, strlen(like.config), &c, &e), &e);
+    test_ok(config_set(&c, "best", "per-task", &e), &e);
+    char *config = config_json(&c);
+    const struct store_new_run n = { .config = config, .method = "lora(r=2)", .metric = "average", .direction = 1,
+                                     .split = "tasks" };
+    test_ok(store_create_run(store, &n, &id, &e), &e);
+    store_step(store, &(struct store_step){ .run = id, .step = 12 });
+    test_ok(store_flush(store, &e), &e);
+    assert_true(isnan(last_listed(&kept)));
+    const struct store_metric accuracy = { "accuracy", 0.75, NULL, 1 };
+    store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/dev", .rows = "dev 20",
+                                                        .best = true, .count = 1, .metric = &accuracy });
+    store_change(store, &(struct store_change){ .run = id, .step = 12, .state = STORE_FINISHED, .seconds = 1 });
+    test_ok(store_disown(store, id, &e), &e);
+    assert_true(last_listed(&kept) == 0.75);
+    test_ok(store_trash(store, &id, 1, &e), &e);
+    desk_tasks_release(&kept);
+    free(config);
+    config_release(&c);
+    store_run_release(&like);
+}
+
 /* Map and Heatmap look at one of the run's tasks, any of them. */
 static void each_task_is_looked_at(void **state) {
     (void)state;
@@ -228,6 +270,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
+        cmocka_unit_test(the_last_evaluation_is_listed),
         cmocka_unit_test(each_task_is_looked_at),
         cmocka_unit_test(rows_of_all_tasks_stay),
         cmocka_unit_test(a_clone_trains_the_same),
