@@ -21,18 +21,14 @@ static char *local_time(int64_t ms) {
     return xstrdup(text);
 }
 
-static double number_or_nan(const struct store_value *v) {
-    return v->measured && !v->undefined ? v->v : NAN;
-}
-
 static struct run_row row_of(const struct store_run *r, const char *started) {
     bool over = r->state == STORE_STOPPED || r->state == STORE_INTERRUPTED;
     return (struct run_row){
         .id = r->id, .state = (enum run_state)r->state, .step = r->step, .steps = r->steps,
         .method = r->method, .task = r->task, .model = r->model,
         .metric = r->best.measured ? r->metric : NULL, .smaller_better = r->direction < 0,
-        .best = number_or_nan(&r->best), .best_step = r->best.step, .majority = NAN,
-        .final_loss = number_or_nan(&r->loss), .trained = r->trained, .seconds = r->seconds,
+        .best = r->best.v, .best_step = r->best.step, .majority = NAN,
+        .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
         .none_valid = r->none_valid,
         .resumable = over, .rows = r->rows, .lr = r->lr,

@@ -202,8 +202,6 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
     return rc;
 }
 
-static double number_or_nan(const struct store_value *v) { return v->measured && !v->undefined ? v->v : NAN; }
-
 /* Of the split that decides: what it is called, "dev.accuracy", and its loss and majority; a step's rows stand
  * together. */
 static int read_evaluations(struct run_series *s, struct store *store, const char *decides, struct err *e) {
@@ -218,11 +216,11 @@ static int read_evaluations(struct run_series *s, struct store *store, const cha
         bool there = false;
         for (; i < v.count && v.row[i].step == x.step; i++) {
             const struct store_eval_row *r = &v.row[i];
-            if (!strcmp(r->name, majority)) x.majority = number_or_nan(&r->value);
-            if (!strcmp(r->name, loss)) x.loss = number_or_nan(&r->value);
+            if (!strcmp(r->name, majority)) x.majority = r->value.v;
+            if (!strcmp(r->name, loss)) x.loss = r->value.v;
             if (strcmp(r->name, decides)) continue;
             there = true;
-            x.value = number_or_nan(&r->value);
+            x.value = r->value.v;
             x.best = r->best;
             x.rows = r->rows;
         }
@@ -250,10 +248,10 @@ static void take_task_evaluations(struct run_series *s, int at, const struct sto
             const struct store_eval_row *r = &v->row[i];
             const char *metric = metric_of(r->name, task);
             if (!metric) continue;
-            if (!strcmp(metric, "majority") && isnan(x.majority)) x.majority = number_or_nan(&r->value);
+            if (!strcmp(metric, "majority") && isnan(x.majority)) x.majority = r->value.v;
             if (there || !decides || strcmp(metric, decides)) continue;
             there = true;
-            x.value = number_or_nan(&r->value);
+            x.value = r->value.v;
             x.best = r->best;
             x.rows = r->rows;
         }

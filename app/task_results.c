@@ -64,8 +64,8 @@ static void fill(struct task_result *t, const struct store_evals *v, int64_t ste
     if (!r) return;
     t->step = r->step;
     t->rows = rows_of(r->rows);
+    t->value = r->value.v;
     if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
-    else t->value = r->value.v;
     for (size_t i = 0; i < v->count; i++)
         if (v->row[i].step == r->step && isnan(t->majority) && is_of(v->row[i].name, t->task, "majority"))
             t->majority = v->row[i].value.v;
@@ -114,5 +114,5 @@ void task_results_json(const struct task_results *r, const struct store_run *run
         buf_putc(b, '}');
     }
     buf_putc(b, ']');
-    add_number(b, "average", run->best.measured ? run->best.v : NAN);
+    add_number(b, "average", run->best.v);
 }

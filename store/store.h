@@ -235,7 +235,7 @@ int store_sweep(struct store *s, const char *name, const char *spec_json, int64_
 /* A number that may be missing, undefined with a reason, NaN or infinite. */
 struct store_value {
     bool measured; /* false: no such point */
-    double v;      /* NaN, ±inf as they came; NaN when undefined */
+    double v;      /* NaN, ±inf as they came; NaN when undefined or not measured */
     char *undefined; /* why there is no value; NULL otherwise */
     int64_t step;
 };
