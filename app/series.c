@@ -232,13 +232,6 @@ static int read_evaluations(struct run_series *s, struct store *store, const cha
     return 0;
 }
 
-/* "TASK/SPLIT.METRIC": whether it is of this task, and which metric. */
-static const char *metric_of(const char *name, const char *task) {
-    size_t n = strlen(task);
-    const char *dot = strrchr(name, '.');
-    return !strncmp(name, task, n) && name[n] == '/' && dot ? dot + 1 : NULL;
-}
-
 static void take_task_evaluations(struct run_series *s, int at, const struct store_evals *v) {
     const char *task = s->of[at].name, *decides = s->of[at].metric;
     for (size_t i = 0; i < v->count;) {
@@ -246,7 +239,7 @@ static void take_task_evaluations(struct run_series *s, int at, const struct sto
         bool there = false;
         for (; i < v->count && v->row[i].step == x.step; i++) {
             const struct store_eval_row *r = &v->row[i];
-            const char *metric = metric_of(r->name, task);
+            const char *metric = store_name_metric(r->name, task);
             if (!metric) continue;
             if (!strcmp(metric, "majority") && isnan(x.majority)) x.majority = r->value.v;
             if (there || !decides || strcmp(metric, decides)) continue;

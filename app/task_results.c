@@ -32,11 +32,10 @@ void task_results_copy(struct task_results *to, const struct task_results *from)
 
 bool task_results_several(const struct store_run *run) { return text_starts(run->decides, JOB_ALL_TASKS "."); }
 
-/* "TASK/SPLIT.METRIC": whether it is of this task and metric, in whichever split. */
+/* In whichever split. */
 static bool is_of(const char *name, const char *task, const char *metric) {
-    size_t n = strlen(task);
-    const char *dot = strrchr(name, '.');
-    return !strncmp(name, task, n) && name[n] == '/' && dot && !strcmp(dot + 1, metric);
+    const char *found = store_name_metric(name, task);
+    return found && !strcmp(found, metric);
 }
 
 /* The rows of "dev 40 of 856 (seed 0)". */

@@ -18,3 +18,9 @@ char *store_name_beside(const char *name, const char *metric) {
     free(split);
     return made;
 }
+
+const char *store_name_metric(const char *name, const char *task) {
+    size_t n = strlen(task);
+    const char *dot = strncmp(name, task, n) || name[n] != '/' ? NULL : strrchr(name + n, '.');
+    return dot ? dot + 1 : NULL;
+}

@@ -186,6 +186,8 @@ int store_message(struct store *s, int64_t run, int64_t step, const char *text);
 char *store_name(const char *split, const char *metric);
 /* The name of another metric of the same evaluation as `name`; caller frees. */
 char *store_name_beside(const char *name, const char *metric);
+/* Of "TASK/SPLIT.METRIC", where that is the task: METRIC; else NULL. */
+const char *store_name_metric(const char *name, const char *task);
 /* The number of a point's name ("loss", "lr", …) in this store, < 0 when it was opened for reading.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);

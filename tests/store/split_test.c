@@ -20,6 +20,12 @@ static void names_are_made_and_taken_apart(void **state) {
         free(name);
         free(beside);
     }
+    assert_string_equal(store_name_metric("MNLI/dev_matched.f1", "MNLI"), "f1");
+    assert_string_equal(store_name_metric("rows.v1.2/dev.f1", "rows.v1.2"), "f1");
+    assert_null(store_name_metric("rows.v1.2/dev.f1", "rows"));
+    assert_null(store_name_metric("MNLI2/dev.f1", "MNLI"));
+    assert_null(store_name_metric("rows.v1.2/loss", "rows.v1.2"));
+    assert_null(store_name_metric("dev.f1", "dev"));
 }
 
 static void score(struct store *s, int64_t run, int64_t step, const char *split, double accuracy,
