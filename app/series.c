@@ -204,18 +204,15 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
 
 /* Of the split that decides: what it is called, "dev.accuracy", and its loss and majority; a step's rows stand
  * together. */
-static int read_evaluations(struct run_series *s, struct store *store, const char *decides, struct err *e) {
-    struct store_evals v;
-    int rc = store_evaluations(store, s->view.run, &v, e);
-    if (rc) return rc;
+static void take_evaluations(struct run_series *s, const char *decides, const struct store_evals *v) {
     const char *dot = strrchr(decides, '.');
     char *majority = store_name_beside(decides, "majority"), *loss = store_name_beside(decides, "loss");
-    for (size_t i = 0; i < v.count;) {
-        struct series_evaluation x = { .step = v.row[i].step, .metric = dot ? dot + 1 : NULL, .value = NAN,
+    for (size_t i = 0; i < v->count;) {
+        struct series_evaluation x = { .step = v->row[i].step, .metric = dot ? dot + 1 : NULL, .value = NAN,
                                        .loss = NAN, .majority = NAN };
         bool there = false;
-        for (; i < v.count && v.row[i].step == x.step; i++) {
-            const struct store_eval_row *r = &v.row[i];
+        for (; i < v->count && v->row[i].step == x.step; i++) {
+            const struct store_eval_row *r = &v->row[i];
             if (!strcmp(r->name, majority)) x.majority = r->value.v;
             if (!strcmp(r->name, loss)) x.loss = r->value.v;
             if (strcmp(r->name, decides)) continue;
@@ -228,8 +225,6 @@ static int read_evaluations(struct run_series *s, struct store *store, const cha
     }
     free(majority);
     free(loss);
-    store_evals_release(&v);
-    return 0;
 }
 
 static void take_task_evaluations(struct run_series *s, int at, const struct store_evals *v) {
@@ -252,15 +247,16 @@ static void take_task_evaluations(struct run_series *s, int at, const struct sto
     }
 }
 
-static int read_tasks(struct run_series *s, struct store *store, const struct run_config *c, struct err *e) {
-    struct store_evals v = { 0 };
-    int rc = store_evaluations(store, s->view.run, &v, e);
-    for (int i = 0; i < c->tasks && !rc; i++) {
+static int read_tasks(struct run_series *s, struct store *store, const struct store_run *run,
+                      const struct store_evals *v, struct err *e) {
+    struct run_config c;
+    int rc = config_from_json(run->config, strlen(run->config), &c, e);
+    for (int i = 0; !rc && i < c.tasks; i++) {
         struct store_points p = { 0 };
-        const char *name = c->of[i].task_name;
-        series_task(s, name, c->of[i].metric, NAN);
+        const char *name = c.of[i].task_name;
+        series_task(s, name, c.of[i].metric, NAN);
         int at = series_task_find(s, name);
-        take_task_evaluations(s, at, &v);
+        take_task_evaluations(s, at, v);
         size_t n = s->view.task[at].count;
         int64_t from = n ? (int64_t)s->of[at].step[n - 1] + 1 : 0;
         char *key = xprintf("%s/loss", name);
@@ -269,7 +265,7 @@ static int read_tasks(struct run_series *s, struct store *store, const struct ru
         store_points_release(&p);
         free(key);
     }
-    store_evals_release(&v);
+    config_release(&c);
     return rc;
 }
 
@@ -287,14 +283,12 @@ static int read_samples(struct run_series *s, struct store *store, struct err *e
 }
 
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
-    struct run_config c;
+    struct store_evals v = { 0 };
     int rc = read_points(s, store, e);
-    if (!rc) rc = read_evaluations(s, store, run->decides, e);
-    if (!rc && task_results_several(run)) {
-        rc = config_from_json(run->config, strlen(run->config), &c, e);
-        if (!rc) rc = read_tasks(s, store, &c, e);
-        config_release(&c);
-    }
+    if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
+    if (!rc) take_evaluations(s, run->decides, &v);
+    if (!rc && task_results_several(run)) rc = read_tasks(s, store, run, &v, e);
     if (!rc) rc = read_samples(s, store, e);
+    store_evals_release(&v);
     return rc;
 }
