@@ -253,7 +253,7 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
     d->series = series_new(run);
     if (!rc) rc = series_read(d->series, s, &d->stored, e);
     if (!rc) rc = store_artifacts(s, run, &files, e);
-    if (!rc && task_results_several(&d->stored)) rc = task_results(s, &d->stored, &d->results, e);
+    if (!rc) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);

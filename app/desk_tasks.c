@@ -40,12 +40,8 @@ int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run 
     struct kept_results *k = place_of(t, row->id);
     int64_t best = row->best.measured ? row->best.step : -1;
     if (k->step != row->step || k->best != best || k->state != row->state) {
-        struct store_run whole;
-        int rc = store_run(s, row->id, &whole, e);
-        if (rc) return rc;
         task_results_release(&k->of);
-        rc = task_results(s, &whole, &k->of, e);
-        store_run_release(&whole);
+        int rc = task_results(s, row, &k->of, e);
         k->step = rc ? -1 : row->step;
         k->best = best;
         k->state = row->state;

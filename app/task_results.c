@@ -70,10 +70,9 @@ static void fill(struct task_result *t, const struct store_evals *v, int64_t ste
             t->majority = v->row[i].value.v;
 }
 
-int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
+static int read_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
     struct run_config c;
     struct store_evals v;
-    *out = (struct task_results){ 0 };
     int rc = config_from_json(run->config, strlen(run->config), &c, e);
     if (rc) return rc;
     if (c.tasks && !(rc = store_evaluations(s, run->id, &v, e))) {
@@ -87,6 +86,18 @@ int task_results(struct store *s, const struct store_run *run, struct task_resul
         store_evals_release(&v);
     }
     config_release(&c);
+    return rc;
+}
+
+int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
+    struct store_run whole;
+    *out = (struct task_results){ 0 };
+    if (!task_results_several(run)) return 0;
+    if (run->config) return read_results(s, run, out, e);
+    int rc = store_run(s, run->id, &whole, e);
+    if (rc) return rc;
+    rc = read_results(s, &whole, out, e);
+    store_run_release(&whole);
     return rc;
 }
 

@@ -19,7 +19,8 @@ struct task_results {
 };
 /* Whether the run has more than one task. */
 bool task_results_several(const struct store_run *run);
-/* Of a run with its config (store_run).  ERR_INPUT for a config that cannot be read. */
+/* Of a run, whole or of a list, which is then read whole; nothing for one with one task.  ERR_INPUT for a config
+ * that cannot be read. */
 int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e);
 void task_results_copy(struct task_results *to, const struct task_results *from);
 void task_results_release(struct task_results *r);

@@ -40,20 +40,15 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
 }
 
 int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
-    struct task_results tasks = { 0 };
-    struct store_run whole;
+    struct task_results tasks;
     store_run_json(r, b);
-    if (!r->metric || strcmp(r->metric, "average") != 0) return 0;
-    int rc = store_run(s, r->id, &whole, e); /* of a list: its config is not there */
-    if (rc) return rc;
-    rc = task_results(s, &whole, &tasks, e);
+    int rc = task_results(s, r, &tasks, e);
     if (!rc && tasks.count) {
         b->data[--b->size] = '\0'; /* the closing brace: more members follow */
-        task_results_json(&tasks, &whole, b);
+        task_results_json(&tasks, r, b);
         buf_putc(b, '}');
     }
     task_results_release(&tasks);
-    store_run_release(&whole);
     return rc;
 }
 
