@@ -266,8 +266,8 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
         fill_reports(d, &d->stored);
         fill_detail_evals(d);
         d->view.series = d->series->view;
-        store_files_release(&files);
     }
+    store_files_release(&files);
     if (rc) {
         desk_detail_free(d);
         return rc;
