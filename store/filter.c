@@ -191,7 +191,7 @@ static int find_option(sqlite3 *db, const char *name, struct option *o, struct e
 }
 
 static char *option_sql(const struct option *o) {
-    return xprintf("iif(json_valid(r.config), json_extract(r.config, '$.%s'), NULL)", o->member);
+    return xprintf(FILTER_OPTION("%s"), o->member);
 }
 
 /* ---- names that are not known ---- */
