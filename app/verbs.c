@@ -16,6 +16,8 @@
         { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, …" },          \
         { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)" }
 #define MOVED { "model", "DIR|NAME", "where the run's model lies now, when it was moved" }
+#define HEAD_OR_MOVED                                                                              \
+    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" }
 #define COLUMNS                                                                                    \
     { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
         { "label", "COLUMN", "the label's column" },                                               \
@@ -64,7 +66,7 @@ static const struct option_spec RESUME[] = { MOVED,
                                              { "steps", "N", "refused unless it is the run's" },
                                              END };
 static const struct option_spec EVAL[] = {
-    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
+    HEAD_OR_MOVED,
     { "task", "NAME|FOLDER", "evaluate on this task's dev rows; of a run of several tasks: which one" },
     { "file", "FILE", "evaluate on a file" },
     COLUMNS,
@@ -77,13 +79,16 @@ static const struct option_spec EVAL[] = {
     { "beams", "N", "text form: beams of the texts written (default: the run's)" },
     END,
 };
+/* Rows of tasks to look at. */
 #define TASK_ROWS                                                                                                    \
     { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them; " \
-                               "of a run of several tasks: which one" }
+                               "of a run of several tasks: which one" },                                           \
+        COLUMNS, { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },                                       \
+        { "split", "NAME", "dev (default), train, or a dev split's name" }
 #define OF_TASK { "task", "NAME", "of a run of several tasks: which one" }
 static const struct option_spec PREDICT[] = {
     OF_TASK,
-    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" },
+    HEAD_OR_MOVED,
     { "text", "TEXT", "a text" },
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
     { "file", "FILE", "a TSV with a header, or one text a line (- for standard input)" },
@@ -159,9 +164,6 @@ static const struct option_spec EMBED[] = {
     { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
     { "list", NULL, "what is kept (of --run) in place of embedding" },
     TASK_ROWS,
-    COLUMNS,
-    { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },
-    { "split", "NAME", "dev (default), train, or a dev split's name" },
     { "rows", "N", "at most, drawn evenly over tasks and classes (default 1000)" },
     { "layer", "L", "0: embeddings … the last (default)" },
     { "pool", "cls|mean", "first token, or mean over all (default)" },
@@ -177,9 +179,6 @@ static const struct option_spec SIMILARITY[] = {
     { "order", "name|cluster", "of rows and columns (default name)" },
     { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
     TASK_ROWS,
-    COLUMNS,
-    { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },
-    { "split", "NAME", "dev (default), train, or a dev split's name" },
     { "rows", "N", "at most, drawn evenly over tasks and classes (1000; 40 of rows)" },
     { "layer", "L", "of classes and rows: 0 … the last (default); of attention: from 1" },
     { "pool", "cls|mean", "first token, or mean over all (default)" },
