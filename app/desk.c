@@ -149,16 +149,6 @@ static int move(struct desk *d, const struct desk_order *o, struct desk_answer *
     return 0;
 }
 
-struct file_sink {
-    struct file_aside file;
-    struct err *e;
-};
-
-static int to_file(void *self, const char *bytes, size_t n) {
-    struct file_sink *f = self;
-    return file_aside_add(&f->file, bytes, n, f->e);
-}
-
 static int export(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
     bool hf = !strcmp(o->text, "hf"), json = !strcmp(o->text, "json");
     char *stem = xprintf("petri-run-%lld%s", (long long)o->run[0], hf ? "-hf" : "");
@@ -171,13 +161,12 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
         rc = outfile_check_folder(&g, path, e);
         if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
     } else {
-        struct file_sink f = { .e = e };
+        struct outfile_sink f = { .e = e };
         rc = outfile_open(&f.file, &g, path, e);
         if (!rc) {
             rc = store_export(d->store, STORE_EXPORT_POINTS, json ? STORE_JSON : STORE_CSV, o->run,
-                              (size_t)o->runs, (struct store_sink){ &f, to_file }, e);
-            if (rc) file_aside_abandon(&f.file);
-            else rc = file_aside_commit(&f.file, e);
+                              (size_t)o->runs, (struct store_sink){ &f, outfile_sink_add }, e);
+            rc = outfile_end(&f.file, rc, e);
         }
     }
     outfile_guard_release(&g);

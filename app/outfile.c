@@ -172,15 +172,23 @@ int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char
     return rc;
 }
 
+int outfile_end(struct file_aside *f, int rc, struct err *e) {
+    if (!rc) return file_aside_commit(f, e);
+    file_aside_abandon(f);
+    return rc;
+}
+
+int outfile_sink_add(void *self, const char *bytes, size_t n) {
+    struct outfile_sink *s = self;
+    return file_aside_add(&s->file, bytes, n, s->e);
+}
+
 int outfile_write(const struct outfile_guard *g, const char *path, const void *bytes, size_t n,
                   struct err *e) {
     struct file_aside f;
     int rc = outfile_open(&f, g, path, e);
     if (rc) return rc;
-    rc = file_aside_add(&f, bytes, n, e);
-    if (!rc) return file_aside_commit(&f, e);
-    file_aside_abandon(&f);
-    return rc;
+    return outfile_end(&f, file_aside_add(&f, bytes, n, e), e);
 }
 
 /* ---- names ---- */

@@ -333,24 +333,14 @@ int verb_sql(const struct args *a, struct err *e) {
     return verb_close(s, rc, e);
 }
 
-struct file_sink {
-    struct file_aside file;
-    struct err *e;
-};
-
-static int to_file(void *self, const char *bytes, size_t n) {
-    struct file_sink *f = self;
-    return file_aside_add(&f->file, bytes, n, f->e);
-}
-
 /* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
 static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
                        struct err *e) {
-    struct file_sink f = { .e = e };
+    struct outfile_sink f = { .e = e };
     struct store_sink sink = { NULL, to_stdout };
     int rc = path ? outfile_open(&f.file, g, path, e) : 0;
     if (rc) return rc;
-    if (path) sink = (struct store_sink){ &f, to_file };
+    if (path) sink = (struct store_sink){ &f, outfile_sink_add };
     if (json) {
         struct store_run run;
         struct buf b = BUF_INIT;
@@ -366,10 +356,7 @@ static int export_text(const struct outfile_guard *g, struct store *s, int64_t i
     } else {
         rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
     }
-    if (!path) return rc;
-    if (rc) file_aside_abandon(&f.file);
-    else rc = file_aside_commit(&f.file, e);
-    return rc;
+    return path ? outfile_end(&f.file, rc, e) : rc;
 }
 
 static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struct err *e) {
