@@ -167,7 +167,7 @@ static void add_task(struct mean *x, const struct run *r, const struct run_task 
 
 static void offer(struct run *r, bool best) {
     r->worse = best ? 0 : r->worse + 1;
-    r->best_unsaved |= best && (run_is_single(r) || r->c.best_of == BEST_AVERAGE);
+    r->best_unsaved |= best && !run_keeps_each_best(r);
 }
 
 static void tell_average(struct run *r, const struct mean *x) {

@@ -15,11 +15,16 @@ void test_release(struct run *r) {
     r->testing = false;
 }
 
+void test_done(struct run *r) {
+    test_release(r);
+    r->tested++;
+}
+
 /* The checkpoint that is kept of the next split's task; NULL: none but the last step's. */
 static char *kept_path(const struct run *r) {
     int task = r->test[r->tested].task;
     if (!r->folder || !(r->c.keep & KEEP_BEST)) return NULL;
-    if (r->c.tasks && r->c.best_of == BEST_PER_TASK)
+    if (run_keeps_each_best(r))
         return r->of[task].best.has ? checkpoint_path_of_task(r->folder, r->of[task].name) : NULL;
     return r->best.has ? checkpoint_path(r->folder, false) : NULL;
 }
@@ -49,13 +54,7 @@ bool test_ready(struct run *r) {
         char text[512];
         snprintf(text, sizeof text, "the test rows were not scored: %.440s", e.text);
         run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
-        test_release(r);
-        r->tested++;
+        test_done(r);
     }
     return r->testing;
-}
-
-void test_done(struct run *r) {
-    test_release(r);
-    r->tested++;
 }

@@ -95,12 +95,10 @@ static bool save(struct run *r, int which) {
 
 static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->early; }
 
-static bool keeps_each_best(const struct run *r) { return r->c.tasks && r->c.best_of == BEST_PER_TASK; }
-
 /* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its own. */
 static bool has_best(const struct run *r) {
     bool has = r->best.has;
-    for (int i = 0; i < r->tasks && keeps_each_best(r); i++) has = has && r->of[i].best.has;
+    for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++) has = has && r->of[i].best.has;
     return has && (r->c.keep & KEEP_BEST);
 }
 
@@ -112,7 +110,7 @@ bool run_save_due(double since, double took, bool evaluated) {
 static bool save_best(struct run *r) {
     if (!(r->c.keep & KEEP_BEST)) return true;
     if (r->best_unsaved && !save(r, CHECKPOINT_BEST)) return false;
-    for (int i = 0; i < r->tasks && keeps_each_best(r); i++)
+    for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++)
         if (r->of[i].best_unsaved && !save(r, i)) return false;
     return true;
 }

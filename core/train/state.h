@@ -244,7 +244,7 @@ bool evaluation_finish(struct run *r);
 bool test_due(const struct run *r);
 /* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed over. */
 bool test_ready(struct run *r);
-void test_done(struct run *r);
+void test_done(struct run *r); /* with the one that is in hand */
 void test_release(struct run *r);
 
 /* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */
@@ -266,6 +266,10 @@ void samples_finish(struct run *r); /* tells them */
 
 /* Whether the run is of one task, whose rows and results stand without its name. */
 static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
+/* Whether "best" is each task's own, with a checkpoint of its own. */
+static inline bool run_keeps_each_best(const struct run *r) {
+    return !run_is_single(r) && r->c.best_of == BEST_PER_TASK;
+}
 
 /* The worker's attachment to this run. */
 struct attach *run_attach(struct run *r, struct worker *w);
