@@ -82,7 +82,7 @@ void order_cut(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int 
     }
 }
 
-static int task_of(int tasks, const uint32_t *first, uint32_t row) {
+int order_task(int tasks, const uint32_t *first, uint32_t row) {
     int t = 0;
     while (t < tasks - 1 && row >= first[t + 1]) t++;
     return t;
@@ -92,7 +92,7 @@ void order_by_task(struct cut *c, int tasks, const uint32_t *first) {
     for (int p = 0; p < c->parts && tasks > 1; p++) {
         int from = c->start[p], n = c->start[p + 1] - from;
         for (int i = 0; i < n; i++)
-            c->scratch[i] = (uint64_t)task_of(tasks, first, c->row[from + i]) << 48 | (uint64_t)i << 32 |
+            c->scratch[i] = (uint64_t)order_task(tasks, first, c->row[from + i]) << 48 | (uint64_t)i << 32 |
                             c->row[from + i];
         sort_keys(c->scratch, (size_t)n);
         for (int i = 0; i < n; i++) c->row[from + i] = (uint32_t)c->scratch[i];

@@ -21,8 +21,9 @@ struct cut {
  * `shards` parts of nearly equal tokens: the longest row first, always to the lightest part.  No
  * part is empty: fewer rows than parts make fewer parts. */
 void order_cut(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards);
-/* Within each part, rows of one task next to each other, in the order of tasks, else as they were.
- * Task t has the numbers first[t] … first[t+1]-1. */
+/* The task of a row by its number among those of all: task t has the numbers first[t] … first[t+1]-1. */
+int order_task(int tasks, const uint32_t *first, uint32_t row);
+/* Within each part, rows of one task next to each other, in the order of tasks, else as they were. */
 void order_by_task(struct cut *c, int tasks, const uint32_t *first);
 
 /* order[0…rows-1] becomes all rows of a split, longest first (ties by number).  start_of: its token

@@ -38,9 +38,8 @@ static struct batch_row row_of(const struct run *r, uint32_t number) {
         x.weight = (real)(of->weight / r->rows);
         return x;
     }
-    double share = r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
     x.token_weight =
-        (real)(of->weight * share * target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
+        (real)(of->weight * run_task_share(r, of) * target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
     return x;
 }
 
@@ -116,14 +115,12 @@ static size_t first_vector(const struct run *r, int index) {
 }
 
 static void tell_vectors(struct run *r, int index, const struct pass *p, node vectors) {
-    int rows = p->batch.rows;
+    const struct batch *b = &p->batch;
+    int *task = r->join.task + r->cut.start[index];
     memcpy(r->join.vector + first_vector(r, index), tape_value(p->forward.tape, vectors),
-           (size_t)rows * (size_t)r->join.width * sizeof *r->join.vector);
-    for (int i = 0; i < rows; i++) {
-        uint32_t own;
-        int at = r->cut.start[index] + i;
-        r->join.task[at] = run_task_of(r, r->cut.row[at], &own);
-    }
+           (size_t)b->rows * (size_t)r->join.width * sizeof *r->join.vector);
+    for (int k = 0; k < b->ranges; k++)
+        for (int i = b->range[k].first; i < b->range[k].end; i++) task[i] = b->range[k].task;
 }
 
 /* Forward to the losses; where a join is, its seed comes with the vectors. */

@@ -216,6 +216,8 @@ bool run_save_due(double since, double took, bool evaluated);
 /* step.c */
 /* The task of a row by its number among all, and its number in the task's train split. */
 int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
+/* What the mean over a task's rows counts in the step's loss, its weight apart; a sum counts as it is. */
+double run_task_share(const struct run *r, const struct run_task *of);
 void step_prepare(struct run *r);
 /* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
  * failed (r->failure says why). */

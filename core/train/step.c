@@ -1,10 +1,8 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/train/complete.h"
 #include "core/train/state.h"
@@ -25,10 +23,13 @@ static void run_prologue(struct run *r, bool training) {
 void step_make(struct run *r) { run_prologue(r, false); }
 
 int run_task_of(const struct run *r, uint32_t row, uint32_t *own) {
-    int t = 0;
-    while (row >= r->first[t + 1]) t++;
+    int t = order_task(r->tasks, r->first, row);
     *own = row - r->first[t];
     return t;
+}
+
+double run_task_share(const struct run *r, const struct run_task *of) {
+    return r->text && r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
 }
 
 /* Takes the step's rows, and counts what each task's loss is a mean over. */
@@ -140,9 +141,9 @@ static int task_losses(const struct run *r, struct event_term *term) {
     int n = 0;
     for (int t = 0; t < r->tasks && !run_is_single(r); t++) {
         const struct run_task *of = &r->of[t];
-        double sum = 0, share = r->text && r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
+        double sum = 0;
         for (int i = 0; i < r->cut.parts; i++) sum += r->part[i].by_task[t];
-        if (of->rows) term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * share) };
+        if (of->rows) term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * run_task_share(r, of)) };
     }
     return n;
 }
