@@ -1,11 +1,10 @@
-#include "core/base/clock.h"
 #include "core/train/run.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -218,34 +217,28 @@ void run_free(struct run *r) {
 
 /* ---- resuming ---- */
 
-/* step < 0: since its beginning. */
-static int changed(const char *path, int64_t step, struct err *e) {
-    char when[40] = "this run was begun";
-    if (step >= 0) snprintf(when, sizeof when, "step %lld of this run", (long long)step);
-    return err_set(e, ERR_INPUT, "%s: changed since %s; resume with the file as it was", path, when);
+static int changed(const char *path, const char *since, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s: changed since %s; resume with the file as it was", path, since);
 }
 
 static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
 /* Whether model and files are those that the run was begun with.  `was`: its config; `c`: of now, resolved;
- * `step`: where it goes on, < 0: at its beginning. */
-static int check_files(const struct run_config *was, int64_t step, const struct run_config *c,
+ * `since`: where it goes on. */
+static int check_files(const struct run_config *was, const char *since, const struct run_config *c,
                        const struct model *m, struct err *e) {
     if (!same(was->model_sha256, m->sha256)) {
         char *path = file_join(m->folder, "model.safetensors");
-        changed(file_exists(path) ? path : m->folder, step, e);
+        changed(file_exists(path) ? path : m->folder, since, e);
         free(path);
         return e->code;
     }
-    char *since = step < 0 ? xstrdup("this run was begun") : xprintf("step %lld of this run", (long long)step);
-    int rc = was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
-    free(since);
-    if (rc) return rc;
+    if (was->model_facts && facts_check(m, was->model_facts, since, e)) return e->code;
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
-        if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, step, e);
+        if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, since, e);
         if (!same(before->dev_sha256, now->dev_sha256))
-            return changed(now->dev_file ? now->dev_file : before->dev_file, step, e);
+            return changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
     }
     return 0;
 }
@@ -258,7 +251,9 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
         return err_set(e, ERR_USAGE,
                        "%s: the run is finished (%lld steps); there is nothing to resume", k->path,
                        (long long)k->step);
-    if (check_files(was, k->step, c, m, e)) return e->code;
+    char since[48];
+    snprintf(since, sizeof since, "step %lld of this run", (long long)k->step);
+    if (check_files(was, since, c, m, e)) return e->code;
     const char *option = config_difference(was, c);
     if (!option) return 0;
     char *before = config_get(was, option), *now = config_get(c, option);
@@ -292,7 +287,7 @@ static struct run *begin(int64_t id, const struct run_config *c, bool again, str
     if (!e) e = &own;
     config_copy(&copy, c);
     if (config_complete(&copy, m, tasks, e) ||
-        (again ? check_files(c, -1, &copy, m, e) : config_check(&copy, tasks, e))) {
+        (again ? check_files(c, "this run was begun", &copy, m, e) : config_check(&copy, tasks, e))) {
         config_release(&copy);
         return NULL;
     }
