@@ -1,6 +1,5 @@
 #include "core/train/complete.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

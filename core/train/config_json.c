@@ -1,6 +1,5 @@
 /* A config as JSON (config.h), by the table of options. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/json.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"

@@ -5,7 +5,6 @@
 #ifndef CORE_TRAIN_SAMPLING_H
 #define CORE_TRAIN_SAMPLING_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
