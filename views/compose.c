@@ -124,7 +124,8 @@ void compose_changed(struct compose_view *v) {
     if (v->part < 0) v->part = 0;
     if (v->part < v->config.method.count && !axis_applies(&v->config.method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;
-    if (v->option >= compose_option_count(v)) v->option = 0;
+    compose_list_options(v);
+    if (v->option >= v->options) v->option = 0;
     find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;
     compose_list(v);

@@ -23,7 +23,7 @@ enum axis {
     AXIS_SIZE, AXIS_LAYERS, AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS,
     AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_COUNT
 };
-enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24 };
+enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_OPTIONS = 96 };
 
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
 struct choice {
@@ -72,6 +72,8 @@ struct compose_view {
     struct compose_facts facts;
     struct choice choices[COMPOSE_CHOICES];
     int choice_count;
+    const struct option *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
+    int options;
     struct run_config undo[COMPOSE_UNDO];
     bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
     bool undo_rows[COMPOSE_UNDO]; /* what followed on it was a change of the tasks, which is undone too */
@@ -80,7 +82,7 @@ struct compose_view {
 
 void compose_init(struct compose_view *v);
 void compose_release(struct compose_view *v);
-/* Facts and choices anew, cursor put inside; after any change from outside. */
+/* Facts, choices and options anew, cursor put inside; after any change from outside. */
 void compose_changed(struct compose_view *v);
 /* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);

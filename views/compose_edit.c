@@ -131,6 +131,7 @@ static bool change(struct compose_view *v, const char *text, bool walk, char why
         const char *option = v->part >= v->config.method.count ? compose_option_name(v, v->option) : NULL;
         config_release(&v->config);
         v->config = next;
+        compose_list_options(v);
         int at = option ? compose_option_find(v, option) : -1; /* with tasks others come before it */
         if (at >= 0) v->option = at;
         compose_changed(v);

@@ -34,6 +34,8 @@ void compose_take_preset(struct compose_view *v, const char *name);
 
 /* Fills v->choices for the axis under the cursor (nothing for numbers). */
 void compose_list(struct compose_view *v);
+/* Fills v->row with the options that have a say in the config as it is. */
+void compose_list_options(struct compose_view *v);
 /* The value of an axis of a module, as the table shows it. */
 void axis_value(const struct module *m, enum axis a, char out[64]);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */

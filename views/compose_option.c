@@ -85,39 +85,36 @@ static bool is_first_of_tasks(const struct compose_view *v, const struct option 
     return false;
 }
 
-/* The row at place i, or NULL past the end. */
-static const struct option *row_at(const struct compose_view *v, int i) {
-    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++)
-        if (!i--) return option_find(together[k]);
+static void add(struct compose_view *v, const struct option *o) {
+    BUG_IF(v->options == COMPOSE_OPTIONS);
+    v->row[v->options++] = o;
+}
+
+void compose_list_options(struct compose_view *v) {
+    v->options = 0;
+    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++) add(v, option_find(together[k]));
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
         const struct option *o = option_find(shown[k].name);
-        if (shown[k].label && is_here(v, o) && !i--) return o;
+        if (shown[k].label && is_here(v, o)) add(v, o);
     }
     for (size_t k = 0; k < option_count(); k++) {
         const struct option *o = option_at(k);
-        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o) && !i--) return o;
+        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) add(v, o);
     }
-    return NULL;
 }
 
 static const struct option *row(const struct compose_view *v, int i) {
-    const struct option *o = row_at(v, i);
-    if (!o) BUG("no option %d", i);
-    return o;
+    if (i < 0 || i >= v->options) BUG("no option %d", i);
+    return v->row[i];
 }
 
-int compose_option_count(const struct compose_view *v) {
-    int n = 0;
-    while (row_at(v, n)) n++;
-    return n;
-}
+int compose_option_count(const struct compose_view *v) { return v->options; }
 
 const char *compose_option_name(const struct compose_view *v, int i) { return row(v, i)->name; }
 
 int compose_option_find(const struct compose_view *v, const char *name) {
-    const struct option *o;
-    for (int i = 0; (o = row_at(v, i)); i++)
-        if (!strcmp(o->name, name)) return i;
+    for (int i = 0; i < v->options; i++)
+        if (!strcmp(v->row[i]->name, name)) return i;
     return -1;
 }
 
