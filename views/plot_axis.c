@@ -91,14 +91,12 @@ void axis_label(double value, double step, char out[16]) {
         }
         snprintf(out, 16, "%.8se%d", text, power);
     } else if (size >= 10000) {
-        int digits = step > 0 ? digits_of(step, 3) : 3;
-        snprintf(out, 16, "%.*fk", digits > 3 ? 3 : digits, value / 1000);
-        if (strchr(out, '.') && step <= 0) snprintf(out, 16, "%gk", value / 1000);
+        int digits = step > 0 ? digits_of(step, 3) : 0;
+        if (step > 0) snprintf(out, 16, "%.*fk", digits > 3 ? 3 : digits, value / 1000);
+        else snprintf(out, 16, "%gk", value / 1000);
     } else {
-        int digits = step > 0 ? (int)ceil(-log10(step) - slack) : size < 1 ? 3 : 1;
-        if (step <= 0 && size < 0.0999) digits = 3;
-        else if (step <= 0) digits = size < 1 ? 1 : 0;
-        snprintf(out, 16, "%.*f", digits < 0 ? 0 : digits > 6 ? 6 : digits, value);
+        int digits = step > 0 ? digits_of(step, 0) : size < 0.0999 ? 3 : size < 1 ? 1 : 0;
+        snprintf(out, 16, "%.*f", digits > 6 ? 6 : digits, value);
     }
 }
 
