@@ -69,10 +69,8 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
     if (!plot_frame(c, r, area.from, area.to, &y, px, py, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
-    /* one point more on either side, so that lines run out of the window */
-    size_t begin = plot_lower(d, f.from), end = plot_lower(d, f.to);
-    if (begin) begin--;
-    if (end < d->count) end++;
+    size_t begin, end;
+    plot_in_sight(&f, d, &begin, &end);
     bool smooth = look->smooth > 0;
     if (!smooth || look->raw) {
         struct raster raw = raster_new(&f);

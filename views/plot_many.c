@@ -36,49 +36,42 @@ static void put_mark(struct canvas *c, const struct plot_frame *f, const struct 
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
 }
 
+/* What is drawn of a line: points begin … end-1 of its smoothed values. */
+struct drawn {
+    const struct plot_line *line;
+    double *mean; /* 0 … end-1, owned */
+    size_t begin, end;
+};
+
+static struct drawn smoothed(const struct plot_frame *f, const struct plot_line *l, int smooth) {
+    struct drawn d = { .line = l };
+    plot_in_sight(f, &l->data, &d.begin, &d.end);
+    d.mean = xmalloc((d.end + 1) * sizeof *d.mean);
+    plot_smooth(l->data.value, d.end, plot_smooth_weight(smooth), d.mean);
+    return d;
+}
+
+static void draw_curve(struct canvas *c, const struct plot_frame *f, const struct drawn *d) {
+    struct raster curve = raster_new(f);
+    struct plot_data data = { d->line->data.step, d->mean, d->end };
+    raster_trace(&curve, f, &data, d->begin, d->end, true);
+    raster_show(c, f, &curve, d->line->style, '.');
+    free(curve.bits);
+}
+
 /* At the curve's end and every so many columns, each line's at another place. */
-static void mark_curve(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, const double *mean,
-                       size_t end, int which, int lines) {
+static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which, int lines) {
+    const struct plot_line *l = d->line;
     int last = -MARK_EVERY, first = MARK_EVERY * (which + 1) / (lines + 1);
-    for (size_t i = 0; i < end; i++) {
-        if (!isfinite(mean[i]) || (f->y.log && mean[i] <= 0)) continue;
+    for (size_t i = 0; i < d->end; i++) {
+        if (!isfinite(d->mean[i]) || (f->y.log && d->mean[i] <= 0)) continue;
         int x = plot_column(f, l->data.step[i]), column = x / f->px;
-        bool now = i + 1 == end || (column >= first && column - last >= MARK_EVERY);
+        bool now = i + 1 == d->end || (column >= first && column - last >= MARK_EVERY);
         if (!now || x < 0) continue;
-        put_mark(c, f, l, x, plot_row(f, mean[i]));
+        put_mark(c, f, l, x, plot_row(f, d->mean[i]));
         last = column;
     }
-}
-
-/* The points in sight, and one more on either side, smoothed: mean[0 … *end-1], the caller's. */
-static double *smoothed(const struct plot_frame *f, const struct plot_data *d, int smooth, size_t *begin, size_t *end) {
-    *begin = plot_lower(d, f->from);
-    *end = plot_lower(d, f->to);
-    if (*begin) --*begin;
-    if (*end < d->count) ++*end;
-    double *mean = xmalloc((*end + 1) * sizeof *mean);
-    plot_smooth(d->value, *end, plot_smooth_weight(smooth), mean);
-    return mean;
-}
-
-static void draw_curve(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int smooth) {
-    size_t begin, end;
-    double *mean = smoothed(f, &l->data, smooth, &begin, &end);
-    struct raster curve = raster_new(f);
-    struct plot_data drawn = { l->data.step, mean, end };
-    raster_trace(&curve, f, &drawn, begin, end, true);
-    raster_show(c, f, &curve, l->style, '.');
-    free(curve.bits);
-    free(mean);
-}
-
-static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int smooth,
-                             int which, int lines) {
-    size_t begin, end;
-    double *mean = smoothed(f, &l->data, smooth, &begin, &end);
-    mark_curve(c, f, l, mean, end, which, lines);
-    plot_lost(c, f, &l->data, begin, end);
-    free(mean);
+    plot_lost(c, f, &l->data, d->begin, d->end);
 }
 
 struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
@@ -91,8 +84,16 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
     if (!plot_frame(c, r, look->from, look->to, &y, px, py, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
-    for (int i = 0; i < lines; i++) draw_curve(c, &f, &line[i], look->smooth);
-    for (int i = 0; i < lines; i++) draw_curve_marks(c, &f, &line[i], look->smooth, i, lines); /* over all curves */
+    struct drawn *drawn = xcalloc((size_t)lines + 1, sizeof *drawn);
+    for (int i = 0; i < lines; i++) {
+        drawn[i] = smoothed(&f, &line[i], look->smooth);
+        draw_curve(c, &f, &drawn[i]);
+    }
+    for (int i = 0; i < lines; i++) { /* over all curves */
+        draw_curve_marks(c, &f, &drawn[i], i, lines);
+        free(drawn[i].mean);
+    }
+    free(drawn);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
     canvas_pop_clip(c);
     return area;

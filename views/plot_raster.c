@@ -15,6 +15,13 @@ size_t plot_lower(const struct plot_data *d, double s) {
     return lo;
 }
 
+void plot_in_sight(const struct plot_frame *f, const struct plot_data *d, size_t *begin, size_t *end) {
+    *begin = plot_lower(d, f->from);
+    *end = plot_lower(d, f->to);
+    if (*begin) --*begin;
+    if (*end < d->count) ++*end;
+}
+
 static void set_span(struct raster *r, int x, int y0, int y1) {
     if (x < 0 || x >= r->w * r->px) return;
     if (y0 > y1) {

@@ -23,5 +23,7 @@ void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_d
 void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor);
 /* First index with step ≥ s. */
 size_t plot_lower(const struct plot_data *d, double s);
+/* Points begin … end-1: those in the frame's window and one more on either side, so that lines run out of it. */
+void plot_in_sight(const struct plot_frame *f, const struct plot_data *d, size_t *begin, size_t *end);
 
 #endif
