@@ -22,13 +22,15 @@ static void rule(struct page *p, int top, const char *title, const char *right) 
     p->y++;
 }
 
-/* Wrapped, so that a reason is read to its end. */
-static void paragraph(struct page *p, int top, enum ink ink, const char *text) {
+/* Wrapped from column x of the page on, so that a reason is read to its end. */
+static void paragraph_at(struct page *p, int top, int x, enum ink ink, const char *text) {
     struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
-    int rows = canvas_wrap_rows(&measure, p->r.w - 2, text);
-    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + 1, at(p, top), p->r.w - 2, rows}, ink, text);
+    int w = p->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
+    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + x, at(p, top), w, rows}, ink, text);
     p->y += rows;
 }
+
+static void paragraph(struct page *p, int top, enum ink ink, const char *text) { paragraph_at(p, top, 1, ink, text); }
 
 /* Short ones side by side; a value that is longer than its column has rows of its own below, where
  * it is read to its end. */
@@ -50,13 +52,8 @@ static void pairs(struct page *p, int top, const struct detail_pair *pair, int n
     p->y += rows;
     for (int i = 0; i < n; i++) {
         if (text_width(pair[i].value) <= room) continue;
-        struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
-        int wide = p->r.w - key - 3, used = canvas_wrap_rows(&measure, wide, pair[i].value);
-        if (p->c) {
-            canvas_fit(p->c, p->r.x + 1, at(p, top), key, INK_DIM, pair[i].key);
-            canvas_wrap(p->c, (struct rect){p->r.x + key + 2, at(p, top), wide, used}, INK_TEXT, pair[i].value);
-        }
-        p->y += used;
+        if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), key, INK_DIM, pair[i].key);
+        paragraph_at(p, top, key + 2, INK_TEXT, pair[i].value);
     }
 }
 
