@@ -228,6 +228,12 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     else if (job) draw_job(v, c, jobs, jobs.y, job);
 }
 
+/* What looks wrong about its last evaluation. */
+static void put_flags(const struct job *job, struct buf *out) {
+    if (job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
+    if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
+}
+
 /* A finished run in a line: "#3 finished: loss 0.71 → 0.39, accuracy 0.838 at step 240 …" */
 static void summary(const struct train_view *v, const struct job *job, struct buf *out) {
     char best[32], majority[32];
@@ -244,8 +250,7 @@ static void summary(const struct train_view *v, const struct job *job, struct bu
     if (m.name && isfinite(m.best))
         buf_printf(out, ", %s %s at step %lld", m.name, best, (long long)m.best_step);
     if (isfinite(m.majority)) buf_printf(out, " (majority %s)", majority);
-    if (job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
-    if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
+    put_flags(job, out);
 }
 
 /* The step under the cursor, or the last: its loss, and the smoothed one. */
@@ -295,8 +300,7 @@ static void readout(const struct ui *ui, struct buf *out) {
         show_short(s->grad_norm[at], text);
         buf_printf(out, "  \u2016g\u2016 %s", text);
     }
-    if (job && job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
-    if (job && job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
+    if (job) put_flags(job, out);
 }
 
 const struct screen screen_train = {"train", "2 Train", draw, train_request, readout};

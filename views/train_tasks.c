@@ -19,15 +19,20 @@ bool train_all_tasks(const struct train_view *v) {
     return v->series.tasks && v->shown_task == v->series.tasks + 1;
 }
 
+static struct plot_data data_of(const struct series_task *t, bool losses) {
+    return losses ? (struct plot_data){t->step, t->loss, t->count}
+                  : (struct plot_data){t->eval_step, t->eval_value, t->evals};
+}
+
 struct plot_data train_loss(const struct train_view *v) {
     const struct series_task *t = train_task(v);
-    if (t) return (struct plot_data){t->step, t->loss, t->count};
+    if (t) return data_of(t, true);
     return (struct plot_data){v->series.step, v->series.loss, v->series.count};
 }
 
 struct plot_data train_metric(const struct train_view *v) {
     const struct series_task *t = train_task(v);
-    if (t) return (struct plot_data){t->eval_step, t->eval_value, t->evals};
+    if (t) return data_of(t, false);
     return (struct plot_data){v->series.eval_step, v->series.eval_value, v->series.evals};
 }
 
@@ -45,11 +50,6 @@ const char *train_tasks_hint(const struct train_view *v) {
 static uint32_t mark_of(int task) {
     static const char marks[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     return (uint32_t)(task < (int)sizeof marks - 1 ? marks[task] : '#');
-}
-
-static struct plot_data data_of(const struct series_task *t, bool losses) {
-    return losses ? (struct plot_data){t->step, t->loss, t->count}
-                  : (struct plot_data){t->eval_step, t->eval_value, t->evals};
 }
 
 /* Widens *lo … *hi by what the task shows in the window; the first one begins it. */
