@@ -15,7 +15,6 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static struct stage stage;
 static int databases;
 
 /* A database of its own for each test. */
@@ -24,12 +23,6 @@ static int make(void **state) {
     if (!stage.folder) stage_init(&stage);
     free(stage.db);
     stage.db = xprintf("%s/%d.db", stage.folder, ++databases);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
     return 0;
 }
 
@@ -599,5 +592,5 @@ int main(void) {
         cmocka_unit_test_setup(numbers_have_points_in_every_locale, make),
         cmocka_unit_test_setup(files_never_steer_the_terminal, make),
     };
-    return cmocka_run_group_tests(tests, NULL, drop);
+    return cmocka_run_group_tests(tests, NULL, stage_drop);
 }

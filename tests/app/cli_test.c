@@ -16,20 +16,6 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static struct stage stage;
-
-static int make(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 static int lines_of(const char *text) {
     int n = 0;
     for (; *text; text++) n += *text == '\n';
@@ -567,5 +553,5 @@ int main(void) {
         cmocka_unit_test(without_home_the_place_is_said),
         cmocka_unit_test(screens_are_drawn_as_text),
     };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

@@ -12,7 +12,6 @@
 #include "tests/support/test.h"
 #include "tests/support/writer.h"
 
-static struct stage stage;
 static char *t5;
 
 static int set_up(void **state) {

@@ -8,18 +8,10 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static struct stage stage;
-
 static int make(void **state) {
     (void)state;
     stage_init(&stage);
     json_decref(stage_train(&stage, 0, "--steps 2"));
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
     return 0;
 }
 
@@ -146,5 +138,5 @@ int main(void) {
         cmocka_unit_test(a_list_may_come_through_a_pipe),
         cmocka_unit_test(what_is_cut_is_said),
     };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, make, stage_drop);
 }

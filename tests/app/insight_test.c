@@ -11,7 +11,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
 static struct store *store;
 static struct crew *crew;
 static int64_t runs[2];

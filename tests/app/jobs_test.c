@@ -11,7 +11,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
 static struct store *store;
 static int databases;
 
@@ -28,12 +27,6 @@ static int close_store(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     return store ? store_close(store, &e) : 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
 }
 
 static struct job_request request(int64_t steps, uint64_t seed) {
@@ -407,5 +400,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_changed_file_is_read_anew, make, close_store),
         cmocka_unit_test(a_series_grows_by_what_is_new),
     };
-    return cmocka_run_group_tests(tests, NULL, drop);
+    return cmocka_run_group_tests(tests, NULL, stage_drop);
 }

@@ -12,20 +12,6 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static struct stage stage;
-
-static int make(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 static char *read_text(const char *folder, const char *name) {
     struct buf b;
     struct err e = ERR_INIT;
@@ -349,15 +335,15 @@ static void a_moved_tree_goes_on(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_changed_model_is_noticed, make, drop),
-        cmocka_unit_test_setup_teardown(kept_vectors_are_of_one_model, make, drop),
-        cmocka_unit_test_setup_teardown(a_run_of_before_is_taken_and_that_is_said, make, drop),
-        cmocka_unit_test_setup_teardown(a_heads_rows_go_to_classes_by_name, make, drop),
-        cmocka_unit_test_setup_teardown(other_names_mean_a_new_head, make, drop),
-        cmocka_unit_test_setup_teardown(a_missing_pooler_is_not_invented, make, drop),
-        cmocka_unit_test_setup_teardown(what_is_left_aside_is_said, make, drop),
-        cmocka_unit_test_setup_teardown(a_moved_model_is_found_or_named, make, drop),
-        cmocka_unit_test_setup_teardown(a_moved_tree_goes_on, make, drop),
+        cmocka_unit_test_setup_teardown(a_changed_model_is_noticed, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(kept_vectors_are_of_one_model, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_run_of_before_is_taken_and_that_is_said, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_heads_rows_go_to_classes_by_name, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(other_names_mean_a_new_head, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_missing_pooler_is_not_invented, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(what_is_left_aside_is_said, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_moved_model_is_found_or_named, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_moved_tree_goes_on, stage_make, stage_drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,20 +6,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
-
-static int set_up(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 static void contradictions_leave_no_run(void **state) {
     (void)state;
     static const char *const wrong[][2] = {
@@ -84,5 +70,5 @@ int main(void) {
         cmocka_unit_test(contradictions_leave_no_run),
         cmocka_unit_test(rows_are_held_out),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

@@ -10,20 +10,12 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
-
 static int make(void **state) {
     (void)state;
     stage_init(&stage);
     char *more = xprintf("--steps 4 --dev '%s'", stage.toy);
     json_decref(stage_train(&stage, 0, more));
     free(more);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
     return 0;
 }
 
@@ -230,5 +222,5 @@ int main(void) {
         cmocka_unit_test(verbs_write_over_nothing),
         cmocka_unit_test(another_database_stays),
     };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, make, stage_drop);
 }

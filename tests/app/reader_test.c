@@ -8,20 +8,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
-
-static int make(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 static char *file(const char *name, const char *bytes) {
     return test_file(stage.folder, name, bytes, strlen(bytes));
 }
@@ -106,9 +92,9 @@ static void a_label_that_is_none(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_file_without_header, make, drop),
-        cmocka_unit_test_setup_teardown(another_delimiter, make, drop),
-        cmocka_unit_test_setup_teardown(a_label_that_is_none, make, drop),
+        cmocka_unit_test_setup_teardown(a_file_without_header, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(another_delimiter, stage_make, stage_drop),
+        cmocka_unit_test_setup_teardown(a_label_that_is_none, stage_make, stage_drop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
-
 static int make(void **state) {
     (void)state;
     stage_init(&stage);
@@ -21,12 +19,6 @@ static int make(void **state) {
                           "--steps 1 --db '%s'", stage.model, stage.toy, stage.db);
     free(stage_out(0, "%s", other));
     free(other);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
     return 0;
 }
 
@@ -144,5 +136,5 @@ int main(void) {
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
     };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, make, stage_drop);
 }

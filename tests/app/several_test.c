@@ -12,7 +12,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
 static struct store *store;
 
 static void add_task(const char *name, size_t rows) {

@@ -8,20 +8,6 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static struct stage stage;
-
-static int make(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 /* A file in MNLI's own layout; gold is the class of every row but the first. */
 static void mnli_file(const char *folder, const char *name, int rows, const char *gold) {
     struct buf text = BUF_INIT;
@@ -248,5 +234,5 @@ int main(void) {
         cmocka_unit_test(a_test_split_is_kept),
         cmocka_unit_test(tasks_tells_what_a_batch_holds),
     };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

@@ -9,7 +9,6 @@
 #include "tests/support/test.h"
 #include "tests/support/writer.h"
 
-static struct stage stage;
 static char *alpha, *beta, *pairs, *t5;
 
 static char *subfolder(const char *name) {

@@ -14,7 +14,6 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static struct stage stage;
 static char *socket_path, *task, *petri; /* petri: the program by its full path */
 static bool have_tmux;
 static int databases;

@@ -14,20 +14,6 @@
 
 enum { WORKERS = 2, ROWS = 400, MOST = 64 };
 
-static struct stage stage;
-
-static int make(void **state) {
-    (void)state;
-    stage_init(&stage);
-    return 0;
-}
-
-static int drop(void **state) {
-    (void)state;
-    stage_release(&stage);
-    return 0;
-}
-
 /* ---- the threads of this process ---- */
 
 struct threads {
@@ -176,5 +162,5 @@ static void a_map_takes_no_thread_from_nowhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_map_takes_no_thread_from_nowhere) };
-    return cmocka_run_group_tests(tests, make, drop);
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

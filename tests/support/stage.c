@@ -26,6 +26,20 @@ void stage_release(struct stage *s) {
     free(s->db);
 }
 
+struct stage stage;
+
+int stage_make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    return 0;
+}
+
+int stage_drop(void **state) {
+    (void)state;
+    stage_release(&stage);
+    return 0;
+}
+
 char *stage_line(const struct stage *s, const char *more) {
     return xprintf("train --model '%s' --train '%s' --text text --label label --db '%s' %s%s%s%s", s->model, s->toy,
                    s->db, strstr(more, "--batch") ? "" : "--batch 2 ", strstr(more, "--method") ? "" : "--method 'lora(r=2)' ",

@@ -10,6 +10,11 @@ struct stage {
 void stage_init(struct stage *s);
 void stage_release(struct stage *s);
 
+/* The one of a test program, and cmocka's fixtures that open and close it. */
+extern struct stage stage;
+int stage_make(void **state);
+int stage_drop(void **state);
+
 /* petri train on the toy task (batch 2, lora(r=2), learning rate 1e-5) with `more` options;
  * fails unless it exits with `status`.  The record: json_decref. */
 json_t *stage_train(const struct stage *s, int status, const char *more);
