@@ -10,6 +10,8 @@
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/writer.h"
 
 static void write_rows(const char *parent, const char *name, const char *label, int rows, void (*add)(struct buf *, int)) {
     struct buf b = BUF_INIT;
@@ -74,6 +76,21 @@ void mixed_release(struct mixed *m) {
     for (int i = 0; i < m->tasks.count; i++) task_release(&m->task[i]);
     config_release(&m->config);
     model_release(m->model);
+}
+
+void mixed_open_both(struct mixed m[MIXED_MODELS], const char *const *set) {
+    char *home = test_folder(), *list = mixed_list(home);
+    char *bert = tiny_bert(home, "bert", NULL), *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
+    mixed_open(&m[BERT], bert, list, 16, set);
+    mixed_open(&m[T5], t5, list, 16, set);
+    free(bert);
+    free(t5);
+    free(list);
+    free(home);
+}
+
+void mixed_release_both(struct mixed m[MIXED_MODELS]) {
+    for (int i = 0; i < MIXED_MODELS; i++) mixed_release(&m[i]);
 }
 
 struct run_config mixed_config(const struct mixed *m, const char *method, int batch, int steps) {

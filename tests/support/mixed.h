@@ -19,6 +19,11 @@ char *mixed_list(const char *parent);
 void mixed_open(struct mixed *m, const char *model, const char *list, int max_len, const char *const *set);
 void mixed_release(struct mixed *m);
 
+/* The tasks of mixed_list on both tiny models, texts cut to 16 tokens, in a folder of their own; `set` as above. */
+enum { BERT, T5, MIXED_MODELS };
+void mixed_open_both(struct mixed m[MIXED_MODELS], const char *const *set);
+void mixed_release_both(struct mixed m[MIXED_MODELS]);
+
 /* The tasks with this method, batch and steps, dropout 0. */
 struct run_config mixed_config(const struct mixed *m, const char *method, int batch, int steps);
 /* A run that was begun; fails the test when it is refused. */

@@ -7,28 +7,18 @@
 #include "core/base/mem.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
-#include "tests/support/tiny.h"
-#include "tests/support/writer.h"
 
-enum { BERT, T5, MODELS };
-static struct mixed mixed[MODELS];
+static struct mixed mixed[MIXED_MODELS];
 
 static int open_all(void **state) {
     (void)state;
-    char *home = test_folder(), *list = mixed_list(home);
-    char *bert = tiny_bert(home, "bert", NULL), *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
-    mixed_open(&mixed[BERT], bert, list, 16, NULL);
-    mixed_open(&mixed[T5], t5, list, 16, NULL);
-    free(bert);
-    free(t5);
-    free(list);
-    free(home);
+    mixed_open_both(mixed, NULL);
     return 0;
 }
 
 static int close_all(void **state) {
     (void)state;
-    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
+    mixed_release_both(mixed);
     return 0;
 }
 
@@ -94,7 +84,7 @@ static void gradients(void **state) {
         "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + hyper(task=3, place=0, layer=2, hidden=4, inner=3) + "
         "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
     };
-    for (int of = 0; of < MODELS; of++)
+    for (int of = 0; of < MIXED_MODELS; of++)
         for (size_t i = 0; i < COUNT_OF(everywhere); i++) check(&mixed[of], everywhere[i]);
     check(&mixed[T5], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + bottleneck(r=2; act=gelu, read=f.in, "
                       "write=f.out, stack=decoder, source=hyper) + hyper(task=4, layer=3, place=0, hidden=5, inner=3, start=fan) + "

@@ -6,30 +6,19 @@
 #include "core/base/mem.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
-#include "tests/support/tiny.h"
-#include "tests/support/writer.h"
 
-enum { BERT, T5, MODELS, STEPS = 5 };
-static struct mixed mixed[MODELS];
-static char *home;
+enum { STEPS = 5 };
+static struct mixed mixed[MIXED_MODELS];
 
 static int open_all(void **state) {
     (void)state;
-    home = test_folder();
-    char *list = mixed_list(home), *bert = tiny_bert(home, "bert", NULL);
-    char *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
-    mixed_open(&mixed[BERT], bert, list, 16, NULL);
-    mixed_open(&mixed[T5], t5, list, 16, NULL);
-    free(bert);
-    free(t5);
-    free(list);
+    mixed_open_both(mixed, NULL);
     return 0;
 }
 
 static int close_all(void **state) {
     (void)state;
-    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
-    free(home);
+    mixed_release_both(mixed);
     return 0;
 }
 
@@ -86,7 +75,7 @@ static void same_bits(int of, const char *method, int accumulate) {
 static void held_or_twice_is_the_same(void **state) {
     (void)state;
     for (size_t m = 0; m < COUNT_OF(methods); m++)
-        for (int of = 0; of < MODELS; of++) same_bits(of, methods[m], m == 0 ? 2 : 1);
+        for (int of = 0; of < MIXED_MODELS; of++) same_bits(of, methods[m], m == 0 ? 2 : 1);
 }
 
 /* The loss moves what lies below it: with it the run is another one, and it falls. */

@@ -8,31 +8,21 @@
 #include "core/base/rng.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
-#include "tests/support/tiny.h"
-#include "tests/support/writer.h"
 
 static const char *const weights[] = { "weights", "two=2,score=0.5", NULL };
 static const double weight[] = { 2, 1, 0.5 };
 
-enum { BERT, T5, MODELS };
-static struct mixed mixed[MODELS];
+static struct mixed mixed[MIXED_MODELS];
 
 static int open_all(void **state) {
     (void)state;
-    char *home = test_folder(), *list = mixed_list(home);
-    char *bert = tiny_bert(home, "bert", NULL), *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
-    mixed_open(&mixed[BERT], bert, list, 16, weights);
-    mixed_open(&mixed[T5], t5, list, 16, weights);
-    free(bert);
-    free(t5);
-    free(list);
-    free(home);
+    mixed_open_both(mixed, weights);
     return 0;
 }
 
 static int close_all(void **state) {
     (void)state;
-    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
+    mixed_release_both(mixed);
     return 0;
 }
 
@@ -205,7 +195,7 @@ static void tasks_written_as_text(void **state) {
  * values says. */
 static void terms_are_the_evaluations_losses(void **state) {
     (void)state;
-    for (int i = 0; i < MODELS; i++) {
+    for (int i = 0; i < MIXED_MODELS; i++) {
         struct mixed *m = &mixed[i];
         struct run_config c = mixed_config(m, methods[1], all_rows(m), 1);
         struct trained out;

@@ -10,12 +10,8 @@
 #include "core/train/predict.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
-#include "tests/support/tiny.h"
-#include "tests/support/writer.h"
 
-enum { BERT, T5, MODELS };
-static struct mixed mixed[MODELS];
-static char *home;
+static struct mixed mixed[MIXED_MODELS];
 
 /* Every function that has weights of each task's own, with either norm. */
 static const char *const methods[] = {
@@ -31,21 +27,13 @@ static const char *const rules[] = { "proportional", "temperature(2)", "one-task
 
 static int open_all(void **state) {
     (void)state;
-    home = test_folder();
-    char *list = mixed_list(home), *bert = tiny_bert(home, "bert", NULL);
-    char *t5 = writer_model(home, "t5", FAMILY_T5, NULL);
-    mixed_open(&mixed[BERT], bert, list, 16, NULL);
-    mixed_open(&mixed[T5], t5, list, 16, NULL);
-    free(bert);
-    free(t5);
-    free(list);
+    mixed_open_both(mixed, NULL);
     return 0;
 }
 
 static int close_all(void **state) {
     (void)state;
-    for (int i = 0; i < MODELS; i++) mixed_release(&mixed[i]);
-    free(home);
+    mixed_release_both(mixed);
     return 0;
 }
 
@@ -106,7 +94,7 @@ static void same_bits(int of, const char *method, const char *sampling) {
 
 static void workers_and_a_stop_change_nothing(void **state) {
     (void)state;
-    for (int of = 0; of < MODELS; of++)
+    for (int of = 0; of < MIXED_MODELS; of++)
         for (size_t i = 0; i < COUNT_OF(methods); i++)
             for (size_t k = 0; k < COUNT_OF(rules); k++) same_bits(of, methods[i], rules[k]);
 }
@@ -153,7 +141,7 @@ static void only_its_own_moves(int of, uint64_t seed, bool *held) {
 
 static void a_task_that_is_not_there_stands_still(void **state) {
     (void)state;
-    for (int of = 0; of < MODELS; of++) {
+    for (int of = 0; of < MIXED_MODELS; of++) {
         bool held[TRAINED_TASKS] = { false };
         for (uint64_t seed = 1; seed <= 12; seed++) only_its_own_moves(of, seed, held);
         for (int i = 0; i < TRAINED_TASKS; i++) assert_true(held[i]);
@@ -205,7 +193,7 @@ static void same_scores(const struct trained *t, int evaluation, const struct me
 
 static void what_was_told_is_what_the_checkpoint_gives(void **state) {
     (void)state;
-    for (int of = 0; of < MODELS; of++)
+    for (int of = 0; of < MIXED_MODELS; of++)
         for (size_t i = 0; i < COUNT_OF(methods); i++) {
             struct run_config c = config(of, methods[i], "temperature(2)", 30);
             struct trained t;
@@ -273,7 +261,7 @@ static double average(const struct trained *t, int first, bool all, int *metrics
 
 static void the_average_is_of_one_or_of_all(void **state) {
     (void)state;
-    for (int of = 0; of < MODELS; of++)
+    for (int of = 0; of < MIXED_MODELS; of++)
         for (int all = 0; all < 2; all++) {
             /* untrained, then trained: constant answers have no Matthews */
             for (int steps = 1; steps <= 60; steps += 59) {
