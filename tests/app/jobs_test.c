@@ -30,16 +30,7 @@ static int close_store(void **state) {
 }
 
 static struct job_request request(int64_t steps, uint64_t seed) {
-    struct job_request r = { 0 };
-    struct err e = ERR_INIT;
-    config_init(&r.config);
-    test_ok(config_set(&r.config, "method", "lora(r=2)", &e), &e);
-    free(r.config.model);
-    r.config.model = xstrdup(stage.model);
-    r.config.batch = 2;
-    r.config.steps = steps;
-    r.config.epochs = 0;
-    r.config.lr = 1e-5;
+    struct job_request r = { .config = stage_config(&stage, 2, steps) };
     r.config.seed = seed;
     r.config.train_file = xstrdup(stage.toy);
     r.config.text_column = xstrdup("text");

@@ -49,19 +49,13 @@ static int drop(void **state) {
 }
 
 static int64_t begin(struct jobs *j, const char *sampling) {
-    struct job_request r = { 0 };
+    struct job_request r = { .config = stage_config(&stage, 4, 12) };
     struct err e = ERR_INIT;
     int64_t id;
-    config_init(&r.config);
-    test_ok(config_set(&r.config, "method", "lora(r=2)", &e), &e);
     test_ok(config_set(&r.config, "sampling", sampling, &e), &e);
     char *tasks = xprintf("%s/alpha,%s/beta,%s/gamma", stage.folder, stage.folder, stage.folder);
     test_ok(config_set_tasks(&r.config, tasks, &e), &e);
     free(tasks);
-    r.config.model = xstrdup(stage.model);
-    r.config.batch = 4;
-    r.config.steps = 12;
-    r.config.epochs = 0;
     r.config.lr = 1e-3;
     r.config.eval_every = 4;
     test_ok(jobs_start(j, &r, &id, &e), &e);

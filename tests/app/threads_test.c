@@ -81,17 +81,9 @@ static char *many_rows(void) {
 }
 
 static int64_t train(struct jobs *j, const char *rows, int64_t steps) {
-    struct job_request r = { 0 };
+    struct job_request r = { .config = stage_config(&stage, 8, steps) };
     struct err e = ERR_INIT;
     int64_t id;
-    config_init(&r.config);
-    test_ok(config_set(&r.config, "method", "lora(r=2)", &e), &e);
-    free(r.config.model);
-    r.config.model = xstrdup(stage.model);
-    r.config.batch = 8;
-    r.config.steps = steps;
-    r.config.epochs = 0;
-    r.config.lr = 1e-5;
     r.config.train_file = xstrdup(rows);
     test_ok(jobs_start(j, &r, &id, &e), &e);
     config_release(&r.config);

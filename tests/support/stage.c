@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/train/config.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
@@ -56,6 +57,19 @@ json_t *stage_train(const struct stage *s, int status, const char *more) {
     command_release(&c);
     free(line);
     return run;
+}
+
+struct run_config stage_config(const struct stage *s, int batch, int64_t steps) {
+    struct run_config c;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    test_ok(config_set(&c, "method", "lora(r=2)", &e), &e);
+    config_take_model(&c, s->model);
+    c.batch = batch;
+    c.steps = steps;
+    c.epochs = 0;
+    c.lr = 1e-5;
+    return c;
 }
 
 #define FILL(line, format)                                        \

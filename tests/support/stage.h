@@ -4,6 +4,8 @@
 
 #include "tests/support/command.h"
 
+struct run_config; /* core/train/config.h */
+
 struct stage {
     char *folder, *model, *toy, *db; /* owned: stage_release */
 };
@@ -20,6 +22,10 @@ int stage_drop(void **state);
 json_t *stage_train(const struct stage *s, int status, const char *more);
 /* The same as a text with the options' start, for command_start: caller frees. */
 char *stage_line(const struct stage *s, const char *more);
+
+/* The model with lora(r=2), learning rate 1e-5, batch and steps, for what starts runs without the program; rows are
+ * the caller's to add, and config_release. */
+struct run_config stage_config(const struct stage *s, int batch, int64_t steps);
 
 /* Runs a line, expects the status, gives standard output; caller frees. */
 char *stage_out(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
