@@ -171,60 +171,63 @@ static void an_evaluation_tells_how_far_it_is(void **state) {
     config_release(&c);
 }
 
+/* One worker: a long run that is trained, and one of so many steps that waits behind it. */
+struct queue {
+    struct pool *pool;
+    struct run *first, *second;
+    struct trained a, b; /* what each of them told */
+};
+
+static void queue_open(struct queue *q, int steps) {
+    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
+    struct err e = ERR_INIT;
+    *q = (struct queue){ .pool = pool_new(1) };
+    q->first = run_new(1, &c, ground.model, &ground.task, NULL, (struct event_sink){ &q->a, keep_slowly }, &e);
+    c.steps = steps;
+    q->second = run_new(2, &c, ground.model, &ground.task, NULL, trained_sink(&q->b), &e);
+    pool_add(q->pool, q->first, 0);
+    pool_add(q->pool, q->second, 0);
+    wait_for(q->pool, q->first, RUN_RUNNING);
+    config_release(&c);
+}
+
+static void queue_close(struct queue *q) {
+    pool_free(q->pool);
+    run_free(q->first);
+    run_free(q->second);
+}
+
 /* Also when the next one was there before the pause. */
 static void a_paused_run_leaves_its_place(void **state) {
     (void)state;
-    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
-    struct trained a = { 0 }, b = { 0 };
-    struct err e = ERR_INIT;
-    struct run *first = run_new(1, &c, ground.model, &ground.task, NULL,
-                                (struct event_sink){ &a, keep_slowly }, &e);
-    c.steps = 5;
-    struct run *second = run_new(2, &c, ground.model, &ground.task, NULL, trained_sink(&b), &e);
-    struct pool *p = pool_new(1);
-    pool_add(p, first, 0);
-    pool_add(p, second, 0);
-    wait_for(p, first, RUN_RUNNING);
-    run_pause(first);
-    assert_true(pool_wait(p, second, 30));
-    assert_int_equal(trained_state(&b), RUN_FINISHED);
-    run_stop(first);
-    pool_wake(p);
-    assert_true(pool_wait(p, first, 30));
-    pool_free(p);
-    run_free(first);
-    run_free(second);
-    config_release(&c);
+    struct queue q;
+    queue_open(&q, 5);
+    run_pause(q.first);
+    assert_true(pool_wait(q.pool, q.second, 30));
+    assert_int_equal(trained_state(&q.b), RUN_FINISHED);
+    run_stop(q.first);
+    pool_wake(q.pool);
+    assert_true(pool_wait(q.pool, q.first, 30));
+    queue_close(&q);
 }
 
 static void a_queued_run_can_be_stopped(void **state) {
     (void)state;
-    struct run_config c = ground_config(&ground, "lora(r=2)", 2, 2000);
-    struct trained a = { 0 }, b = { 0 };
-    struct err e = ERR_INIT;
-    struct run *first = run_new(1, &c, ground.model, &ground.task, NULL,
-                                (struct event_sink){ &a, keep_slowly }, &e);
-    struct run *second = run_new(2, &c, ground.model, &ground.task, NULL, trained_sink(&b), &e);
-    struct pool *p = pool_new(1);
-    pool_add(p, first, 0);
-    pool_add(p, second, 0);
-    wait_for(p, first, RUN_RUNNING);
-    run_stop(second);
-    pool_wake(p);
-    assert_true(pool_wait(p, second, 30));
+    struct queue q;
+    queue_open(&q, 2000);
+    run_stop(q.second);
+    pool_wake(q.pool);
+    assert_true(pool_wait(q.pool, q.second, 30));
     struct run_progress now;
-    run_progress(first, &now);
+    run_progress(q.first, &now);
     assert_int_equal(now.state, RUN_RUNNING);
-    assert_int_equal(b.states, 1);
-    assert_int_equal(b.state[0], RUN_STOPPED);
-    assert_int_equal(b.points, 0);
-    run_stop(first);
-    pool_wake(p);
-    assert_true(pool_wait(p, first, 30));
-    pool_free(p);
-    run_free(first);
-    run_free(second);
-    config_release(&c);
+    assert_int_equal(q.b.states, 1);
+    assert_int_equal(q.b.state[0], RUN_STOPPED);
+    assert_int_equal(q.b.points, 0);
+    run_stop(q.first);
+    pool_wake(q.pool);
+    assert_true(pool_wait(q.pool, q.first, 30));
+    queue_close(&q);
 }
 
 /* With a rate of nothing no evaluation is better than the first. */
