@@ -175,6 +175,15 @@ static void copy_file(const char *from, const char *to) {
     buf_release(&bytes);
 }
 
+/* The run's writer is gone, for who reads the history at `path`. */
+static void is_gone(const char *path, int64_t run) {
+    struct store *s = open_at(path, STORE_READ);
+    struct store_run r = whole(s, run);
+    assert_non_null(strstr(r.reason, "is gone"));
+    store_run_release(&r);
+    close_it(s);
+}
+
 static void a_copy_made_while_a_run_trains_says_so(void **state) {
     (void)state;
     for (int mode = STORE_READ; mode <= STORE_WRITE; mode++) {
@@ -204,11 +213,7 @@ static void a_copy_made_while_a_run_trains_says_so(void **state) {
         c = open_at(copy, STORE_WRITE);
         int64_t own = new_run(c);
         close_it(c);
-        c = open_at(copy, STORE_READ);
-        r = whole(c, own);
-        assert_non_null(strstr(r.reason, "is gone"));
-        store_run_release(&r);
-        close_it(c);
+        is_gone(copy, own);
         close_it(s);
         free(copied_wal);
         free(wal);
@@ -224,21 +229,13 @@ static void a_moved_history_is_no_copy(void **state) {
     int64_t id = new_run(s);
     close_it(s);
     assert_int_equal(rename(path, moved), 0);
-    s = open_at(moved, STORE_READ);
-    struct store_run r = whole(s, id);
-    assert_non_null(strstr(r.reason, "is gone"));
-    store_run_release(&r);
-    close_it(s);
+    is_gone(moved, id);
     /* by another name, it is the same file */
     assert_int_equal(symlink(moved, again), 0);
     s = open_at(again, STORE_WRITE);
     int64_t second = new_run(s);
     close_it(s);
-    s = open_at(moved, STORE_READ);
-    r = whole(s, second);
-    assert_non_null(strstr(r.reason, "is gone"));
-    store_run_release(&r);
-    close_it(s);
+    is_gone(moved, second);
     free(again);
     free(moved);
     free(path);
