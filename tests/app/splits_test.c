@@ -114,22 +114,28 @@ static void two_dev_splits_are_kept_apart(void **state) {
     free(folder);
 }
 
+/* A folder whose dev rows are one file, called val.tsv. */
+static char *one_dev_file(void) {
+    char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
+         *mismatched = file_join(folder, "dev_mismatched.tsv");
+    assert_int_equal(rename(matched, val), 0);
+    assert_int_equal(remove(mismatched), 0);
+    free(mismatched);
+    free(val);
+    free(matched);
+    return folder;
+}
+
 /* One split is "dev", whatever its file is called. */
 static void the_only_split_is_called_dev(void **state) {
     (void)state;
-    char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
-         *mismatched = file_join(folder, "dev_mismatched.tsv"), *db = file_join(folder, "one.db");
-    assert_int_equal(rename(matched, val), 0);
-    assert_int_equal(remove(mismatched), 0);
+    char *folder = one_dev_file(), *db = file_join(folder, "one.db");
     free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 2",
                    stage.model, folder, db));
     char *keys = stage_out(0, "sql --db '%s' \"SELECT DISTINCT key FROM v_points WHERE key LIKE '%%.accuracy'\"", db);
     assert_string_equal(keys, "\"key\"\n\"dev.accuracy\"\n");
     free(keys);
     free(db);
-    free(mismatched);
-    free(val);
-    free(matched);
     free(folder);
 }
 
@@ -141,10 +147,7 @@ static char *keys_where(const char *db, const char *condition) {
 /* A folder whose dev rows are shared out: the test rows' scores are kept, once, and a clone says the same. */
 static void a_test_split_is_kept(void **state) {
     (void)state;
-    char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
-         *mismatched = file_join(folder, "dev_mismatched.tsv"), *db = file_join(folder, "test.db");
-    assert_int_equal(rename(matched, val), 0);
-    assert_int_equal(remove(mismatched), 0);
+    char *folder = one_dev_file(), *db = file_join(folder, "test.db");
     free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 --eval-every 2 "
                       "--split-validation --split-seed 7 --limit 75%% --limit-seed 2", stage.model, folder, db));
     char *keys = keys_where(db, "key LIKE '%.accuracy'"),
@@ -168,9 +171,6 @@ static void a_test_split_is_kept(void **state) {
     free(steps);
     free(keys);
     free(db);
-    free(mismatched);
-    free(val);
-    free(matched);
     free(folder);
 }
 
