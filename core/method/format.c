@@ -6,10 +6,9 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/hyper.h"
 #include "core/method/keys.h"
 #include "core/method/match.h"
-#include "core/method/retriever.h"
+#include "core/method/network.h"
 #include "core/method/space.h"
 
 /* Adds "key=value" with what separates it from the one before. */
@@ -114,8 +113,7 @@ static void add_head(struct buf *b, const struct method *m) {
 /* What stands behind the modules. */
 static void add_rest(struct buf *b, const struct method *m, bool full) {
     add_head(b, m);
-    hyper_text(&m->hyper, full, b);
-    retriever_text(&m->retriever, full, b);
+    networks_text(m, full, b);
 }
 
 char *method_canonical(const struct method *m) {

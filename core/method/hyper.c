@@ -8,125 +8,24 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/base/text.h"
 #include "core/engine/ops.h"
-#include "core/method/keys.h"
 #include "core/method/sources.h"
 
 static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
                                    .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL};
-static const char *const net_names[] = {"stack", "layer"};
-static const char *const start_names[] = {"normal", "fan"};
-static const char *const keys[] = {"task", "layer", "place", "hidden", "inner", "norm", "net", "start"};
+static const char *const nets[] = {"stack", "layer"};
+static const char *const starts[] = {"normal", "fan"};
 static const double norm_eps = 1e-6;
 
-struct hyper hyper_default(void) { return usual; }
-
-bool hyper_equal(const struct hyper *a, const struct hyper *b) {
-    if (!a->on || !b->on) return a->on == b->on;
-    return a->task == b->task && a->layer == b->layer && a->place == b->place && a->hidden == b->hidden &&
-           a->inner == b->inner && a->norm == b->norm && a->net == b->net && a->start == b->start;
-}
-
-/* ---- text and JSON ---- */
-
-static int *size_of(struct hyper *h, const char *key) {
-    return !strcmp(key, "task")     ? &h->task
-           : !strcmp(key, "layer")  ? &h->layer
-           : !strcmp(key, "place")  ? &h->place
-           : !strcmp(key, "hidden") ? &h->hidden
-           : !strcmp(key, "inner")  ? &h->inner
-                                    : NULL;
-}
-
-static const char *net_at(int i) { return net_names[i]; }
-static const char *start_at(int i) { return start_names[i]; }
-
-int hyper_set(struct hyper *h, const char *key, const char *value, struct err *e) {
-    int *size = size_of(h, key), i = 0;
-    int64_t v;
-    if (size) {
-        bool zero = strcmp(key, "task") && strcmp(key, "hidden") && strcmp(key, "inner");
-        if (!text_to_int(value, &v) || v < !zero || v > 65536)
-            return err_set(e, ERR_USAGE, "hyper: %s=%s: must be a whole number from %d to 65536", key, value, !zero);
-        *size = (int)v;
-        return 0;
-    }
-    if (!strcmp(key, "norm")) {
-        if (strcmp(value, "yes") && strcmp(value, "no"))
-            return err_set(e, ERR_USAGE, "hyper: norm=%s: must be yes or no", value);
-        h->norm = !strcmp(value, "yes");
-        return 0;
-    }
-    if (!strcmp(key, "net") && (i = key_word("net", value, net_at, COUNT_OF(net_names), e)) >= 0) {
-        h->net = (enum hyper_net)i;
-        return 0;
-    }
-    if (!strcmp(key, "start") && (i = key_word("start", value, start_at, COUNT_OF(start_names), e)) >= 0) {
-        h->start = (enum hyper_start)i;
-        return 0;
-    }
-    if (i < 0) return err_prefix(e, "hyper");
-    const char *near = text_nearest(key, keys, COUNT_OF(keys));
-    return err_set(e, ERR_USAGE, "hyper has no '%s'%s%s%s (it takes task, layer, place, hidden, inner, norm, net, start)",
-                   key, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-}
-
-static void value_of(const struct hyper *h, const char *key, char out[32]) {
-    struct hyper copy = *h;
-    int *size = size_of(&copy, key);
-    if (size) snprintf(out, 32, "%d", *size);
-    else if (!strcmp(key, "norm")) snprintf(out, 32, "%s", h->norm ? "yes" : "no");
-    else snprintf(out, 32, "%s", !strcmp(key, "net") ? net_names[h->net] : start_names[h->start]);
-}
-
-void hyper_text(const struct hyper *h, bool full, struct buf *out) {
-    char value[32], standard[32];
-    int written = 0;
-    if (!h->on) return;
-    buf_printf(out, "%shyper", out->size ? " + " : "");
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        value_of(h, keys[i], value);
-        value_of(&usual, keys[i], standard);
-        if (!full && !strcmp(value, standard)) continue;
-        buf_printf(out, "%s%s=%s", written++ ? ", " : "(", keys[i], value);
-    }
-    if (written) buf_putc(out, ')');
-}
-
-void hyper_json(const struct hyper *h, struct buf *out) {
-    char value[32];
-    if (!h->on) return;
-    buf_puts(out, ",\"hyper\":{");
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        struct hyper copy = *h;
-        value_of(h, keys[i], value);
-        buf_printf(out, size_of(&copy, keys[i]) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", i ? "," : "", keys[i], value);
-    }
-    buf_putc(out, '}');
-}
-
-int hyper_from_json(const json_t *o, struct hyper *h, struct err *e) {
-    const char *key;
-    json_t *v;
-    *h = (struct hyper){0};
-    if (!o) return 0;
-    if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: \"hyper\" must be an object");
-    *h = usual;
-    json_object_foreach((json_t *)o, key, v) {
-        char number[32];
-        const char *text = json_string_value(v);
-        if (json_is_number(v)) {
-            text_from_double(json_number_value(v), number);
-            text = number;
-        }
-        if (hyper_set(h, key, text ? text : "", e)) {
-            e->code = ERR_INPUT;
-            return err_prefix(e, "method");
-        }
-    }
-    return 0;
-}
+#define SIZE(member, least) {#member, offsetof(struct hyper, member), NETWORK_SIZE, least, NULL, 0}
+static const struct network_key keys[] = {
+    SIZE(task, 1), SIZE(layer, 0), SIZE(place, 0), SIZE(hidden, 1), SIZE(inner, 1),
+    {"norm", offsetof(struct hyper, norm), NETWORK_FLAG, 0, NULL, 0},
+    {"net", offsetof(struct hyper, net), NETWORK_WORD, 0, nets, COUNT_OF(nets)},
+    {"start", offsetof(struct hyper, start), NETWORK_WORD, 0, starts, COUNT_OF(starts)},
+};
+const struct network hyper_network = {"hyper", "generator", offsetof(struct method, hyper), sizeof usual, &usual,
+                                      keys, COUNT_OF(keys)};
 
 /* ---- where it works ---- */
 

@@ -9,15 +9,11 @@
 #ifndef CORE_METHOD_HYPER_H
 #define CORE_METHOD_HYPER_H
 
-#include "core/base/buf.h"
-#include "core/base/json.h"
 #include "core/method/build.h"
+#include "core/method/network.h"
 
-/* Text form: hyper(task=64, layer=64, place=64, hidden=128, inner=64, norm=yes, net=stack, start=normal). */
-int hyper_set(struct hyper *h, const char *key, const char *value, struct err *e);
-void hyper_text(const struct hyper *h, bool full, struct buf *out);
-void hyper_json(const struct hyper *h, struct buf *out);
-int hyper_from_json(const json_t *o, struct hyper *h, struct err *e);
+/* Written hyper(task=64, layer=64, place=64, hidden=128, inner=64, norm=yes, net=stack, start=normal). */
+extern const struct network hyper_network;
 
 /* What makes the generator impossible on this model, or NULL: static text. */
 const char *hyper_fault(const struct method *m, const struct arch *a);

@@ -8,9 +8,8 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/hyper.h"
 #include "core/method/keys.h"
-#include "core/method/retriever.h"
+#include "core/method/network.h"
 #include "core/method/space.h"
 
 enum { ENCODER_VERSION = 1, FORM_VERSION = 2, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
@@ -77,8 +76,7 @@ char *method_json(const struct method *m, bool decoder) {
         add_module(&b, &x, decoder);
     }
     buf_putc(&b, ']');
-    hyper_json(&m->hyper, &b);
-    retriever_json(&m->retriever, &b);
+    networks_json(m, &b);
     buf_putc(&b, '}');
     return buf_take(&b);
 }
@@ -234,8 +232,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
                        "method: \"version\" is %d: this program reads versions %d and %d", version,
                        ENCODER_VERSION, FORM_VERSION);
     if (member_word(o, "method", "head", head_at, 2, &m->head, e)) return e->code;
-    if (hyper_from_json(json_object_get(o, "hyper"), &m->hyper, e)) return e->code;
-    if (retriever_from_json(json_object_get(o, "retriever"), &m->retriever, e)) return e->code;
+    if (networks_from_json(o, m, e)) return e->code;
     const json_t *list = json_object_get(o, "modules");
     if (!json_is_array(list)) return err_set(e, ERR_INPUT, "method: \"modules\" must be a list");
     if (json_array_size(list) > METHOD_MODULES)

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/keys.h"
+#include "core/method/network.h"
 
 /* How far a call leaves the preset: in sizes; in what makes its weights while training
  * (the same method, another road to it); in anything else. */
@@ -193,12 +194,10 @@ static bool by_task(const struct module *m, int n) {
     return false;
 }
 
-static bool has_networks(const struct method *m) { return m->hyper.on || m->retriever.on; }
-
 /* Whether the preset may name the run.  One of several tasks does not name what is no one's own, lest
  * its shorter name take the place of the one that is known. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
-    if (!p->method.count || p->same_as || has_networks(&p->method)) return false;
+    if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
     return by_task(run, n) || !by_task(p->method.module, p->method.count);
 }
 
@@ -226,14 +225,12 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
 char *match_networks(const struct method *m, struct match *found) {
     struct method x = *m;
     *found = (struct match){NULL, false};
-    if (!has_networks(m)) return NULL;
+    if (!networks_on(m)) return NULL;
     method_normalise(&x);
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
         enum far far = FAR_SWITCH;
-        bool same = has_networks(&p->method) && hyper_equal(&p->method.hyper, &m->hyper) &&
-                    retriever_equal(&p->method.retriever, &m->retriever);
-        char *text = same ? spell(p, x.module, x.count, &far) : NULL;
+        char *text = networks_equal(&p->method, m) ? spell(p, x.module, x.count, &far) : NULL;
         if (!text) continue;
         *found = (struct match){p, far != FAR_SWITCH};
         return text;
@@ -271,9 +268,9 @@ const struct preset *method_preset(const struct method *m) {
     struct method x = *m;
     struct match found = {NULL, false};
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
-    if (x.count == 0) return has_networks(&x) ? NULL : preset_find("head");
+    if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
     method_normalise(&x);
-    if (has_networks(&x)) free(match_networks(&x, &found));
+    if (networks_on(&x)) free(match_networks(&x, &found));
     else free(match_run(x.module, x.count, &found));
     return found.sizes_only ? found.preset : NULL;
 }

@@ -6,6 +6,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/method/match.h"
+#include "core/method/network.h"
 #include "core/method/space.h"
 
 /* What a step along each axis weighs; sizes weigh nothing. */
@@ -132,11 +133,17 @@ static void differences(struct buf *b, const struct module *x, const struct modu
 }
 
 static int networks_apart(const struct method *p, const struct method *m) {
-    return FAR_AXIS * (!hyper_equal(&p->hyper, &m->hyper) + !retriever_equal(&p->retriever, &m->retriever));
+    const struct network *n;
+    int d = 0;
+    for (int i = 0; (n = network_at(i)); i++) d += network_equal(n, p, m) ? 0 : FAR_AXIS;
+    return d;
 }
 
-static void network(struct buf *b, bool same, bool here, bool published, const char *name) {
-    if (!same) phrase(b, " ", !here ? "without its" : published ? "with another" : "with a", name);
+static void other_networks(struct buf *b, const struct method *m, const struct method *p) {
+    const struct network *n;
+    for (int i = 0; (n = network_at(i)); i++)
+        if (!network_equal(n, m, p))
+            phrase(b, " ", !network_is_on(n, m) ? "without its" : network_is_on(n, p) ? "with another" : "with a", n->noun);
 }
 
 char *method_nearest(const struct method *given) {
@@ -172,8 +179,7 @@ char *method_nearest(const struct method *given) {
             if (b.size) buf_puts(&b, ", ");
             buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
         }
-    network(&b, hyper_equal(&m.hyper, &p.hyper), m.hyper.on, p.hyper.on, "generator");
-    network(&b, retriever_equal(&m.retriever, &p.retriever), m.retriever.on, p.retriever.on, "retriever");
+    other_networks(&b, &m, &p);
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");
     char *text = b.size ? xprintf("%s, but %s", best->name, buf_text(&b)) : xstrdup(best->name);
     buf_release(&b);

@@ -7,9 +7,8 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/hyper.h"
 #include "core/method/keys.h"
-#include "core/method/retriever.h"
+#include "core/method/network.h"
 #include "core/method/space.h"
 
 enum { ARGS = 32, TEXT_LIMIT = 65536 };
@@ -358,27 +357,19 @@ static int parse_head(const struct item *item, struct method *out, struct err *e
     return 0;
 }
 
-static int parse_retriever(const struct item *item, struct method *out, struct err *e) {
-    if (out->retriever.on) return err_set(e, ERR_USAGE, "a method has one retriever");
-    out->retriever = retriever_default();
+static int parse_network(const struct item *item, const struct network *n, struct method *out, struct err *e) {
+    if (network_is_on(n, out)) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
+    network_take_usual(n, out);
     for (int i = 0; i < item->count; i++)
-        if (retriever_set(&out->retriever, item->arg[i].key, item->arg[i].value, e)) return e->code;
-    return 0;
-}
-
-static int parse_hyper(const struct item *item, struct method *out, struct err *e) {
-    if (out->hyper.on) return err_set(e, ERR_USAGE, "a method has one generator");
-    out->hyper = hyper_default();
-    for (int i = 0; i < item->count; i++)
-        if (hyper_set(&out->hyper, item->arg[i].key, item->arg[i].value, e)) return e->code;
+        if (network_set(n, out, item->arg[i].key, item->arg[i].value, e)) return e->code;
     return 0;
 }
 
 static int parse_item(const struct item *item, struct method *out, struct err *e) {
     struct method part = {.count = 1};
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
-    if (!strcmp(item->name, "hyper")) return parse_hyper(item, out, e);
-    if (!strcmp(item->name, "retriever")) return parse_retriever(item, out, e);
+    const struct network *n = network_find(item->name);
+    if (n) return parse_network(item, n, out, e);
     int fn = 0;
     while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
     const struct preset *p = fn < FN_COUNT ? NULL : preset_find(item->name);

@@ -6,16 +6,11 @@
 #ifndef CORE_METHOD_RETRIEVER_H
 #define CORE_METHOD_RETRIEVER_H
 
-#include "core/base/buf.h"
-#include "core/base/json.h"
 #include "core/method/build.h"
+#include "core/method/network.h"
 
-/* Text form: retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1). */
-int retriever_set(struct retriever *r, const char *key, const char *value, struct err *e);
-void retriever_text(const struct retriever *r, bool full, struct buf *out);
-/* JSON form: an object of the same keys. */
-void retriever_json(const struct retriever *r, struct buf *out);
-int retriever_from_json(const json_t *o, struct retriever *r, struct err *e);
+/* Written retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1). */
+extern const struct network retriever_network;
 
 /* Adds its tensors to a plan: "retriever.W_1" …, kept. */
 void retriever_plan(struct build *b);

@@ -132,12 +132,6 @@ const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
-const char *prototype_name(enum prototype_loss l); /* "none", "decoupled", "softmax" */
-const char *instance_name(enum instance_loss l); /* "none", "supcon", "negatives" */
-struct hyper hyper_default(void);
-bool hyper_equal(const struct hyper *a, const struct hyper *b);
-struct retriever retriever_default(void);
-bool retriever_equal(const struct retriever *a, const struct retriever *b);
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
 bool module_is_sequential(const struct module *m);

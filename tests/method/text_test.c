@@ -8,7 +8,8 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/method/space.h"
+#include "core/method/hyper.h"
+#include "core/method/retriever.h"
 #include "tests/support/test.h"
 
 static struct method parsed(const char *text) {
@@ -272,8 +273,8 @@ static void ten_thousand_come_back(void **state) {
         assert_int_equal(x.count, y.count);
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
-        assert_true(retriever_equal(&x.retriever, &y.retriever));
-        assert_true(hyper_equal(&x.hyper, &y.hyper));
+        assert_true(network_equal(&retriever_network, &x, &y));
+        assert_true(network_equal(&hyper_network, &x, &y));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);

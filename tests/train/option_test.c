@@ -4,6 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/data/task.h"
+#include "core/method/retriever.h"
 #include "core/train/complete.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
@@ -18,7 +19,7 @@ static void move_all(struct run_config *c, bool epochs) {
     config_init(c);
     for (size_t i = 0; i < option_count(); i++) /* of several tasks: in tests of those */
         if (option_at(i)->scope != OPTION_OF_TASKS) options_move_away(c, option_at(i));
-    c->method.retriever = retriever_default(); /* options of a join have a say */
+    network_take_usual(&retriever_network, &c->method); /* options of a join have a say */
     if (epochs) c->steps = 0;
     else c->epochs = 0;
 }

@@ -1,0 +1,52 @@
+/* The written forms of a method's networks, the generator and the retriever: a table of keys each serves the text
+ * form, the JSON form and the comparison.  Private to core/method. */
+#ifndef CORE_METHOD_NETWORK_H
+#define CORE_METHOD_NETWORK_H
+
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/method/space.h"
+
+enum network_value {
+    NETWORK_SIZE,   /* an int, from `least` on */
+    NETWORK_NUMBER, /* a double above 0 */
+    NETWORK_FLAG,   /* a bool, yes or no */
+    NETWORK_WORD,   /* an enum whose values are `words` */
+};
+struct network_key {
+    const char *name;
+    size_t offset; /* of the value in the network's struct */
+    enum network_value kind;
+    int least;
+    const char *const *words;
+    int count;
+};
+struct network {
+    const char *name, *noun; /* "hyper", "generator" */
+    size_t offset;           /* in struct method, of a struct whose first member is `bool on` */
+    size_t size;
+    const void *usual;       /* one that is there and says nothing */
+    const struct network_key *key;
+    int keys;
+};
+
+/* In the order of the written forms, NULL past the end. */
+const struct network *network_at(int i);
+const struct network *network_find(const char *name);
+
+bool network_is_on(const struct network *n, const struct method *m);
+void network_take_usual(const struct network *n, struct method *m);
+bool network_equal(const struct network *n, const struct method *a, const struct method *b);
+/* Sets one key. */
+int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);
+
+/* All that a method has: behind the modules of a text, as members of its JSON object, and out of that. */
+bool networks_on(const struct method *m);
+bool networks_equal(const struct method *a, const struct method *b);
+void networks_text(const struct method *m, bool full, struct buf *out);
+void networks_json(const struct method *m, struct buf *out);
+int networks_from_json(const json_t *o, struct method *m, struct err *e);
+
+#endif
