@@ -4,11 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/mem.h"
-#include "core/base/rng.h"
 #include "core/engine/ops.h"
+#include "core/method/init.h"
 #include "core/method/sources.h"
 
 static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
@@ -174,26 +173,17 @@ void hyper_plan(struct build *b) {
 
 /* ---- start ---- */
 
-static void fill_uniform(struct rng_key key, real *out, size_t n, double bound) {
-    for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
-}
-
-static void fill_normal(struct rng_key key, real *out, size_t n, double sigma) {
-    for (size_t i = 0; i < n; i++) out[i] = (real)(sigma * rng_normal(key, i));
-}
-
-static bool is_vector_slot(int slot) {
-    return slot == SLOT_DOWN_B || slot == SLOT_UP_B || slot == SLOT_NORM_W || slot == SLOT_NORM_B || slot == SLOT_CHANNEL;
-}
-
 /* start=fan: what is made has about a thousandth of the usual size of its kind (the released generators):
  * U(±1e-3·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
 static void fan(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
     int columns = 1;
-    for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].slot == t->of_slot && p->made_tensor[i].stack == t->stack && !is_vector_slot(t->of_slot))
-            columns = p->made_tensor[i].cols;
-    fill_uniform(key, out, t->count, 1e-3 * sqrt(3.0 / ((double)t->cols * columns)));
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *of = &p->made_tensor[i];
+        if (of->slot == t->of_slot && of->stack == t->stack &&
+            !function_slot(&p->method.module[of->module], (enum slot)of->slot)->vector)
+            columns = of->cols;
+    }
+    init_uniform(key, out, t->count, 1e-3 * sqrt(3.0 / ((double)t->cols * columns)));
 }
 
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
@@ -201,24 +191,24 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
     double in = h->task + h->layer + h->place, sigma = 0.01;
     bool released = h->start == HYPER_FAN;
     switch ((enum slot)t->role) {
-    case SLOT_HYPER_TASK: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE: fill_normal(key, out, t->count, 1); return;
+    case SLOT_HYPER_TASK: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE: init_normal(key, out, t->count, 1); return;
     case SLOT_HYPER_W_TASK: case SLOT_HYPER_W_LAYER: case SLOT_HYPER_W_PLACE:
-        if (released) fill_uniform(key, out, t->count, 1 / sqrt(in));
-        else fill_normal(key, out, t->count, sigma);
+        if (released) init_uniform(key, out, t->count, 1 / sqrt(in));
+        else init_normal(key, out, t->count, sigma);
         return;
     case SLOT_HYPER_W2:
-        if (released) fill_uniform(key, out, t->count, 1 / sqrt(h->hidden));
-        else fill_normal(key, out, t->count, sigma);
+        if (released) init_uniform(key, out, t->count, 1 / sqrt(h->hidden));
+        else init_normal(key, out, t->count, sigma);
         return;
     case SLOT_HYPER_B1: case SLOT_HYPER_B2:
-        fill_uniform(key, out, t->count, !released ? 0 : 1 / sqrt(t->role == SLOT_HYPER_B1 ? in : h->hidden));
+        init_uniform(key, out, t->count, !released ? 0 : 1 / sqrt(t->role == SLOT_HYPER_B1 ? in : h->hidden));
         return;
     case SLOT_HYPER_HEAD_W:
         if (released) fan(p, t, key, out);
-        else fill_normal(key, out, t->count, sigma);
+        else init_normal(key, out, t->count, sigma);
         return;
-    case SLOT_HYPER_NORM_W: for (size_t i = 0; i < t->count; i++) out[i] = 1; return;
-    case SLOT_HYPER_HEAD_B: case SLOT_HYPER_NORM_B: memset(out, 0, t->count * sizeof *out); return;
+    case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;
+    case SLOT_HYPER_HEAD_B: case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
     default: BUG("role %d of a generator", t->role);
     }
 }

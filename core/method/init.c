@@ -1,19 +1,20 @@
 /* Initial values.  Each is a function of the seed, the tensor's name and the element. */
+#include "core/method/init.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/base/rng.h"
 #include "core/method/fn.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
 
-static void uniform(struct rng_key key, real *out, size_t n, double bound) {
+void init_uniform(struct rng_key key, real *out, size_t n, double bound) {
     for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
 }
 
-static void normal(struct rng_key key, real *out, size_t n, double sigma) {
+void init_normal(struct rng_key key, real *out, size_t n, double sigma) {
     for (size_t i = 0; i < n; i++) out[i] = (real)(sigma * rng_normal(key, i));
 }
 
@@ -26,7 +27,7 @@ static void truncated(struct rng_key key, real *out, size_t n, double sigma) {
     }
 }
 
-static void fill(real *out, size_t n, double v) {
+void init_fill(real *out, size_t n, double v) {
     for (size_t i = 0; i < n; i++) out[i] = (real)v;
 }
 
@@ -34,13 +35,13 @@ static void fill(real *out, size_t n, double v) {
 static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, bool out_of, real *out) {
     switch (m->init) {
     case INIT_LORA: /* Kaiming-uniform with a = √5 is U(-1/√in, 1/√in) */
-        if (out_of) fill(out, t->count, 0);
-        else uniform(key, out, t->count, 1 / sqrt(t->cols));
+        if (out_of) init_fill(out, t->count, 0);
+        else init_uniform(key, out, t->count, 1 / sqrt(t->cols));
         return;
-    case INIT_BERT: normal(key, out, t->count, 0.02); return;
+    case INIT_BERT: init_normal(key, out, t->count, 0.02); return;
     case INIT_HOULSBY: truncated(key, out, t->count, 0.01); return;
-    case INIT_NORMAL: normal(key, out, t->count, 1); return;
-    case INIT_HYPERFORMER: normal(key, out, t->count, 0.01); return;
+    case INIT_NORMAL: init_normal(key, out, t->count, 1); return;
+    case INIT_HYPERFORMER: init_normal(key, out, t->count, 0.01); return;
     default: BUG("init %s of a matrix", init_name(m->init));
     }
 }
@@ -49,9 +50,9 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
 static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
     switch (t->role) {
     case SLOT_MLP_E: matrix(key, m, t, false, out); return;
-    case SLOT_SCALE: fill(out, t->count, m->scale); return;
+    case SLOT_SCALE: init_fill(out, t->count, m->scale); return;
     /* The MLP's maps: U(-1/√in, 1/√in), biases too. */
-    case SLOT_MLP_W1: case SLOT_MLP_W2: uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
+    case SLOT_MLP_W1: case SLOT_MLP_W2: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
     }
 }
@@ -63,8 +64,8 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
         return;
     }
     switch (slot->start) {
-    case START_ZERO: fill(out, t->count, 0); return;
-    case START_ONE: fill(out, t->count, 1); return;
+    case START_ZERO: init_fill(out, t->count, 0); return;
+    case START_ONE: init_fill(out, t->count, 1); return;
     case START_DRAWN: case START_DRAWN_OUT: matrix(key, m, t, slot->start == START_DRAWN_OUT, out); return;
     }
 }
@@ -86,8 +87,8 @@ static void head(struct rng_key key, const struct model *m, const struct plan_te
     default: break;
     }
     if (own) memcpy(out, own, t->count * sizeof *out);
-    else if (t->role == SLOT_HEAD_W || t->role == SLOT_POOLER_W) normal(key, out, t->count, 0.02);
-    else fill(out, t->count, 0);
+    else if (t->role == SLOT_HEAD_W || t->role == SLOT_POOLER_W) init_normal(key, out, t->count, 0.02);
+    else init_fill(out, t->count, 0);
 }
 
 void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params) {
@@ -100,7 +101,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->kind == PLAN_HEAD) head(key, m, t, row[t->task], p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
-            uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
+            init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
         else own(key, &p->method.module[t->module], t, out);
     }
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "core/base/mem.h"
-#include "core/base/rng.h"
+#include "core/method/init.h"
 
 static const struct retriever usual = {.on = true, .hidden = 128, .width = 64, .instance = INSTANCE_SUPCON,
                                        .weight = 0.1, .temperature = 0.1};
@@ -35,6 +35,5 @@ void retriever_plan(struct build *b) {
 }
 
 void retriever_init(struct rng_key key, const struct plan_tensor *t, int in, real *out) {
-    double bound = 1 / sqrt(in);
-    for (size_t i = 0; i < t->count; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
+    init_uniform(key, out, t->count, 1 / sqrt(in));
 }
