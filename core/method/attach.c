@@ -302,10 +302,6 @@ static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
     return !frozen && !only_in_prologue(t);
 }
 
-static node new_leaf(struct tape *t, int rows, int cols, const real *value, real *grad) {
-    return grad ? tape_trained(t, rows, cols, value, grad) : tape_frozen(t, rows, cols, value);
-}
-
 /* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
 const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *params,
                                  const real *made, real *grads) {
@@ -313,14 +309,12 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     a->tape = t;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
-        real *grad = grads && gets_gradient(p, x) ? grads + x->offset : NULL;
-        a->leaf[i] = only_in_prologue(x) ? NODE_NONE
-                                         : new_leaf(t, x->rows, x->cols, params + x->offset, grad);
+        a->leaf[i] = only_in_prologue(x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        a->made[i] = new_leaf(t, x->rows, x->cols, made + x->offset,
-                              grads ? grads + p->trained + x->offset : NULL);
+        a->made[i] = grads ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
+                           : tape_frozen(t, x->rows, x->cols, made + x->offset);
     }
     return &a->hooks;
 }

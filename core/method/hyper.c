@@ -240,9 +240,7 @@ const struct plan_tensor *plan_prototypes(const struct plan *p) {
 }
 
 static node leaf_of(const struct work *w, const struct plan_tensor *t) {
-    if (!t) return NODE_NONE;
-    return w->grads ? tape_trained(w->t, t->rows, t->cols, w->params + t->offset, w->grads + t->offset)
-                    : tape_frozen(w->t, t->rows, t->cols, w->params + t->offset);
+    return t ? source_leaf(w->t, t, w->params, w->grads) : NODE_NONE;
 }
 
 static node leaf(const struct work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }

@@ -35,9 +35,7 @@ static void plan_mlp(struct build *b, int module, const struct span *s) {
     }
 }
 
-static node leaf_of(const struct plan *p, struct tape *t, const struct plan_made *of, enum slot slot,
-                    const real *params, real *grads) {
-    const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, -1);
+node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params, real *grads) {
     return grads ? tape_trained(t, x->rows, x->cols, params + x->offset, grads + x->offset)
                  : tape_frozen(t, x->rows, x->cols, params + x->offset);
 }
@@ -47,7 +45,10 @@ static int make_mlp(const struct plan *p, struct tape *t, const real *params, re
     int col = 0, i = first;
     node w[5];
     tape_site(t, "prefix network of module %d", of->module + 1);
-    for (int k = 0; k < 5; k++) w[k] = leaf_of(p, t, of, (enum slot)(SLOT_MLP_E + k), params, grads);
+    for (int k = 0; k < 5; k++) {
+        enum slot slot = (enum slot)(SLOT_MLP_E + k);
+        w[k] = source_leaf(t, plan_slot(p, of->module, slot, of->stack, of->site, -1), params, grads);
+    }
     node h = op_linear_act(t, w[0], w[1], w[2], p->method.module[of->module].mid_act);
     node all = op_linear(t, h, w[3], w[4]);
     /* Columns: keys and values of the first layer, of the second, … */

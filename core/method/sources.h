@@ -25,4 +25,7 @@ struct source_row {
 };
 const struct source_row *source_row(enum source s);
 
+/* A tensor's values in the flat block as a leaf of a tape; without `grads` it is frozen. */
+node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params, real *grads);
+
 #endif
