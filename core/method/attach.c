@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/method/retriever.h"
 #include "core/method/sources.h"
 
 /* A prefix is dropped as a sequence of its own, the same in every shard of a step. */
@@ -380,7 +381,7 @@ node attach_retrieve(struct attach *a, struct forward *f, node encoded) {
 
 int attach_retrieved_width(const struct plan *p, const struct arch *a) {
     const struct retriever *r = &p->method.retriever;
-    return !r->on ? 0 : r->width ? r->width : a->width;
+    return r->on ? retriever_width(r, a) : 0;
 }
 
 /* ---- prologue ---- */

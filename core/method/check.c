@@ -11,6 +11,8 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
+#include "core/method/retriever.h"
+#include "core/method/sources.h"
 
 void check_find(struct check *c, enum level level, const char *rule, const char *format, ...) {
     GROW(c->list, c->room, c->count + 1);
@@ -180,21 +182,16 @@ static void check_heads(struct check *c, const struct module *m) {
               tap_name(m->read));
 }
 
-static bool made_by_task(const struct module *m) {
-    return m->source == SOURCE_TASK || m->source == SOURCE_HYPER;
-}
-
 static void check_source(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
-    bool keys = f->form == FORM_KEYS;
+    bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
-    if (made_by_task(m) && f->per_head && m->heads != HEADS_SHARED)
+    if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
     else if (m->source == SOURCE_HYPER && m->comp == COMP_LEARNED)
         ERROR(c, "V47", "a learned scale made by the generator is not built: use add or scaled");
-    else if (made_by_task(m) && m->comp == COMP_LEARNED &&
-             (keys || m->norm != NORM_NONE))
+    else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
               keys ? "of a softmax of its own" : "behind a norm");
     if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
@@ -301,9 +298,9 @@ static void check_whole(struct check *c) {
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
         WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
-    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || m->hyper.task != (r->width ? r->width : c->a->width)))
+    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || m->hyper.task != retriever_width(r, c->a)))
         ERROR(c, "V51", "a prototype loss compares rows with the generator's task embeddings: add + hyper with task=%d",
-              r->width ? r->width : c->a->width);
+              retriever_width(r, c->a));
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)

@@ -22,6 +22,8 @@ static const struct network_key keys[] = {
 const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever), sizeof usual,
                                           &usual, keys, COUNT_OF(keys)};
 
+int retriever_width(const struct retriever *r, const struct arch *a) { return r->width ? r->width : a->width; }
+
 void retriever_plan(struct build *b) {
     const struct retriever *r = &b->p->method.retriever;
     int d = b->a->width;

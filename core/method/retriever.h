@@ -12,6 +12,9 @@
 /* Written retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1). */
 extern const struct network retriever_network;
 
+/* Columns of its vectors on this model. */
+int retriever_width(const struct retriever *r, const struct arch *a);
+
 /* Adds its tensors to a plan: "retriever.W_1" …, kept. */
 void retriever_plan(struct build *b);
 /* Start: U(−1/√in, 1/√in), biases too, as PyTorch's linear maps. */
