@@ -139,6 +139,10 @@ static void plan_stack(struct build *b, int stack) {
     struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
     const char *word = stack_word(stack);
     if (!places) return;
+    for (int i = 0; i < b->p->made; i++) {
+        struct plan_made *of = &b->p->made_tensor[i];
+        if (of->stack == stack && is_made(m, of->module)) of->place = place_index(place, places, of);
+    }
     if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "hyper.%s.layer", word);
     if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "hyper.%s.place", word);
     if (!one_projection(h)) add_projection(b, stack, word);
@@ -221,8 +225,7 @@ struct work {
     const real *params;
     real *grads;
     int stack; /* the heads', embeddings' and places' */
-    int places;
-    struct place place[PLACES];
+    int layers, places;
 };
 
 static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
@@ -282,38 +285,33 @@ static node head(const struct work *w, node x, int layer, int place, int slot) {
                      leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot)));
 }
 
-/* The places and layers of the stack in hand, from what is made there, in the order of hyper_plan. */
-static int take_places(struct work *w) {
+/* How many layers and places of the stack in hand there is something made for. */
+static void measure(struct work *w) {
     const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
-    int order[METHOD_MODULES], layers = 0;
-    method_order(&w->p->method, order);
+    w->layers = table ? table->rows : 0;
     w->places = 0;
-    for (int m = 0; m < w->p->method.count; m++)
-        for (int i = 0; i < w->p->made; i++) {
-            const struct plan_made *of = &w->p->made_tensor[i];
-            if (of->module != order[m] || of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
-            int k = 0;
-            while (k < w->places && (w->place[k].module != of->module || w->place[k].site != of->site)) k++;
-            if (k == w->places) w->place[w->places++] = (struct place){of->module, of->site};
-            if (of->layer >= layers) layers = of->layer + 1;
-        }
-    return table ? table->rows : layers;
-}
-
-/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
-static void make_stack(struct work *w, int layers, node shared, node *made) {
-    const struct hyper *h = &w->p->method.hyper;
-    int tasks = w->p->tasks, places = w->places;
-    node all[SLOT_COUNT] = {NODE_NONE};
-    node x = shared != NODE_NONE ? shared : project(w, w->stack, layers, places);
     for (int i = 0; i < w->p->made; i++) {
         const struct plan_made *of = &w->p->made_tensor[i];
         if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
-        int place = place_index(w->place, places, of), row = (of->layer * places + place) * tasks;
+        if (of->place >= w->places) w->places = of->place + 1;
+        if (of->layer >= w->layers) w->layers = of->layer + 1;
+    }
+}
+
+/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
+static void make_stack(struct work *w, node shared, node *made) {
+    const struct hyper *h = &w->p->method.hyper;
+    int tasks = w->p->tasks;
+    node all[SLOT_COUNT] = {NODE_NONE};
+    node x = shared != NODE_NONE ? shared : project(w, w->stack, w->layers, w->places);
+    for (int i = 0; i < w->p->made; i++) {
+        const struct plan_made *of = &w->p->made_tensor[i];
+        if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
+        int row = (of->layer * w->places + of->place) * tasks;
         tape_site(w->t, "generator of module %d", of->module + 1);
         if (h->net == HYPER_LAYER) {
             node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
-            made[i] = head(w, own, of->layer, place, of->slot);
+            made[i] = head(w, own, of->layer, of->place, of->slot);
             continue;
         }
         if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot);
@@ -325,7 +323,7 @@ void hyper_make(const struct plan *p, struct tape *t, const real *params, real *
     struct work w = {.p = p, .t = t, .params = params, .grads = grads};
     node shared = one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
-        int layers = take_places(&w);
-        if (w.places) make_stack(&w, layers, shared, made);
+        measure(&w);
+        if (w.places) make_stack(&w, shared, made);
     }
 }
