@@ -3,7 +3,6 @@
 #include "app/verbs.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,17 +46,6 @@ static void result_release(struct result *r) {
     free(r->points);
     buf_release(&r->note);
     crew_free(r->options.crew);
-}
-
-static void note(struct result *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct result *r, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char text[256];
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (r->note.size) buf_puts(&r->note, "; ");
-    buf_puts(&r->note, text);
 }
 
 static int read_form(const struct args *a, enum form *form, struct err *e) {
@@ -121,9 +109,10 @@ static bool equal_but_rounding(const struct vectors *v) {
 static void look_at_points(struct result *r) {
     r->repeats = count_repeats(&r->v);
     if (r->repeats)
-        note(r, "%d of %d points %s an earlier one exactly", r->repeats, r->v.n, r->repeats == 1 ? "repeats" : "repeat");
+        buf_part(&r->note, "%d of %d points %s an earlier one exactly", r->repeats, r->v.n,
+                 r->repeats == 1 ? "repeats" : "repeat");
     if (r->repeats < r->v.n - 1 && equal_but_rounding(&r->v))
-        note(r, "the points differ by no more than their numbers are rounded: what is shown is rounding");
+        buf_part(&r->note, "the points differ by no more than their numbers are rounded: what is shown is rounding");
 }
 
 static int layout(struct result *r, struct err *e) {
@@ -146,11 +135,11 @@ static int layout(struct result *r, struct err *e) {
     r->unreached = tsne_unreached(t);
     tsne_free(t);
     if (r->unreached)
-        note(r, "perplexity %.3g is out of reach for %d of %d points: more are equally near", r->options.perplexity,
-             r->unreached, v->n);
+        buf_part(&r->note, "perplexity %.3g is out of reach for %d of %d points: more are equally near",
+                 r->options.perplexity, r->unreached, v->n);
     if (r->options.perplexity < asked)
-        note(r, "perplexity lowered from %g to %.3g, the most that %d points allow", asked, r->options.perplexity,
-             v->n);
+        buf_part(&r->note, "perplexity lowered from %g to %.3g, the most that %d points allow", asked,
+                 r->options.perplexity, v->n);
     return 0;
 }
 
@@ -359,9 +348,9 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
     if (!rc) rc = rowset_read(&r->rows, &r->predicted, r->set.items, r->set.rows, r->set.task, e);
     if (rc) return rc;
     take_vectors(r);
-    note(r, "%.60s, %.60s, layer %d, %s, vectors scaled to length 1", r->set.model, r->set.task, r->set.layer,
-         r->set.pool);
-    if (r->set.run) note(r, "run %lld, step %lld", (long long)r->set.run, (long long)r->set.step);
+    buf_part(&r->note, "%.60s, %.60s, layer %d, %s, vectors scaled to length 1", r->set.model, r->set.task,
+             r->set.layer, r->set.pool);
+    if (r->set.run) buf_part(&r->note, "run %lld, step %lld", (long long)r->set.run, (long long)r->set.step);
     return 0;
 }
 
@@ -371,7 +360,7 @@ static int read_table(const struct args *a, struct result *r, const char *file, 
     if (verb_header(a, &o.header, e)) return e->code;
     if (o.columns && o.skip) return err_set(e, ERR_USAGE, "give --columns or --skip, not both");
     int rc = vectors_read(&r->v, file, &o, e);
-    if (!rc && r->v.notes.size) note(r, "%s", buf_text(&r->v.notes));
+    if (!rc && r->v.notes.size) buf_part(&r->note, "%s", buf_text(&r->v.notes));
     return rc;
 }
 
@@ -383,7 +372,7 @@ static int one_map(const struct args *a, enum form form, struct err *e) {
     if (!rc) {
         int given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
-        if (r.v.n < given) note(&r, "an even sample of %d of %d points", r.v.n, given);
+        if (r.v.n < given) buf_part(&r.note, "an even sample of %d of %d points", r.v.n, given);
         look_at_points(&r);
         rc = layout(&r, e);
     }

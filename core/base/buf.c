@@ -23,17 +23,30 @@ void buf_add(struct buf *b, const void *bytes, size_t n) {
 void buf_puts(struct buf *b, const char *s) { buf_add(b, s, strlen(s)); }
 void buf_putc(struct buf *b, char c) { buf_add(b, &c, 1); }
 
-void buf_printf(struct buf *b, const char *format, ...) {
-    va_list args, again;
-    va_start(args, format);
+static void add_formatted(struct buf *b, const char *format, va_list args) {
+    va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     BUG_IF(n < 0);
     reserve(b, (size_t)n);
-    vsnprintf(b->data + b->size, (size_t)n + 1, format, again);
-    va_end(again);
+    vsnprintf(b->data + b->size, (size_t)n + 1, format, args);
     b->size += (size_t)n;
+}
+
+void buf_printf(struct buf *b, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    add_formatted(b, format, args);
+    va_end(args);
+}
+
+void buf_part(struct buf *b, const char *format, ...) {
+    va_list args;
+    if (b->size) buf_puts(b, "; ");
+    va_start(args, format);
+    add_formatted(b, format, args);
+    va_end(args);
 }
 
 const char *buf_text(const struct buf *b) { return b->data ? b->data : ""; }

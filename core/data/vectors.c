@@ -2,8 +2,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,17 +34,6 @@ struct reading {
     size_t room, row_room;
     char **text;     /* label of each row */
 };
-
-static void note(struct vectors *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct vectors *v, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char text[256];
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    if (v->notes.size) buf_puts(&v->notes, "; ");
-    buf_puts(&v->notes, text);
-}
 
 /* ---- the first line ---- */
 
@@ -96,7 +83,7 @@ static bool is_header(struct reading *g) {
     if (g->o->header != DATA_HEADER_AUTO) return g->o->header == DATA_HEADER_YES;
     if (named || !all_numbers(g, but)) return true;
     if (!counts_up(g, but)) return false;
-    note(g->v, "the first line counts up and is taken as column names (--no-header: as a row)");
+    buf_part(&g->v->notes, "the first line counts up and is taken as column names (--no-header: as a row)");
     return true;
 }
 
@@ -154,7 +141,7 @@ static int choose(struct reading *g, struct err *e) {
         c->may_count = named_as_index(c->name);
         if (*c->name) continue;
         c->use = USE_NOTHING;
-        note(g->v, "column %d has no name and is left out (--columns takes it)", i + 1);
+        buf_part(&g->v->notes, "column %d has no name and is left out (--columns takes it)", i + 1);
     }
     return o->skip ? use_listed(g, o->skip, USE_NOTHING, "--skip", e) : 0;
 }
@@ -227,7 +214,7 @@ static void drop_index(struct reading *g) {
         }
         left--;
         char *shown = text_visible(c->name, strlen(c->name));
-        note(v, "column \"%.60s\" counts the rows and is left out (--columns takes it)", shown);
+        buf_part(&v->notes, "column \"%.60s\" counts the rows and is left out (--columns takes it)", shown);
         free(shown);
     }
     if (left == v->d) return;

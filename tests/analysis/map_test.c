@@ -192,6 +192,18 @@ static void test_columns(void **state) {
     free(folder);
 }
 
+/* However much there is to say of a table, each part of it is said to its end. */
+static void test_long_note(void **state) {
+    (void)state;
+    char *folder = test_folder();
+    json_t *j = mapped(folder, "x,,y,,,,\n1,5,0,5,5,5,5\n0.8,5,0.6,5,5,5,5\n0,5,1,5,5,5,5\n-0.6,5,0.8,5,5,5,5\n", "");
+    const char *note = json_string_value(json_object_get(j, "note"));
+    assert_non_null(strstr(note, "column 2 has no name and is left out (--columns takes it); column 4 has"));
+    assert_non_null(strstr(note, "column 7 has no name and is left out (--columns takes it); perplexity lowered"));
+    json_decref(j);
+    free(folder);
+}
+
 static void test_sample(void **state) {
     (void)state;
     enum { N = 1000 };
@@ -220,6 +232,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_reading),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_long_note),
         cmocka_unit_test(test_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
