@@ -8,7 +8,6 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/rng.h"
 #include "core/base/text.h"
 #include "core/data/encoding.h"
 #include "core/data/import.h"

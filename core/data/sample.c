@@ -71,7 +71,6 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
 size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held) {
     size_t *seen = xcalloc((size_t)d->classes + 1, sizeof *seen), n = 0;
     uint32_t *order = xmalloc((d->rows + 1) * sizeof *order);
-    for (size_t i = 0; i < d->rows; i++) order[i] = (uint32_t)i;
     rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("hold out")), order, d->rows);
     for (size_t i = 0; i < d->rows; i++) {
         int32_t label = d->row[order[i]].label;

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include <stdbool.h>
-
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/data/dataset.h"
