@@ -85,19 +85,9 @@ void bias_forward(struct tape *t, struct record *r) {
                     tape_value(t, r->in[1]), record_result(t, r));
 }
 
-/* out = (beta) out + column sums of dy·z. */
-static void col_sum(struct tape *t, const struct record *r, const real *z, real beta, real *out) {
-    struct arena *a = record_arena(t);
-    struct arena_mark m = arena_mark(a);
-    int rows = tape_rows_of(t, r->out), cols = tape_cols_of(t, r->out);
-    kernel_col_sum(rows, cols, 1, grad_out(t, r), z, beta, out,
-                   arena_scratch(a, (size_t)cols * sizeof(double)));
-    arena_scratch_release(a, m);
-}
-
 void bias_backward(struct tape *t, const struct record *r) {
-    real beta, *db = grad_slot(t, r->in[1], &beta);
-    if (db) col_sum(t, r, NULL, beta, db);
+    const struct row_groups all = { 1, 1, (int[]){ 0, tape_rows_of(t, r->out) }, (int[]){ 0 } };
+    groups_col_sum(t, r->in[1], &all, tape_cols_of(t, r->out), 1, grad_out(t, r), NULL);
     grad_pass(t, r, r->in[0]);
 }
 

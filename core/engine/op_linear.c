@@ -21,10 +21,12 @@ static void product_reads(struct tape *t, const struct record *r, node x, node w
     record_reads(t, r, w, tape_needs_grad(t, x));
 }
 
-static void check_linear(const struct tape *t, node x, node w, node b, const struct row_groups *g) {
-    int blocks = g ? g->blocks : 1;
-    BUG_IF(tape_cols_of(t, w) != tape_cols_of(t, x) || blocks < 1 || tape_rows_of(t, w) % blocks);
-    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != blocks || tape_cols_of(t, b) != tape_rows_of(t, w) / blocks));
+/* The columns of the result: the rows of a block of w. */
+static int linear_cols(const struct tape *t, node x, node w, node b, const struct row_groups *g) {
+    int out = groups_block_rows(t, w, g);
+    BUG_IF(tape_cols_of(t, w) != tape_cols_of(t, x));
+    BUG_IF(b != NODE_NONE && (tape_rows_of(t, b) != g->blocks || tape_cols_of(t, b) != out));
+    return out;
 }
 
 /* ---- y = act(x Wᵀ + b) ---- */
@@ -39,9 +41,8 @@ struct linear {
 
 node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g) {
     int n = tape_rows_of(t, x);
-    check_linear(t, x, w, b, g);
     struct linear s = { act, groups_keep(t, g, n), NULL };
-    return record_run(t, OP_linear, n, groups_block_rows(t, w, &s.groups), 3, (node[]){ x, w, b }, &s, sizeof s);
+    return record_run(t, OP_linear, n, linear_cols(t, x, w, b, &s.groups), 3, (node[]){ x, w, b }, &s, sizeof s);
 }
 
 node op_linear_act(struct tape *t, node x, node w, node b, enum act act) {
@@ -130,9 +131,8 @@ struct linear_add {
 node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, double s, node scale,
                           const struct row_groups *g) {
     int n = tape_rows_of(t, x), out = tape_cols_of(t, base);
-    check_linear(t, x, w, b, g);
     struct linear_add saved = { s, groups_keep(t, g, n) };
-    BUG_IF(tape_rows_of(t, base) != n || groups_block_rows(t, w, &saved.groups) != out);
+    BUG_IF(tape_rows_of(t, base) != n || linear_cols(t, x, w, b, &saved.groups) != out);
     BUG_IF(scale != NODE_NONE && tape_cols_of(t, scale) != 1);
     BUG_IF(scale != NODE_NONE && tape_rows_of(t, scale) != 1 && tape_rows_of(t, scale) != saved.groups.blocks);
     return record_run(t, OP_linear_add, n, out, 5, (node[]){ base, x, w, b, scale }, &saved, sizeof saved);
