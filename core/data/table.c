@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,7 @@ static int position(const char *s, int columns) {
     return (int)n - 1;
 }
 
-static bool is_position(const char *name) {
-    int64_t n;
-    return *name == '#' && text_to_int(name + 1, &n) && n >= 1;
-}
+static bool is_position(const char *name) { return position(name, INT_MAX) >= 0; }
 
 static int missing(const struct import *m, const struct records *r, const char *name, struct err *e) {
     const struct dataset *d = m->d;

@@ -72,8 +72,9 @@ static void add_bias(struct buf *b, const struct model *m) {
 
 static int add_file(struct buf *b, const char *folder, const char *name, struct err *e) {
     char *path = file_join(folder, name), hash[65];
-    int rc = file_exists(path) ? file_sha256(path, hash, e) : 0;
-    if (!rc && file_exists(path)) buf_printf(b, " %s=%s", name, hash);
+    bool there = file_exists(path);
+    int rc = there ? file_sha256(path, hash, e) : 0;
+    if (there && !rc) buf_printf(b, " %s=%s", name, hash);
     free(path);
     return rc;
 }

@@ -66,11 +66,10 @@ static int read_folder(struct tokenizer *t, const struct reading *r, struct err 
     t->file[files++] = name[first];
     if (first == VOCAB) t->file[files++] = name[MERGES];
     if (r->settings) t->file[files++] = "tokenizer_config.json";
-    int rc = there[JSON]                      ? tokenizer_read_json(t, path[JSON], r, e)
-             : there[VOCAB] && there[MERGES] ? tokenizer_read_merges(t, path[VOCAB], path[MERGES],
-                                                                      r, e)
-             : there[LINES]                   ? tokenizer_read_vocab(t, path[LINES], r, e)
-                                              : nothing_to_read(r->folder, e);
+    int rc = first == JSON    ? tokenizer_read_json(t, path[JSON], r, e)
+             : first == VOCAB ? tokenizer_read_merges(t, path[VOCAB], path[MERGES], r, e)
+             : there[LINES]   ? tokenizer_read_vocab(t, path[LINES], r, e)
+                              : nothing_to_read(r->folder, e);
     for (int i = 0; i < FILES; i++) free(path[i]);
     return rc;
 }
