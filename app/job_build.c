@@ -180,7 +180,7 @@ void *jobs__start(void *self) {
         bool asked = job && job->stage == JOB_ASKED;
         if (!waiting && j->kept) {
             pthread_mutex_unlock(&j->lock);
-            job_keep_model(j, NULL);
+            job_keep(j, NULL, NULL);
             pthread_mutex_lock(&j->lock);
         } else if (!waiting && j->leaving) {
             break;

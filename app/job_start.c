@@ -195,11 +195,15 @@ bool job_taken_back(struct job_record *job) {
     return stop;
 }
 
-void job_keep_model(struct jobs *j, struct model *m) {
+void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
+    static const struct job_tasks none;
     pthread_mutex_lock(&j->lock);
     struct model *old = j->kept;
+    struct job_tasks old_tasks = j->kept_tasks;
     j->kept = m;
+    j->kept_tasks = t ? *t : none;
     pthread_mutex_unlock(&j->lock);
+    job_tasks_done(j, &old_tasks);
     model_release(old);
 }
 
@@ -253,7 +257,7 @@ static struct model *find_model(struct job_record *job, struct err *e) {
     return m;
 }
 
-/* Reads what was asked for, and lets the rows go again; the model is kept for the building. */
+/* Reads what was asked for; model and rows are kept for the building. */
 static int look(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
@@ -262,10 +266,13 @@ static int look(struct job_record *job, struct err *e) {
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);
     if (!rc) rc = job->resumed ? adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
-    if (!rc) describe(job, c);
+    if (!rc) {
+        describe(job, c);
+        job_keep(j, m, &tasks);
+        return 0;
+    }
     job_tasks_done(j, &tasks);
-    if (rc) model_release(m);
-    else job_keep_model(j, m);
+    model_release(m);
     return rc;
 }
 

@@ -3,7 +3,8 @@
  *
  * A run is asked for, looked at (its config is complete and its row is there), waits in the queue as a
  * description and a number, and is built when its turn comes: no more runs have a model, rows and
- * parameters than train at once, but for those that were paused.  What was asked for can be taken back
+ * parameters than train at once, but for those that were paused and, of the latest one that was looked at,
+ * model and rows.  What was asked for can be taken back
  * until it has begun.  A starter thread looks and builds; a keeper thread obeys requests from other
  * processes every 250 ms, pauses runs while the disk is full, and puts away runs that are over.  All
  * functions may be called by any thread. */

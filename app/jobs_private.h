@@ -105,6 +105,7 @@ struct jobs {
     struct job_record *first;           /* in the order asked */
     struct shared_task *tasks;
     struct model *kept;          /* the latest one, while jobs wait: it is not read twice */
+    struct job_tasks kept_tasks; /* nor are those of the same job */
     char *message;
 };
 
@@ -125,8 +126,8 @@ int job_look(struct job_record *job, struct err *e);
 /* Lists a job that was looked at; it waits for its turn. */
 void job_queue(struct job_record *job);
 bool job_taken_back(struct job_record *job);
-/* Keeps the model (taken over) until the run is built; NULL: no longer. */
-void job_keep_model(struct jobs *j, struct model *m);
+/* Keeps the model and the tasks (both taken over) until the run is built; NULL: no longer. */
+void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t);
 void job_drop_request(struct job_record *job);
 /* job_tasks.c */
 void jobs__task_free(struct shared_task *t);

@@ -5,7 +5,8 @@
 
 #include "app/desk_private.h"
 #include "app/insight.h"
-#include "app/jobs.h"
+#include "app/jobs_private.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/train/complete.h"
@@ -48,19 +49,29 @@ static int drop(void **state) {
     return rc;
 }
 
-static int64_t begin(struct jobs *j, const char *sampling) {
+static struct job_request request(const char *sampling) {
     struct job_request r = { .config = stage_config(&stage, 4, 12) };
     struct err e = ERR_INIT;
-    int64_t id;
     test_ok(config_set(&r.config, "sampling", sampling, &e), &e);
     char *tasks = xprintf("%s/alpha,%s/beta,%s/gamma", stage.folder, stage.folder, stage.folder);
     test_ok(config_set_tasks(&r.config, tasks, &e), &e);
     free(tasks);
     r.config.lr = 1e-3;
     r.config.eval_every = 4;
-    test_ok(jobs_start(j, &r, &id, &e), &e);
-    config_release(&r.config);
+    return r;
+}
+
+static int64_t begin_this(struct jobs *j, struct job_request *r) {
+    struct err e = ERR_INIT;
+    int64_t id;
+    test_ok(jobs_start(j, r, &id, &e), &e);
+    config_release(&r->config);
     return id;
+}
+
+static int64_t begin(struct jobs *j, const char *sampling) {
+    struct job_request r = request(sampling);
+    return begin_this(j, &r);
 }
 
 static void same_numbers(const double *a, const double *b, size_t n) {
@@ -259,6 +270,42 @@ static void shares_are_those_of_the_sampling(void **state) {
     jobs_free(j, true);
 }
 
+static int tasks_at_hand(struct jobs *j) {
+    int n = 0;
+    pthread_mutex_lock(&j->lock);
+    for (const struct shared_task *t = j->tasks; t; t = t->next) n++;
+    pthread_mutex_unlock(&j->lock);
+    return n;
+}
+
+/* The rows of all tasks are there from the look at a run to its building: none is read twice. */
+static void rows_wait_with_their_run(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct job_request first = request("proportional"), second = request("proportional");
+    struct job_view v = { 0 };
+    struct err e = ERR_INIT;
+    first.config.steps = 1000000;
+    first.config.eval_every = 0;
+    first.config.max_len = 8; /* rows of its own */
+    int64_t in_work = begin_this(j, &first);
+    for (int i = 0; i < 3000 && v.progress.state != RUN_RUNNING; i++) {
+        job_view_release(&v);
+        clock_sleep_ms(10);
+        assert_true(jobs_view(j, in_work, &v));
+    }
+    assert_int_equal(v.progress.state, RUN_RUNNING);
+    job_view_release(&v);
+    int64_t waits = begin_this(j, &second);
+    assert_int_equal(tasks_at_hand(j), 6);
+    test_ok(jobs_stop(j, waits, &e), &e);
+    test_ok(jobs_stop(j, in_work, &e), &e);
+    assert_true(jobs_wait(j, in_work, 30) && jobs_wait(j, waits, 30));
+    for (int i = 0; i < 1000 && tasks_at_hand(j) > 1; i++) clock_sleep_ms(10);
+    assert_int_equal(tasks_at_hand(j), 1); /* the latest, for the next run */
+    jobs_free(j, true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
@@ -268,6 +315,7 @@ int main(void) {
         cmocka_unit_test(rows_of_all_tasks_stay),
         cmocka_unit_test(a_clone_trains_the_same),
         cmocka_unit_test(shares_are_those_of_the_sampling),
+        cmocka_unit_test(rows_wait_with_their_run),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
