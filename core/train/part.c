@@ -173,14 +173,20 @@ void join_init(struct run *r) {
     j->part = xcalloc((size_t)j->parts, sizeof *j->part);
 }
 
+static void let_go(struct join *j) {
+    for (int i = 0; i < j->parts; i++) {
+        struct held *h = &j->part[i];
+        if (!h->tape) continue;
+        tape_free(h->tape);
+        arena_free(h->memory);
+        attach_free(h->attach);
+        *h = (struct held){ 0 };
+    }
+}
+
 void join_release(struct run *r) {
     struct join *j = &r->join;
-    for (int i = 0; i < j->parts && j->part; i++) {
-        struct held *h = &j->part[i];
-        if (h->tape) tape_free(h->tape);
-        if (h->memory) arena_free(h->memory);
-        attach_free(h->attach);
-    }
+    let_go(j);
     free(j->part);
     free(j->vector);
     free(j->grad);
@@ -194,6 +200,7 @@ void join_prepare(struct run *r) {
     double bytes = (double)j->peak * r->cut.parts, most = (double)r->c.join_memory * 1048576;
     if (!j->on) return;
     j->held = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
+    if (!j->held) let_go(j);
 }
 
 static struct bench held_bench(struct run *r, int index) {
@@ -246,6 +253,13 @@ void step_join(struct run *r) {
 
 /* ---- a part ---- */
 
+static void note_peak(struct run *r, const struct arena *memory) {
+    size_t peak = arena_peak(memory);
+    pthread_mutex_lock(&r->lock);
+    if (peak > r->join.peak) r->join.peak = peak;
+    pthread_mutex_unlock(&r->lock);
+}
+
 void step_part(struct run *r, int index, struct worker *w) {
     real *grads = grads_of(r, index, w);
     size_t all = r->plan->trained + r->plan->made_size;
@@ -260,14 +274,12 @@ void step_part(struct run *r, int index, struct worker *w) {
         tape_move_grads(on.tape, r->sum, all, grads);
         on.grads = grads;
         run_back(&on, &r->join.part[index].pass);
+        note_peak(r, on.memory);
         return;
     }
     struct pass p;
     const struct bench on = { w->tape, w->arena, run_attach(r, w), grads };
     run_pass(r, index, &on, &p);
     run_back(&on, &p);
-    if (!r->join.on) return;
-    pthread_mutex_lock(&r->lock);
-    if (arena_peak(w->arena) > r->join.peak) r->join.peak = arena_peak(w->arena);
-    pthread_mutex_unlock(&r->lock);
+    if (r->join.on) note_peak(r, on.memory);
 }

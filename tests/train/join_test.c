@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/train/state.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
 
@@ -78,6 +79,43 @@ static void held_or_twice_is_the_same(void **state) {
         for (int of = 0; of < MIXED_MODELS; of++) same_bits(of, methods[m], m == 0 ? 2 : 1);
 }
 
+struct watched {
+    struct run *run;
+    int held, too_large, kept;
+};
+
+/* From the third step on the tapes find no room. */
+static void look(void *self, const struct event *e) {
+    struct watched *s = self;
+    if (e->kind != EVENT_POINT) return;
+    struct join *j = &s->run->join;
+    s->held += j->held;
+    for (int i = 0; i < j->parts; i++) {
+        const struct arena *memory = j->part[i].memory;
+        s->too_large += memory && arena_peak(memory) > j->peak;
+        s->kept += memory && e->step > 3;
+    }
+    if (e->step == 3) s->run->c.join_memory = 0;
+}
+
+/* With --join auto the room is looked at in every step, by the largest part of all before it, and tapes that find
+ * none are given back. */
+static void held_tapes_are_given_back(void **state) {
+    (void)state;
+    struct run_config c = config(BERT, methods[0]);
+    struct watched s = { 0 };
+    struct trained out = { 0 };
+    c.shards = 1;
+    c.seed = 3;
+    s.run = mixed_begin(&mixed[BERT], &c, NULL, (struct event_sink){ &s, look });
+    trained_run(s.run, 1, &out);
+    assert_int_equal(s.held, 2);
+    assert_int_equal(s.too_large, 0);
+    assert_int_equal(s.kept, 0);
+    trained_release(&out);
+    config_release(&c);
+}
+
 /* The loss moves what lies below it: with it the run is another one, and it falls. */
 static void the_loss_is_in_the_step(void **state) {
     (void)state;
@@ -126,6 +164,7 @@ static void what_cannot_be_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_or_twice_is_the_same),
+        cmocka_unit_test(held_tapes_are_given_back),
         cmocka_unit_test(the_loss_is_in_the_step),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
