@@ -97,7 +97,7 @@ int user_open_run(struct user *u, struct store *s, int64_t id, const char *task,
     u->method = method_text(&u->config.method);
     char *checkpoint = checkpoint_of(s, id, name, &u->step, e);
     u->model = checkpoint ? backbone_open(&u->config, hint, said, e) : NULL;
-    u->predictor = u->model ? predictor_open_task(checkpoint, name, u->model, e) : NULL;
+    u->predictor = u->model ? predictor_open(checkpoint, name, u->model, e) : NULL;
     free(checkpoint);
     free(name);
     if (u->predictor && !predictor_knows_facts(u->predictor)) {

@@ -109,12 +109,6 @@ char *config_get(const struct run_config *c, const char *name) {
     return o ? option_print(c, o) : NULL;
 }
 
-void config_reset(struct run_config *c, const char *name) {
-    const struct option *o = option_find(name);
-    if (!o) BUG("no option %s", name);
-    option_reset(c, o);
-}
-
 int config_option_count(void) {
     int n = 0;
     for (size_t i = 0; i < option_count(); i++) n += option_at(i)->name != NULL;

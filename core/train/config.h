@@ -158,8 +158,6 @@ char *config_command(const struct run_config *c);
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
 /* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
-/* Puts an option (by name) back to its default; a text to none. */
-void config_reset(struct run_config *c, const char *option);
 
 /* The options in the order of the help text. */
 struct config_option {

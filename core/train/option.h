@@ -66,6 +66,7 @@ char *option_print(const struct run_config *c, const struct option *o);
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e);
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o);
 void option_copy(struct run_config *to, const struct run_config *from, const struct option *o);
+/* Back to its default; a text to none. */
 void option_reset(struct run_config *c, const struct option *o);
 
 #endif

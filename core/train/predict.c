@@ -85,7 +85,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, cons
     return rc || k->tasks == 1 ? rc : narrow(p, task, e);
 }
 
-struct predictor *predictor_open_task(const char *checkpoint, const char *task, struct model *m, struct err *e) {
+struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e) {
     struct err own = ERR_INIT;
     struct checkpoint k;
     if (!e) e = &own;
@@ -97,10 +97,6 @@ struct predictor *predictor_open_task(const char *checkpoint, const char *task, 
     if (!rc) return p;
     predictor_free(p);
     return NULL;
-}
-
-struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e) {
-    return predictor_open_task(checkpoint, NULL, m, e);
 }
 
 /* A model that writes, by a method that changes nothing. */

@@ -16,12 +16,10 @@
 
 /* A trained method with its head, from a checkpoint file, ready to run. */
 struct predictor;
-/* Refuses (ERR_INPUT) missing, unexpected or misshapen tensors by name, and a model whose weights,
- * config or tokenizer are not those that the run was trained with; ERR_USAGE, listing them, for a run of
- * several tasks. */
-struct predictor *predictor_open(const char *checkpoint, struct model *m, struct err *e);
-/* The same of one of its tasks by name; NULL: the only one. */
-struct predictor *predictor_open_task(const char *checkpoint, const char *task, struct model *m, struct err *e);
+/* `task`: one of the run's by name; NULL: the only one.  Refuses (ERR_INPUT) missing, unexpected or
+ * misshapen tensors by name, and a model whose weights, config or tokenizer are not those that the run
+ * was trained with; ERR_USAGE, listing the tasks, for another name or, where there are several, none. */
+struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e);
 /* The model as its folder gives it, with its own head; refused when it has none. */
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);

@@ -50,9 +50,6 @@ struct run *run_new(int64_t id, const struct run_config *c, struct model *m, str
  * the option, when c would train differently, or when the run is finished. */
 struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
                       const char *folder, struct event_sink sink, struct err *e);
-struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
-                            struct task *task, const char *folder, struct event_sink sink,
-                            struct err *e);
 /* The plan of a run on these tasks, as run_begin makes it. */
 struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
                           struct err *e);

@@ -354,10 +354,3 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     checkpoint_close(&k);
     return r;
 }
-
-struct run *run_resume_from(int64_t id, const struct run_config *c, struct model *m,
-                            struct task *task, const char *folder, struct event_sink sink,
-                            struct err *e) {
-    const struct run_tasks one = { 1, &task };
-    return run_go_on(id, c, m, &one, folder, sink, e);
-}

@@ -114,7 +114,7 @@ static struct predictor *trained_with(const char *method) {
     struct run_config c = ground_config(&g, method, 4, 10);
     c.lr = 0.02;
     train(&g, &c, folder, 1, &t);
-    struct predictor *p = predictor_open(best, g.model, &e);
+    struct predictor *p = predictor_open(best, NULL, g.model, &e);
     if (!p) fail_msg("%s", e.text);
     trained_release(&t);
     config_release(&c);

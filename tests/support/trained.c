@@ -213,7 +213,8 @@ void train_on(struct ground *g, const struct run_config *c, const char *folder, 
               struct trained *out) {
     struct err e = ERR_INIT;
     *out = (struct trained){ 0 };
-    struct run *r = run_resume_from(1, c, g->model, &g->task, folder, trained_sink(out), &e);
+    struct task *task = &g->task;
+    struct run *r = run_go_on(1, c, g->model, &(struct run_tasks){ 1, &task }, folder, trained_sink(out), &e);
     if (!r) fail_msg("%s", e.text);
     trained_run(r, workers, out);
 }

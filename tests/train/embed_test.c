@@ -113,7 +113,7 @@ static void test_run(void **state) {
     ground_open(&g, folder, toy, toy, 16);
     struct run_config c = ground_config(&g, "linear(r=2; read=a.in, write=a.q, layers=2)", 4, 10);
     train(&g, &c, files, 2, &t);
-    struct predictor *p = predictor_open(best, g.model, &e);
+    struct predictor *p = predictor_open(best, NULL, g.model, &e);
     if (!p) fail_msg("%s", e.text);
     struct vectors base = room(), run = room();
     const struct embed_how how = { .mean = false };

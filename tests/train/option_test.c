@@ -6,6 +6,7 @@
 #include "core/data/task.h"
 #include "core/method/retriever.h"
 #include "core/train/complete.h"
+#include "core/train/option.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
 
@@ -69,11 +70,11 @@ static void every_option_survives_the_command_line(void **state) {
         struct run_config c, read;
         char *word[256] = { NULL };
         move_all(&c, k & 1);
-        config_reset(&c, k & 2 ? "task" : "train");
-        if (!(k & 2)) config_reset(&c, "dev");
+        option_reset(&c, option_find(k & 2 ? "task" : "train"));
+        if (!(k & 2)) option_reset(&c, option_find("dev"));
         for (size_t i = 0; i < option_count(); i++) /* what is not set there follows from what is */
             if (!option_at(i)->name) option_reset(&c, option_at(i));
-        if (k & 2) config_reset(&c, "task");
+        if (k & 2) option_reset(&c, option_find("task"));
         char *line = config_command(&c);
         int n = split(line, word, COUNT_OF(word));
         assert_string_equal(word[0], "petri");
@@ -135,7 +136,7 @@ static void tasks_survive_the_command_line_and_a_clone(void **state) {
     free(line);
     /* as completed: each task's folder and metric are known, and what they have together */
     for (int i = 0; i < 2; i++) {
-        config_reset(&c.of[i], "task");
+        option_reset(&c.of[i], option_find("task"));
         c.of[i].task = xstrdup(c.of[i].task_name);
         c.of[i].task_folder = xprintf("/data here/%s", c.of[i].task_name);
         c.of[i].train_file = xprintf("%s/train.tsv", c.of[i].task_folder);
@@ -158,7 +159,7 @@ static void tasks_survive_the_command_line_and_a_clone(void **state) {
     assert_string_equal(read.of[1].task_folder, "/data here/b");
     assert_string_equal(read.weights, "b=2");
     /* folders that are not called as their tasks say less than the list that was given */
-    config_reset(&c.of[0], "task");
+    option_reset(&c.of[0], option_find("task"));
     free(c.of[0].task_folder);
     c.of[0].task_folder = xstrdup("/elsewhere");
     free(c.tasks_given);

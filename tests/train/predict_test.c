@@ -46,7 +46,7 @@ static void release(struct saved *s) {
 
 static struct predictor *open_best(struct saved *s) {
     struct err e = ERR_INIT;
-    struct predictor *p = predictor_open(s->best, s->g.model, &e);
+    struct predictor *p = predictor_open(s->best, NULL, s->g.model, &e);
     if (!p) fail_msg("%s", e.text);
     return p;
 }
@@ -100,7 +100,7 @@ static void wrong_checkpoints_are_refused(void **state) {
     char *path = tiny_bert(s.home, "other", &other),
          *forged = file_join(s.home, "forged.safetensors");
     struct model *m = model_load(path, &e);
-    assert_null(predictor_open(s.best, m, &e));
+    assert_null(predictor_open(s.best, NULL, m, &e));
     test_refused(e.code, ERR_INPUT, &e, "another backbone");
     model_release(m);
 
@@ -121,18 +121,18 @@ static void wrong_checkpoints_are_refused(void **state) {
         memcpy(w[i].shape, t->shape, sizeof w[i].shape);
     }
     test_ok(st_save(forged, w + 1, n - 1, meta, COUNT_OF(meta), &e), &e);
-    assert_null(predictor_open(forged, s.g.model, &e));
+    assert_null(predictor_open(forged, NULL, s.g.model, &e));
     test_refused(e.code, ERR_INPUT, &e, w[0].name);
     assert_non_null(strstr(e.text, "missing"));
     const char *name = w[0].name;
     w[0].name = "param/foobar";
     test_ok(st_save(forged, w, n, meta, COUNT_OF(meta), &e), &e);
-    assert_null(predictor_open(forged, s.g.model, &e));
+    assert_null(predictor_open(forged, NULL, s.g.model, &e));
     test_refused(e.code, ERR_INPUT, &e, "\"param/foobar\" is not one of the method's");
     w[0].name = name;
     w[0].shape[0]++;
     test_ok(st_save(forged, w, n, meta, COUNT_OF(meta), &e), &e);
-    assert_null(predictor_open(forged, s.g.model, &e));
+    assert_null(predictor_open(forged, NULL, s.g.model, &e));
     test_refused(e.code, ERR_INPUT, &e, "another shape");
     w[0].shape[0]--;
     /* Each piece of metadata in turn replaced by what it must not be. */
@@ -145,7 +145,7 @@ static void wrong_checkpoints_are_refused(void **state) {
                 meta[i].value = right;
                 continue;
             }
-            struct predictor *p = predictor_open(forged, s.g.model, &e);
+            struct predictor *p = predictor_open(forged, NULL, s.g.model, &e);
             bool harmless = !strcmp(keys[i], "backbone") || !strcmp(keys[i], "config");
             if (p && !harmless) fail_msg("%s = %s was taken", keys[i], wrong[j]);
             predictor_free(p);

@@ -65,8 +65,9 @@ static void refused(const struct stopped *s, int code, const char *part) {
     struct ground g;
     struct err e = ERR_INIT;
     ground_open(&g, s->model, s->toy, s->toy, 16);
-    struct run *r = run_resume_from(1, &s->c, g.model, &g.task, s->folder,
-                                    (struct event_sink){ NULL, told_nothing }, &e);
+    struct task *task = &g.task;
+    struct run *r = run_go_on(1, &s->c, g.model, &(struct run_tasks){ 1, &task }, s->folder,
+                              (struct event_sink){ NULL, told_nothing }, &e);
     assert_null(r);
     test_refused(e.code, code, &e, part);
     ground_release(&g);
@@ -354,7 +355,9 @@ static void a_run_without_checkpoint_begins_anew(void **state) {
     char *none = file_join(s.home, "none");
     tiny_weights(s.model, &(struct tiny){ .mul = 103 });
     ground_open(&g, s.model, s.toy, s.toy, 16);
-    assert_null(run_resume_from(1, &stored, g.model, &g.task, none, (struct event_sink){ NULL, told_nothing }, &e));
+    struct task *task = &g.task;
+    assert_null(run_go_on(1, &stored, g.model, &(struct run_tasks){ 1, &task }, none,
+                          (struct event_sink){ NULL, told_nothing }, &e));
     test_refused(e.code, ERR_INPUT, &e, "model.safetensors: changed since this run was begun");
     tiny_weights(s.model, NULL);
     ground_release(&g);

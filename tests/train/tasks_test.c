@@ -164,7 +164,7 @@ static void score(int of, const char *checkpoint, int task, struct metrics *out)
     struct mixed *m = &mixed[of];
     struct err e = ERR_INIT;
     struct task *t = &m->task[task];
-    struct predictor *p = predictor_open_task(checkpoint, m->config.of[task].task_name, m->model, &e);
+    struct predictor *p = predictor_open(checkpoint, m->config.of[task].task_name, m->model, &e);
     if (!p) fail_msg("%s", e.text);
     if (predictor_writes(p)) {
         struct written w;
@@ -228,10 +228,10 @@ static void a_task_has_to_be_named(void **state) {
     struct err e = ERR_INIT;
     char *folder = test_folder(), *best = checkpoint_path(folder, false);
     mixed_train(&mixed[BERT], &c, folder, 1, 0, &t);
-    assert_null(predictor_open_task(best, "four", mixed[BERT].model, &e));
+    assert_null(predictor_open(best, "four", mixed[BERT].model, &e));
     test_refused(e.code, ERR_USAGE, &e, "two, three, score");
     e = (struct err)ERR_INIT;
-    assert_null(predictor_open(best, mixed[BERT].model, &e));
+    assert_null(predictor_open(best, NULL, mixed[BERT].model, &e));
     test_refused(e.code, ERR_USAGE, &e, "two, three, score");
     trained_release(&t);
     config_release(&c);

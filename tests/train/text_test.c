@@ -248,7 +248,7 @@ static void a_checkpoint_scores_as_the_run_did(void **state) {
         char *folder = test_folder(), *path = checkpoint_path(folder, true);
         train(g, &c, folder, 2, &t);
         for (int workers = 1; workers <= 3; workers++) {
-            struct predictor *p = predictor_open(path, g->model, &e);
+            struct predictor *p = predictor_open(path, NULL, g->model, &e);
             if (!p) fail_msg("%s", e.text);
             assert_true(predictor_writes(p) && predictor_gold(p) == g->task.gold && !predictor_classes(p));
             struct metrics m;
