@@ -15,29 +15,13 @@
 
 static struct store *store;
 
-static void add_task(const char *name, size_t rows) {
-    char *folder = file_join(stage.folder, name);
-    struct err e = ERR_INIT;
-    struct buf all = BUF_INIT, some = BUF_INIT;
-    test_ok(file_make_folder(folder, &e), &e);
-    test_ok(file_read(stage.toy, 1 << 20, &all, &e), &e);
-    const char *at = buf_text(&all);
-    for (size_t i = 0; i <= rows; i++) at = strchr(at, '\n') + 1;
-    buf_add(&some, all.data, (size_t)(at - buf_text(&all)));
-    free(test_file(folder, "train.tsv", some.data, some.size));
-    free(test_file(folder, "dev.tsv", all.data, all.size));
-    buf_release(&all);
-    buf_release(&some);
-    free(folder);
-}
-
 static int make(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     stage_init(&stage);
-    add_task("alpha", 20);
-    add_task("beta", 10);
-    add_task("gamma", 10);
+    free(stage_task(&stage, "alpha", 20));
+    free(stage_task(&stage, "beta", 10));
+    free(stage_task(&stage, "gamma", 10));
     return store_open(&store, stage.db, STORE_WRITE, &e);
 }
 

@@ -18,26 +18,14 @@ static char *subfolder(const char *name) {
     return folder;
 }
 
-/* A task of the toy's rows. */
-static char *task_folder(const char *name) {
-    char *folder = subfolder(name);
-    struct buf rows;
-    struct err e = ERR_INIT;
-    test_ok(file_read(stage.toy, 1 << 20, &rows, &e), &e);
-    free(test_file(folder, "train.tsv", rows.data, rows.size));
-    free(test_file(folder, "dev.tsv", rows.data, rows.size));
-    buf_release(&rows);
-    return folder;
-}
-
 static int make(void **state) {
     (void)state;
     stage_init(&stage);
-    alpha = task_folder("alpha");
-    beta = task_folder("beta");
+    alpha = stage_task(&stage, "alpha", 0);
+    beta = stage_task(&stage, "beta", 0);
     t5 = writer_model(stage.folder, "t5", FAMILY_T5, NULL);
     pairs = writer_pairs(stage.folder);
-    char *deeper = subfolder("sub"), *again = task_folder("sub/alpha");
+    char *deeper = subfolder("sub"), *again = stage_task(&stage, "sub/alpha", 0);
     free(deeper);
     free(again);
     return 0;

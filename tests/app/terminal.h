@@ -96,14 +96,7 @@ static inline int make(void **state) {
     if (!stage.folder) {
         stage_init(&stage);
         socket_path = xstrdup("/nowhere");
-        task = file_join(stage.folder, "toys");
-        struct err e = ERR_INIT;
-        if (file_make_folder(task, &e)) return -1;
-        struct buf rows = BUF_INIT;
-        if (file_read(stage.toy, 1 << 20, &rows, &e)) return -1;
-        free(test_file(task, "train.tsv", rows.data, rows.size));
-        free(test_file(task, "dev.tsv", rows.data, rows.size));
-        buf_release(&rows);
+        task = stage_task(&stage, "toys", 0);
         petri = realpath(getenv("PETRI_BIN") ? getenv("PETRI_BIN") : "./petri", NULL);
         have_tmux = !system("tmux -V >/dev/null 2>&1");
         unsetenv("TMUX");

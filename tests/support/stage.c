@@ -41,6 +41,20 @@ int stage_drop(void **state) {
     return 0;
 }
 
+char *stage_task(const struct stage *s, const char *name, size_t rows) {
+    char *folder = file_join(s->folder, name);
+    struct err e = ERR_INIT;
+    struct buf all = BUF_INIT;
+    test_ok(file_make_folder(folder, &e), &e);
+    test_ok(file_read(s->toy, 1 << 20, &all, &e), &e);
+    const char *at = buf_text(&all);
+    for (size_t i = 0; rows && i <= rows; i++) at = strchr(at, '\n') + 1;
+    free(test_file(folder, "train.tsv", all.data, rows ? (size_t)(at - buf_text(&all)) : all.size));
+    free(test_file(folder, "dev.tsv", all.data, all.size));
+    buf_release(&all);
+    return folder;
+}
+
 char *stage_line(const struct stage *s, const char *more) {
     return xprintf("train --model '%s' --train '%s' --text text --label label --db '%s' %s%s%s%s", s->model, s->toy,
                    s->db, strstr(more, "--batch") ? "" : "--batch 2 ", strstr(more, "--method") ? "" : "--method 'lora(r=2)' ",

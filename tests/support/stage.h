@@ -17,6 +17,10 @@ extern struct stage stage;
 int stage_make(void **state);
 int stage_drop(void **state);
 
+/* A task folder of the toy's rows below the stage's: dev.tsv has all, train.tsv the first `rows`, or all (0).  Caller
+ * frees the path. */
+char *stage_task(const struct stage *s, const char *name, size_t rows);
+
 /* petri train on the toy task (batch 2, lora(r=2), learning rate 1e-5) with `more` options;
  * fails unless it exits with `status`.  The record: json_decref. */
 json_t *stage_train(const struct stage *s, int status, const char *more);
