@@ -12,26 +12,6 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
-static char *read_text(const char *folder, const char *name) {
-    struct buf b;
-    struct err e = ERR_INIT;
-    char *path = file_join(folder, name);
-    test_ok(file_read(path, 1 << 20, &b, &e), &e);
-    free(path);
-    return buf_take(&b);
-}
-
-static void put_text(const char *folder, const char *name, const char *text) {
-    free(test_file(folder, name, text, strlen(text)));
-}
-
-/* `text` with the first `from` as `to`; caller frees. */
-static char *with(const char *text, const char *from, const char *to) {
-    const char *at = strstr(text, from);
-    if (!at) fail_msg("no %s in %s", from, text);
-    return xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-}
-
 /* The line runs, and `part` is among what it says on standard error (NULL: nothing is). */
 static void says(const char *part, const char *line) {
     struct command c;
@@ -69,29 +49,29 @@ static void a_changed_model_is_noticed(void **state) {
     leave_a_stopped_run();
     char *right = stage_out(0, "predict 1 --text 'good film' --db '%s'", stage.db);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char *was = read_text(stage.model, cases[i].file), *now = with(was, cases[i].from, cases[i].to);
-        put_text(stage.model, cases[i].file, now);
+        char *was = test_text(stage.model, cases[i].file), *now = test_with(was, cases[i].from, cases[i].to);
+        test_put(stage.model, cases[i].file, now);
         stage_refused(5, cases[i].part, "predict 1 --text 'good film' --db '%s'", stage.db);
         stage_refused(5, cases[i].part, "eval 1 --db '%s'", stage.db);
         stage_refused(5, cases[i].part, "embed --run 1 --db '%s'", stage.db);
         stage_refused(5, cases[i].part, "export 1 --to hf '%s/out' --db '%s'", stage.folder, stage.db);
         stage_refused(5, cases[i].part, "resume 1 --db '%s'", stage.db);
-        put_text(stage.model, cases[i].file, was);
+        test_put(stage.model, cases[i].file, was);
         free(was);
         free(now);
     }
     /* what takes the place of a file that was read */
-    put_text(stage.model, "vocab.json", "{\"a\":0}");
+    test_put(stage.model, "vocab.json", "{\"a\":0}");
     char *again = stage_out(0, "predict 1 --text 'good film' --db '%s'", stage.db); /* merges.txt is missing: not read */
     assert_string_equal(again, right);
     free(again);
     /* names of labels and the stored type decide nothing here */
-    char *was = read_text(stage.model, "config.json"),
-         *now = with(was, "{", "{\"id2label\":{\"0\":\"x\"},\"torch_dtype\":\"float16\",\"transformers_version\":\"9\",");
-    put_text(stage.model, "config.json", now);
+    char *was = test_text(stage.model, "config.json"),
+         *now = test_with(was, "{", "{\"id2label\":{\"0\":\"x\"},\"torch_dtype\":\"float16\",\"transformers_version\":\"9\",");
+    test_put(stage.model, "config.json", now);
     again = stage_out(0, "predict 1 --text 'good film' --db '%s'", stage.db);
     assert_string_equal(again, right);
-    put_text(stage.model, "config.json", was);
+    test_put(stage.model, "config.json", was);
     free(was);
     free(now);
     free(again);
@@ -101,16 +81,16 @@ static void a_changed_model_is_noticed(void **state) {
 /* Vectors that were kept of the model are not those of the model under another vocabulary. */
 static void kept_vectors_are_of_one_model(void **state) {
     (void)state;
-    char *task = file_join(stage.folder, "toys"), *rows = read_text(stage.folder, "toy.tsv");
+    char *task = file_join(stage.folder, "toys"), *rows = test_text(stage.folder, "toy.tsv");
     struct err e = ERR_INIT;
     test_ok(file_make_folder(task, &e), &e);
-    put_text(task, "train.tsv", rows);
-    put_text(task, "dev.tsv", rows);
+    test_put(task, "train.tsv", rows);
+    test_put(task, "dev.tsv", rows);
     char *line = xprintf("embed --model '%s' --task '%s' --db '%s'", stage.model, task, stage.db);
     char *first = stage_out(0, "%s", line), *second = stage_out(0, "%s", line);
     assert_non_null(strstr(second, "kept before"));
-    char *was = read_text(stage.model, "vocab.txt"), *now = with(was, "good\nbad\n", "bad\ngood\n");
-    put_text(stage.model, "vocab.txt", now);
+    char *was = test_text(stage.model, "vocab.txt"), *now = test_with(was, "good\nbad\n", "bad\ngood\n");
+    test_put(stage.model, "vocab.txt", now);
     char *third = stage_out(0, "%s", line);
     assert_null(strstr(third, "kept before"));
     char *all[] = { task, rows, line, first, second, third, was, now };
@@ -308,7 +288,7 @@ static void a_moved_tree_goes_on(void **state) {
                          "cd ../.. && mv p q && cd q/work && "
                          "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);
     assert_int_equal(system(made), 0);
-    char *work = file_join(stage.folder, "q/work"), *err = read_text(work, "err");
+    char *work = file_join(stage.folder, "q/work"), *err = test_text(work, "err");
     assert_non_null(strstr(err, "p/assets/models/tiny is gone; "));
     assert_non_null(strstr(err, "whose weights are the run's, is taken"));
     /* its rows too, which are known by their bytes */
@@ -318,7 +298,7 @@ static void a_moved_tree_goes_on(void **state) {
                          "printf 'good\\tpos\\n' >> toy.tsv && ! ../bin/petri eval 1 --db a.db > out 2> refused",
                          work);
     assert_int_equal(system(rest), 0);
-    char *rows = read_text(work, "err"), *changed = read_text(work, "refused");
+    char *rows = test_text(work, "err"), *changed = test_text(work, "refused");
     assert_non_null(strstr(rows, "p/work/toy.tsv is gone; "));
     assert_non_null(strstr(rows, "run 2 finished"));
     assert_non_null(strstr(changed, "p/work/toy.tsv: cannot be opened"));
@@ -327,7 +307,7 @@ static void a_moved_tree_goes_on(void **state) {
     tiny_weights(there, &(struct tiny){ .mul = 103 });
     char *again = xprintf("cd '%s' && ! ../bin/petri predict 1 --text cat --db a.db > out 2> err", work);
     assert_int_equal(system(again), 0);
-    char *refused = read_text(work, "err");
+    char *refused = test_text(work, "err");
     assert_non_null(strstr(refused, "has other weights"));
     char *all[] = { program, made, work, err, there, again, refused, rest, rows, changed };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);

@@ -42,17 +42,10 @@ static char *folder_of(const char *name) {
 
 /* Replaces a piece of the folder's config.json. */
 static void change(const char *folder, const char *from, const char *to) {
-    struct err e = ERR_INIT;
-    struct buf b;
-    char *path = file_join(folder, "config.json");
-    test_ok(file_read(path, 1 << 20, &b, &e), &e);
-    const char *text = buf_text(&b), *at = strstr(text, from);
-    if (!at) fail_msg("%s lacks %s", path, from);
-    char *out = xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    free(test_file(folder, "config.json", out, strlen(out)));
+    char *text = test_text(folder, "config.json"), *out = test_with(text, from, to);
+    test_put(folder, "config.json", out);
     free(out);
-    free(path);
-    buf_release(&b);
+    free(text);
 }
 
 static struct model *load(const char *folder) {

@@ -50,19 +50,6 @@ static void assert_said(const struct model *m, const char *part) {
         fail_msg("the report lacks \"%s\":\n%s", part, buf_text(&m->report));
 }
 
-static void put_file(const char *folder, const char *name, const char *text) {
-    free(test_file(folder, name, text, strlen(text)));
-}
-
-static char *read_text(const char *folder, const char *name) {
-    struct err e = ERR_INIT;
-    struct buf b;
-    char *path = file_join(folder, name);
-    test_ok(file_read(path, 1 << 20, &b, &e), &e);
-    free(path);
-    return buf_take(&b);
-}
-
 static char *fingerprint_of(const char *folder) {
     struct model *m = load_ok(folder);
     char *out = xstrdup(m->sha256);
@@ -182,9 +169,9 @@ static void test_head(void **state) {
     assert_non_null(m->head_w);
     assert_said(m, "head: classifier of the folder, 3 outputs");
     model_release(m);
-    char *plain = read_text(folder, "config.json");
+    char *plain = test_text(folder, "config.json");
     char *config = xprintf("{\"id2label\":{\"0\":\"a\",\"1\":\"b\"},%s", plain + 1);
-    put_file(folder, "config.json", config);
+    test_put(folder, "config.json", config);
     free(plain);
     load_refused(folder, ERR_INPUT,
                  "classifier.weight has 3 rows, \"id2label\" of config.json names 2");
@@ -211,12 +198,6 @@ static void test_types(void **state) {
 
 /* ---- configs against weights ---- */
 
-static char *config_with(const char *plain, const char *from, const char *to) {
-    const char *at = strstr(plain, from);
-    BUG_IF(!at);
-    return xprintf("%.*s%s%s", (int)(at - plain), plain, to, at + strlen(from));
-}
-
 static void test_config(void **state) {
     (void)state;
     static const struct {
@@ -236,18 +217,18 @@ static void test_config(void **state) {
         {"\"gelu\"", "\"swishish\"", "\"hidden_act\""},
         {"_id\":0", "_id\":0,", "line 1"},
     };
-    char *folder = tiny(), *plain = read_text(folder, "config.json");
+    char *folder = tiny(), *plain = test_text(folder, "config.json");
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char *config = config_with(plain, cases[i].from, cases[i].to);
-        put_file(folder, "config.json", config);
+        char *config = test_with(plain, cases[i].from, cases[i].to);
+        test_put(folder, "config.json", config);
         load_refused(folder, ERR_INPUT, cases[i].part);
         free(config);
     }
-    put_file(folder, "config.json", plain);
+    test_put(folder, "config.json", plain);
     char *before = fingerprint_of(folder);
-    char *config = config_with(plain, "\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,",
+    char *config = test_with(plain, "\"type_vocab_size\":2,\"layer_norm_eps\":1e-12,",
                                "\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\",");
-    put_file(folder, "config.json", config);
+    test_put(folder, "config.json", config);
     struct model *m = load_ok(folder);
     assert_said(m, "no \"type_vocab_size\": 2 is taken");
     assert_said(m, "no \"layer_norm_eps\": 1e-12 is taken");
@@ -263,12 +244,12 @@ static void test_config(void **state) {
 static void test_rows_without_words(void **state) {
     (void)state;
     struct edit t;
-    char *folder = tiny_open(&t), *plain = read_text(folder, "config.json");
-    char *config = config_with(plain, "\"vocab_size\":32", "\"vocab_size\":40");
+    char *folder = tiny_open(&t), *plain = test_text(folder, "config.json");
+    char *config = test_with(plain, "\"vocab_size\":32", "\"vocab_size\":40");
     edit_drop(&t, "embeddings.word_embeddings.weight");
     edit_add(&t, "embeddings.word_embeddings.weight", ST_F32, 2, 40, 8);
     edit_save(&t, folder);
-    put_file(folder, "config.json", config);
+    test_put(folder, "config.json", config);
     struct model *m = load_ok(folder);
     assert_said(m, "tokenizer: 32 tokens; 8 of the embedding's 40 rows are unused");
     model_release(m);
@@ -397,12 +378,12 @@ static void test_broken_downloads(void **state) {
     load_refused(folder, ERR_INPUT, "model.safetensors: 64 bytes are missing");
     test_ok(file_write(path, "", 0, &e), &e);
     load_refused(folder, ERR_INPUT, "is empty (0 bytes)");
-    put_file(folder, "model.safetensors",
+    test_put(folder, "model.safetensors",
              "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10557\n");
     load_refused(folder, ERR_INPUT, "is a Git LFS pointer");
     unlink(path);
     load_refused(folder, ERR_NOT_FOUND, "has neither model.safetensors nor");
-    put_file(folder, "pytorch_model.bin", "PK");
+    test_put(folder, "pytorch_model.bin", "PK");
     load_refused(folder, ERR_INPUT, "safe_serialization=True");
     buf_release(&whole);
     free(path);
@@ -428,7 +409,7 @@ static char *sharded(size_t cut, const char *first, const char *second, const ch
         buf_printf(&index, "%s\"%s\":\"%s\"", i ? "," : "", t.tensor[i].name,
                    i < cut ? first : second);
     buf_printf(&index, "%s}}", extra_map);
-    put_file(folder, "model.safetensors.index.json", buf_text(&index));
+    test_put(folder, "model.safetensors.index.json", buf_text(&index));
     buf_release(&index);
     edit_release(&t);
     free(single);
@@ -459,7 +440,7 @@ static void test_shards(void **state) {
     load_refused(folder, ERR_INPUT, "is not a regular file");
     unlink(second);
     assert_int_equal(rename(aside, second), 0);
-    put_file(folder, "model-00003-of-00003.safetensors", "x");
+    test_put(folder, "model-00003-of-00003.safetensors", "x");
     load_refused(folder, ERR_INPUT, "does not name model-00003-of-00003.safetensors");
     free(here);
     free(second);
@@ -494,14 +475,14 @@ static void test_broken_indices(void **state) {
         free(folder);
     }
     char *folder = sharded(20, SHARD_1, SHARD_2, "");
-    put_file(folder, "model.safetensors.index.json",
+    test_put(folder, "model.safetensors.index.json",
              "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
     load_refused(folder, ERR_INPUT, "leaves out \"");
-    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
+    test_put(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
     load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
-    put_file(folder, "model.safetensors.index.json", "[]");
+    test_put(folder, "model.safetensors.index.json", "[]");
     load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
-    put_file(folder, "model.safetensors.index.json", "{\"weight_map\":");
+    test_put(folder, "model.safetensors.index.json", "{\"weight_map\":");
     load_refused(folder, ERR_INPUT, "not valid JSON");
     free(folder);
 }
@@ -519,7 +500,7 @@ static void test_cache(void **state) {
     test_ok(file_make_folder(blobs, &e), &e);
     test_ok(file_make_folder(snapshot, &e), &e);
     test_ok(file_make_folder(refs, &e), &e);
-    put_file(refs, "main", "abc123");
+    test_put(refs, "main", "abc123");
     static const char *const files[] = {"config.json", "model.safetensors", "vocab.txt",
                                         "tokenizer_config.json"};
     for (size_t i = 0; i < COUNT_OF(files); i++) {
@@ -554,7 +535,7 @@ static void test_cache(void **state) {
     assert_int_equal(rename(outside, hidden), 0);
     assert_int_equal(symlink(hidden, link), 0);
     load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
-    put_file(refs, "main", "../../whole");
+    test_put(refs, "main", "../../whole");
     char *whole = tiny_bert(root, "whole", NULL);
     load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "no such model folder");
     free(whole);
@@ -621,8 +602,8 @@ static void test_share(void **state) {
     assert_ptr_equal(again, m[0]);
     struct model *own = load_ok(folder);
     assert_ptr_not_equal(own, m[0]);
-    char *config = read_text(folder, "config.json"), *longer = xprintf("%s ", config);
-    put_file(folder, "config.json", longer);
+    char *config = test_text(folder, "config.json"), *longer = xprintf("%s ", config);
+    test_put(folder, "config.json", longer);
     struct model *changed = share(folder);
     assert_ptr_not_equal(changed, m[0]);
     model_release(changed);
@@ -634,7 +615,7 @@ static void test_share(void **state) {
     folder = sharded(20, SHARD_1, SHARD_2, "");
     m[0] = share(folder);
     assert_non_null(m[0]);
-    put_file(folder, "README.md", "hello");
+    test_put(folder, "README.md", "hello");
     again = share(folder);
     assert_ptr_equal(again, m[0]);
     char *shard = file_join(folder, SHARD_2);

@@ -45,6 +45,25 @@ char *test_file(const char *folder, const char *name, const void *bytes, size_t 
     return path;
 }
 
+void test_put(const char *folder, const char *name, const char *text) {
+    free(test_file(folder, name, text, strlen(text)));
+}
+
+char *test_text(const char *folder, const char *name) {
+    struct buf b;
+    struct err e = ERR_INIT;
+    char *path = file_join(folder, name);
+    test_ok(file_read(path, 1 << 20, &b, &e), &e);
+    free(path);
+    return buf_take(&b);
+}
+
+char *test_with(const char *text, const char *from, const char *to) {
+    const char *at = strstr(text, from);
+    if (!at) fail_msg("no %s in %s", from, text);
+    return xprintf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
 const char *test_root(void) {
     const char *root = getenv("PETRI_ROOT");
     return root ? root : ".";

@@ -21,6 +21,11 @@ void test_refused(int rc, int code, const struct err *e, const char *part);
 char *test_folder(void);
 /* Writes a file into a folder; caller frees the path. */
 char *test_file(const char *folder, const char *name, const void *bytes, size_t n);
+/* The same of a text; and a whole small file as a text, which the caller frees. */
+void test_put(const char *folder, const char *name, const char *text);
+char *test_text(const char *folder, const char *name);
+/* `text` with the first `from` as `to`; caller frees.  Fails the test where it is not in it. */
+char *test_with(const char *text, const char *from, const char *to);
 
 /* The project's root (PETRI_ROOT, or the working folder). */
 const char *test_root(void);
