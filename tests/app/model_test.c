@@ -81,11 +81,7 @@ static void a_changed_model_is_noticed(void **state) {
 /* Vectors that were kept of the model are not those of the model under another vocabulary. */
 static void kept_vectors_are_of_one_model(void **state) {
     (void)state;
-    char *task = file_join(stage.folder, "toys"), *rows = test_text(stage.folder, "toy.tsv");
-    struct err e = ERR_INIT;
-    test_ok(file_make_folder(task, &e), &e);
-    test_put(task, "train.tsv", rows);
-    test_put(task, "dev.tsv", rows);
+    char *task = stage_task(&stage, "toys", 0);
     char *line = xprintf("embed --model '%s' --task '%s' --db '%s'", stage.model, task, stage.db);
     char *first = stage_out(0, "%s", line), *second = stage_out(0, "%s", line);
     assert_non_null(strstr(second, "kept before"));
@@ -93,7 +89,7 @@ static void kept_vectors_are_of_one_model(void **state) {
     test_put(stage.model, "vocab.txt", now);
     char *third = stage_out(0, "%s", line);
     assert_null(strstr(third, "kept before"));
-    char *all[] = { task, rows, line, first, second, third, was, now };
+    char *all[] = { task, line, first, second, third, was, now };
     for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
 }
 
