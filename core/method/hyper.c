@@ -96,7 +96,7 @@ static void add(struct build *b, struct plan_tensor t, enum slot role, int rows,
     t.kind = PLAN_NETWORK;
     t.module = -1;
     t.tensor = -1;
-    t.blocks = 1;
+    t.blocks = role == SLOT_HYPER_TASK ? rows : 1;
     t.kept = true;
     t.role = (int)role;
     t.rows = rows;

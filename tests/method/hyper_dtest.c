@@ -40,6 +40,7 @@ static void counts_are_the_published_ones(void **state) {
     for (size_t i = 0; i < COUNT_OF(at); i++) {
         struct plan *p = plan_of(at[i].text, &a, 8);
         assert_int_equal(p->trained_method, at[i].values);
+        assert_int_equal(p->own, 8 * 64); /* an embedding a task */
         plan_free(p);
     }
     arch_release(&a);
