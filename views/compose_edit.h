@@ -17,8 +17,7 @@ bool compose_option_shown(const struct compose_view *v, int i);
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
 /* The value that j or k goes to. */
 void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]);
-double next_125(double value, bool up); /* the next of 1, 2, 5, 10, … */
-double next_double(double value, bool up);
+double next_double(double value, bool up); /* the next power of two */
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
  * stack and site are axes of models with a decoder. */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);

@@ -198,7 +198,8 @@ void option_says(const struct compose_view *v, int i, char out[240]) {
 
 /* ---- j and k ---- */
 
-double next_125(double value, bool up) {
+/* The next of 1, 2, 5, 10, … */
+static double next_125(double value, bool up) {
     double ten = pow(10, floor(log10(value) + 1e-9)), lead = value / ten;
     if (up) return (lead < 1.99 ? 2 : lead < 4.99 ? 5 : 10) * ten;
     return lead > 5.01 ? 5 * ten : lead > 2.01 ? 2 * ten : lead > 1.01 ? ten : ten / 2;
