@@ -60,7 +60,7 @@ SAY = @:
 endif
 
 CORE := $(sort $(wildcard core/*/*.c))
-LIB := $(CORE) $(sort $(wildcard store/*.c views/*.c)) $(filter-out app/main.c,$(sort $(wildcard app/*.c)))
+LIB := $(CORE) $(sort $(wildcard store/*.c views/*.c)) $(sort $(wildcard app/*/*.c))
 HELP := $(sort $(wildcard tests/support/*.c))
 
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
@@ -111,12 +111,16 @@ $(OUT)/d/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(EXTRA) -DPETRI_DOUBLE -MMD -MP -c -o $@ $<
 
--include $(wildcard $(OUT)/[fd]/*/*.d $(OUT)/[fd]/*/*/*.d)
+-include $(wildcard $(foreach d,* */* */*/*,$(OUT)/[fd]/$(d)/*.d))
 
 # ---- tests: one program a *_test.c; *_dtest.c are linked with the double build of core ----
 # Threads are the same in double, so races are looked for without that build.
 KINDS := _test $(if $(findstring thread,$(SAN)),,_dtest)
-TESTS := $(patsubst tests/%.c,%,$(sort $(foreach k,$(KINDS),$(wildcard tests/*/*$(k).c))))
+TESTS := $(patsubst tests/%.c,%,$(sort $(foreach k,$(KINDS),$(wildcard tests/*/*$(k).c tests/*/*/*$(k).c))))
+UNKNOWN := $(strip $(foreach f,$(T),$(if $(findstring $(f),$(TESTS)),,$(f))))
+ifneq ($(UNKNOWN),)
+$(error no test has $(UNKNOWN) in its path)
+endif
 PICKED := $(if $(T),$(foreach t,$(TESTS),$(if $(strip $(foreach f,$(T),$(findstring $(f),$(t)))),$(t))),$(TESTS))
 
 $(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(call obj,$(HELP)) $(OUT)/libpetri.a
@@ -129,7 +133,7 @@ $(OUT)/tests/%_dtest: $(OUT)/d/tests/%_dtest.o $(call dobj,$(HELP)) $(OUT)/libpe
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(TEST_LIBS)
 
-.SECONDARY: $(foreach f,obj dobj,$(call $(f),$(wildcard tests/*/*.c)))
+.SECONDARY: $(foreach f,obj dobj,$(call $(f),$(wildcard tests/*/*.c tests/*/*/*.c)))
 
 test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,$(PICKED)) ## run the tests (T='filters')
 	$(Q)tests/run $(OUT) $(PICKED)
@@ -139,7 +143,7 @@ PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
 
 test-slow: petri ## the tests that take hours, races on the screen, fresh Debian roots, PyTorch where its environment is there
 	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
-	$(Q)$(MAKE) tsan T=app/terminal
+	$(Q)$(MAKE) tsan T=session/terminal
 	$(Q)tests/fresh
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
@@ -154,7 +158,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='fil
 
 tsan: ## the tests with threads under ThreadSanitizer (T='filters')
 	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g' \
-		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/threads app/insight app/history)'
+		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/insight app/history/history)'
 
 # Left out: what is style here, and what the analyser gets wrong as it takes va_list for unset on this processor
 # and does not know that an error code is never 0.

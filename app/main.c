@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/args.h"
-#include "app/paths.h"
-#include "app/session.h"
+#include "app/files/paths.h"
+#include "app/session/session.h"
+#include "app/verbs/args.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"

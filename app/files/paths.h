@@ -1,0 +1,19 @@
+/* Where things are: the assets and the database. */
+#ifndef APP_FILES_PATHS_H
+#define APP_FILES_PATHS_H
+
+#include <stdbool.h>
+
+#include "core/base/err.h"
+
+/* "assets" of the working folder when there is one, else the one beside the program.
+ * Static storage. */
+const char *paths_assets(void);
+/* $XDG_DATA_HOME/petri/petri.db, or ~/.local/share/petri/petri.db; names that are not absolute are
+ * as good as not set.  Without HOME the account's home is taken and *guessed set; NULL with ERR_USAGE
+ * when it has none.  Caller frees. */
+char *paths_database(bool *guessed, struct err *e);
+/* The program's version, "petri 0.1.0". */
+const char *paths_version(void);
+
+#endif

@@ -1,0 +1,66 @@
+#include "app/history/moved.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { BASES = 4 };
+
+static bool is_it(const char *path, const char *sha256) {
+    char hash[65];
+    return file_exists(path) && !file_is_folder(path) && !file_sha256(path, hash, NULL) && !strcmp(hash, sha256);
+}
+
+/* The file below one of the bases; of a/b/c/rows.tsv the longest end that is there.  Caller frees; or NULL. */
+static char *find(const char *old, const char *sha256, char *const base[BASES]) {
+    for (const char *end = old; end; end = strchr(end, '/')) {
+        end += *end == '/';
+        for (int i = 0; i < BASES; i++) {
+            char *path = base[i] ? file_join(base[i], end) : NULL;
+            if (path && is_it(path, sha256)) {
+                char *full = realpath(path, NULL);
+                if (!full) return path;
+                free(path);
+                return full;
+            }
+            free(path);
+        }
+    }
+    return NULL;
+}
+
+/* *path, when it is gone and found elsewhere. */
+static bool follow(char **path, const char *sha256, char *const base[BASES], struct buf *said) {
+    if (!*path || !sha256 || file_exists(*path)) return false;
+    char *now = find(*path, sha256, base);
+    if (!now) return false;
+    text_line(said, "rows: %s is gone; %s, whose bytes are the same, is taken", *path, now);
+    free(*path);
+    *path = now;
+    return true;
+}
+
+static char *folder_of(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
+}
+
+void moved_rows(struct run_config *c, const char *history, struct buf *said) {
+    char *program = file_program_folder();
+    char *base[BASES] = { xstrdup("."), folder_of(history), program, program ? file_join(program, "..") : NULL };
+    for (int i = 0; i < config_task_count(c); i++) {
+        struct run_config *of = config_rows(c, i);
+        char *was = of->train_file ? xstrdup(of->train_file) : NULL;
+        bool train = follow(&of->train_file, of->train_sha256, base, said);
+        bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* said once */
+        bool dev = follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : said);
+        free(was);
+        if (!of->task_folder || !(train || dev)) continue;
+        free(of->task_folder);
+        of->task_folder = folder_of(train ? of->train_file : of->dev_file);
+    }
+    for (int i = 0; i < BASES; i++) free(base[i]);
+}

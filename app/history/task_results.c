@@ -1,0 +1,128 @@
+#include "app/history/task_results.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs/jobs_private.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/config.h"
+
+void task_results_release(struct task_results *r) {
+    for (int i = 0; i < r->count; i++) {
+        free(r->of[i].task);
+        free(r->of[i].metric);
+        free(r->of[i].undefined);
+    }
+    free(r->of);
+    *r = (struct task_results){ 0 };
+}
+
+void task_results_copy(struct task_results *to, const struct task_results *from) {
+    *to = (struct task_results){ .count = from->count, .of = xcalloc((size_t)from->count, sizeof *to->of) };
+    for (int i = 0; i < from->count; i++) {
+        to->of[i] = from->of[i];
+        to->of[i].task = xstrdup(from->of[i].task);
+        to->of[i].metric = xstrdup(from->of[i].metric);
+        if (from->of[i].undefined) to->of[i].undefined = xstrdup(from->of[i].undefined);
+    }
+}
+
+bool task_results_several(const struct store_run *run) { return text_starts(run->decides, JOB_ALL_TASKS "."); }
+
+/* In whichever split. */
+static bool is_of(const char *name, const char *task, const char *metric) {
+    const char *found = store_name_metric(name, task);
+    return found && !strcmp(found, metric);
+}
+
+/* The rows of "dev 40 of 856 (seed 0)". */
+static int64_t rows_of(const char *text) {
+    const char *space = text ? strchr(text, ' ') : NULL;
+    return space ? strtoll(space + 1, NULL, 10) : 0;
+}
+
+/* The last row of the task's deciding metric that counts; its first split comes first. */
+static const struct store_eval_row *find(const struct store_evals *v, const struct task_result *t, int64_t step) {
+    const struct store_eval_row *found = NULL;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct store_eval_row *r = &v->row[i];
+        if (!is_of(r->name, t->task, t->metric)) continue;
+        if (step >= 0 ? r->step != step : !r->best && found) continue;
+        if (found && found->step == r->step) continue; /* a further split */
+        found = r;
+    }
+    return found;
+}
+
+static void fill(struct task_result *t, const struct store_evals *v, int64_t step) {
+    const struct store_eval_row *r = find(v, t, step);
+    t->value = t->majority = NAN;
+    if (!r) return;
+    t->step = r->step;
+    t->rows = rows_of(r->rows);
+    t->value = r->value.v;
+    if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
+    for (size_t i = 0; i < v->count; i++)
+        if (v->row[i].step == r->step && isnan(t->majority) && is_of(v->row[i].name, t->task, "majority"))
+            t->majority = v->row[i].value.v;
+}
+
+static int read_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
+    struct run_config c;
+    struct store_evals v;
+    int rc = config_from_json(run->config, strlen(run->config), &c, e);
+    if (rc) return rc;
+    if (c.tasks && !(rc = store_evaluations(s, run->id, &v, e))) {
+        out->of = xcalloc((size_t)c.tasks, sizeof *out->of);
+        for (int i = 0; i < c.tasks; i++) {
+            struct task_result *t = &out->of[out->count++];
+            t->task = xstrdup(c.of[i].task_name);
+            t->metric = xstrdup(c.of[i].metric ? c.of[i].metric : "");
+            fill(t, &v, c.best_of == BEST_PER_TASK ? -1 : run->best.measured ? run->best.step : 0);
+        }
+        store_evals_release(&v);
+    }
+    config_release(&c);
+    return rc;
+}
+
+int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
+    struct store_run whole;
+    *out = (struct task_results){ 0 };
+    if (!task_results_several(run)) return 0;
+    if (run->config) return read_results(s, run, out, e);
+    int rc = store_run(s, run->id, &whole, e);
+    if (rc) return rc;
+    rc = read_results(s, &whole, out, e);
+    store_run_release(&whole);
+    return rc;
+}
+
+static void add_number(struct buf *b, const char *key, double v) {
+    if (isnan(v)) json_member_string(b, key, NULL);
+    else json_member_double(b, key, v);
+}
+
+void task_results_json(const struct task_results *r, const struct store_run *run, struct buf *b) {
+    if (!r->count) return;
+    json_add_key(b, "tasks");
+    buf_putc(b, '[');
+    for (int i = 0; i < r->count; i++) {
+        const struct task_result *t = &r->of[i];
+        if (i) buf_putc(b, ',');
+        buf_putc(b, '{');
+        json_member_string(b, "task", t->task);
+        json_member_string(b, "metric", t->metric);
+        add_number(b, "value", t->value);
+        if (t->undefined) json_member_string(b, "undefined", t->undefined);
+        json_member_int(b, "step", (long long)t->step);
+        add_number(b, "majority", t->majority);
+        json_member_int(b, "rows", (long long)t->rows);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+    add_number(b, "average", run->best.v);
+}

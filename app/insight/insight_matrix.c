@@ -1,0 +1,239 @@
+/* The matrices of Heatmap: similarities of layers, classes, trained tensors and rows, what was kept
+ * of the runs besides, and a row's attention. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/insight_private.h"
+#include "core/base/mem.h"
+#include "core/data/sample.h"
+
+enum { SHOWN_ROWS = 64, OTHERS = 12 };
+
+/* What a heat picture owns. */
+struct sheet {
+    struct album *album, *attention;
+    struct heat_matrix *matrix;
+};
+
+static struct album *album_new(void) {
+    struct album *a = xcalloc(1, sizeof *a);
+    atomic_init(&a->refs, 1);
+    return a;
+}
+
+void album_drop(struct album *a) {
+    if (!a || atomic_fetch_sub(&a->refs, 1) > 1) return;
+    for (int i = 0; i < a->count; i++) matrix_release(&a->matrix[i]);
+    free(a->matrix);
+    free(a);
+}
+
+void insight_heat_free(struct insight_heat *h) {
+    if (!h) return;
+    struct sheet *s = h->memory;
+    free((char *)(uintptr_t)h->data.busy);
+    free((char *)(uintptr_t)h->data.failed);
+    free((char *)(uintptr_t)h->data.run_task);
+    if (s) {
+        album_drop(s->album);
+        album_drop(s->attention);
+        free(s->matrix);
+    }
+    free(s);
+    free(h);
+}
+
+static void put(struct album *a, const struct matrix *m) {
+    GROW(a->matrix, a->room, a->count + 1);
+    a->matrix[a->count++] = *m;
+}
+
+/* A matrix to be made. */
+struct comparison {
+    enum matrix_of of;
+    const struct probe *const *side;
+    int sides, layer;
+    const int *pick; /* rows */
+    int picks, row, head;
+    struct matrix made;
+    int rc;
+    struct err *e;
+};
+
+static void compare(void *self) {
+    struct comparison *c = self;
+    struct matrix *m = &c->made;
+    switch (c->of) {
+    case OF_CLASSES: c->rc = matrix_classes(m, c->side, c->sides, c->layer, c->e); break;
+    case OF_ROWS: c->rc = matrix_rows(m, c->side, c->sides, c->layer, c->pick, c->picks, c->e); break;
+    case OF_LAYERS: c->rc = matrix_layers(m, c->side, c->sides, false, c->e); break;
+    case OF_TENSORS: c->rc = matrix_tensors(m, c->side, c->sides, c->e); break;
+    case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, c->e); break;
+    case OF_COUNT: BUG("no matrix");
+    }
+}
+
+/* Makes a matrix, and keeps or reads it; what cannot be compared has no page in the album. */
+static int add(struct inside *s, struct album *a, struct comparison *c, struct err *e) {
+    c->e = e;
+    crew_call(s->crew, compare, c);
+    if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
+    int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
+    if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
+    put(a, &c->made);
+    return rc;
+}
+
+/* Rows of one side: class after class, as many of each. */
+static int add_rows(struct inside *s, struct album *a, const struct probe *side, int layer, struct err *e) {
+    const struct rowset *r = &side->rows;
+    int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order), at = 0;
+    int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED, pick);
+    for (int k = -1; k < r->classes; k++)
+        for (int i = 0; i < n; i++)
+            if (r->label[pick[i]] == k) order[at++] = pick[i];
+    int rc = add(s, a, &(struct comparison){ .of = OF_ROWS, .side = &side, .sides = 1, .layer = layer, .pick = order, .picks = n }, e);
+    free(pick);
+    free(order);
+    return rc;
+}
+
+static bool in_album(const struct album *a, int64_t id) {
+    for (int i = 0; i < a->count; i++)
+        if (a->matrix[i].id == id) return true;
+    return false;
+}
+
+/* The newest kept matrices of the runs that are not in the album. */
+static int add_others(struct inside *s, struct album *a, struct err *e) {
+    int rc = 0, most = a->count + OTHERS;
+    for (int r = 0; !rc && s->store && r < s->runs; r++) {
+        struct store_matrices v;
+        rc = store_matrices(s->store, s->run[r], &v, e);
+        if (rc) break;
+        for (size_t i = v.count; !rc && i-- > 0 && a->count < most;) {
+            struct matrix m;
+            if (in_album(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
+            rc = matrix_read(&m, s->store, v.matrix[i].id, e);
+            if (!rc) put(a, &m);
+        }
+        store_matrices_release(&v);
+    }
+    return rc;
+}
+
+static int fill_album(struct inside *s, struct album *a, struct err *e) {
+    const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
+    struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->panels, .layer = s->live[0].layer };
+    int runs = 0, rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->panels }, e);
+    if (!rc) rc = add(s, a, &classes, e);
+    for (int i = 0; i < s->panels; i++)
+        if (side[i]->u.run) run[runs++] = side[i];
+    if (!rc && runs) rc = add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
+    for (int i = 0; !rc && i < s->panels; i++) rc = add_rows(s, a, side[i], s->live[i].layer, e);
+    if (!rc) rc = add_others(s, a, e);
+    return rc;
+}
+
+/* By head and of one head, of each side. */
+static int fill_attention(struct inside *s, struct album *a, struct err *e) {
+    int rc = 0;
+    if (!s->layer) s->layer = s->probe[0].layers;
+    for (int i = 0; !rc && i < s->panels; i++)
+        for (int k = 0; !rc && k < 2; k++) {
+            const struct probe *side = &s->probe[i];
+            struct comparison c = { .of = OF_ATTENTION, .side = &side, .sides = 1, .layer = s->layer,
+                                    .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
+            crew_call(s->crew, compare, &c);
+            rc = c.rc;
+            if (!rc) put(a, &c.made); /* too many to be kept each */
+        }
+    return rc;
+}
+
+int inside_matrices(struct inside *s, struct err *e) {
+    int rc = 0;
+    if (!s->live[0].probe)
+        return err_set(e, ERR_USAGE, "a kept set has no layers to compare: 3 lists the runs, 6 there compares one with "
+                       "the model");
+    if (!s->album) {
+        s->album = album_new();
+        rc = fill_album(s, s->album, e);
+    }
+    if (!rc && !s->attention) {
+        s->attention = album_new();
+        rc = fill_attention(s, s->attention, e);
+    }
+    if (!rc) return 0;
+    album_drop(s->album);
+    album_drop(s->attention);
+    s->album = s->attention = NULL;
+    return rc;
+}
+
+static int turned(int value, int by, int n) { return n > 0 ? ((value + by) % n + n) % n : 0; }
+
+void inside_attention(struct inside *s, int row, int layer, int head) {
+    const struct probe *p = &s->probe[0];
+    if (!s->live[0].probe) return;
+    if (!s->layer) s->layer = p->layers;
+    s->row = turned(s->row, row, p->rows.n);
+    s->layer = 1 + turned(s->layer - 1, layer, p->layers);
+    s->head = turned(s->head, head, p->u.model->arch.heads);
+    album_drop(s->attention);
+    s->attention = NULL;
+}
+
+void inside_attention_row(struct inside *s, int chosen) {
+    const struct rowset *shown = s->panel[0].rows, *r = &s->probe[0].rows;
+    if (!s->live[0].probe || chosen < 0 || chosen >= shown->n) return;
+    for (int i = 0; i < r->n; i++)
+        if (r->row[i] == shown->row[chosen] && i != s->row) {
+            inside_attention(s, i - s->row, 0, 0);
+            return;
+        }
+}
+
+static struct heat_matrix page_of(const struct matrix *m) {
+    return (struct heat_matrix){ .title = m->title, .what = m->what, .undefined = m->undefined, .rows = m->rows,
+                                 .columns = m->columns, .value = m->value,
+                                 .row_name = (const char *const *)m->row_name,
+                                 .column_name = (const char *const *)m->column_name,
+                                 .row_cluster = m->order, .column_cluster = m->order };
+}
+
+/* A picture that holds the two albums with others; attention may be NULL. */
+static struct insight_heat *heat_of(struct album *album, struct album *attention) {
+    struct insight_heat *h = xcalloc(1, sizeof *h);
+    struct sheet *sheet = xcalloc(1, sizeof *sheet);
+    struct album *const part[] = { album, attention };
+    h->memory = sheet;
+    sheet->album = album;
+    sheet->attention = attention;
+    sheet->matrix = xcalloc((size_t)(album->count + (attention ? attention->count : 0)) + 1, sizeof *sheet->matrix);
+    for (int k = 0; k < 2 && part[k]; k++) {
+        atomic_fetch_add(&part[k]->refs, 1);
+        for (int i = 0; i < part[k]->count; i++) sheet->matrix[h->data.matrices++] = page_of(&part[k]->matrix[i]);
+    }
+    h->data.matrix = sheet->matrix;
+    h->data.attention = album->count;
+    return h;
+}
+
+struct insight_heat *inside_heat(const struct inside *s) {
+    struct insight_heat *h = heat_of(s->album, s->attention);
+    h->data.run_task = s->run_task ? xstrdup(s->run_task) : NULL;
+    h->data.run_task_at = s->run_task_at;
+    h->data.run_tasks = s->run_tasks;
+    return h;
+}
+
+int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
+    struct album *a = album_new();
+    struct matrix m;
+    int rc = matrix_read(&m, s, matrix, e);
+    if (!rc) put(a, &m);
+    *heat = rc ? NULL : heat_of(a, NULL);
+    album_drop(a);
+    return rc;
+}

@@ -1,0 +1,214 @@
+/* Pictures of Map: copies of what the insight's thread has, for the screen's. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/insight_private.h"
+#include "core/base/mem.h"
+
+/* Divergence and neighbours of a layout cost more than its iterations: they are taken anew so many
+ * iterations later, of many points only at the end. */
+enum { RATE_EVERY = 75, RATE_POINTS = 2000 };
+
+struct shelf {
+    atomic_int refs;
+    int n, classes, tasks;
+    char **text, **class_name, *task[ROWSET_TASKS], *drawn;
+    int32_t *gold, *of_task;
+};
+
+/* What a map's picture owns. */
+struct picture {
+    struct shelf *shelf;
+    double *xy[MAP_PANELS];
+    int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
+    struct map_moment *moment[MAP_PANELS];
+    char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
+    struct ratings ratings[MAP_PANELS]; /* reasons that the panels' scores point to */
+};
+
+void shelf_drop(struct shelf *s) {
+    if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
+    for (int i = 0; i < s->n; i++) free(s->text[i]);
+    for (int i = 0; i < s->classes; i++) free(s->class_name[i]);
+    for (int i = 0; i < s->tasks; i++) free(s->task[i]);
+    free(s->text);
+    free(s->class_name);
+    free(s->gold);
+    free(s->of_task);
+    free(s->drawn);
+    free(s);
+}
+
+static int32_t *copied(const int32_t *from, int n) {
+    if (!from) return NULL;
+    int32_t *to = xcalloc((size_t)n + 1, sizeof *to);
+    memcpy(to, from, (size_t)n * sizeof *to);
+    return to;
+}
+
+struct shelf *shelf_of(const struct inside *in) {
+    const struct rowset *r = in->panel[0].rows;
+    struct shelf *s = xcalloc(1, sizeof *s);
+    atomic_init(&s->refs, 1);
+    s->n = r->n;
+    s->classes = r->classes;
+    s->tasks = r->tasks;
+    s->text = xcalloc((size_t)s->n + 1, sizeof *s->text);
+    s->class_name = xcalloc((size_t)s->classes + 1, sizeof *s->class_name);
+    s->gold = copied(r->label, s->n);
+    s->of_task = copied(r->of_task, s->n);
+    for (int i = 0; i < s->n; i++) s->text[i] = rowset_text(r, i);
+    for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(r->class_name[i]);
+    for (int i = 0; i < s->tasks; i++) s->task[i] = xstrdup(r->task[i]);
+    s->drawn = in->training ? xprintf("%d rows of %s", s->n, in->panel[0].moments->split) : xstrdup(in->drawn);
+    return s;
+}
+
+void insight_map_free(struct insight_map *m) {
+    if (!m) return;
+    struct picture *p = m->memory;
+    shelf_drop(p->shelf);
+    for (int i = 0; i < MAP_PANELS; i++) {
+        free(p->xy[i]);
+        free(p->predicted[i]);
+        free(p->neighbour[i]);
+        free(p->moment[i]);
+        free(p->title[i]);
+    }
+    free(p->metric);
+    free(p->run_task);
+    free(p->busy);
+    free(p->failed);
+    free(p);
+    free(m);
+}
+
+static struct map_score shown(const struct rating *r) {
+    return (struct map_score){ r->value, *r->why ? r->why : NULL };
+}
+
+/* The nearest few of each row, in the form that the screen takes. */
+static int32_t *nearest(const struct inside_panel *p) {
+    int n = p->rows->n;
+    int32_t *out = xcalloc((size_t)n * MAP_NEIGHBOURS + 1, sizeof *out);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < MAP_NEIGHBOURS; k++)
+            out[i * MAP_NEIGHBOURS + k] = k < p->near ? p->neighbour[i * p->near + k] : -1;
+    return out;
+}
+
+/* The share of neighbours that are so in the layout too. */
+static void take_kept(void *self) {
+    struct inside_panel *p = self;
+    int n = p->rows->n;
+    int32_t *near = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *near);
+    score_neighbours(tsne_layout(p->tsne), n, 2, p->near, near);
+    p->kept = score_shared(p->neighbour, near, n, p->near);
+    free(near);
+}
+
+static void rate(struct inside_panel *p, struct crew *crew, bool playing) {
+    int at = tsne_iteration(p->tsne);
+    bool done = tsne_done(p->tsne);
+    if (at < p->rated) { /* begun anew */
+        p->kl = p->kept = NAN;
+        p->rated = 0;
+    }
+    if (at == p->rated || (p->rows->n > RATE_POINTS && !done)) return;
+    if (playing && !done && at - p->rated < RATE_EVERY) return;
+    p->kl = tsne_divergence(p->tsne);
+    crew_call(crew, take_kept, p);
+    p->rated = at;
+}
+
+static struct map_moment *moments_of(const struct moments *m) {
+    struct map_moment *out = xcalloc((size_t)m->count + 1, sizeof *out);
+    for (int i = 0; i < m->count; i++) {
+        const struct moment *k = &m->moment[i];
+        out[i] = (struct map_moment){ k->step, k->ratings.silhouette.value, k->ratings.purity.value, k->metric };
+    }
+    return out;
+}
+
+static void place_points(struct picture *p, struct map_panel *to, int i, const real *xy, int n) {
+    p->xy[i] = xcalloc(2 * (size_t)n + 1, sizeof *p->xy[i]);
+    for (int k = 0; k < 2 * n; k++) p->xy[i][k] = (double)xy[k];
+    to->xy = p->xy[i];
+}
+
+static void picture_panel(struct insight_map *m, struct picture *p, struct inside *in, int i) {
+    struct inside_panel *from = &in->panel[i];
+    struct map_panel *to = &m->data.panel[i];
+    int n = from->rows->n;
+    p->title[i] = xstrdup(from->title);
+    p->predicted[i] = copied(from->predicted, n);
+    p->neighbour[i] = nearest(from);
+    p->ratings[i] = from->ratings;
+    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer, .layers = from->layers,
+                              .predicted = p->predicted[i], .neighbour = p->neighbour[i],
+                              .silhouette = shown(&p->ratings[i].silhouette), .purity = shown(&p->ratings[i].purity),
+                              .purity_k = p->ratings[i].near, .kl = NAN, .kept = NAN };
+    if (in->training) {
+        const struct moment *k = &from->moments->moment[from->at];
+        p->moment[i] = moments_of(from->moments);
+        to->moment = p->moment[i];
+        to->moments = from->moments->count;
+        to->at = from->at;
+        if (!k->layout) return;
+        place_points(p, to, i, k->layout, n);
+        to->kl = k->kl;
+        to->kept = k->kept;
+    } else if (from->tsne) {
+        const real *xy = tsne_layout(from->tsne);
+        place_points(p, to, i, xy, n);
+        rate(from, in->crew, m->data.playing);
+        to->kl = from->kl;
+        to->kept = from->kept;
+    }
+}
+
+static double perplexity_of(const struct inside *in) {
+    const struct inside_panel *p = &in->panel[0];
+    return in->training ? p->moments->used : p->tsne ? tsne_perplexity(p->tsne) : 0;
+}
+
+struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+                               const char *failed) {
+    struct insight_map *m = xcalloc(1, sizeof *m);
+    struct picture *p = xcalloc(1, sizeof *p);
+    struct map_data *d = &m->data;
+    m->memory = p;
+    d->playing = playing;
+    d->busy = p->busy = busy ? xstrdup(busy) : NULL;
+    d->failed = p->failed = failed ? xstrdup(failed) : NULL;
+    if (!shelf) return m;
+    atomic_fetch_add(&shelf->refs, 1);
+    p->shelf = shelf;
+    const struct inside_panel *first = &in->panel[0];
+    struct tsne_options o;
+    tsne_options_init(&o);
+    d->n = shelf->n;
+    d->text = (const char *const *)shelf->text;
+    d->gold = shelf->gold;
+    d->classes = shelf->classes;
+    d->class_name = (const char *const *)shelf->class_name;
+    d->of_task = shelf->of_task;
+    d->tasks = shelf->tasks;
+    d->task_name = (const char *const *)shelf->task;
+    d->rows = shelf->drawn;
+    d->run_task = p->run_task = in->run_task ? xstrdup(in->run_task) : NULL;
+    d->run_task_at = in->run_task_at;
+    d->run_tasks = in->run_tasks;
+    d->pool = first->moments && strcmp(first->moments->pool, "mean") ? "first token" : "mean of tokens";
+    d->asked = in->perplexity;
+    d->perplexity = perplexity_of(in);
+    d->iteration = first->tsne ? tsne_iteration(first->tsne) : 0;
+    d->iterations = o.iterations;
+    d->seed = INSIGHT_SEED;
+    d->training = in->training;
+    if (in->training) d->metric = p->metric = xstrdup(first->moments->metric);
+    d->panels = in->shown;
+    for (int i = 0; i < in->shown; i++) picture_panel(m, p, in, i);
+    return m;
+}

@@ -1,0 +1,100 @@
+/* What the insight's files share: the rows looked at, what each layer or moment of training makes
+ * of them, and the matrices. */
+#ifndef APP_INSIGHT_INSIGHT_PRIVATE_H
+#define APP_INSIGHT_INSIGHT_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "app/insight/insight.h"
+#include "app/insight/matrix.h"
+#include "app/insight/moments.h"
+#include "core/analysis/tsne.h"
+
+enum { INSIGHT_ROWS = 400, INSIGHT_SEED = 1 };
+
+/* Matrices that pictures share. */
+struct album {
+    atomic_int refs;
+    int count, room;
+    struct matrix *matrix;
+};
+void album_drop(struct album *a); /* NULL is fine */
+
+struct inside_panel {
+    char *title;
+    const struct rowset *rows;
+    const int32_t *predicted;  /* rows; NULL without a head */
+    int layer, layers, width;  /* layers: the greatest layer's number */
+    struct probe *probe;       /* its layers; or… */
+    struct moments *moments;   /* …its sets, of which `at` is shown */
+    int at;
+    /* follow from layer or moment */
+    struct tsne *tsne;         /* NULL where moments are played */
+    int near;                  /* neighbours of each row: 10, or as many as there are */
+    int32_t *neighbour;        /* rows × near, in the original space */
+    struct ratings ratings;
+    double kl, kept;           /* of the layout at iteration `rated`; NaN before */
+    int rated;
+};
+
+/* What is looked at. */
+struct inside {
+    struct store *store;
+    bool keep;                 /* what is computed goes into the store */
+    struct crew *crew;         /* computes; NULL: the caller's thread */
+    bool training;             /* panels play moments of training */
+    struct probe probe[MAP_PANELS];
+    struct moments moments[MAP_PANELS], played[MAP_PANELS];
+    int64_t run[MAP_PANELS];
+    int runs;
+    char *drawn;               /* "400 of 2,538 dev rows" */
+    char *run_task;            /* of runs with several tasks, the one whose rows these are; NULL */
+    int run_task_at, run_tasks;
+    double perplexity;         /* asked for */
+    int panels, shown;         /* panels of `live`; of what is shown */
+    struct inside_panel live[MAP_PANELS], play[MAP_PANELS];
+    struct inside_panel *panel; /* live or play */
+    struct album *album, *attention;
+    int row, layer, head;      /* of the attention; layer 0: the last */
+};
+
+/* Where to look, and by what means. */
+struct inside_means {
+    struct store *store;
+    bool keep;
+    struct crew *crew;
+    /* Told, on the caller's thread, what is being done; once it is false, the rest is given up
+     * (ERR_INTERRUPTED). */
+    bool (*busy)(void *self, const char *what);
+    void *self;
+};
+/* Opens task, model and runs, or kept sets, and fills *s, layers at the last one.  After a failure only the
+ * runs' moments of training can be looked at. */
+int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e);
+void inside_release(struct inside *s);
+/* Neighbours and scores of what a panel shows, and a fresh layout but where moments are played. */
+int inside_look(struct inside *s, int panel, struct err *e);
+/* Turns to the moments of training that the runs kept, or back. */
+int inside_training(struct inside *s, bool on, struct err *e);
+/* All panels to moment `at`, or to their last; lays out what is not yet. */
+int inside_moment(struct inside *s, int at, struct err *e);
+int inside_moments(const struct inside *s); /* of the longest panel; 0 when none is played */
+/* Another perplexity: everything is laid out anew. */
+int inside_perplexity(struct inside *s, double perplexity, struct err *e);
+
+/* Fills album and attention where they are not there. */
+int inside_matrices(struct inside *s, struct err *e);
+/* Another row, layer or head of the attention, by -1 or 1. */
+void inside_attention(struct inside *s, int row, int layer, int head);
+/* The row of the attention is the one that a panel shows as `chosen`. */
+void inside_attention_row(struct inside *s, int chosen);
+struct insight_heat *inside_heat(const struct inside *s);
+
+/* Pictures (insight_picture.c). */
+struct shelf; /* texts and labels, which pictures share */
+struct shelf *shelf_of(const struct inside *in);
+void shelf_drop(struct shelf *s);
+struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+                               const char *failed);
+
+#endif

@@ -1,0 +1,16 @@
+/* How alike the trained tensors of two runs are, each with each. */
+#ifndef APP_INSIGHT_LIKENESS_H
+#define APP_INSIGHT_LIKENESS_H
+
+#include "app/verbs/use.h"
+
+struct likeness {
+    int rows, columns;
+    char **row_name, **column_name; /* as in the plan; a low-rank product under one name */
+    double *value;                  /* rows×columns; NaN: a change of zero, or other shapes */
+};
+/* Low-rank products by their principal angles, other tensors (of the model: their change) by
+ * cosine.  Both are opened runs; names and values are the caller's to free. */
+void likeness_of(struct likeness *l, const struct user *a, const struct user *b);
+
+#endif

@@ -1,0 +1,387 @@
+#include "app/insight/matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/likeness.h"
+#include "core/analysis/attention.h"
+#include "core/analysis/similarity.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+const char *const matrix_of_names[OF_COUNT] = { "classes", "rows", "layers", "tensors", "attention" };
+
+static void matrix_new(struct matrix *m, enum matrix_of of, const char *measure, int rows, int columns) {
+    *m = (struct matrix){ .of = of, .measure = measure, .rows = rows, .columns = columns };
+    m->row_name = xcalloc((size_t)rows + 1, sizeof *m->row_name);
+    m->column_name = xcalloc((size_t)columns + 1, sizeof *m->column_name);
+    m->value = xcalloc((size_t)rows * (size_t)columns + 1, sizeof *m->value);
+}
+
+void matrix_release(struct matrix *m) {
+    for (int i = 0; m->row_name && i < m->rows; i++) free(m->row_name[i]);
+    for (int i = 0; m->column_name && i < m->columns; i++) free(m->column_name[i]);
+    free(m->row_name);
+    free(m->column_name);
+    free(m->value);
+    free(m->order);
+    free(m->title);
+    free(m->what);
+    free(m->caution);
+    free(m->about);
+    *m = (struct matrix){ 0 };
+}
+
+/* "model", "#3" */
+static char *side_name(const struct probe *p) {
+    return p->u.run ? xprintf("#%lld", (long long)p->u.run) : xstrdup("model");
+}
+
+static const char debiased_cka[] = "debiased-cka";
+
+/* Members that say what the matrix is of. */
+static void describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
+    buf_putc(b, '{');
+    json_member_string(b, "of", matrix_of_names[m->of]);
+    json_member_string(b, "measure", m->measure);
+    for (int i = 0; i < 2; i++) {
+        const struct user *u = &side[i < sides ? i : 0]->u;
+        if (u->run) json_member_int(b, i ? "column_run" : "row_run", u->run);
+        else json_member_string(b, i ? "column_run" : "row_run", NULL);
+        if (u->run) json_member_int(b, i ? "column_step" : "row_step", u->step);
+        if (u->run) m->run = u->run;
+    }
+    json_member_string(b, "model", side[0]->u.model->name);
+    json_member_string(b, "model_sha256", side[0]->u.model->sha256);
+    json_member_string(b, "model_fingerprint", side[0]->u.model->fingerprint);
+    if (m->of == OF_TENSORS) return;
+    json_member_string(b, "task", side[0]->name);
+    json_member_string(b, "split", side[0]->split);
+    json_member_int(b, "drawn", side[0]->rows.n);
+    json_member_string(b, "rows_sha256", side[0]->rows.sha256);
+    if (layer >= 0) json_member_int(b, "layer", layer);
+}
+
+static void end_description(struct matrix *m, struct buf *b) {
+    buf_putc(b, '}');
+    m->about = buf_take(b);
+}
+
+static int comparable(const struct probe *const *side, int sides, int layer, struct err *e) {
+    if (sides < 2) return 0;
+    if (layer >= 0 && (side[0]->width != side[1]->width || layer > side[1]->layers))
+        return err_set(e, ERR_USAGE, "the two models differ in width or depth: only --of layers compares them");
+    return rowset_same(&side[0]->rows, &side[1]->rows, e);
+}
+
+/* ---- representations ---- */
+
+/* Mean vectors of one side's classes at a layer into out (classes×width); a class without rows
+ * stays 0. */
+static void centroids(const struct probe *p, int layer, real *out) {
+    size_t w = (size_t)p->width, k = (size_t)p->rows.classes;
+    double *sum = xcalloc(k * w + 1, sizeof *sum);
+    for (int i = 0; i < p->rows.n; i++) {
+        int32_t c = p->rows.label[i];
+        for (size_t j = 0; c >= 0 && j < w; j++) sum[(size_t)c * w + j] += (double)p->layer[layer][(size_t)i * w + j];
+    }
+    for (size_t i = 0; i < k * w; i++) out[i] = (real)(sum[i] / p->rows.n); /* cosine sees no scale */
+    free(sum);
+}
+
+/* Each side's classes below the other's, on both sides of the matrix: before, after, and across. */
+int matrix_classes(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e) {
+    int k = side[0]->rows.classes, w = side[0]->width;
+    if (k < 1) return err_set(e, ERR_USAGE, "%s has no classes; --of rows compares its rows", side[0]->name);
+    int rc = comparable(side, sides, layer, e);
+    if (rc) return rc;
+    matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
+    real *x = xcalloc((size_t)(sides * k) * (size_t)w + 1, sizeof *x);
+    for (int s = 0; s < sides; s++) {
+        char *name = side_name(side[s]);
+        centroids(side[s], layer, x + (size_t)(s * k) * (size_t)w);
+        for (int c = 0; c < k; c++) {
+            const char *class = side[0]->rows.class_name[c];
+            m->row_name[s * k + c] = sides > 1 ? xprintf("%s %s", name, class) : xstrdup(class);
+            m->column_name[s * k + c] = xstrdup(m->row_name[s * k + c]);
+        }
+        free(name);
+    }
+    similarity_cosine(x, m->rows, x, m->rows, w, m->value);
+    free(x);
+    struct buf about = BUF_INIT;
+    describe(m, side, sides, layer, &about);
+    end_description(m, &about);
+    m->title = xstrdup("class centroids, cosine");
+    m->what = xprintf("cosine of the classes' mean vectors over %d rows, layer %d", side[0]->rows.n, layer);
+    m->undefined = "a class without rows";
+    return 0;
+}
+
+static char *row_name(const struct rowset *r, int i) {
+    return r->label[i] < 0 ? xprintf("%lld", (long long)r->row[i])
+                           : xprintf("%lld %s", (long long)r->row[i], r->class_name[r->label[i]]);
+}
+
+/* The vectors of picked rows; caller frees. */
+static real *picked(const struct probe *p, int layer, const int *pick, int n) {
+    size_t w = (size_t)p->width;
+    real *x = xmalloc(((size_t)n * w + 1) * sizeof *x);
+    for (int i = 0; i < n; i++)
+        memcpy(x + (size_t)i * w, p->layer[layer] + (size_t)(pick ? pick[i] : i) * w, w * sizeof *x);
+    return x;
+}
+
+int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick, int picks,
+                struct err *e) {
+    const struct probe *a = side[0], *b = side[sides - 1];
+    const struct rowset *r = &a->rows;
+    int rc = comparable(side, sides, layer, e), n = pick ? picks : r->n;
+    if (rc) return rc;
+    matrix_new(m, OF_ROWS, "cosine", n, n);
+    real *x = picked(a, layer, pick, n), *y = picked(b, layer, pick, n);
+    similarity_cosine(x, n, y, n, a->width, m->value);
+    free(x);
+    free(y);
+    for (int i = 0; i < n; i++) {
+        m->row_name[i] = row_name(r, pick ? pick[i] : i);
+        m->column_name[i] = xstrdup(m->row_name[i]);
+    }
+    struct buf about = BUF_INIT;
+    describe(m, side, sides, layer, &about);
+    if (pick) json_member_int(&about, "shown", n);
+    end_description(m, &about);
+    char *name = side_name(b);
+    m->title = xprintf("rows of %s, cosine", name);
+    free(name);
+    m->what = xprintf("cosine of %d rows, layer %d", n, layer);
+    m->undefined = "a zero vector";
+    return 0;
+}
+
+static char *layer_name(int i) { return i ? xprintf("layer %d", i) : xstrdup("embed"); }
+
+/* CKA of few rows is high for anything: said with what noise of this shape would give. */
+static void caution_of_cka(struct matrix *m, int width, int rows) {
+    double noise = similarity_cka_noise(width, rows);
+    m->width = width;
+    if (!strcmp(m->measure, debiased_cka)) {
+        if (rows < 30) m->caution = xprintf("only %d rows: the estimate is unbiased, but scatters widely", rows);
+    } else if (noise >= 0.05) {
+        m->caution = xprintf("%d rows of width %d: linear CKA of unrelated vectors would be about %.2f here; "
+                             "--rows N takes more rows, --measure %s takes this off", rows, width, noise, debiased_cka);
+    }
+}
+
+int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased, struct err *e) {
+    const struct probe *a = side[0], *b = side[sides - 1];
+    int rc = comparable(side, sides, -1, e);
+    if (rc) return rc;
+    matrix_new(m, OF_LAYERS, debiased ? debiased_cka : "cka", a->layers + 1, b->layers + 1);
+    for (int i = 0; i <= a->layers; i++) {
+        for (int j = 0; j <= b->layers; j++)
+            m->value[i * m->columns + j] =
+                (debiased ? similarity_cka_debiased : similarity_cka)(a->layer[i], a->width, b->layer[j], b->width, a->rows.n);
+        m->row_name[i] = layer_name(i);
+    }
+    for (int j = 0; j <= b->layers; j++) m->column_name[j] = layer_name(j);
+    struct buf about = BUF_INIT;
+    describe(m, side, sides, -1, &about);
+    end_description(m, &about);
+    char *x = side_name(a), *y = side_name(b);
+    const char *name = debiased ? "debiased linear CKA" : "linear CKA";
+    m->title = xprintf("layers: %s by %s, %s", x, y, name);
+    double noise = similarity_cka_noise(a->width, a->rows.n);
+    m->what = debiased || noise < 0.05
+                  ? xprintf("%s over %d rows; 1: the same up to rotation and scale", name, a->rows.n)
+                  : xprintf("%s over %d rows; 1: the same up to rotation and scale; noise of width %d: about %.2f", name,
+                            a->rows.n, a->width, noise);
+    m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there" : "all rows have the same vector there";
+    caution_of_cka(m, a->width, a->rows.n);
+    free(x);
+    free(y);
+    return 0;
+}
+
+/* ---- trained tensors ---- */
+
+int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e) {
+    const struct user *a = &side[0]->u, *b = &side[sides - 1]->u;
+    struct likeness l;
+    if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors compares runs: give one or two");
+    likeness_of(&l, a, b);
+    *m = (struct matrix){ .of = OF_TENSORS, .measure = "principal angles, cosine", .rows = l.rows,
+                          .columns = l.columns, .row_name = l.row_name, .column_name = l.column_name,
+                          .value = l.value };
+    struct buf about = BUF_INIT;
+    describe(m, side, sides, -1, &about);
+    end_description(m, &about);
+    m->title = xprintf("trained tensors: #%lld by #%lld", (long long)a->run, (long long)b->run);
+    m->what = xstrdup("low-rank products by principal angles, other tensors by the cosine of their change");
+    m->undefined = "a change of zero, or other shapes";
+    return 0;
+}
+
+/* ---- attention ---- */
+
+/* The drawn row's split and its place there. */
+static const struct dataset *place_of(const struct probe *p, int row, size_t *at) {
+    int task = p->rows.of_task[row];
+    *at = (size_t)row;
+    for (int t = 0; t < task; t++) *at -= p->task[t].d->rows;
+    return p->task[task].d;
+}
+
+/* Numbered, since a word may stand twice. */
+static char *token_name(const struct probe *p, const struct dataset *d, size_t row, int token) {
+    const char *text = tokenizer_token(p->u.model->tokenizer, d->ids[d->start[row] + (size_t)token]);
+    return xprintf("%d %s", token + 1, text ? text : "?");
+}
+
+int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer, int head, struct err *e) {
+    const struct model *model = p->u.model;
+    size_t at;
+    if (row < 0 || row >= p->rows.n) return err_set(e, ERR_USAGE, "there is no drawn row %d of %d", row + 1, p->rows.n);
+    if (layer < 1 || layer > p->layers)
+        return err_set(e, ERR_USAGE, "attention is in layers 1 to %d, not in %d", p->layers, layer);
+    if (head != ATTENTION_FIRST && (head < 0 || head >= model->arch.heads))
+        return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
+    const struct dataset *d = place_of(p, row, &at);
+    struct attention_map map;
+    int rc = attention_of_row(model, p->u.predictor, d, at, layer, &map, e);
+    if (rc) return rc;
+    int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;
+    matrix_new(m, OF_ATTENTION, "share", lines, columns);
+    for (int i = 0; i < lines; i++) {
+        size_t from = head == ATTENTION_FIRST ? (size_t)i * (size_t)map.tokens : (size_t)(head * map.tokens + i);
+        memcpy(m->value + (size_t)i * (size_t)columns, map.p + from * (size_t)columns, (size_t)columns * sizeof *map.p);
+        m->row_name[i] = head == ATTENTION_FIRST ? xprintf("head %d", i + 1) : token_name(p, d, at, i);
+    }
+    for (int j = 0; j < columns; j++)
+        m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1) : token_name(p, d, at, j - map.extra);
+    attention_map_release(&map);
+    struct buf about = BUF_INIT;
+    describe(m, &p, 1, layer, &about);
+    json_member_int(&about, "row", p->rows.row[row]);
+    if (head == ATTENTION_FIRST) json_member_string(&about, "head", "first token, all heads");
+    else json_member_int(&about, "head", head + 1);
+    end_description(m, &about);
+    char *name = side_name(p), *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
+    m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer, which);
+    m->what = xstrdup(head == ATTENTION_FIRST ? "share of the first token's look that goes to each token; each line's sum is 1"
+                                              : "share of a row's look that goes to each column; each line's sum is 1");
+    free(name);
+    free(which);
+    return 0;
+}
+
+/* ---- order ---- */
+
+bool matrix_cluster(struct matrix *m) {
+    size_t n = (size_t)m->rows;
+    bool same = m->rows == m->columns && m->of != OF_ATTENTION;
+    for (size_t i = 0; same && i < n; i++) same = !strcmp(m->row_name[i], m->column_name[i]);
+    if (!same) return false;
+    double *both = xmalloc((n * n + 1) * sizeof *both); /* the order needs no direction */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) both[i * n + j] = (m->value[i * n + j] + m->value[j * n + i]) / 2;
+    free(m->order);
+    m->order = xmalloc((n + 1) * sizeof *m->order);
+    similarity_order(both, m->rows, m->order);
+    free(both);
+    return true;
+}
+
+void matrix_reorder(struct matrix *m) {
+    size_t n = (size_t)m->rows;
+    double *value = xmalloc((n * n + 1) * sizeof *value);
+    char **row = xmalloc((n + 1) * sizeof *row), **column = xmalloc((n + 1) * sizeof *column);
+    BUG_IF(!m->order);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) value[i * n + j] = m->value[(size_t)m->order[i] * n + (size_t)m->order[j]];
+        row[i] = m->row_name[m->order[i]];
+        column[i] = m->column_name[m->order[i]];
+    }
+    memcpy(m->value, value, n * n * sizeof *value);
+    memcpy(m->row_name, row, n * sizeof *row);
+    memcpy(m->column_name, column, n * sizeof *column);
+    m->clustered = true;
+    free(value);
+    free(row);
+    free(column);
+}
+
+/* ---- the store ---- */
+
+static char *names_json(char *const *name, int n) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (int i = 0; i < n; i++) json_member_string(&b, NULL, name[i]);
+    buf_putc(&b, ']');
+    return buf_take(&b);
+}
+
+static int read_names(char **out, int n, const char *json, struct err *e) {
+    json_t *list = json_parse("names", json, strlen(json), e);
+    if (!list) return e->code;
+    for (int i = 0; i < n; i++) {
+        const char *s = json_string_value(json_array_get(list, (size_t)i));
+        out[i] = xstrdup(s ? s : "");
+    }
+    json_decref(list);
+    return 0;
+}
+
+int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
+    struct store_matrix k;
+    int rc = store_matrix(s, id, &k, e);
+    if (rc) return rc;
+    enum matrix_of of = OF_CLASSES;
+    while (of < OF_COUNT - 1 && strcmp(k.name, matrix_of_names[of])) of++;
+    static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka", "principal angles, cosine", "share" };
+    bool debiased = of == OF_LAYERS && strstr(k.about, "\"measure\":\"debiased-cka\"");
+    matrix_new(m, of, debiased ? debiased_cka : measure[of], k.rows, k.columns);
+    rc = read_names(m->row_name, k.rows, k.row_names, e);
+    if (!rc) rc = read_names(m->column_name, k.columns, k.column_names, e);
+    for (size_t i = 0; i < (size_t)k.rows * (size_t)k.columns; i++) m->value[i] = (double)k.data[i];
+    m->id = id;
+    m->run = k.run;
+    m->about = xstrdup(k.about);
+    m->title = xprintf("kept %lld: %s", (long long)id, matrix_of_names[of]);
+    m->what = xstrdup(k.about);
+    m->undefined = "undefined when it was kept";
+    store_matrix_release(&k);
+    if (rc) matrix_release(m);
+    return rc;
+}
+
+/* The kept one has the same names, or it is not taken. */
+static bool take_kept(struct matrix *m, struct store *s) {
+    struct matrix k;
+    struct err e = ERR_INIT;
+    if (!m->id || matrix_read(&k, s, m->id, &e)) return false;
+    bool same = k.rows == m->rows && k.columns == m->columns;
+    for (int i = 0; same && i < m->rows; i++) same = !strcmp(k.row_name[i], m->row_name[i]);
+    if (same) memcpy(m->value, k.value, (size_t)m->rows * (size_t)m->columns * sizeof *m->value);
+    matrix_release(&k);
+    return same;
+}
+
+int matrix_keep(struct matrix *m, struct store *s, bool keep, struct err *e) {
+    int rc = store_matrix_find(s, m->run, matrix_of_names[m->of], m->about, &m->id, e);
+    if (rc || take_kept(m, s) || !keep) return rc;
+    size_t all = (size_t)m->rows * (size_t)m->columns;
+    float *data = xmalloc((all + 1) * sizeof *data);
+    for (size_t i = 0; i < all; i++) data[i] = (float)m->value[i];
+    char *rows = names_json(m->row_name, m->rows), *columns = names_json(m->column_name, m->columns);
+    struct store_matrix k = { .run = m->run, .name = (char *)(uintptr_t)matrix_of_names[m->of], .about = m->about,
+                              .rows = m->rows, .columns = m->columns, .row_names = rows, .column_names = columns,
+                              .data = data };
+    rc = store_matrix_add(s, &k, &m->id, e);
+    free(data);
+    free(rows);
+    free(columns);
+    return rc;
+}

@@ -1,0 +1,328 @@
+#include "app/insight/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/paths.h"
+#include "app/jobs/jobs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/data/sample.h"
+#include "core/train/complete.h"
+#include "core/train/score.h"
+
+static int opened(struct probe *p, struct err *e) {
+    if (!p->u.model->tokenizer)
+        return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->u.model->folder);
+    p->layers = p->u.model->arch.encoder_layers;
+    p->width = p->u.model->arch.width;
+    p->layer = xcalloc((size_t)p->layers + 1, sizeof *p->layer);
+    p->set = xcalloc((size_t)p->layers + 1, sizeof *p->set);
+    return 0;
+}
+
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e) {
+    *p = (struct probe){ 0 };
+    int rc = user_open_run(&p->u, s, run, task, hint, said, e);
+    return rc ? rc : opened(p, e);
+}
+
+int probe_open_model(struct probe *p, const char *model, struct err *e) {
+    *p = (struct probe){ 0 };
+    p->u.model = model_share(model, e);
+    return p->u.model ? opened(p, e) : e->code;
+}
+
+/* ---- rows ---- */
+
+/* The task's split by name. */
+static int take_split(struct probe *p, struct probe_task *k, const char *name, struct err *e) {
+    struct task *t = &k->t;
+    const char *split = NULL;
+    if (name && !strcmp(name, "train") && t->has_train) {
+        k->d = &t->train;
+        split = "train";
+    }
+    for (int i = 0; i < t->devs && !k->d; i++) {
+        if (name && strcmp(name, "dev") && strcmp(name, t->dev_name[i])) continue;
+        k->d = &t->dev[i];
+        split = t->dev_name[i];
+    }
+    if (name && !strcmp(name, "test") && t->has_test) {
+        k->d = &t->test;
+        split = "test";
+    }
+    if (!k->d) return err_set(e, ERR_USAGE, "%s has no split \"%s\"", t->name, name ? name : "dev");
+    if (!p->split) p->split = split;
+    return 0;
+}
+
+static int open_task(struct probe *p, const struct task_source *from, const struct probe_draw *how, struct err *e) {
+    struct probe_task *k = &p->task[p->tasks];
+    struct task_source s = *from;
+    s.assets = paths_assets();
+    s.dev_rows = 0; /* drawn from all rows, also where the run was evaluated on fewer */
+    s.no_train = !how->split || strcmp(how->split, "train") != 0;
+    int rc = task_open(&k->t, &s, e);
+    if (rc) return rc;
+    p->tasks++;
+    k->open = true;
+    return take_split(p, k, how->split, e);
+}
+
+/* The run's own rows, whose labels are its head's by name. */
+static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
+    const struct user *run = how->own ? how->own : &p->u;
+    const struct predictor *u = run->predictor;
+    struct task_source s = config_source(&run->config, paths_assets());
+    const char **name = NULL;
+    if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
+        s.name_count = predictor_classes(u);
+        name = xcalloc((size_t)s.name_count, sizeof *name);
+        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(u, i);
+        s.names = name;
+        s.names_from = "the run";
+    }
+    int rc = open_task(p, &s, how, e);
+    free(name);
+    return rc;
+}
+
+/* Rows of task t when `most` are shared out evenly; what a small one leaves goes to the others. */
+static int share_of(const struct probe *p, int64_t most, int t) {
+    int64_t lo = 0, hi = most, left = most;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo + 1) / 2, sum = 0;
+        for (int i = 0; i < p->tasks; i++) {
+            int64_t rows = (int64_t)p->task[i].d->rows;
+            sum += rows < mid ? rows : mid;
+        }
+        if (sum <= most) lo = mid;
+        else hi = mid - 1;
+    }
+    for (int i = 0; i < p->tasks; i++) left -= (int64_t)p->task[i].d->rows < lo ? (int64_t)p->task[i].d->rows : lo;
+    for (int i = 0; i < t; i++) left -= left > 0 && (int64_t)p->task[i].d->rows > lo;
+    int64_t own = (int64_t)p->task[t].d->rows;
+    return (int)(own <= lo ? own : left > 0 ? lo + 1 : lo);
+}
+
+/* Puts the task into the form that the model reads, and keeps the rows as they were. */
+static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
+    const struct predictor *run = p->u.predictor ? p->u.predictor : how->own ? how->own->predictor : NULL;
+    enum data_kind was = k->t.kind;
+    size_t before = k->t.report.size;
+    k->given = xmalloc(k->d->rows * sizeof *k->given);
+    memcpy(k->given, k->d->row, k->d->rows * sizeof *k->given);
+    int rc = predictor_task_form(run, p->u.model, &k->t, e);
+    if (rc || k->t.kind == was) return rc;
+    const char *line = buf_text(&k->t.report) + before;
+    k->form = xstrndup(line, strcspn(line, "\n"));
+    return 0;
+}
+
+/* The rows that were drawn, with the texts as given; the hash is also over the form they are read in. */
+static void list_rows(struct probe *p) {
+    struct dataset given[ROWSET_TASKS];
+    const struct dataset *d[ROWSET_TASKS];
+    const char *name[ROWSET_TASKS];
+    struct buf forms = BUF_INIT;
+    for (int i = 0; i < p->tasks; i++) {
+        given[i] = *p->task[i].d;
+        given[i].row = p->task[i].given;
+        d[i] = &given[i];
+        name[i] = p->task[i].t.name;
+        if (p->task[i].form) buf_printf(&forms, "%d %s\n", i, p->task[i].form);
+    }
+    rowset_of(&p->rows, d, name, p->tasks);
+    if (forms.size) {
+        struct sha256 *h = sha256_start();
+        sha256_add(h, p->rows.sha256, strlen(p->rows.sha256));
+        sha256_add(h, buf_text(&forms), forms.size);
+        sha256_finish(h, p->rows.sha256);
+    }
+    buf_release(&forms);
+}
+
+static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
+    const struct model *m = p->u.model;
+    const struct predictor *run = how->own ? how->own->predictor : p->u.predictor;
+    int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
+    int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
+    if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
+    dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
+    free(pick);
+    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
+    int rc = put_as_read(p, k, how, e);
+    return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
+}
+
+int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
+               struct err *e) {
+    int share[ROWSET_TASKS], rc = 0;
+    if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
+    if (!sources) rc = open_own(p, how, e);
+    for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], how, e);
+    struct buf names = BUF_INIT;
+    for (int i = 0; !rc && i < p->tasks; i++) {
+        p->all += p->task[i].d->rows;
+        share[i] = share_of(p, how->most, i);
+        buf_printf(&names, "%s%s", i ? "," : "", p->task[i].t.name);
+    }
+    p->name = buf_take(&names);
+    for (int i = 0; !rc && i < p->tasks; i++) rc = draw(p, share[i], &p->task[i], how, e);
+    if (!rc) list_rows(p);
+    return rc;
+}
+
+/* ---- vectors ---- */
+
+/* What a set of these rows at a layer is like. */
+static struct store_embedding like(struct probe *p, int layer, const struct probe_look *how) {
+    return (struct store_embedding){
+        .run = p->u.run, .step = p->u.step, .model = p->u.model->name, .task = p->name,
+        .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)(how->mean ? "mean" : "cls"),
+        .model_sha256 = p->u.model->sha256, .model_fingerprint = p->u.model->fingerprint,
+        .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
+        .rows = p->rows.n, .columns = p->width };
+}
+
+/* Takes a layer from its kept set; *found false when there is none. */
+static int read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found, struct err *e) {
+    struct store_embedding want = like(p, layer, how), m;
+    struct rowset rows;
+    int32_t *predicted;
+    *found = false;
+    int rc = how->store ? store_embedding_find(how->store, &want, &p->set[layer], e) : 0;
+    if (rc || !p->set[layer]) return rc;
+    rc = store_embedding(how->store, p->set[layer], &m, e);
+    if (rc) return rc;
+    rc = rowset_read(&rows, &predicted, m.items, m.rows, m.task, e);
+    if (!rc && m.columns == p->width && !rowset_same(&rows, &p->rows, e)) {
+        for (size_t i = 0; i < (size_t)m.rows * (size_t)m.columns; i++) p->layer[layer][i] = (real)m.data[i];
+        if (predicted && !p->predicted) p->predicted = xcalloc((size_t)m.rows + 1, sizeof *p->predicted);
+        for (int i = 0; predicted && i < m.rows; i++)
+            p->predicted[i] =
+                predicted[i] < 0 ? -1 : rowset_class(&p->rows, rows.of_task[i], rows.label_name[predicted[i]]);
+        *found = true;
+    }
+    rowset_release(&rows);
+    free(predicted);
+    store_embedding_release(&m);
+    return rc;
+}
+
+/* Whether the head's outputs are this task's classes, whatever their order. */
+static bool head_is_of(const struct probe *p, int task) {
+    const struct predictor *u = p->u.predictor;
+    const struct dataset *d = p->task[task].d;
+    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes) return false;
+    for (int i = 0; i < d->classes; i++)
+        if (rowset_class(&p->rows, task, predictor_label(u, i)) < 0) return false;
+    return true;
+}
+
+static void take_predictions(struct probe *p, int task, int first, size_t rows, const double *share) {
+    const struct predictor *u = p->u.predictor;
+    size_t k = (size_t)predictor_classes(u);
+    if (!p->predicted) {
+        p->predicted = xcalloc((size_t)p->rows.n + 1, sizeof *p->predicted);
+        for (int i = 0; i < p->rows.n; i++) p->predicted[i] = -1;
+    }
+    for (size_t i = 0; i < rows; i++) {
+        int best = argmax(share + i * k, (int)k);
+        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(u, best));
+    }
+}
+
+/* Rows of one task that are under way. */
+struct embedding {
+    const struct probe *p;
+    const struct probe_look *how;
+    int first; /* the task's first row among all */
+};
+
+static bool tell_rows(void *self, size_t rows) {
+    const struct embedding *x = self;
+    const struct probe *p = x->p;
+    char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.method : "the model", x->first + (int)rows, p->rows.n);
+    bool on = x->how->busy(x->how->self, what);
+    free(what);
+    return on;
+}
+
+/* Into the layers that `to` names. */
+static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
+                      struct err *e) {
+    const struct dataset *d = p->task[task].d;
+    bool head = head_is_of(p, task);
+    struct embedding x = { p, how, first };
+    const struct embed_how terms = { how->mean, how->crew, how->busy ? tell_rows : NULL, &x };
+    if (how->busy && !tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
+    real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
+    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->u.predictor), sizeof *share) : NULL;
+    for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
+    int rc;
+    if (p->u.predictor) rc = predictor_embed(p->u.predictor, d, &terms, at, share, e);
+    else rc = model_embed(p->u.model, d, &terms, at, e);
+    if (!rc && head) take_predictions(p, task, first, d->rows, share);
+    free(at);
+    free(share);
+    return rc;
+}
+
+static int keep(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+    struct store_embedding m = like(p, layer, how);
+    struct buf items = BUF_INIT;
+    size_t all = (size_t)m.rows * (size_t)m.columns;
+    m.data = mem_try(all, sizeof *m.data);
+    if (!m.data) return err_set(e, ERR_SYSTEM, "no memory for %d vectors", m.rows);
+    for (size_t i = 0; i < all; i++) m.data[i] = (float)p->layer[layer][i];
+    rowset_items(&p->rows, p->predicted, &items);
+    m.items = buf_take(&items);
+    int rc = store_embedding_add(how->store, &m, &p->set[layer], e);
+    free(m.items);
+    free(m.data);
+    return rc;
+}
+
+int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+    real **to = xcalloc((size_t)p->layers + 1, sizeof *to);
+    int rc = 0, first = 0;
+    p->made = 0;
+    for (int l = 0; !rc && l <= p->layers; l++) {
+        bool found = false;
+        if (layer >= 0 && l != layer) continue;
+        p->layer[l] = mem_try((size_t)p->rows.n * (size_t)p->width, sizeof **p->layer);
+        if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "no memory for %d vectors", p->rows.n);
+        if (!rc) rc = read_kept(p, l, how, &found, e);
+        if (rc || found) continue;
+        to[l] = p->layer[l];
+        p->made++;
+    }
+    for (int t = 0; !rc && p->made && t < p->tasks; t++) {
+        rc = embed_task(p, t, first, to, how, e);
+        first += (int)p->task[t].d->rows;
+    }
+    for (int l = 0; !rc && how->store && how->keep && l <= p->layers; l++)
+        if (to[l]) rc = keep(p, l, how, e);
+    free(to);
+    return rc;
+}
+
+void probe_release(struct probe *p) {
+    for (int l = 0; p->layer && l <= p->layers; l++) free(p->layer[l]);
+    for (int i = 0; i < ROWSET_TASKS; i++)
+        if (p->task[i].open) {
+            task_release(&p->task[i].t);
+            free(p->task[i].given);
+            free(p->task[i].form);
+        }
+    free(p->layer);
+    free(p->set);
+    free(p->name);
+    free(p->predicted);
+    rowset_release(&p->rows);
+    user_release(&p->u);
+    *p = (struct probe){ 0 };
+}

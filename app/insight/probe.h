@@ -1,0 +1,73 @@
+/* Looking inside a model or a run: drawn rows of one or more tasks and their vectors at its
+ * layers, read where they are kept already.  What embed, map, similarity and the screens share.
+ * A probe is used by one thread at a time. */
+#ifndef APP_INSIGHT_PROBE_H
+#define APP_INSIGHT_PROBE_H
+
+#include "app/history/rowset.h"
+#include "app/verbs/use.h"
+#include "core/data/task.h"
+
+enum { PROBE_ROWS = 1000, PROBE_MODEL_LEN = 128 };
+
+struct probe_task {
+    struct task t;
+    bool open;
+    struct dataset *d;     /* the drawn rows, encoded; in t */
+    struct dataset_row *given; /* the same rows as their file has them */
+    char *form;            /* what the task's report says of its text form; NULL: read as given */
+};
+
+struct probe {
+    struct user u;         /* predictor NULL: the model as it is */
+    int tasks;
+    struct probe_task task[ROWSET_TASKS];
+    char *name;            /* of the tasks, "A,B" */
+    const char *split;     /* in a task, or static */
+    size_t all;            /* rows of the splits */
+    struct rowset rows;    /* what was drawn */
+    int layers, width;     /* layers: the greatest layer's number */
+    real **layer;          /* layers+1: rows×width, or NULL where not embedded */
+    int64_t *set;          /* layers+1: the kept set of a layer, 0: not kept */
+    int made;              /* layers that were computed, not read */
+    int32_t *predicted;    /* rows: classes of `rows`, -1 none; NULL without a head for them */
+};
+
+/* How rows are drawn. */
+struct probe_draw {
+    const char *split;     /* NULL: the first dev split; "train"; a dev split's name */
+    int64_t most;
+    uint64_t seed;
+    const struct user *own; /* the run whose task is meant without sources; NULL: the probe's */
+    int max_len;           /* 0: the run's, or what the model takes */
+};
+
+/* How vectors are made. */
+struct probe_look {
+    bool mean;             /* of all tokens, else the first */
+    struct crew *crew;     /* that makes them; NULL: the caller's thread */
+    struct store *store;   /* kept sets are read from here; NULL: nothing is */
+    bool keep;             /* and what is not kept yet is added */
+    uint64_t seed;         /* of the draw, kept with them */
+    /* Told, on the caller's thread, what is being done; once it is false the rest is given up
+     * (ERR_INTERRUPTED).  NULL: never. */
+    bool (*busy)(void *self, const char *what);
+    void *self;
+};
+
+/* A run's best weights, or the model that `model` names.  probe_release frees, also after a
+ * failure.  `task` as user_open_run takes it. */
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e);
+int probe_open_model(struct probe *p, const char *model, struct err *e);
+/* Opens the sources (none: the own task of a run), takes the split of each and draws at most `most`
+ * rows evenly over the tasks, and over the classes of each; encodes them in the form that the run
+ * was trained in, a model as it is in that of how->own or the one that training would take.  `rows`
+ * keeps the texts as given. */
+int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
+               struct err *e);
+/* The vectors at `layer`, or at all layers with -1, and what a run predicts. */
+int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e);
+void probe_release(struct probe *p);
+
+#endif

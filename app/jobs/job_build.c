@@ -1,0 +1,198 @@
+/* The starter: jobs that were asked for are looked at and queued, those whose turn comes are built. */
+#include <stdlib.h>
+
+#include "app/jobs/jobs_private.h"
+#include "app/verbs/use.h"
+#include "core/base/mem.h"
+#include "core/train/sampling.h"
+
+/* Ends a job that the pool never had: its run's row says so, its lock is let go. */
+static void end_unbuilt(struct job_record *job, enum store_state state, const char *reason, int64_t step) {
+    struct jobs *j = job->jobs;
+    struct err e = ERR_INIT;
+    store_change(j->store, &(struct store_change){ .run = job->id, .step = step, .state = state,
+                                                   .seconds = step < 0 ? -1 : 0, .reason = reason });
+    if (store_disown(j->store, job->id, &e)) jobs__say(j, e.text);
+    job_drop_request(job);
+    pthread_mutex_lock(&j->lock);
+    free(job->reason);
+    job->reason = reason ? xstrdup(reason) : NULL;
+    job->last.state = (enum run_state)state;
+    job->stage = JOB_OVER;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    if (j->hook.notify) j->hook.notify(j->hook.self);
+}
+
+void job_take_back(struct job_record *job) {
+    end_unbuilt(job, STORE_STOPPED, "taken back before its turn came", job->resumed ? -1 : 0);
+}
+
+static void refuse(struct job_record *job, const struct err *why) {
+    pthread_mutex_lock(&job->jobs->lock);
+    job->failure = *why;
+    pthread_mutex_unlock(&job->jobs->lock);
+    if (!job->quiet) jobs__say(job->jobs, why->text);
+    /* nothing of a resumed run has changed */
+    if (job->resumed) end_unbuilt(job, job->was, job->why, -1);
+    else end_unbuilt(job, STORE_FAILED, why->text, 0);
+}
+
+/* Into the pool.  Events come from then on. */
+static void set_to_work(struct job_record *job, struct run *run) {
+    struct jobs *j = job->jobs;
+    pthread_mutex_lock(&j->lock);
+    job->run = run;
+    jobs__apply(job);
+    pthread_mutex_unlock(&j->lock);
+    pool_add(j->pool, run, job->workers);
+    pthread_mutex_lock(&j->lock);
+    job->stage = JOB_IN_WORK;
+    jobs__apply(job); /* what was asked meanwhile */
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    pool_wake(j->pool);
+}
+
+/* The tasks of a run with several, and what the sampling expects of each in a batch. */
+static struct run_series *tell_tasks(const struct job_record *job) {
+    const struct run_config *c = &job->request->config;
+    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct err ignored = ERR_INIT; /* it was read when the config was completed */
+    size_t rows[RUN_TASKS];
+    double expected[RUN_TASKS];
+    if (!c->tasks) return NULL;
+    struct run_series *s = series_new(job->id);
+    for (int i = 0; i < c->tasks; i++) rows[i] = job->tasks.task[i]->train.rows;
+    if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
+    sampling_expected(&how, c->tasks, rows, c->batch, expected);
+    for (int i = 0; i < c->tasks; i++)
+        series_task(s, c->of[i].task_name, c->of[i].metric, expected[i] / c->batch);
+    return s;
+}
+
+/* What is worth knowing of a run that goes on. */
+static void say_how(const struct job_record *job, bool anew, bool unknown) {
+    char *facts = unknown ? user_facts_unknown(job->id) : NULL;
+    char *text = xprintf("%s%s%s", anew ? "the run was ended before its first checkpoint: it begins anew, with the "
+                                          "same numbers" : "", anew && unknown ? "; " : "", unknown ? facts : "");
+    jobs__say(job->jobs, text);
+    free(text);
+    free(facts);
+}
+
+void job_let_go(struct job_record *job) {
+    job_tasks_done(job->jobs, &job->tasks);
+    model_release(job->model);
+    job->model = NULL;
+}
+
+static struct run *make_run(struct job_record *job, struct err *e) {
+    const struct run_config *c = &job->request->config;
+    char *folder = store_run_folder(job->jobs->store, job->id);
+    struct event_sink sink = { job, jobs__event };
+    bool anew = job->resumed && !run_has_checkpoint(folder), unknown = job->resumed && !c->model_facts;
+    /* for a new run too: what was looked at is what is trained */
+    const struct run_tasks tasks = job_tasks_of(&job->tasks);
+    struct run *run = run_go_on(job->id, c, job->model, &tasks, folder, sink, e);
+    free(folder);
+    if (run && (anew || unknown)) say_how(job, anew, unknown);
+    return run;
+}
+
+static void build(struct job_record *job) {
+    struct jobs *j = job->jobs;
+    struct err e = ERR_INIT;
+    const struct job_request *r = job->request;
+    struct run *run = NULL;
+    job->model = model_share(r->config.model_folder ? r->config.model_folder : r->config.model, &e);
+    if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks, &e)) run = make_run(job, &e);
+    if (run) {
+        struct run_series *told = tell_tasks(job);
+        pthread_mutex_lock(&j->lock);
+        job->told = told;
+        pthread_mutex_unlock(&j->lock);
+        job_drop_request(job);
+        set_to_work(job, run);
+        return;
+    }
+    job_let_go(job);
+    refuse(job, &e);
+}
+
+/* ---- the starter ---- */
+
+static void drop(struct job_record *job) {
+    struct jobs *j = job->jobs;
+    pthread_mutex_lock(&j->lock);
+    struct job_record **at = &j->first;
+    while (*at != job) at = &(*at)->next;
+    *at = job->next;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    job_free(job);
+    if (j->hook.notify) j->hook.notify(j->hook.self);
+}
+
+static void look(struct job_record *job) {
+    struct err e = ERR_INIT;
+    if (job_taken_back(job)) {
+        drop(job);
+    } else if (job_look(job, &e)) {
+        if (e.code != ERR_INTERRUPTED) jobs__say(job->jobs, e.text);
+        drop(job);
+    } else {
+        job_queue(job);
+    }
+}
+
+/* Whether a run has a place among those that train: one that is paused leaves it to others. */
+static bool takes_place(const struct job_record *job) {
+    return job->stage == JOB_BUILDING || (job->stage == JOB_IN_WORK && !job->paused && !job->retry);
+}
+
+/* What the starter does next, with the lock: what was asked first, so that it is refused early; then the
+ * queue.  *waiting: some jobs are not built yet. */
+static struct job_record *next_to_start(struct jobs *j, bool *waiting) {
+    struct job_record *asked = NULL, *queued = NULL;
+    int places = pool_width(j->pool);
+    *waiting = j->looking > 0;
+    for (struct job_record *job = j->first; job; job = job->next) {
+        places -= takes_place(job);
+        *waiting = *waiting || job->stage < JOB_IN_WORK;
+        if (job->stage == JOB_ASKED && !asked) asked = job;
+        bool ready = job->stage == JOB_QUEUED && !job->stop && !job->paused;
+        if (ready && (!queued || job->turn < queued->turn)) queued = job;
+    }
+    if (asked) return asked;
+    if (!queued || places < 1 || j->full) return NULL;
+    queued->stage = JOB_BUILDING;
+    return queued;
+}
+
+void *jobs__start(void *self) {
+    struct jobs *j = self;
+    pthread_mutex_lock(&j->lock);
+    for (;;) {
+        uint64_t seen = j->news;
+        bool waiting;
+        struct job_record *job = next_to_start(j, &waiting);
+        bool asked = job && job->stage == JOB_ASKED;
+        if (!waiting && j->kept) {
+            pthread_mutex_unlock(&j->lock);
+            job_keep(j, NULL, NULL);
+            pthread_mutex_lock(&j->lock);
+        } else if (!waiting && j->leaving) {
+            break;
+        } else if (!job) {
+            jobs__await(j, seen, -1);
+        } else {
+            pthread_mutex_unlock(&j->lock);
+            if (asked) look(job);
+            else build(job);
+            pthread_mutex_lock(&j->lock);
+        }
+    }
+    pthread_mutex_unlock(&j->lock);
+    return NULL;
+}

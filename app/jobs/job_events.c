@@ -1,0 +1,209 @@
+/* From a run's events to the store's rows and the screen's numbers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/history/rowset.h"
+#include "app/jobs/jobs_private.h"
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/data/metrics.h"
+
+/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; caller frees. */
+static char *split_name(const struct event *e) {
+    if (!e->split) return xstrdup(JOB_ALL_TASKS);
+    return e->task ? xprintf("%s/%s", e->task, e->split) : xstrdup(e->split);
+}
+
+/* A step's further numbers: "TASK/loss", "loss.instance". */
+static void keep_terms(struct job_record *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct err ignored = ERR_INIT; /* a name without a number is asked for again at the next step */
+    for (int i = 0; i < e->terms;) {
+        struct store_step step = { .run = job->id, .step = e->step, .seconds = e->seconds };
+        for (; i < e->terms && step.count < STORE_STEP_VALUES; i++) {
+            const struct event_term *x = &e->term[i];
+            char *name = x->task ? xprintf("%s/%s", x->task, x->name) : xstrdup(x->name);
+            int key = store_key(j->store, name, -1, false, &ignored);
+            free(name);
+            if (key < 0) continue;
+            step.key[step.count] = key;
+            step.value[step.count++] = x->value;
+        }
+        if (step.count) store_step(j->store, &step);
+    }
+}
+
+static void on_point(struct job_record *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct store_step step = {
+        .run = job->id, .step = e->step, .seconds = e->seconds, .count = KEYS,
+        .value = { [KEY_LOSS] = e->loss, [KEY_LR] = e->lr, [KEY_NORM] = e->grad_norm,
+                   [KEY_TOKENS] = e->tokens },
+    };
+    for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
+    store_step(j->store, &step);
+    keep_terms(job, e);
+    pthread_mutex_lock(&j->lock);
+    GROW(job->point, job->points_room, 4 * (job->points + 1));
+    double *p = job->point + 4 * job->points++;
+    p[0] = (double)e->step;
+    p[1] = e->loss;
+    p[2] = e->lr;
+    p[3] = e->grad_norm;
+    for (int i = 0; i < e->terms && job->told; i++) {
+        const struct event_term *x = &e->term[i];
+        int at = x->task && !strcmp(x->name, "loss") ? series_task_find(job->told, x->task) : -1;
+        if (at >= 0) series_task_point(job->told, at, e->step, x->value);
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Of one of several tasks; its first split comes first. */
+static void tell_task(struct job_record *job, const struct event *e, double majority) {
+    struct series_evaluation x = { .step = e->step, .rows = e->rows, .value = NAN, .majority = majority,
+                                   .best = e->best };
+    pthread_mutex_lock(&job->jobs->lock);
+    int at = job->told ? series_task_find(job->told, e->task) : -1;
+    const char *decides = at >= 0 ? job->told->view.task[at].metric : NULL;
+    for (int i = 0; i < e->metrics && decides; i++)
+        if (!strcmp(e->metric[i].name, decides) && !e->metric[i].undefined) x.value = e->metric[i].value;
+    if (at >= 0) series_task_evaluation(job->told, at, &x);
+    pthread_mutex_unlock(&job->jobs->lock);
+}
+
+static void on_evaluation(struct job_record *job, const struct event *e) {
+    struct jobs *j = job->jobs;
+    struct store_metric metric[EVENT_METRICS];
+    struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
+                                    .constant = e->constant, .none_valid = e->none_valid };
+    double majority = NAN;
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        int id = metric_find(m->name);
+        int direction = id >= 0 ? metric_direction((enum metric_id)id) : !strcmp(m->name, "average");
+        metric[i] = (struct store_metric){ m->name, m->value, m->undefined, direction };
+        if (m->undefined) continue;
+        if (job->metric && !strcmp(m->name, job->metric)) shown.value = m->value;
+        if (!strcmp(m->name, "loss")) shown.loss = m->value;
+        if (!strcmp(m->name, "majority")) majority = m->value;
+    }
+    char *split = split_name(e);
+    struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
+                                  .split = split, .constant = e->constant, .none_valid = e->none_valid,
+                                  .best = e->best,
+                                  .seconds = e->seconds, .count = e->metrics, .metric = metric };
+    store_evaluation(j->store, &v);
+    free(split);
+    if (e->task) tell_task(job, e, majority);
+    if (!e->decides) return;
+    pthread_mutex_lock(&j->lock);
+    GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);
+    job->evaluation[job->evaluations++] = shown;
+    if (!isnan(majority)) job->majority = majority;
+    if (e->rows && !job->rows) job->rows = xstrdup(e->rows);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void on_checkpoint(struct job_record *job, const struct event *e) {
+    struct stat st;
+    int64_t bytes = e->path && !stat(e->path, &st) ? (int64_t)st.st_size : 0;
+    char *kind = e->task ? xprintf("best.%s", e->task) : xstrdup(e->best ? "best" : "last");
+    store_artifact(job->jobs->store, &(struct store_artifact){ .run = job->id, .step = e->step, .kind = kind,
+                                                               .path = e->path, .sha256 = e->sha256,
+                                                               .bytes = bytes });
+    free(kind);
+}
+
+static void on_embedding(struct job_record *job, const struct event *e) {
+    const struct event_embedding *v = e->embedding;
+    const struct run_config *c = run_config_of(job->run);
+    const struct dataset *d = v->rows;
+    size_t values = d->rows * (size_t)v->columns;
+    const char *task = c->task;
+    struct buf items = BUF_INIT;
+    struct rowset rows;
+    rowset_of(&rows, &d, &task, 1);
+    rowset_items(&rows, v->prediction, &items);
+    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = c->task,
+                                 .split = (char *)(uintptr_t)e->split, .pool = (char *)(uintptr_t)"mean",
+                                 .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
+                                 .rows_sha256 = rows.sha256,
+                                 .layer = v->layer, .seed = v->seed, .rows = (int)d->rows,
+                                 .columns = v->columns, .items = buf_take(&items) };
+    m.data = xmalloc((values + 1) * sizeof *m.data);
+    for (size_t i = 0; i < values; i++) m.data[i] = (float)v->vector[i];
+    store_embedding_put(job->jobs->store, &m);
+    free(m.data);
+    free(m.items);
+    rowset_release(&rows);
+}
+
+static void on_samples(struct job_record *job, const struct event *e) {
+    const struct event_samples *v = e->samples;
+    struct store_sample *kept = xcalloc((size_t)v->count, sizeof *kept);
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        kept[i] = (struct store_sample){ .row = x->row, .source = (char *)(uintptr_t)x->source,
+                                         .target = (char *)(uintptr_t)x->target,
+                                         .generated = (char *)(uintptr_t)x->generated, .valid = x->valid };
+    }
+    char *split = split_name(e);
+    store_samples_put(job->jobs->store, job->id, e->step, split, kept, (size_t)v->count);
+    free(split);
+    free(kept);
+    pthread_mutex_lock(&job->jobs->lock);
+    GROW(job->sample, job->samples_room, job->samples + (size_t)v->count);
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        job->sample[job->samples++] = (struct job_sample){
+            e->step, xstrdup(x->source), x->target ? xstrdup(x->target) : NULL, xstrdup(x->generated),
+            x->valid };
+    }
+    pthread_mutex_unlock(&job->jobs->lock);
+}
+
+static bool is_over(enum run_state s) {
+    return s == RUN_FINISHED || s == RUN_STOPPED || s == RUN_FAILED || s == RUN_INTERRUPTED;
+}
+
+static void on_state(struct job_record *job, const struct event *e) {
+    char weights[65] = "";
+    if (is_over(e->state) && job->run) run_weights_sha256(job->run, weights);
+    store_change(job->jobs->store,
+                 &(struct store_change){ .run = job->id, .step = e->step,
+                                         .state = (enum store_state)e->state, .seconds = e->seconds,
+                                         .reason = e->text,
+                                         .weights_sha256 = weights[0] ? weights : NULL });
+    if (!e->text || !*e->text) return;
+    pthread_mutex_lock(&job->jobs->lock);
+    free(job->reason);
+    job->reason = xstrdup(e->text);
+    /* paused by itself: its checkpoint could not be written */
+    if (e->state == RUN_PAUSED) job->retry = clock_ms() + RETRY_MS;
+    jobs__changed(job->jobs);
+    pthread_mutex_unlock(&job->jobs->lock);
+}
+
+void jobs__sample_release(struct job_sample *s) {
+    free(s->source);
+    free(s->target);
+    free(s->generated);
+}
+
+void jobs__event(void *self, const struct event *e) {
+    struct job_record *job = self;
+    switch (e->kind) {
+    case EVENT_POINT: on_point(job, e); break;
+    case EVENT_EVALUATION: on_evaluation(job, e); break;
+    case EVENT_CHECKPOINT: on_checkpoint(job, e); break;
+    case EVENT_STATE: on_state(job, e); break;
+    case EVENT_SAMPLE: on_samples(job, e); break;
+    case EVENT_EMBEDDING: on_embedding(job, e); break;
+    case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
+    }
+    struct jobs_hook *hook = &job->jobs->hook;
+    if (hook->event) hook->event(hook->self, e);
+    if (hook->notify) hook->notify(hook->self);
+}

@@ -1,0 +1,315 @@
+/* Starting a run: model, task, method and options are checked and frozen, the row is
+ * made, then it is queued, and built when its turn comes.  Nothing is left behind when any of it is
+ * refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/paths.h"
+#include "app/history/backbone.h"
+#include "app/history/moved.h"
+#include "app/jobs/jobs_private.h"
+#include "app/verbs/use.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+#include "core/method/keys.h"
+#include "core/method/plan.h"
+#include "core/train/complete.h"
+#include "core/train/head.h"
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+void request_copy(struct job_request *to, const struct job_request *from) {
+    *to = *from;
+    config_copy(&to->config, &from->config);
+    to->note = copy(from->note);
+}
+
+void request_release(struct job_request *r) {
+    config_release(&r->config);
+    free((char *)r->note);
+}
+
+void job_drop_request(struct job_record *job) {
+    if (!job->request) return;
+    request_release(job->request);
+    free(job->request);
+    job->request = NULL;
+}
+
+/* One row of the history for each module. */
+static void fill_module(struct store_module *row, const struct method *method, int i,
+                        const struct plan *p, char layers[32], char **text) {
+    struct module own = method->module[i];
+    const struct module *m = &own;
+    module_normalise(&own);
+    struct method single = { .count = 1, .module = { *m } };
+    *text = method_canonical(&single);
+    int64_t trained = 0, kept = 0;
+    for (int k = 0; k < p->tensors; k++) {
+        if (p->tensor[k].module != i) continue;
+        trained += (int64_t)p->tensor[k].count;
+        if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
+    }
+    for (int k = 0; k < p->made; k++)
+        if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
+    key_layers_text(m, layers);
+    *row = (struct store_module){
+        .text = *text, .fn = fn_name(m->fn),
+        .act = module_takes(m, TAKES_ACT) ? method_act_name(m->act) : NULL,
+        .read = m->read ? tap_name(m->read) : NULL, .write = m->write ? tap_name(m->write) : NULL,
+        .insertion = module_insertion(m),
+        .composition = comp_name(m->comp), .source = source_name(m->source),
+        .heads = heads_name(m->heads),
+        .init = module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
+        .target = module_in_weight(m) ? target_name(m->target) : NULL,
+        .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
+        .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
+        .trained = trained, .kept = kept,
+    };
+}
+
+/* What is kept of the reading of a split; caller frees. */
+static char *split_report(const struct run_config *c, int task, const struct dataset *split) {
+    struct buf b = BUF_INIT;
+    if (c->tasks) text_line(&b, "task %s", config_task_name(c, task));
+    report_text(split, &b);
+    return buf_take(&b);
+}
+
+static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
+                      const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
+    const struct method *method = &c->method;
+    struct store_module row[METHOD_MODULES];
+    char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
+    for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
+    char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
+    char *json = method_json(method, p->decoder);
+    const struct preset *preset = method_preset(method);
+    const struct blas_facts *facts = blas_facts();
+    char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    struct store_new_run n = {
+        .config = config, .method = text_form, .canonical = canonical, .method_json = json,
+        .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
+        .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
+        .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
+        .dev_sha256 = c->dev_sha256, .metric = c->metric,
+        .direction = c->tasks ? 1 : metric_direction((enum metric_id)metric_find(c->metric)),
+        .split = job_tasks_split(t),
+        .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
+        .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
+        .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
+        .module_count = method->count, .note = r->note,
+    };
+    char **report = xcalloc((size_t)t->count * TASK_SPLITS, sizeof *report);
+    for (int i = 0; i < t->count; i++) {
+        struct dataset *split[TASK_SPLITS];
+        const char *name[TASK_SPLITS];
+        int splits = task_splits(t->task[i], split, name);
+        for (int k = 0; k < splits; k++) report[n.reports++] = split_report(c, i, split[k]);
+    }
+    n.report = (const char *const *)report;
+    int rc = store_create_run(j->store, &n, id, e);
+    for (int i = 0; i < n.reports; i++) free(report[i]);
+    free(report);
+    free(config);
+    free(text_form);
+    free(canonical);
+    free(json);
+    free(kernel);
+    for (int i = 0; i < method->count; i++) free(text[i]);
+    return rc;
+}
+
+/* ---- looking at what was asked ---- */
+
+struct job_record *job_new(struct jobs *j) {
+    struct job_record *job = xcalloc(1, sizeof *job);
+    job->jobs = j;
+    job->majority = NAN;
+    job->last = (struct run_progress){ .state = RUN_QUEUED, .loss = NAN };
+    return job;
+}
+
+void job_free(struct job_record *job) {
+    job_drop_request(job);
+    free(job->why);
+    free(job->method);
+    free(job->task_name);
+    free(job->metric);
+    free(job->rows);
+    free(job->reason);
+    free(job->point);
+    free(job->evaluation);
+    for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
+    free(job->sample);
+    series_free(job->told);
+    free(job);
+}
+
+/* What a screen shows of it while it waits. */
+static void describe(struct job_record *job, const struct run_config *c) {
+    job->method = method_text(&c->method);
+    job->task_name = xstrdup(c->task);
+    job->metric = copy(c->metric);
+    job->seed = c->seed;
+    job->last.steps = c->steps;
+}
+
+/* What was read and, where the folder has a head, what becomes of it: that is said on the screen too. */
+static void tell_report(struct jobs *j, const struct model *m, const struct run_config *c, const struct job_tasks *t) {
+    struct buf report = BUF_INIT, head = BUF_INIT;
+    buf_puts(&report, buf_text(&m->report));
+    for (int i = 0; i < t->count; i++) {
+        int *row = xcalloc((size_t)run_outputs(t->task[i]) + 1, sizeof *row);
+        if (c->tasks) text_line(&report, "task %s:", config_task_name(c, i));
+        size_t before = head.size;
+        head_rows(m, t->task[i], row, &head);
+        if (head.size > before) buf_puts(&report, buf_text(&head) + before);
+        task_report(t->task[i], &report);
+        free(row);
+    }
+    if (j->hook.report) {
+        j->hook.report(j->hook.self, buf_text(&report));
+        buf_release(&report);
+        buf_release(&head);
+        return;
+    }
+    if (!job_tasks_split(t))
+        buf_puts(&head, "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
+    if (head.size) {
+        head.data[head.size - 1] = '\0'; /* its line end */
+        jobs__say(j, head.data);
+    }
+    buf_release(&report);
+    buf_release(&head);
+}
+
+bool job_taken_back(struct job_record *job) {
+    pthread_mutex_lock(&job->jobs->lock);
+    bool stop = job->stop;
+    pthread_mutex_unlock(&job->jobs->lock);
+    return stop;
+}
+
+void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
+    static const struct job_tasks none;
+    pthread_mutex_lock(&j->lock);
+    struct model *old = j->kept;
+    struct job_tasks old_tasks = j->kept_tasks;
+    j->kept = m;
+    j->kept_tasks = t ? *t : none;
+    pthread_mutex_unlock(&j->lock);
+    job_tasks_done(j, &old_tasks);
+    model_release(old);
+}
+
+/* A new run, with model and rows read. */
+static int freeze(struct job_record *job, struct model *m, const struct job_tasks *t, struct err *e) {
+    struct jobs *j = job->jobs;
+    struct run_config *c = &job->request->config;
+    const struct run_tasks tasks = job_tasks_of(t);
+    int rc = config_complete(c, m, &tasks, e);
+    if (!rc) rc = run_check(c, m, &tasks, e);
+    if (rc) return rc;
+    struct plan *p = run_plan_for(c, &tasks, &m->arch, e);
+    if (!p) return e->code;
+    int64_t id;
+    if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+    else rc = create_row(j, job->request, c, p, t, &id, e);
+    plan_free(p);
+    if (rc) return rc;
+    job_tasks_know(j, t, m, c);
+    tell_report(j, m, c, t);
+    pthread_mutex_lock(&j->lock);
+    job->id = id;
+    pthread_mutex_unlock(&j->lock);
+    return 0;
+}
+
+/* A stored one: it is this process's from here on. */
+static int adopt(struct job_record *job, const struct job_tasks *t, struct err *e) {
+    return store_adopt_run(job->jobs->store, job->id, job_tasks_split(t), e);
+}
+
+/* The model and rows of a stored run, wherever they lie now: from here on the config says so. */
+static struct model *find_model(struct job_record *job, struct err *e) {
+    struct run_config *c = &job->request->config;
+    struct buf said = BUF_INIT;
+    struct model *m = backbone_open(c, &(struct backbone_hint){ .given = job->given }, &said, e);
+    job->given = NULL;
+    if (m) moved_rows(c, store_path(job->jobs->store), &said);
+    if (m && strcmp(m->folder, c->model_folder)) {
+        char *full = realpath(m->folder, NULL);
+        free(c->model_folder);
+        c->model_folder = full ? full : xstrdup(m->folder);
+    }
+    if (said.size) {
+        for (char *line = said.data, *next; (next = strchr(line, '\n')); line = next + 1) {
+            *next = '\0';
+            jobs__say(job->jobs, line);
+        }
+    }
+    buf_release(&said);
+    return m;
+}
+
+/* Reads what was asked for; model and rows are kept for the building. */
+static int look(struct job_record *job, struct err *e) {
+    struct jobs *j = job->jobs;
+    struct run_config *c = &job->request->config;
+    struct model *m = job->resumed ? find_model(job, e) : model_share(c->model_folder ? c->model_folder : c->model, e);
+    if (!m) return e->code;
+    struct job_tasks tasks;
+    int rc = job_tasks_take(j, m, c, &tasks, e);
+    if (!rc) rc = job->resumed ? adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
+    if (!rc) {
+        describe(job, c);
+        job_keep(j, m, &tasks);
+        return 0;
+    }
+    job_tasks_done(j, &tasks);
+    model_release(m);
+    return rc;
+}
+
+static int check_resumable(const struct store_run *stored, struct err *e) {
+    if (stored->state != STORE_FINISHED) return 0;
+    return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
+}
+
+/* The request that a stored run was. */
+static int recall(struct job_record *job, struct err *e) {
+    struct store_run stored;
+    int rc = store_run(job->jobs->store, job->id, &stored, e);
+    if (rc) return rc;
+    job->request = xcalloc(1, sizeof *job->request);
+    rc = config_from_json(stored.config, strlen(stored.config), &job->request->config, e);
+    if (!rc) rc = check_resumable(&stored, e);
+    job->was = stored.state;
+    job->why = copy(stored.reason);
+    job->last.step = stored.step;
+    store_run_release(&stored);
+    return rc;
+}
+
+int job_look(struct job_record *job, struct err *e) {
+    int rc = job->resumed ? recall(job, e) : 0;
+    return rc ? rc : look(job, e);
+}
+
+void job_queue(struct job_record *job) {
+    struct jobs *j = job->jobs;
+    pthread_mutex_lock(&j->lock);
+    struct job_record **end = &j->first; /* one that was asked for is listed already */
+    while (*end && *end != job) end = &(*end)->next;
+    *end = job;
+    job->stage = JOB_QUEUED;
+    job->turn = ++j->turns;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    if (j->hook.notify) j->hook.notify(j->hook.self);
+}

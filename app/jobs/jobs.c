@@ -1,0 +1,343 @@
+#include "app/jobs/jobs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs/jobs_private.h"
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+
+void jobs__say(struct jobs *j, const char *text) {
+    pthread_mutex_lock(&j->lock);
+    free(j->message);
+    j->message = xstrdup(text);
+    pthread_mutex_unlock(&j->lock);
+    if (j->hook.notify) j->hook.notify(j->hook.self);
+}
+
+char *jobs_message(struct jobs *j) {
+    pthread_mutex_lock(&j->lock);
+    char *text = j->message ? j->message : xstrdup("");
+    j->message = NULL;
+    pthread_mutex_unlock(&j->lock);
+    return text;
+}
+
+struct job_record *jobs__find(struct jobs *j, int64_t id) {
+    struct job_record *found = NULL;
+    for (struct job_record *job = j->first; job; job = job->next)
+        if (job->id == id) found = job; /* the latest: a run may be resumed */
+    return found;
+}
+
+void jobs__changed(struct jobs *j) {
+    j->news++;
+    pthread_cond_broadcast(&j->changed);
+}
+
+void jobs__await(struct jobs *j, uint64_t seen, double seconds) {
+    struct timespec until = clock_after(seconds > 0 ? seconds : 0);
+    while (j->news == seen) {
+        if (seconds < 0) pthread_cond_wait(&j->changed, &j->lock);
+        else if (pthread_cond_timedwait(&j->changed, &j->lock, &until)) return;
+    }
+}
+
+void jobs__apply(struct job_record *job) {
+    if (job->stop) run_stop(job->run);
+    if (job->paused || job->retry || job->jobs->full) run_pause(job->run);
+    else run_unpause(job->run);
+}
+
+/* ---- making and ending ---- */
+
+static void on_left(void *self) {
+    struct jobs *j = self;
+    pthread_mutex_lock(&j->lock);
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
+    struct jobs *j = xcalloc(1, sizeof *j);
+    j->store = s;
+    j->hook = hook;
+    static const struct {
+        const char *name;
+        int direction;
+    } keys[KEYS] = { [KEY_LOSS] = { "loss", -1 }, [KEY_LR] = { "lr", 0 },
+                     [KEY_NORM] = { "grad_norm", 0 }, [KEY_TOKENS] = { "tokens", 0 } };
+    for (int i = 0; i < KEYS; i++) {
+        struct err e = ERR_INIT;
+        j->key[i] = store_key(s, keys[i].name, keys[i].direction, false, &e);
+        BUG_IF(j->key[i] < 0);
+    }
+    pthread_mutex_init(&j->lock, NULL);
+    clock_cond_init(&j->changed);
+    j->pool = pool_new(workers);
+    pool_tell(j->pool, on_left, j);
+    if (pthread_create(&j->keeper, NULL, jobs__keep, j) || pthread_create(&j->starter, NULL, jobs__start, j))
+        BUG("no threads for the jobs");
+    return j;
+}
+
+void jobs_free(struct jobs *j, bool finish) {
+    pthread_mutex_lock(&j->lock);
+    j->leaving = true;
+    for (struct job_record *job = j->first; job && !finish; job = job->next) {
+        job->stop = true;
+        if (job->stage == JOB_IN_WORK) jobs__apply(job);
+    }
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+    pool_wake(j->pool);
+    pthread_join(j->starter, NULL);
+    pthread_join(j->keeper, NULL);
+    pool_free(j->pool);
+    while (j->first) {
+        struct job_record *job = j->first;
+        j->first = job->next;
+        job_free(job);
+    }
+    while (j->tasks) {
+        struct shared_task *t = j->tasks;
+        j->tasks = t->next;
+        jobs__task_free(t);
+    }
+    free(j->message);
+    pthread_mutex_destroy(&j->lock);
+    pthread_cond_destroy(&j->changed);
+    free(j);
+}
+
+struct crew *jobs_crew(struct jobs *j) { return pool_crew(j->pool); }
+
+/* ---- asking ---- */
+
+static void ask_for(struct jobs *j, struct job_record *job) {
+    pthread_mutex_lock(&j->lock);
+    struct job_record **end = &j->first;
+    while (*end) end = &(*end)->next;
+    *end = job;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static void request_take(struct job_record *job, const struct job_request *r) {
+    job->request = xcalloc(1, sizeof *job->request);
+    request_copy(job->request, r);
+    job->workers = r->workers;
+}
+
+void jobs_start_later(struct jobs *j, const struct job_request *r) {
+    struct job_record *job = job_new(j);
+    request_take(job, r);
+    ask_for(j, job);
+}
+
+void jobs_resume_later(struct jobs *j, int64_t id) {
+    struct job_record *job = job_new(j);
+    job->resumed = true;
+    job->id = id;
+    ask_for(j, job);
+}
+
+static void looking(struct jobs *j, int more) {
+    pthread_mutex_lock(&j->lock);
+    j->looking += more;
+    jobs__changed(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+/* Looked at on the caller's thread; *id: its number. */
+static int look_now(struct job_record *job, int64_t *id, struct err *e) {
+    struct jobs *j = job->jobs;
+    job->quiet = true;
+    looking(j, 1);
+    int rc = job_look(job, e);
+    if (!rc) {
+        *id = job->id;
+        job_queue(job);
+    } else {
+        job_free(job);
+    }
+    looking(j, -1);
+    return rc;
+}
+
+int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e) {
+    struct job_record *job = job_new(j);
+    request_take(job, r);
+    return look_now(job, id, e);
+}
+
+int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e) {
+    struct job_record *job = job_new(j);
+    job->resumed = true;
+    job->id = id;
+    job->given = model;
+    job->workers = workers;
+    return look_now(job, &id, e);
+}
+
+/* ---- requests ---- */
+
+static int change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {
+    pthread_mutex_lock(&j->lock);
+    struct job_record *job = jobs__find(j, id);
+    bool found = job && job->stage != JOB_OVER;
+    if (found) {
+        job->stop = job->stop || stop;
+        if (!stop) job->paused = pause;
+        if (!stop && !pause) job->retry = 0; /* now, not after a while */
+        if (job->stage == JOB_IN_WORK) jobs__apply(job);
+        jobs__changed(j);
+    }
+    pthread_mutex_unlock(&j->lock);
+    if (!found)
+        return err_set(e, ERR_NOT_FOUND, "run %lld is not trained by this process", (long long)id);
+    pool_wake(j->pool);
+    return 0;
+}
+
+int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, true, e); }
+int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, false, e); }
+int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return change(j, id, true, false, e); }
+
+/* The job that waits next before (or behind) one; NULL at the end. */
+static struct job_record *neighbour(struct jobs *j, const struct job_record *of, bool before) {
+    struct job_record *found = NULL;
+    for (struct job_record *x = j->first; x; x = x->next) {
+        if (x->stage != JOB_QUEUED || (before ? x->turn >= of->turn : x->turn <= of->turn)) continue;
+        if (!found || (before ? x->turn > found->turn : x->turn < found->turn)) found = x;
+    }
+    return found;
+}
+
+void jobs_move(struct jobs *j, int64_t id, int by) {
+    pthread_mutex_lock(&j->lock);
+    struct job_record *job = jobs__find(j, id), *other;
+    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbour(j, job, by < 0)); left--) {
+        uint64_t turn = other->turn;
+        other->turn = job->turn;
+        job->turn = turn;
+    }
+    pthread_mutex_unlock(&j->lock);
+}
+
+bool jobs_wait(struct jobs *j, int64_t id, double seconds) {
+    double until = clock_seconds() + seconds;
+    pthread_mutex_lock(&j->lock);
+    bool over;
+    for (;;) { /* looked for anew: one that was dropped is no longer there */
+        const struct job_record *job = jobs__find(j, id);
+        over = !job || job->stage == JOB_OVER;
+        double left = until - clock_seconds();
+        if (over || left <= 0) break;
+        jobs__await(j, j->news, left);
+    }
+    pthread_mutex_unlock(&j->lock);
+    return over;
+}
+
+int jobs_failure(struct jobs *j, int64_t id, struct err *e) {
+    pthread_mutex_lock(&j->lock);
+    const struct job_record *job = jobs__find(j, id);
+    int rc = job ? job->failure.code : 0;
+    if (rc && e) *e = job->failure;
+    pthread_mutex_unlock(&j->lock);
+    return rc;
+}
+
+int jobs_live(struct jobs *j) {
+    pthread_mutex_lock(&j->lock);
+    int n = 0;
+    for (struct job_record *job = j->first; job; job = job->next) n += job->stage != JOB_OVER;
+    pthread_mutex_unlock(&j->lock);
+    return n;
+}
+
+/* ---- what a screen shows ---- */
+
+/* The latest of a number that has more than that. */
+static struct job_record *shown(struct jobs *j, int64_t id) {
+    struct job_record *found = NULL;
+    for (struct job_record *job = j->first; job; job = job->next)
+        if (job->id == id && job->stage != JOB_ASKED) found = job;
+    return found;
+}
+
+size_t jobs_ids(struct jobs *j, int64_t **ids) {
+    pthread_mutex_lock(&j->lock);
+    size_t n = 0, room = 0;
+    *ids = NULL;
+    for (struct job_record *job = j->first; job; job = job->next) {
+        if (job->stage == JOB_ASKED || shown(j, job->id) != job) continue;
+        GROW(*ids, room, n + 1);
+        (*ids)[n++] = job->id;
+    }
+    pthread_mutex_unlock(&j->lock);
+    return n;
+}
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+static int place_of(struct jobs *j, const struct job_record *job) {
+    int place = 1;
+    for (const struct job_record *x = j->first; x; x = x->next) place += x->stage == JOB_QUEUED && x->turn < job->turn;
+    return place;
+}
+
+bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
+    *out = (struct job_view){ .id = id, .best = NAN };
+    pthread_mutex_lock(&j->lock);
+    struct job_record *job = shown(j, id);
+    if (job) {
+        out->progress = job->last;
+        if (job->stage == JOB_IN_WORK) run_progress(job->run, &out->progress);
+        else if (job->stage == JOB_QUEUED && job->paused) out->progress.state = RUN_PAUSED;
+        if (job->stage == JOB_QUEUED) out->place = place_of(j, job);
+        out->method = copy(job->method);
+        out->task = copy(job->task_name);
+        out->reason = copy(job->reason);
+        out->seed = job->seed;
+        out->resumed = job->resumed;
+        for (size_t i = 0; i < job->evaluations; i++)
+            if (job->evaluation[i].best) out->best = job->evaluation[i].value;
+        if (job->evaluations) {
+            out->constant = job->evaluation[job->evaluations - 1].constant;
+            out->none_valid = job->evaluation[job->evaluations - 1].none_valid;
+        }
+    }
+    pthread_mutex_unlock(&j->lock);
+    return job != NULL;
+}
+
+void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_series *out) {
+    pthread_mutex_lock(&j->lock);
+    const struct job_record *job = shown(j, id);
+    if (job && c->job != job) *c = (struct job_cursor){ .job = job };
+    for (; job && c->points < job->points; c->points++) {
+        const double *p = job->point + 4 * c->points;
+        series_point(out, (int64_t)p[0], p[1], p[2], p[3]);
+    }
+    for (; job && c->evaluations < job->evaluations; c->evaluations++) {
+        const struct job_evaluation *v = &job->evaluation[c->evaluations];
+        series_evaluation(out, &(struct series_evaluation){ v->step, job->metric, job->rows, v->value, v->loss,
+                                                            job->majority, v->best });
+    }
+    for (; job && c->samples < job->samples; c->samples++) {
+        const struct job_sample *x = &job->sample[c->samples];
+        series_sample(out, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid },
+                      c->samples && job->sample[c->samples - 1].step == x->step);
+    }
+    if (job && job->told) series_take_tasks(out, job->told);
+    pthread_mutex_unlock(&j->lock);
+}
+
+void job_view_release(struct job_view *v) {
+    free(v->method);
+    free(v->task);
+    free(v->reason);
+}

@@ -1,0 +1,376 @@
+#include "app/session/background.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/files/paths.h"
+#include "app/history/moved.h"
+#include "app/session/background_private.h"
+#include "app/verbs/export_hf.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/model/model.h"
+#include "core/train/complete.h"
+
+struct order {
+    struct order *next;
+    struct desk_order what;
+};
+
+struct desk {
+    struct store *store;
+    struct jobs *jobs;
+    void (*wake)(void *);
+    void *self;
+    pthread_mutex_t lock;
+    pthread_cond_t asked;
+    pthread_t thread;
+    bool leaving;
+    struct order *orders;
+    int64_t taken;
+    struct desk_answer *answers;
+    struct desk_tasks tasks; /* the thread's own */
+};
+
+static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
+
+static void order_free(struct order *o) {
+    free(o->what.run);
+    free((char *)o->what.text);
+    if (o->what.config) config_release((struct run_config *)o->what.config);
+    free((void *)o->what.config);
+    free(o);
+}
+
+static void say(struct desk_answer *a, enum say how, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(struct desk_answer *a, enum say how, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->message, sizeof a->message, format, args);
+    va_end(args);
+    a->say = how;
+}
+
+/* ---- orders ---- */
+
+static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
+                         struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (state) *state = run.state;
+    rc = config_from_json(run.config, strlen(run.config), c, e);
+    store_run_release(&run);
+    if (!rc) moved_rows(c, store_path(s), NULL);
+    return rc;
+}
+
+static int take_config(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    a->config = xcalloc(1, sizeof *a->config);
+    int rc = stored_config(d->store, o->run[0], a->config, NULL, e);
+    if (rc) {
+        free(a->config);
+        a->config = NULL;
+    } else {
+        config_reuse(a->config);
+        say(a, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)o->run[0]);
+    }
+    return rc;
+}
+
+/* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
+ * once more. */
+static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, struct err *e) {
+    struct job_request r = { 0 };
+    enum store_state state;
+    int rc = stored_config(d->store, id, &r.config, &state, e);
+    if (rc) return rc;
+    if (store_state_is_live(state)) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
+    } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
+        jobs_resume_later(d->jobs, id);
+        say(a, SAY_INFO, "run #%lld goes on", (long long)id);
+    } else if (!anew) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is %s: nothing is left to resume; R trains its config once more",
+                     (long long)id, store_state_name(state));
+    } else {
+        config_reuse(&r.config);
+        r.parent = id;
+        jobs_start_later(d->jobs, &r);
+        say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
+    }
+    config_release(&r.config);
+    return rc;
+}
+
+/* All that were marked; one that cannot go on does not keep the others. */
+static int again(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    int rc = 0, begun = 0;
+    for (int i = 0; i < o->runs; i++) {
+        struct err why = ERR_INIT;
+        int one = go_on(d, o->run[i], o->kind == DESK_AGAIN, a, &why);
+        begun += !one;
+        if (!one || rc) continue;
+        rc = one;
+        *e = why;
+    }
+    if (!rc && begun > 1) say(a, SAY_INFO, "%d runs go on or are trained once more", begun);
+    if (rc && begun) err_prefix(e, "%d of %d go on", begun, o->runs);
+    return rc;
+}
+
+/* The owner looks every quarter of a second and ends at a step with a checkpoint. */
+static int stop(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    int rc = store_request(d->store, o->run[0], STORE_STOP, e);
+    if (!rc)
+        say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
+            (long long)o->run[0]);
+    return rc;
+}
+
+static int move(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    bool trash = o->kind == DESK_TRASH;
+    int rc = (trash ? store_trash : store_restore)(d->store, o->run, (size_t)o->runs, e);
+    if (rc) return rc;
+    a->run = xcalloc((size_t)o->runs, sizeof *a->run);
+    memcpy(a->run, o->run, (size_t)o->runs * sizeof *a->run);
+    a->moved = o->runs;
+    char what[48];
+    if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
+    else snprintf(what, sizeof what, "%d runs", o->runs);
+    say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
+    return 0;
+}
+
+static int export(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    bool hf = !strcmp(o->text, "hf"), json = !strcmp(o->text, "json");
+    char *stem = xprintf("petri-run-%lld%s", (long long)o->run[0], hf ? "-hf" : "");
+    char *path = outfile_new_name(stem, hf ? "" : json ? ".json" : ".csv");
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(d->store), false);
+    int rc;
+    if (hf) {
+        double worst;
+        rc = outfile_check_folder(&g, path, e);
+        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
+    } else {
+        struct outfile_sink f = { .e = e };
+        rc = outfile_open(&f.file, &g, path, e);
+        if (!rc) {
+            rc = store_export(d->store, STORE_EXPORT_POINTS, json ? STORE_JSON : STORE_CSV, o->run,
+                              (size_t)o->runs, (struct store_sink){ &f, outfile_sink_add }, e);
+            rc = outfile_end(&f.file, rc, e);
+        }
+    }
+    outfile_guard_release(&g);
+    free(stem);
+    if (!rc) say(a, SAY_GOOD, "written: %s", path);
+    free(path);
+    return rc;
+}
+
+/* Rows, classes and name of one of the config's tasks. */
+static int add_rows(struct desk_source *s, const struct run_config *c, int i, struct err *e) {
+    struct run_config one;
+    struct task t;
+    config_of_task(c, i, &one);
+    struct task_source rows = config_source(&one, paths_assets());
+    rows.dev_rows = 0; /* as many as there are */
+    int rc = task_open(&t, &rows, e);
+    if (!rc) {
+        char *before = s->task;
+        s->task = before ? xprintf("%s+%s", before, config_task_name(c, i))
+                         : xstrdup(c->tasks ? config_task_name(c, i) : t.name);
+        free(before);
+        s->outputs[i] = t.kind == DATA_REGRESSION ? 1 : t.classes;
+        s->classes = s->outputs[0];
+        s->texts = s->texts || t.gold == DATA_TEXT;
+        s->train_rows += t.train.rows;
+        s->dev_rows += t.devs ? t.dev[0].rows : 0;
+        task_release(&t);
+    }
+    config_release(&one);
+    return rc && c->tasks ? err_prefix(e, "task %s", config_task_name(c, i)) : rc;
+}
+
+static int source(const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    struct desk_source *s = xcalloc(1, sizeof *s);
+    a->source = s;
+    const struct run_config *c = o->config;
+    const char *model = c->model_folder ? c->model_folder : c->model;
+    config_copy(&s->config, c);
+    char *folder = model_find(model, e);
+    int rc = folder ? arch_read(folder, &s->arch, NULL, e) : e->code;
+    s->ok = !rc;
+    s->model = folder ? file_base_name(folder) : copy(model);
+    free(folder);
+    struct err why = ERR_INIT;
+    int task_rc = 0;
+    s->taken = o->taken;
+    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = add_rows(s, c, i, &why);
+    if (task_rc) {
+        free(s->task);
+        s->task = copy(c->task ? c->task : c->tasks_given);
+        s->train_rows = s->dev_rows = 0;
+        if (!rc) *e = why;
+    }
+    return rc ? rc : task_rc;
+}
+
+static void measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
+
+static int serve(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+    struct store_run run;
+    int rc;
+    switch (o->kind) {
+    case DESK_RUNS: return desk__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
+    case DESK_DETAIL: return desk__detail(d->store, o->run[0], &a->detail, e);
+    case DESK_SERIES:
+        rc = store_run(d->store, o->run[0], &run, e);
+        if (rc) return rc;
+        a->series = series_new(o->run[0]);
+        rc = series_read(a->series, d->store, &run, e);
+        if (rc) {
+            series_free(a->series);
+            a->series = NULL;
+        }
+        store_run_release(&run);
+        return rc;
+    case DESK_CLONE: return take_config(d, o, a, e);
+    case DESK_AGAIN:
+    case DESK_RESUME: return again(d, o, a, e);
+    case DESK_STOP: return stop(d, o, a, e);
+    case DESK_TRASH:
+    case DESK_RESTORE: return move(d, o, a, e);
+    case DESK_EXPORT: return export(d, o, a, e);
+    case DESK_SOURCE: return source(o, a, e);
+    case DESK_MACHINE: crew_call(jobs_crew(d->jobs), measure, &a->gflops); return 0;
+    }
+    BUG("order %d", o->kind);
+}
+
+static void *work(void *self) {
+    struct desk *d = self;
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        while (!d->orders && !d->leaving) pthread_cond_wait(&d->asked, &d->lock);
+        if (d->leaving) break;
+        struct order *o = d->orders;
+        d->orders = o->next;
+        pthread_mutex_unlock(&d->lock);
+        struct desk_answer *a = xcalloc(1, sizeof *a);
+        a->kind = o->what.kind;
+        struct err e = ERR_INIT;
+        if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%s", e.text);
+        order_free(o);
+        pthread_mutex_lock(&d->lock);
+        struct desk_answer **end = &d->answers;
+        while (*end) end = &(*end)->next;
+        *end = a;
+        pthread_mutex_unlock(&d->lock);
+        d->wake(d->self);
+        pthread_mutex_lock(&d->lock);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return NULL;
+}
+
+struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self) {
+    struct desk *d = xcalloc(1, sizeof *d);
+    d->store = s;
+    d->jobs = j;
+    d->wake = wake;
+    d->self = self;
+    pthread_mutex_init(&d->lock, NULL);
+    clock_cond_init(&d->asked);
+    if (pthread_create(&d->thread, NULL, work, d)) BUG("no thread for the desk");
+    return d;
+}
+
+void desk_ask(struct desk *d, const struct desk_order *o) {
+    struct order *mine = xcalloc(1, sizeof *mine);
+    mine->what = *o;
+    mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
+    if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
+    mine->what.text = copy(o->text);
+    if (o->config) {
+        struct run_config *c = xcalloc(1, sizeof *c);
+        config_copy(c, o->config);
+        mine->what.config = c;
+    }
+    pthread_mutex_lock(&d->lock);
+    struct order **end = &d->orders;
+    bool waiting = false; /* the same list asked for twice is fetched once */
+    for (; *end; end = &(*end)->next)
+        if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash &&
+            (*end)->what.by_task == o->by_task && !strcmp((*end)->what.text, o->text))
+            waiting = true;
+    if (!waiting) {
+        *end = mine;
+        d->taken++;
+    }
+    pthread_cond_signal(&d->asked);
+    pthread_mutex_unlock(&d->lock);
+    if (waiting) order_free(mine);
+}
+
+int64_t desk_orders(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    int64_t n = d->taken;
+    pthread_mutex_unlock(&d->lock);
+    return n;
+}
+
+struct desk_answer *desk_take(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    struct desk_answer *a = d->answers;
+    if (a) d->answers = a->next;
+    pthread_mutex_unlock(&d->lock);
+    return a;
+}
+
+void desk_source_free(struct desk_source *s) {
+    if (!s) return;
+    if (s->ok) arch_release(&s->arch);
+    config_release(&s->config);
+    free(s->model);
+    free(s->task);
+    free(s);
+}
+
+void desk_answer_free(struct desk_answer *a) {
+    desk_runs_free(a->runs);
+    desk_detail_free(a->detail);
+    series_free(a->series);
+    desk_source_free(a->source);
+    if (a->config) config_release(a->config);
+    free(a->config);
+    free(a->run);
+    free(a);
+}
+
+void desk_free(struct desk *d) {
+    pthread_mutex_lock(&d->lock);
+    d->leaving = true;
+    pthread_cond_signal(&d->asked);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->thread, NULL);
+    while (d->orders) {
+        struct order *o = d->orders;
+        d->orders = o->next;
+        order_free(o);
+    }
+    struct desk_answer *a;
+    while ((a = desk_take(d))) desk_answer_free(a);
+    desk_tasks_release(&d->tasks);
+    pthread_mutex_destroy(&d->lock);
+    pthread_cond_destroy(&d->asked);
+    free(d);
+}

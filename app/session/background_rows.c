@@ -1,0 +1,291 @@
+/* Rows, pages and series of the history in the shapes that the screens take. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "app/session/background_private.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static char *local_time(int64_t ms) {
+    if (!ms) return xstrdup("");
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm when;
+    char text[32];
+    localtime_r(&seconds, &when);
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M", &when);
+    return xstrdup(text);
+}
+
+static struct run_row row_of(const struct store_run *r, const char *started) {
+    bool over = r->state == STORE_STOPPED || r->state == STORE_INTERRUPTED;
+    return (struct run_row){
+        .id = r->id, .state = (enum run_state)r->state, .step = r->step, .steps = r->steps,
+        .method = r->method, .task = r->task, .model = r->model,
+        .metric = r->best.measured ? r->metric : NULL, .smaller_better = r->direction < 0,
+        .best = r->best.v, .best_step = r->best.step, .majority = NAN,
+        .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
+        .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
+        .none_valid = r->none_valid,
+        .resumable = over, .rows = r->rows, .lr = r->lr,
+    };
+}
+
+/* Both lists are by falling id. */
+static void mark_unfit(struct desk_runs *d, const struct store_runs *fit) {
+    size_t k = 0;
+    for (int i = 0; i < d->rows; i++) {
+        while (k < fit->count && fit->run[k].id > d->row[i].id) k++;
+        d->row[i].unfit = k == fit->count || fit->run[k].id != d->row[i].id;
+    }
+}
+
+/* A filter that cannot be read lets all pass, and is told. */
+static int apply_filter(struct store *s, struct desk_runs *d, struct err *e) {
+    struct store_runs fit;
+    struct err why = ERR_INIT;
+    if (!*d->filter) return 0;
+    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter }, &fit, &why);
+    if (!rc) {
+        mark_unfit(d, &fit);
+        store_runs_release(&fit);
+    } else if (rc == ERR_USAGE) {
+        memcpy(d->error, why.text, strlen(why.text) + 1);
+        rc = 0;
+    } else {
+        *e = why;
+    }
+    return rc;
+}
+
+/* What each task of the runs came to. */
+static int add_tasks(struct store *s, struct desk_runs *d, struct desk_tasks *tasks, struct err *e) {
+    int rc = 0;
+    if (!tasks) return 0;
+    d->results = xcalloc((size_t)d->rows, sizeof *d->results);
+    d->task = xcalloc((size_t)d->rows, sizeof *d->task);
+    for (int i = 0; i < d->rows && !rc; i++) {
+        rc = desk_tasks_of(tasks, s, &d->stored.run[i], &d->results[i], e);
+        if (rc || !d->results[i].count) continue;
+        d->row[i].task_result = d->task[i] = desk_tasks_view(&d->results[i]);
+        d->row[i].task_results = d->results[i].count;
+    }
+    return rc;
+}
+
+int desk__runs(struct store *s, bool trash, const char *filter, struct desk_tasks *tasks, struct desk_runs **out,
+               struct err *e) {
+    struct desk_runs *d = xcalloc(1, sizeof *d);
+    int rc = store_list(s, &(struct store_list){ .trash = trash }, &d->stored, e);
+    if (rc) {
+        free(d);
+        return rc;
+    }
+    d->trash = trash;
+    d->filter = xstrdup(filter ? filter : "");
+    d->rows = (int)d->stored.count;
+    d->row = xcalloc(d->stored.count, sizeof *d->row);
+    d->started = xcalloc(d->stored.count, sizeof *d->started);
+    for (int i = 0; i < d->rows; i++) {
+        d->started[i] = local_time(d->stored.run[i].created);
+        d->row[i] = row_of(&d->stored.run[i], d->started[i]);
+    }
+    rc = apply_filter(s, d, e);
+    if (!rc) rc = add_tasks(s, d, tasks, e);
+    if (rc) desk_runs_free(d);
+    else *out = d;
+    return rc;
+}
+
+void desk_runs_free(struct desk_runs *r) {
+    if (!r) return;
+    for (int i = 0; i < r->rows; i++) free(r->started[i]);
+    for (int i = 0; i < r->rows && r->results; i++) {
+        task_results_release(&r->results[i]);
+        free(r->task[i]);
+    }
+    free(r->results);
+    free(r->task);
+    free(r->started);
+    free(r->row);
+    free(r->filter);
+    store_runs_release(&r->stored);
+    free(r);
+}
+
+/* ---- the detail page ---- */
+
+static char *keep(struct desk_detail *d, char *text) {
+    d->text = xrealloc(d->text, (size_t)d->texts + 1, sizeof *d->text);
+    return d->text[d->texts++] = text;
+}
+
+/* Grown one by one; d->view points into it when all are there. */
+static void pair(struct desk_detail *d, const char *key, char *value) {
+    GROW(d->pair, d->pair_room, d->pairs + 1);
+    d->pair[d->pairs++] = (struct detail_pair){ key, keep(d, value) };
+}
+
+static void pair_text(struct desk_detail *d, const char *key, const char *value) {
+    if (value && *value) pair(d, key, xstrdup(value));
+}
+
+static char *thousands(int64_t v) {
+    char text[32];
+    text_thousands(v, text);
+    return xstrdup(text);
+}
+
+static char *member_text(const json_t *v) {
+    if (json_is_string(v)) return xstrdup(json_string_value(v));
+    char *text = json_is_null(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *own = xstrdup(text ? text : "\u2013");
+    free(text);
+    return own;
+}
+
+/* Of one of several tasks: what is there, "mrpc train_file". */
+static void fill_task_config(struct desk_detail *d, const json_t *o) {
+    const char *name = json_string_value(json_object_get(o, "task_name")), *key;
+    json_t *v;
+    json_object_foreach((json_t *)o, key, v) {
+        bool off = json_is_string(v) && !strcmp(json_string_value(v), "off");
+        if (json_is_null(v) || off || (json_is_number(v) && json_number_value(v) == 0)) continue;
+        pair(d, keep(d, xprintf("%s %s", name ? name : "", key)), member_text(v));
+    }
+}
+
+/* Every member of the frozen config, as it is kept. */
+static int fill_config(struct desk_detail *d, const struct store_run *r, struct err *e) {
+    json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v;
+    const char *key;
+    if (!o) return e->code;
+    json_object_foreach(o, key, v) {
+        size_t i;
+        json_t *task;
+        if (strcmp(key, "tasks") || !json_is_array(v)) {
+            pair(d, keep(d, xstrdup(key)), member_text(v));
+            continue;
+        }
+        json_array_foreach(v, i, task) {
+            fill_task_config(d, task);
+        }
+    }
+    json_decref(o);
+    return 0;
+}
+
+static void fill_record(struct desk_detail *d, const struct store_run *r) {
+    char at[32];
+    pair_text(d, "modules", r->canonical);
+    pair_text(d, "preset", r->preset);
+    pair_text(d, "note", r->note);
+    pair_text(d, "tags", r->tags);
+    if (r->parent) pair(d, "parent", xprintf("#%lld", (long long)r->parent));
+    pair_text(d, "version", r->version);
+    pair_text(d, "kernel", r->kernel);
+    pair_text(d, "weights_sha256", r->weights_sha256);
+    store_time_text(r->created, at);
+    pair_text(d, "created", at);
+    store_time_text(r->ended, at);
+    pair_text(d, "ended", at);
+}
+
+/* Everything frozen with the run, then its counts, then its files. */
+static int fill_pairs(struct desk_detail *d, const struct store_run *r, const struct store_files *files,
+                      struct err *e) {
+    int rc = fill_config(d, r, e);
+    fill_record(d, r);
+    int counts = d->pairs;
+    pair(d, "trained, without head", thousands(r->trained));
+    pair(d, "kept after training", thousands(r->kept));
+    pair(d, "head", thousands(r->head));
+    pair(d, "model", thousands(r->model_values));
+    int artifacts = d->pairs;
+    for (size_t i = 0; i < files->count; i++) {
+        char *what = keep(d, xprintf("%s, step %lld", files->file[i].kind, (long long)files->file[i].step));
+        pair(d, what, xstrdup(files->file[i].path));
+    }
+    d->view.config = d->pair;
+    d->view.configs = counts;
+    d->view.count = d->pair + counts;
+    d->view.counts = artifacts - counts;
+    d->view.artifact = d->pair + artifacts;
+    d->view.artifacts = d->pairs - artifacts;
+    return rc;
+}
+
+/* What was found when the rows were read, a line each. */
+static void fill_reports(struct desk_detail *d, const struct store_run *r) {
+    size_t room = 0;
+    for (int i = 0; i < r->reports; i++)
+        for (const char *at = r->report[i], *end; *at; at = end + (*end == '\n')) {
+            end = at + strcspn(at, "\n");
+            GROW(d->line, room, d->view.lines_read + 1);
+            d->line[d->view.lines_read++] = keep(d, xstrndup(at, (size_t)(end - at)));
+        }
+    d->view.line_read = (const char *const *)d->line;
+}
+
+static void fill_detail_evals(struct desk_detail *d) {
+    const struct series *from = &d->series->view;
+    d->eval = xcalloc(from->evals, sizeof *d->eval);
+    for (size_t i = 0; i < from->evals; i++)
+        d->eval[i] = (struct detail_eval){ .step = (int64_t)from->eval_step[i], .loss = d->series->eval_loss[i],
+                                           .value = from->eval_value[i],
+                                           .best = from->best_step == (int64_t)from->eval_step[i] };
+    d->view.eval = d->eval;
+    d->view.evals = (int)from->evals;
+}
+
+int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e) {
+    struct desk_detail *d = xcalloc(1, sizeof *d);
+    struct store_files files = { 0 };
+    int rc = store_run(s, run, &d->stored, e);
+    if (rc) {
+        free(d);
+        return rc;
+    }
+    d->series = series_new(run);
+    if (!rc) rc = series_read(d->series, s, &d->stored, e);
+    if (!rc) rc = store_artifacts(s, run, &files, e);
+    if (!rc) rc = task_results(s, &d->stored, &d->results, e);
+    if (!rc) {
+        char *started = local_time(d->stored.created);
+        memcpy(d->started, started, strlen(started) + 1);
+        free(started);
+        d->view.run = row_of(&d->stored, d->started);
+        d->view.run.majority = d->series->view.majority;
+        d->view.run.task_result = d->task = desk_tasks_view(&d->results);
+        d->view.run.task_results = d->results.count;
+        rc = fill_pairs(d, &d->stored, &files, e);
+        fill_reports(d, &d->stored);
+        fill_detail_evals(d);
+        d->view.series = d->series->view;
+    }
+    store_files_release(&files);
+    if (rc) {
+        desk_detail_free(d);
+        return rc;
+    }
+    *out = d;
+    return 0;
+}
+
+void desk_detail_free(struct desk_detail *d) {
+    if (!d) return;
+    for (int i = 0; i < d->texts; i++) free(d->text[i]);
+    free(d->text);
+    free(d->pair);
+    free(d->line);
+    free(d->eval);
+    free(d->task);
+    task_results_release(&d->results);
+    series_free(d->series);
+    store_run_release(&d->stored);
+    free(d);
+}

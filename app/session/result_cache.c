@@ -1,0 +1,61 @@
+#include "app/session/result_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+struct kept_results {
+    int64_t run, step, best; /* step and best step as they were: another one, and it is read anew */
+    enum store_state state;  /* and so it is once the run is over: its last evaluation moves neither of them */
+    struct task_results of;
+};
+
+void desk_tasks_release(struct desk_tasks *t) {
+    for (size_t i = 0; i < t->count; i++) task_results_release(&t->kept[i].of);
+    free(t->kept);
+    *t = (struct desk_tasks){ 0 };
+}
+
+static int by_run(const void *key, const void *kept) {
+    int64_t run = *(const int64_t *)key, other = ((const struct kept_results *)kept)->run;
+    return run < other ? -1 : run > other;
+}
+
+/* The place of the run, made where there is none; by rising number. */
+static struct kept_results *place_of(struct desk_tasks *t, int64_t run) {
+    struct kept_results *found = t->count ? bsearch(&run, t->kept, t->count, sizeof *t->kept, by_run) : NULL;
+    if (found) return found;
+    GROW(t->kept, t->room, t->count + 1);
+    size_t at = t->count++;
+    for (; at && t->kept[at - 1].run > run; at--) t->kept[at] = t->kept[at - 1];
+    t->kept[at] = (struct kept_results){ .run = run, .step = -1 };
+    return &t->kept[at];
+}
+
+int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run *row, struct task_results *out,
+                  struct err *e) {
+    *out = (struct task_results){ 0 };
+    if (!task_results_several(row)) return 0;
+    struct kept_results *k = place_of(t, row->id);
+    int64_t best = row->best.measured ? row->best.step : -1;
+    if (k->step != row->step || k->best != best || k->state != row->state) {
+        task_results_release(&k->of);
+        int rc = task_results(s, row, &k->of, e);
+        k->step = rc ? -1 : row->step;
+        k->best = best;
+        k->state = row->state;
+        if (rc) return rc;
+    }
+    task_results_copy(out, &k->of);
+    return 0;
+}
+
+struct run_task *desk_tasks_view(const struct task_results *r) {
+    struct run_task *v = xcalloc((size_t)r->count, sizeof *v);
+    for (int i = 0; i < r->count; i++) {
+        const struct task_result *t = &r->of[i];
+        v[i] = (struct run_task){ t->task, t->metric, t->value, t->undefined, t->step, t->majority, t->rows };
+    }
+    return v;
+}

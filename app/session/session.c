@@ -1,0 +1,254 @@
+#include "app/session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "app/files/paths.h"
+#include "app/session/session_private.h"
+#include "app/verbs/verbs.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+
+static const struct option_spec OPTIONS[] = {
+    { "model", "DIR|NAME", "the model to begin with" },
+    { "task", "NAME|FOLDER", "the task to begin with" },
+    { "workers", "N", "worker threads (default: the cores)" },
+    { "no-color", NULL, "no colours (NO_COLOR does the same)" },
+    { "ascii", NULL, "only ASCII characters" },
+    { NULL, NULL, NULL },
+};
+static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
+
+enum { FRAME_MS = 100, IDLE_MS = 2000 };
+
+static volatile sig_atomic_t hung_up, told_to_end;
+static int wake_fd = -1;
+
+static void wake_now(void) {
+    uint64_t one = 1;
+    ssize_t ignored = write(wake_fd, &one, sizeof one);
+    (void)ignored;
+}
+
+static void on_signal(int n) {
+    int saved = errno;
+    if (n == SIGHUP) hung_up = 1;
+    else told_to_end = n;
+    wake_now();
+    errno = saved;
+}
+
+static void notify(void *self) {
+    (void)self;
+    wake_now();
+}
+
+/* Another program holds the database: told by whichever thread waits, said on the screen's line. */
+static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
+static char waits[400];
+
+static void on_wait(void *self, const char *text) {
+    (void)self;
+    pthread_mutex_lock(&waits_lock);
+    snprintf(waits, sizeof waits, "%s", text);
+    pthread_mutex_unlock(&waits_lock);
+    wake_now();
+}
+
+static void say_waits(struct session *s) {
+    pthread_mutex_lock(&waits_lock);
+    if (waits[0]) ui_say(&s->ui, SAY_WARNING, "%s", waits);
+    waits[0] = '\0';
+    pthread_mutex_unlock(&waits_lock);
+}
+
+static void handle_input(struct session *s) {
+    struct input in;
+    for (term_read(&in); in.kind != INPUT_NONE; term_read(&in)) {
+        struct effect x = { .kind = EFFECT_NONE };
+        if (in.kind == INPUT_RESIZE) ui_resize(&s->ui, in.w, in.h);
+        else if (in.kind == INPUT_PRESS) ui_press(&s->ui, &in.press, &x);
+        else if (in.kind == INPUT_PASTE) ui_paste(&s->ui, in.text, in.size, &x);
+        else if (in.kind == INPUT_HANGUP) hung_up = 1;
+        if (s->ui.flush) {
+            term_flush();
+            s->ui.flush = false;
+        }
+        session__effect(s, &x);
+        if (hung_up || s->leaving) return;
+    }
+}
+
+static void draw(struct session *s) {
+    ui_draw(&s->ui, &s->canvas);
+    term_show(&s->canvas, -1, -1);
+}
+
+/* A cancelled run goes to the trash when it is over. */
+static void discard(struct session *s) {
+    if (!s->discard || !jobs_wait(s->jobs, s->discard, 0)) return;
+    session__move(s, true, &s->discard, 1);
+    s->discard = 0;
+}
+
+static void loop(struct session *s) {
+    int64_t frame = 0, refreshed = clock_ms();
+    bool dirty = true;
+    while (!s->leaving && !hung_up && !told_to_end) {
+        int64_t now = clock_ms();
+        if (dirty && now - frame >= FRAME_MS) {
+            session__fill_jobs(s);
+            say_waits(s);
+            discard(s);
+            draw(s);
+            frame = now;
+            dirty = false;
+        }
+        bool moves = s->ui.screen == SCREEN_RUNS || session__page_moves(s);
+        if (moves && now - refreshed >= IDLE_MS) { /* also other processes' runs */
+            refreshed = now;
+            if (s->ui.screen == SCREEN_RUNS) session__ask_runs(s);
+            else session__ask_page(s);
+        }
+        int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
+        struct pollfd fd[2] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN } };
+        int n = poll(fd, 2, wait < 0 && dirty ? 0 : wait);
+        if (n < 0 && errno != EINTR) break;
+        if (n > 0 && fd[1].revents) {
+            uint64_t count;
+            ssize_t ignored = read(s->wake, &count, sizeof count);
+            (void)ignored;
+            session__answers(s);
+            dirty = true;
+        }
+        if (n < 0 || fd[0].revents) { /* keys are answered at once */
+            if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) hung_up = 1;
+            handle_input(s);
+            if (!hung_up) draw(s);
+            dirty = true;
+        }
+    }
+}
+
+static void begin(struct session *s) {
+    struct first_view *f = &s->ui.first;
+    struct term_abilities t;
+    term_abilities(&t);
+    f->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    f->kernel = blas_facts()->kernel;
+    f->terminal_colours = t.colours;
+    s->ui.database = s->database;
+    struct err e = ERR_INIT;
+    session__ask_source(s, &s->ui.compose.config);
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_MACHINE });
+    struct store_runs runs;
+    if (!store_list(s->store, &(struct store_list){ .limit = 1 }, &runs, &e)) {
+        s->ui.total_runs = (int)runs.all;
+        store_runs_release(&runs);
+    }
+    ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
+    session__ask_runs(s);
+}
+
+static void release(struct session *s) {
+    desk_runs_free(s->runs);
+    desk_detail_free(s->detail);
+    series_free(s->series);
+    desk_source_free(s->source);
+    insight_map_free(s->map);
+    insight_heat_free(s->heat);
+    for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
+    free(s->view);
+    free(s->shown);
+    for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
+    session__drop_wishes(s);
+    free(s->database);
+    canvas_release(&s->canvas);
+    ui_release(&s->ui);
+    close(s->wake);
+}
+
+static void catch_signals(void) {
+    struct sigaction act = { .sa_handler = on_signal };
+    sigaction(SIGHUP, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* After the screen: runs that were asked to go on do so here. */
+static void finish_runs(struct session *s) {
+    int live = jobs_live(s->jobs);
+    if (s->finish && live && !hung_up)
+        fprintf(stderr, "petri: %d %s on without a screen; ^C stops with a checkpoint\n", live,
+                live == 1 ? "run goes" : "runs go");
+    bool finish = (s->finish || hung_up) && !told_to_end;
+    if (finish) {
+        struct sigaction act = { .sa_handler = on_signal };
+        sigaction(SIGINT, &act, NULL);
+        while (jobs_live(s->jobs) && !told_to_end) {
+            struct pollfd fd = { .fd = s->wake, .events = POLLIN };
+            poll(&fd, 1, 200);
+            uint64_t count;
+            if (fd.revents && read(s->wake, &count, sizeof count) < 0) break;
+        }
+    }
+    jobs_free(s->jobs, finish && !told_to_end);
+}
+
+int session_run(int argc, char **argv, struct err *e) {
+    struct session s = { 0 };
+    struct args a;
+    char **room = xcalloc((size_t)argc + 1, sizeof *room);
+    int workers;
+    int rc = args_parse(&a, &SELF, argc, argv, room, e);
+    free(room);
+    if (!rc && args_flag(&a, "help")) {
+        args_help_verb(&SELF);
+        return 0;
+    }
+    if (!rc) rc = verb_workers(&a, &workers, e);
+    if (!rc) rc = verb_store(&a, STORE_WRITE, &s.store, e);
+    if (rc) return rc;
+    rc = term_start(&(struct term_choice){ args_flag(&a, "no-color"), args_flag(&a, "ascii") }, e);
+    if (rc) {
+        struct err ignored = ERR_INIT;
+        store_close(s.store, &ignored);
+        return rc;
+    }
+    mem_on_abort(term_emergency);
+    catch_signals();
+    s.wake = wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct store_wait told_before = store_on_wait((struct store_wait){ NULL, on_wait });
+    s.database = file_base_name(store_path(s.store));
+    s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
+    s.desk = desk_new(s.store, s.jobs, notify, NULL);
+    s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
+    ui_init(&s.ui, term_glyphs(), term_colours());
+    config_take_model(&s.ui.compose.config, verb_model(&a));
+    config_take_task(&s.ui.compose.config, args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
+    int w, h;
+    term_size(&w, &h);
+    canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
+    ui_resize(&s.ui, w, h);
+    begin(&s);
+    loop(&s);
+    if (!hung_up) term_stop();
+    store_on_wait(told_before);
+    desk_free(s.desk);
+    insight_free(s.insight);
+    finish_runs(&s);
+    rc = store_close(s.store, e);
+    release(&s);
+    if (!rc && told_to_end) rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");
+    return rc;
+}

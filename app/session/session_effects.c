@@ -1,0 +1,298 @@
+/* What the screens ask for, done. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/files/paths.h"
+#include "app/session/session_private.h"
+#include "app/verbs/verbs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "views/svg.h"
+
+static void train(struct session *s) {
+    struct job_request r = { 0 };
+    compose_config(&s->ui.compose, &r.config);
+    jobs_start_later(s->jobs, &r);
+    config_release(&r.config);
+    ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
+    ui_show(&s->ui, SCREEN_TRAIN);
+}
+
+/* The first page's run: small enough to be over soon, large enough to learn something. */
+static void train_first(struct session *s) {
+    struct run_config c;
+    config_init(&c);
+    c.batch = 16;
+    c.epochs = 0;
+    c.steps = 60;
+    c.eval_every = 20;
+    c.eval_rows = 256;
+    config_take_source(&c, &s->ui.compose.config);
+    compose_take_config(&s->ui.compose, &c);
+    config_release(&c);
+    train(s);
+}
+
+static void say_error(struct session *s, int rc, const struct err *e) {
+    if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e->text);
+}
+
+static void pause(struct session *s, int64_t id) {
+    struct err e = ERR_INIT;
+    const struct job *j = NULL;
+    for (int i = 0; i < s->ui.train.jobs; i++)
+        if (s->ui.train.job[i].id == id) j = &s->ui.train.job[i];
+    bool paused = j && j->state == RUN_PAUSED;
+    int rc = paused ? jobs_unpause(s->jobs, id, &e) : jobs_pause(s->jobs, id, &e);
+    say_error(s, rc, &e);
+    if (rc) return;
+    ui_say(&s->ui, SAY_INFO, "run #%lld %s", (long long)id, paused ? "goes on" : "pauses after this step");
+}
+
+/* Whether the run trains in this process. */
+static bool is_ours(const struct session *s, int64_t id) {
+    for (size_t i = 0; i < s->shown_count; i++)
+        if (s->shown[i].id == id && s->shown[i].state <= RUN_PAUSED) return true;
+    return false;
+}
+
+static void stop(struct session *s, int64_t id, bool keep) {
+    struct err e = ERR_INIT;
+    if (!is_ours(s, id)) { /* another process trains it: it is asked, and keeps a checkpoint */
+        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_STOP, .run = &id, .runs = 1 });
+        return;
+    }
+    int rc = jobs_stop(s->jobs, id, &e);
+    say_error(s, rc, &e);
+    if (rc) return;
+    if (!keep) s->discard = id;
+    ui_say(&s->ui, SAY_INFO, "run #%lld stops %s", (long long)id,
+           keep ? "with a checkpoint; R goes on later" : "and goes to the trash");
+}
+
+static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
+    if (!x->runs) return;
+    if (kind == DESK_TRASH || kind == DESK_RESTORE)
+        session__move(s, kind == DESK_TRASH, x->run, x->runs);
+    else
+        desk_ask(s->desk, &(struct desk_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs,
+                                                .text = x->text });
+}
+
+/* ---- moves into and out of the trash, one after the other ---- */
+
+/* Keys typed ahead mean what they would mean had each been typed after the answer to the one before. */
+static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash) {
+    struct wish *w = xcalloc(1, sizeof *w), **end = &s->wishes;
+    w->kind = kind;
+    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs };
+    if (runs) memcpy(w->move.run, run, (size_t)runs * sizeof *run);
+    while (*end) end = &(*end)->next;
+    *end = w;
+}
+
+static void ask_move(struct session *s, bool trash, int64_t *run, int runs, const char *back) {
+    s->moving = true;
+    desk_ask(s->desk, &(struct desk_order){ .kind = trash ? DESK_TRASH : DESK_RESTORE, .run = run,
+                                            .runs = runs, .text = back });
+}
+
+void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
+    if (s->moving) wish(s, WISH_MOVE, run, runs, trash);
+    else ask_move(s, trash, (int64_t *)run, runs, "u");
+}
+
+static void undo(struct session *s, bool redo) {
+    if (s->moving) {
+        wish(s, redo ? WISH_REDO : WISH_UNDO, NULL, 0, false);
+        return;
+    }
+    if (redo ? s->done == s->undone : s->done == 0) {
+        ui_say(&s->ui, SAY_INFO, redo ? "nothing to redo" : "nothing to undo");
+        return;
+    }
+    const struct move *m = &s->moves[redo ? s->done : s->done - 1];
+    s->undoing = redo ? -1 : 1;
+    ask_move(s, m->trash == redo, m->run, m->runs, redo ? "u" : "^r");
+}
+
+static struct wish *next_wish(struct session *s) {
+    struct wish *w = s->wishes;
+    if (w) s->wishes = w->next;
+    return w;
+}
+
+static void wish_free(struct wish *w) {
+    free(w->move.run);
+    free(w);
+}
+
+void session__moved(struct session *s) {
+    struct wish *w;
+    s->moving = false;
+    while (!s->moving && (w = next_wish(s))) {
+        if (w->kind == WISH_MOVE) session__move(s, w->move.trash, w->move.run, w->move.runs);
+        else undo(s, w->kind == WISH_REDO);
+        wish_free(w);
+    }
+}
+
+void session__drop_wishes(struct session *s) {
+    struct wish *w;
+    while ((w = next_wish(s))) wish_free(w);
+}
+
+static void list_folders(struct session *s, const char *kind, const char *marker) {
+    char *root = file_join(paths_assets(), kind);
+    struct dirent **entry;
+    int n = scandir(root, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        char *inside = xprintf("%s/%s/%s", root, entry[i]->d_name, marker);
+        if (entry[i]->d_name[0] != '.' && file_exists(inside))
+            picker_add(&s->ui.picker, entry[i]->d_name, root, false);
+        free(inside);
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    free(root);
+}
+
+static void list_models(struct session *s) {
+    picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
+    list_folders(s, "models", "config.json");
+    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_MODEL, "not here yet: make fetch", true);
+}
+
+static void list_tasks(struct session *s) {
+    picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
+    list_folders(s, "tasks", "train.tsv");
+    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_TASK, "not here yet: make fetch", true);
+}
+
+static void choose(struct session *s, const char *model, const char *task) {
+    struct run_config c;
+    config_copy(&c, &s->ui.compose.config);
+    if (model) config_take_model(&c, model);
+    if (task) config_take_task(&c, task);
+    session__ask_source(s, &c);
+    config_release(&c);
+}
+
+static void method_text_typed(struct session *s, const char *text) {
+    struct method m;
+    struct err e = ERR_INIT;
+    int rc = method_parse(text, &m, &e);
+    say_error(s, rc, &e);
+    if (!rc) compose_take_method(&s->ui.compose, &m);
+}
+
+/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine": screen, what of, which matrix. */
+static char *picture_stem(const struct session *s) {
+    const struct map_view *v = &s->ui.map;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "petri-%s", screen_at(s->ui.screen)->name);
+    for (int i = 0; i < v->subjects; i++)
+        buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
+    char *base = file_base_name(s->ui.compose.config.model), *model = outfile_slug(base);
+    if (!v->subjects && *model) buf_printf(&b, "-%s", model);
+    const struct heat_matrix *m = s->ui.screen == SCREEN_HEATMAP ? heatmap_matrix(&s->ui.heatmap) : NULL;
+    char *kind = outfile_slug(m ? m->title : v->data.training ? "training" : "");
+    if (*kind) buf_printf(&b, "-%.60s", kind);
+    free(kind);
+    free(model);
+    free(base);
+    return buf_take(&b);
+}
+
+/* The screen as it is, as a new picture in the working folder. */
+static void picture(struct session *s) {
+    struct err e = ERR_INIT;
+    struct canvas c;
+    struct buf svg = BUF_INIT;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s->store), false);
+    char *stem = picture_stem(s), *path = outfile_new_name(stem, ".svg");
+    canvas_init(&c, s->ui.w, s->ui.h, s->ui.glyphs, s->ui.colours);
+    ui_draw(&s->ui, &c);
+    canvas_to_svg(&c, &svg);
+    int rc = outfile_write(&g, path, buf_text(&svg), svg.size, &e);
+    say_error(s, rc, &e);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
+    canvas_release(&c);
+    buf_release(&svg);
+    outfile_guard_release(&g);
+    free(stem);
+    free(path);
+}
+
+static void look_inside(struct session *s, const struct effect *x) {
+    const struct run_config *c = &s->ui.compose.config, *rows = config_rows_of(c, 0);
+    struct insight_subject what = { .model = c->model_folder ? c->model_folder : c->model,
+                                    .task = rows->task_folder ? rows->task_folder : rows->task };
+    if (x->kind == EFFECT_SETS) {
+        what.set = x->run;
+        what.sets = x->runs;
+    } else {
+        what.run = x->run;
+        what.runs = x->runs;
+        what.task_at = x->by;
+    }
+    insight_open(s->insight, &what);
+    if (x->keep) insight_matrices(s->insight, -1);
+}
+
+void session__effect(struct session *s, const struct effect *x) {
+    switch (x->kind) {
+    case EFFECT_NONE:
+    case EFFECT_KINDS: break;
+    case EFFECT_TRAIN: train(s); break;
+    case EFFECT_TRAIN_FIRST: train_first(s); break;
+    case EFFECT_PAUSE: pause(s, x->run[0]); break;
+    case EFFECT_STOP: stop(s, x->run[0], x->keep); break;
+    case EFFECT_RESUME: order_runs(s, DESK_RESUME, x); break;
+    case EFFECT_AGAIN: order_runs(s, DESK_AGAIN, x); break;
+    case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
+    case EFFECT_TRASH: order_runs(s, DESK_TRASH, x); break;
+    case EFFECT_RESTORE: order_runs(s, DESK_RESTORE, x); break;
+    case EFFECT_UNDO: undo(s, false); break;
+    case EFFECT_REDO: undo(s, true); break;
+    case EFFECT_FOCUS: session__fill_jobs(s); break;
+    case EFFECT_OPEN_RUN: order_runs(s, DESK_DETAIL, x); break;
+    case EFFECT_CLONE: order_runs(s, DESK_CLONE, x); break;
+    case EFFECT_TRASH_VIEW:
+    case EFFECT_ROWS: session__ask_facts(s); break;
+    case EFFECT_BY_TASK:
+    case EFFECT_FILTER: session__ask_runs(s); break;
+    case EFFECT_LIST_MODELS: list_models(s); break;
+    case EFFECT_LIST_TASKS: list_tasks(s); break;
+    case EFFECT_MODEL: choose(s, x->text, NULL); break;
+    case EFFECT_TASK: choose(s, NULL, x->text); break;
+    case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
+    case EFFECT_EXPORT: order_runs(s, DESK_EXPORT, x); break;
+    case EFFECT_COPY:
+        ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
+        break;
+    case EFFECT_INSPECT:
+    case EFFECT_SETS: look_inside(s, x); break;
+    case EFFECT_HEATMAP: insight_matrices(s->insight, x->by); break;
+    case EFFECT_ATTENTION_ROW: insight_attention(s->insight, x->by, 0, 0); break;
+    case EFFECT_ATTENTION_LAYER: insight_attention(s->insight, 0, x->by, 0); break;
+    case EFFECT_ATTENTION_HEAD: insight_attention(s->insight, 0, 0, x->by); break;
+    case EFFECT_MAP_TRAINING: insight_training(s->insight); break;
+    case EFFECT_MAP_MOMENT: insight_moment(s->insight, x->by); break;
+    case EFFECT_MAP_PLAY: insight_play(s->insight); break;
+    case EFFECT_MAP_STEP: insight_step(s->insight); break;
+    case EFFECT_MAP_REWIND: insight_rewind(s->insight); break;
+    case EFFECT_MAP_PERPLEXITY: insight_perplexity(s->insight, x->by); break;
+    case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
+    case EFFECT_PICTURE: picture(s); break;
+    case EFFECT_QUIT:
+        s->leaving = true;
+        s->finish = x->keep;
+        break;
+    case EFFECT_SUSPEND: term_suspend(); break;
+    case EFFECT_REDRAW: term_redraw(); break;
+    }
+}

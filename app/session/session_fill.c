@@ -1,0 +1,299 @@
+/* Filling the screens: from jobs of this process, and from the desk's answers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/session/session_private.h"
+#include "core/base/mem.h"
+
+static int rank(enum run_state state) {
+    return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
+}
+
+/* Running first, then queued as they wait, then those that ended, newest first among these. */
+static int by_rank(const void *a, const void *b) {
+    const struct job_view *x = a, *y = b;
+    int of = rank(x->progress.state), d = of - rank(y->progress.state);
+    if (!d && of == 1) d = x->place - y->place;
+    if (d) return d;
+    int newer = (x->id < y->id) - (x->id > y->id);
+    return of == 2 ? newer : -newer;
+}
+
+static struct job job_of(const struct job_view *v) {
+    const struct run_progress *p = &v->progress;
+    return (struct job){
+        .id = v->id, .state = p->state, .method = v->method, .task = v->task, .seed = v->seed, .step = p->step,
+        .steps = p->steps, .tokens_per_s = p->tokens_per_second, .seconds_left = p->seconds_left, .best = v->best,
+        .loss = p->loss, .reason = v->reason, .constant = v->constant, .none_valid = v->none_valid, .place = v->place,
+        .scored = p->scored, .to_score = p->to_score,
+    };
+}
+
+static void clear_jobs(struct session *s, size_t count) {
+    for (size_t i = 0; i < count; i++) job_view_release(&s->view[i]);
+    free(s->view);
+    s->view = NULL;
+    s->shown_count = 0;
+}
+
+/* The focused run's series grow by what has come since the last frame.  What came before this process took
+ * the run up is read once from the store. */
+static void fill_series(struct session *s) {
+    int64_t focus = s->ui.train.focus;
+    if (!s->series || s->series->view.run != focus) {
+        series_free(s->series);
+        s->series = series_new(focus);
+        s->cursor = (struct job_cursor){ 0 };
+        s->stored = SERIES_HERE;
+    }
+    bool before = focus != 0; /* a run that is not of this process is in the store alone */
+    for (size_t i = 0; i < s->shown_count; i++)
+        if (s->view[i].id == focus) before = s->view[i].resumed;
+    if (before && s->stored == SERIES_HERE) {
+        s->stored = SERIES_ASKED;
+        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SERIES, .run = &focus, .runs = 1 });
+    }
+    if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, &s->cursor, s->series);
+    s->ui.train.series = s->series->view;
+}
+
+static void take_series(struct session *s, struct desk_answer *a) {
+    if (s->stored != SERIES_ASKED || (a->series && a->series->view.run != s->series->view.run)) return;
+    if (a->series) {
+        series_free(s->series);
+        s->series = a->series;
+        a->series = NULL;
+    }
+    s->stored = SERIES_READ;
+    fill_series(s);
+}
+
+static void started(struct session *s, const struct job *j) {
+    s->last_id = j->id;
+    s->ui.train.focus = j->id;
+    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: 3 lists all runs", (long long)j->id);
+    session__ask_runs(s);
+}
+
+/* Says how a run ended, once, when its row turns from live to over. */
+static void ended(struct session *s, const struct job *j, enum run_state before) {
+    bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
+    if (!was_live || rank(j->state) < 2) return;
+    long long id = (long long)j->id;
+    if (j->state == RUN_FAILED)
+        ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
+    else if (j->state == RUN_STOPPED)
+        ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R goes on", id, (long long)j->step);
+    else if (isnan(j->best))
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
+    else
+        ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C takes it to Compose to change an axis", id,
+               j->best);
+}
+
+static void tell_changes(struct session *s, const struct job *before, size_t n) {
+    for (size_t i = 0; i < s->shown_count; i++)
+        for (size_t k = 0; k < n; k++)
+            if (before[k].id == s->shown[i].id) ended(s, &s->shown[i], before[k].state);
+}
+
+void session__fill_jobs(struct session *s) {
+    struct job *before = s->shown;
+    size_t count = s->shown_count;
+    s->shown = NULL;
+    clear_jobs(s, count);
+    int64_t *ids;
+    size_t n = jobs_ids(s->jobs, &ids);
+    s->view = xcalloc(n, sizeof *s->view);
+    s->shown = xcalloc(n, sizeof *s->shown);
+    for (size_t i = 0; i < n; i++) s->shown_count += jobs_view(s->jobs, ids[i], &s->view[s->shown_count]);
+    free(ids);
+    qsort(s->view, s->shown_count, sizeof *s->view, by_rank);
+    int running = 0, queued = 0;
+    const struct job *newest = NULL;
+    for (size_t i = 0; i < s->shown_count; i++) {
+        const struct job *job = &s->shown[i];
+        s->shown[i] = job_of(&s->view[i]);
+        running += rank(job->state) == 0;
+        queued += rank(job->state) == 1;
+        if (job->id > s->last_id && (!newest || job->id > newest->id)) newest = job;
+    }
+    if (newest) started(s, newest);
+    tell_changes(s, before, count);
+    free(before);
+    s->ui.train.job = s->shown;
+    s->ui.train.jobs = (int)s->shown_count;
+    s->ui.running = running;
+    s->ui.queued = queued;
+    fill_series(s);
+    int live = jobs_live(s->jobs);
+    if (live != s->live_before) session__ask_runs(s);
+    s->live_before = live;
+    char *message = jobs_message(s->jobs);
+    if (*message) ui_say(&s->ui, SAY_WARNING, "%s", message);
+    free(message);
+    ui_changed(&s->ui);
+}
+
+bool session__page_moves(const struct session *s) {
+    const struct run_row *r = &s->ui.detail.run;
+    return s->ui.screen == SCREEN_DETAIL && r->id && r->state <= RUN_PAUSED;
+}
+
+void session__ask_page(struct session *s) {
+    int64_t id = s->ui.detail.run.id;
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_DETAIL, .run = &id, .runs = 1 });
+}
+
+void session__ask_runs(struct session *s) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .by_task = s->ui.runs.by_task,
+                                             .text = s->ui.runs.filter });
+}
+
+void session__ask_source(struct session *s, const struct run_config *c) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = c });
+}
+
+void session__ask_facts(struct session *s) {
+    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = &s->ui.compose.config, .taken = true });
+}
+
+static void take_runs(struct session *s, struct desk_answer *a) {
+    struct runs_view *v = &s->ui.runs;
+    if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter) ||
+        (v->by_task && !a->runs->results)) return; /* asked anew since */
+    bool news = strcmp(v->filter_error, a->runs->error) != 0;
+    memcpy(v->filter_error, a->runs->error, sizeof v->filter_error);
+    if (news && *v->filter_error && !s->ui.prompt.open) ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
+    desk_runs_free(s->runs);
+    s->runs = a->runs;
+    a->runs = NULL;
+    s->ui.runs.row = s->runs->row;
+    s->ui.runs.rows = s->runs->rows;
+    if (!s->runs->trash) s->ui.total_runs = s->runs->rows;
+}
+
+static void take_source(struct session *s, struct desk_answer *a) {
+    struct desk_source *new = a->source;
+    struct compose_view *v = &s->ui.compose;
+    a->source = NULL;
+    if (!new->ok && s->source && s->source->ok) { /* keep what works */
+        desk_source_free(new);
+        return;
+    }
+    desk_source_free(s->source);
+    s->source = new;
+    v->arch = new->ok ? &new->arch : NULL;
+    v->model = new->model;
+    v->task = new->task;
+    if (!new->taken) config_take_source(&v->config, &new->config);
+    memcpy(v->outputs, new->outputs, sizeof v->outputs);
+    v->classes = new->classes;
+    v->texts = new->texts;
+    v->train_rows = new->train_rows;
+    v->dev_rows = new->dev_rows;
+    compose_changed(v);
+    s->ui.first.model = new->model;
+    s->ui.first.task = new->task;
+    s->ui.first.model_ready = new->ok;
+    s->ui.first.task_ready = new->train_rows > 0;
+    s->ui.first.fetch = new->ok && new->train_rows ? NULL : "make fetch";
+}
+
+/* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */
+static void take_config(struct session *s, const struct run_config *c) {
+    struct compose_view *v = &s->ui.compose;
+    v->arch = NULL;
+    v->model = v->task = NULL;
+    v->classes = 0;
+    v->texts = false;
+    v->train_rows = v->dev_rows = 0;
+    s->ui.first.model = s->ui.first.task = NULL;
+    s->ui.first.model_ready = s->ui.first.task_ready = false;
+    desk_source_free(s->source);
+    s->source = NULL;
+    compose_take_config(v, c);
+    ui_show(&s->ui, SCREEN_COMPOSE);
+    session__ask_source(s, &v->config);
+}
+
+static void move_free(struct move *m) {
+    free(m->run);
+    *m = (struct move){ 0 };
+}
+
+/* A key that was typed before the list showed the move before: the runs are there already. */
+static bool is_same_again(const struct session *s, const struct desk_answer *a) {
+    const struct move *m = s->done ? &s->moves[s->done - 1] : NULL;
+    return m && m->trash == (a->kind == DESK_TRASH) && m->runs == a->moved &&
+           !memcmp(m->run, a->run, (size_t)m->runs * sizeof *m->run);
+}
+
+static void record_move(struct session *s, struct desk_answer *a) {
+    if (s->undoing) {
+        s->done -= s->undoing;
+        s->undoing = 0;
+        return;
+    }
+    if (is_same_again(s, a)) return;
+    for (int i = s->done; i < s->undone; i++) move_free(&s->moves[i]);
+    if (s->done == MOVES) {
+        move_free(&s->moves[0]);
+        memmove(s->moves, s->moves + 1, (MOVES - 1) * sizeof *s->moves);
+        s->done--;
+    }
+    s->moves[s->done++] = (struct move){ a->kind == DESK_TRASH, a->run, a->moved };
+    s->undone = s->done;
+    a->run = NULL;
+}
+
+static void take(struct session *s, struct desk_answer *a) {
+    if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
+    if (a->kind == DESK_RUNS && a->runs) take_runs(s, a);
+    if (a->kind == DESK_SOURCE && a->source) take_source(s, a);
+    if (a->kind == DESK_MACHINE) s->ui.first.gflops = a->gflops;
+    if (a->kind == DESK_CLONE && a->config) take_config(s, a->config);
+    if (a->kind == DESK_SERIES) take_series(s, a);
+    if (a->kind == DESK_DETAIL && a->detail) {
+        int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;
+        desk_detail_free(s->detail);
+        s->detail = a->detail;
+        a->detail = NULL;
+        s->ui.detail = s->detail->view;
+        s->ui.detail.top = top;
+    }
+    if (a->kind == DESK_TRASH || a->kind == DESK_RESTORE) {
+        if (a->moved) record_move(s, a);
+        else s->undoing = 0;
+        session__moved(s);
+        session__ask_runs(s);
+    }
+}
+
+/* New pictures of Map and Heatmap take the place of the old ones. */
+static void take_pictures(struct session *s) {
+    struct insight_map *map = insight_take_map(s->insight);
+    struct insight_heat *heat = insight_take_heat(s->insight);
+    if (map) {
+        s->ui.map.data = map->data;
+        insight_map_free(s->map);
+        s->map = map;
+    }
+    if (heat) {
+        s->ui.heatmap.data = heat->data;
+        insight_heat_free(s->heat);
+        s->heat = heat;
+    }
+    if (map || heat) ui_changed(&s->ui);
+}
+
+void session__answers(struct session *s) {
+    take_pictures(s);
+    struct desk_answer *a;
+    while ((a = desk_take(s->desk))) {
+        take(s, a);
+        desk_answer_free(a);
+        ui_changed(&s->ui);
+    }
+}

@@ -1,0 +1,77 @@
+/* What session.c, session_effects.c and session_fill.c share. */
+#ifndef APP_SESSION_SESSION_PRIVATE_H
+#define APP_SESSION_SESSION_PRIVATE_H
+
+#include "app/insight/insight.h"
+#include "app/jobs/jobs.h"
+#include "app/session/background.h"
+#include "views/term.h"
+#include "views/ui.h"
+
+enum { MOVES = 32 };
+
+/* One trash or restore, for undo. */
+struct move {
+    bool trash;
+    int64_t *run;
+    int runs;
+};
+
+/* What was asked for while another move was under way: a move, or an undo or redo of what is then the last. */
+struct wish {
+    enum { WISH_MOVE, WISH_UNDO, WISH_REDO } kind;
+    struct move move; /* WISH_MOVE */
+    struct wish *next;
+};
+
+struct session {
+    struct ui ui;
+    struct canvas canvas;
+    struct store *store;
+    struct jobs *jobs;
+    struct desk *desk;
+    struct insight *insight;
+    int wake;              /* eventfd: something has changed */
+    bool leaving, finish;  /* finish: runs go on without a screen */
+    char *database;
+    /* what the screens' pointers point into */
+    struct desk_runs *runs;
+    struct desk_detail *detail;
+    struct run_series *series; /* of the run in focus */
+    struct desk_source *source;
+    struct insight_map *map;
+    struct insight_heat *heat;
+    struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
+    struct job *shown;     /* the same as rows of the job list */
+    size_t shown_count;
+    struct job_cursor cursor; /* what of it has been taken from the jobs */
+    enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
+    int64_t last_id;       /* newest run of this process already focused */
+    int live_before;
+    struct move moves[MOVES];
+    int done, undone;      /* moves below `done` can be undone, up to `undone` redone */
+    bool moving;           /* a move into or out of the trash is not answered yet */
+    int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
+    struct wish *wishes;   /* asked for meanwhile, in order */
+    int64_t discard;       /* run to put into the trash when it is over */
+};
+
+/* session_fill.c */
+void session__fill_jobs(struct session *s);
+void session__answers(struct session *s);
+void session__ask_runs(struct session *s);
+/* Whether the page shown is of a run that trains; then it is asked for again now and then. */
+bool session__page_moves(const struct session *s);
+void session__ask_page(struct session *s);
+/* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
+void session__ask_source(struct session *s, const struct run_config *c);
+/* The same of what Compose holds: only the facts are taken. */
+void session__ask_facts(struct session *s);
+/* session_effects.c */
+void session__effect(struct session *s, const struct effect *x);
+/* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
+void session__move(struct session *s, bool trash, const int64_t *run, int runs);
+void session__moved(struct session *s);
+void session__drop_wishes(struct session *s);
+
+#endif

@@ -1,0 +1,169 @@
+#include "app/verbs/args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { OPTION_COLUMNS = 22 }; /* of an option and its value in the help */
+
+static const struct option_spec COMMON[] = {
+    { "json", NULL, "print JSON" },
+    { "db", "FILE", "the database (default: $XDG_DATA_HOME/petri/petri.db)" },
+    { "help", NULL, "this help" },
+    { NULL, NULL, NULL },
+};
+
+static const struct option_spec *find_in(const struct option_spec *list, const char *name) {
+    for (; list->name; list++)
+        if (!strcmp(list->name, name)) return list;
+    return NULL;
+}
+
+static const struct option_spec *find_option(const struct verb *v, const char *name) {
+    const struct option_spec *o = v->options ? find_in(v->options, name) : NULL;
+    return o ? o : find_in(COMMON, name);
+}
+
+static int unknown_option(const struct verb *v, const char *name, struct err *e) {
+    const char *names[ARGS_OPTIONS];
+    size_t n = 0;
+    for (const struct option_spec *o = v->options; o && o->name && n < ARGS_OPTIONS; o++)
+        names[n++] = o->name;
+    for (const struct option_spec *o = COMMON; o->name && n < ARGS_OPTIONS; o++) names[n++] = o->name;
+    const char *near = text_nearest(name, names, n);
+    const char *space = *v->name ? " " : "";
+    if (near)
+        return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; did you mean --%s?", space, v->name,
+                       name, near);
+    return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; petri%s%s --help lists them", space,
+                   v->name, name, space, v->name);
+}
+
+/* Before the verb is known: the options of all are looked through. */
+static bool takes_value(const char *name) {
+    const struct option_spec *o = find_in(COMMON, name);
+    const struct verb *v;
+    for (size_t i = 0; !o && (v = verb_at(i)); i++) o = v->options ? find_in(v->options, name) : NULL;
+    return o && o->value;
+}
+
+int args_verb_at(int argc, char *const *argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+        if (strncmp(argv[i], "--", 2)) return i;
+        if (!strchr(argv[i], '=') && takes_value(argv[i] + 2)) i++;
+    }
+    return -1;
+}
+
+int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
+               struct err *e) {
+    *a = (struct args){ .verb = v, .positional = room };
+    bool plain = false;
+    for (int i = 0; i < argc; i++) {
+        char *word = argv[i];
+        if (!plain && !strcmp(word, "--")) {
+            plain = true;
+            continue;
+        }
+        if (plain || strncmp(word, "--", 2)) {
+            if (!plain && word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9'))
+                return err_set(e, ERR_USAGE, "options begin with two dashes: %s", word);
+            room[a->count++] = word;
+            continue;
+        }
+        char *equals = strchr(word, '=');
+        char *name = equals ? xstrndup(word + 2, (size_t)(equals - word - 2)) : xstrdup(word + 2);
+        const struct option_spec *o = find_option(v, name);
+        int rc = 0;
+        const char *value = "";
+        if (!o) rc = unknown_option(v, name, e);
+        else if (!o->value && equals) rc = err_set(e, ERR_USAGE, "--%s takes no value", name);
+        else if (o->value && equals) value = equals + 1;
+        else if (o->value && i + 1 < argc) value = argv[++i];
+        else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
+        if (!rc && args_get(a, name)) rc = err_set(e, ERR_USAGE, "--%s is given twice", name);
+        if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
+        free(name);
+        if (rc) return rc;
+        a->option[a->given].spec = o;
+        a->option[a->given++].value = value;
+    }
+    if (args_flag(a, "help")) return 0;
+    if (a->count < v->least || (v->most >= 0 && a->count > v->most))
+        return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
+    return 0;
+}
+
+const char *args_get(const struct args *a, const char *name) {
+    for (int i = 0; i < a->given; i++)
+        if (!strcmp(a->option[i].spec->name, name)) return a->option[i].value;
+    return NULL;
+}
+
+bool args_flag(const struct args *a, const char *name) { return args_get(a, name) != NULL; }
+
+int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,
+             struct err *e) {
+    const char *text = args_get(a, name);
+    if (!text) return 0;
+    int64_t v;
+    if (!text_to_int(text, &v) || v < lo || v > hi)
+        return err_set(e, ERR_USAGE, "--%s must be a whole number from %lld to %lld, not \"%s\"", name,
+                       (long long)lo, (long long)hi, text);
+    *out = v;
+    return 0;
+}
+
+const struct verb *verb_find(const char *name) {
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++)
+        if (!strcmp(v->name, name)) return v;
+    return NULL;
+}
+
+static void print_options(const struct option_spec *o) {
+    for (; o && o->name; o++) {
+        char left[128];
+        if (!o->help) continue;
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+        /* padded by columns, not bytes; a long name has a line of its own */
+        int gap = OPTION_COLUMNS - text_width(left);
+        if (gap < 0) printf("  %s\n%*s%s\n", left, OPTION_COLUMNS + 3, "", o->help);
+        else printf("  %s%*s %s\n", left, gap, "", o->help);
+    }
+}
+
+void args_help_verb(const struct verb *v) {
+    printf("petri%s%s %s\n%s\n\n", *v->name ? " " : "", v->name, v->synopsis, v->help);
+    print_options(v->options);
+    print_options(COMMON);
+}
+
+/* Verbs that share a line of the overview with the one after them. */
+static const char *pair_help(const char *name) {
+    static const char *const pairs[][2] = {
+        { "stop", "stop a run that trains, go on with one that stopped" },
+        { "trash", "put runs into the trash, take them out" },
+        { "tasks", "the tasks known by name, the models at hand" },
+    };
+    for (size_t i = 0; i < COUNT_OF(pairs); i++)
+        if (!strcmp(pairs[i][0], name)) return pairs[i][1];
+    return NULL;
+}
+
+void args_help(void) {
+    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
+           "  petri                opens the terminal workbench\n");
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++) {
+        const char *pair = pair_help(v->name);
+        char names[64];
+        snprintf(names, sizeof names, "%s%s%s", v->name, pair ? ", " : "", pair ? verb_at(i + 1)->name : "");
+        printf("  petri %-14s %s\n", names, pair ? pair : v->help);
+        i += pair != NULL;
+    }
+    printf("Everywhere: --db FILE, --json, --help.  petri --version tells the version.\n");
+}

@@ -1,0 +1,24 @@
+/* What the verbs that look inside are asked for: options to a probe's terms. */
+#ifndef APP_VERBS_ASKED_H
+#define APP_VERBS_ASKED_H
+
+#include "app/insight/probe.h"
+#include "app/verbs/args.h"
+
+struct asked {
+    struct probe_draw draw;
+    struct probe_look look;
+    struct task_source source[ROWSET_TASKS];
+    int sources;   /* 0: the run's own task */
+    char *tasks;   /* owned: what the sources' names point into */
+};
+
+/* --task A,B (a folder's name may hold commas), --split, --rows (default `most`), --seed, --pool,
+ * --workers.  asked_release, also after a failure. */
+int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e);
+void asked_release(struct asked *q);
+/* The rows of a probe; without --task those of draw.own or the run, or of the default task.  Says on standard
+ * error in which text form a task is read. */
+int asked_rows(const struct asked *q, struct probe *p, struct err *e);
+
+#endif

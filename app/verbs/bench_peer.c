@@ -1,0 +1,145 @@
+#include "app/verbs/bench_peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/data/text_form.h"
+#include "core/model/generate.h"
+
+enum what { MADE_BERT, MADE_ROBERTA, MADE_WEIGHTS, CLASSES, TEXT, GENERATE };
+
+static const struct work {
+    const char *name;
+    enum what what;
+    int rows, steps, warm;
+    int size; /* TEXT: tokens of a target, 0 the class as a digit; GENERATE: beams */
+} works[] = {
+    { "lora-bert-base-8x128", MADE_BERT, 8, 5, 2, 0 },
+    { "lora-bert-base-sst2", MADE_WEIGHTS, 32, 8, 1, 0 },
+    { "lora-minilm-sst2", CLASSES, 32, 40, 8, 0 },
+    { "lora-roberta-base-8x128", MADE_ROBERTA, 8, 5, 2, 0 },
+    { "lora-t5-sst2-digit", TEXT, 32, 6, 1, 0 },
+    { "lora-t5-sst2-30", TEXT, 32, 6, 1, 30 },
+    { "generate-t5-1", GENERATE, 1, 12, 2, 1 },
+    { "generate-t5-32", GENERATE, 32, 3, 1, 1 },
+    { "generate-t5-beam4", GENERATE, 1, 8, 2, 4 },
+};
+
+enum { NEW_TOKENS = 20 };
+
+static const struct work *find(const char *name, struct err *e) {
+    struct buf names = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(works); i++) {
+        if (!strcmp(works[i].name, name)) {
+            buf_release(&names);
+            return &works[i];
+        }
+        buf_printf(&names, "%s%s", i ? ", " : "", works[i].name);
+    }
+    err_set(e, ERR_USAGE, "there is no work \"%s\"; there are %s", name, buf_text(&names));
+    buf_release(&names);
+    return NULL;
+}
+
+/* ---- the rows ---- */
+
+/* Targets of `length` tokens made by a rule, the last one the end. */
+static void long_targets(struct dataset *d, int length, int32_t end) {
+    d->target_ids = xrealloc(d->target_ids, d->rows * (size_t)length, sizeof *d->target_ids);
+    for (size_t i = 0; i < d->rows; i++) {
+        int32_t *row = d->target_ids + i * (size_t)length;
+        for (int k = 0; k < length - 1; k++)
+            row[k] = (int32_t)(3 + (i * 131 + (size_t)k * 7919) % 32000);
+        row[length - 1] = end;
+        d->target_start[i + 1] = (i + 1) * (size_t)length;
+    }
+}
+
+/* SST-2's first rows, encoded for the model, in text form where it writes. */
+static int open_rows(struct task *t, const struct bench_peer *p, const struct work *w,
+                     const struct model *m, struct err *e) {
+    if (!p->task)
+        return err_set(e, ERR_USAGE, "--peer-work %s needs --task with a folder of SST-2", w->name);
+    int rc = task_open(t, &(struct task_source){ .where = p->task }, e);
+    if (rc) return rc;
+    bool text = arch_generates(&m->arch);
+    for (int i = 0; i < t->devs; i++) dataset_release(&t->dev[i]);
+    t->devs = 0;
+    size_t most = (size_t)w->rows * (size_t)(w->steps + w->warm);
+    if (t->train.rows > most) t->train.rows = most;
+    if (text) rc = task_as_text(t, &(struct text_form){ .prefix = true }, e);
+    if (!rc) rc = task_encode(t, m->tokenizer, 128, text ? 128 : 0, m->arch.vocabulary, e);
+    if (!rc && w->what == TEXT && w->size) long_targets(&t->train, w->size, m->arch.eos_id);
+    if (rc) task_release(t);
+    return rc;
+}
+
+/* ---- generation ---- */
+
+/* A step is one group of sources: neither more nor less than NEW_TOKENS new tokens each. */
+static int generate(const struct model *m, const struct dataset *d, const struct work *w, int threads,
+                    struct bench_times *out, struct err *e) {
+    struct generate_options o;
+    int rc = generate_defaults(m, &o, NULL, e);
+    if (rc) return rc;
+    o.beams = w->size;
+    o.min_new = o.max_new = NEW_TOKENS;
+    struct crew *crew = threads > 1 ? crew_new(threads, NULL) : NULL;
+    struct generated *made = xcalloc((size_t)w->rows, sizeof *made);
+    for (int step = 0; step < w->warm + w->steps && !rc; step++) {
+        const struct generate_sources some = { (size_t)w->rows, d->start + step * w->rows, d->ids };
+        struct generation g;
+        double begin = clock_seconds();
+        generation_init(&g, m, &o, &some);
+        rc = generate_rows(&g, NULL, crew, NULL, made, e);
+        if (step >= w->warm) out->second[out->steps++] = clock_seconds() - begin;
+        generation_release(&g);
+        generated_release(made, (size_t)w->rows);
+    }
+    crew_free(crew);
+    free(made);
+    out->tokens = (double)w->rows * NEW_TOKENS;
+    bench_median(out);
+    return rc;
+}
+
+/* ---- */
+
+static int work_made(const struct work *w, int threads, struct bench_times *out, struct err *e) {
+    enum family family = w->what == MADE_ROBERTA ? FAMILY_ROBERTA : FAMILY_BERT;
+    struct model *m = bench_model(family, 12, 768, 12, 3072);
+    struct task t;
+    bench_task(&t, 64, 128, m->arch.vocabulary);
+    int rc = bench_train(m, &t, "lora(r=8)", w->rows, w->warm, w->steps, threads, out, e);
+    bench_task_free(&t);
+    bench_model_free(m);
+    return rc;
+}
+
+int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *e) {
+    *out = (struct bench_times){ 0 };
+    const struct work *w = find(p->name, e);
+    if (!w) return e->code;
+    if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
+    struct model *reader = model_load(p->model, e);
+    if (!reader) return e->code;
+    struct task t;
+    int rc = open_rows(&t, p, w, reader, e);
+    if (rc) {
+        model_release(reader);
+        return rc;
+    }
+    struct model *made = w->what == MADE_WEIGHTS ? bench_model(FAMILY_BERT, 12, 768, 12, 3072) : NULL;
+    if (w->what == GENERATE)
+        rc = generate(reader, &t.train, w, p->threads, out, e);
+    else
+        rc = bench_train(made ? made : reader, &t, "lora(r=8)", w->rows, w->warm, w->steps, p->threads,
+                         out, e);
+    if (made) bench_model_free(made);
+    task_release(&t);
+    model_release(reader);
+    return rc;
+}

@@ -1,0 +1,144 @@
+#include "app/verbs/input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/encoding.h"
+#include "core/data/task.h"
+
+static void add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
+    GROW(d->row, *room, d->rows + 1);
+    d->row[d->rows] = (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
+    d->rows++;
+    if (!utf8_valid(a, size)) report_line(&d->report.not_utf8, d->rows);
+    if (memchr(a, '\0', size)) report_line(&d->report.nul, d->rows);
+}
+
+/* --text and --text-b. */
+static void row_of_text(struct dataset *d, const char *a, const char *b) {
+    size_t room = 0;
+    *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL };
+    add_row(d, &room, a, strlen(a));
+    d->row[0].b = b;
+    d->row[0].b_size = b ? strlen(b) : 0;
+}
+
+/* A file with one text a line; "-" is standard input. */
+static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, struct err *e) {
+    bool input = !strcmp(path, "-");
+    const char *name = input ? "standard input" : path;
+    int rc = input ? file_read_fd(STDIN_FILENO, name, DATASET_FILE, text, e)
+                   : file_read(path, DATASET_FILE, text, e);
+    if (!rc) rc = encoding_check(name, buf_text(text), text->size, e);
+    if (rc) return rc;
+    size_t room = 0;
+    *d = (struct dataset){ .path = xstrdup(name) };
+    char *at = text->data, *end = text->size ? text->data + text->size : NULL;
+    if (text->size >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3)) at += 3;
+    while (at && at < end) {
+        char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        char *last = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
+        *last = '\0'; /* at the end of the file, where a NUL stands, nothing changes */
+        add_row(d, &room, at, (size_t)(last - at));
+        at = stop + 1;
+    }
+    return 0;
+}
+
+void input_release(struct input *in) {
+    dataset_release(&in->data);
+    buf_release(&in->whole);
+    *in = (struct input){ 0 };
+}
+
+/* A JSON Lines file of a known task is known by its keys where no column is named. */
+static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how, const char *second,
+                         struct err *e) {
+    int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
+    if (rc) return rc < 0 ? rc : 0;
+    const struct dataset_options o = { .path = file, .text_a = how->column, .text_b = second, .header = how->header,
+                                       .delimiter = how->delimiter };
+    rc = dataset_read(d, &o, e);
+    if (!rc && d->report.notes.size) out_report(buf_text(&d->report.notes));
+    return rc;
+}
+
+/* What the command line says of how a table is read, put over *how; 1 where it says anything. */
+static int read_reader(const struct args *a, struct table_reader *how, struct err *e) {
+    enum data_header header;
+    const char *column = args_get(a, "column"), *delimiter = args_get(a, "delimiter");
+    if (verb_header(a, &header, e)) return e->code;
+    if (column) how->column = column;
+    if (delimiter) how->delimiter = delimiter;
+    if (header != DATA_HEADER_AUTO) how->header = header;
+    return column || delimiter || header != DATA_HEADER_AUTO;
+}
+
+static void tell_lines(const struct dataset *d, const struct report_lines *l, const char *what) {
+    if (!l->rows) return;
+    struct buf lines = BUF_INIT;
+    char *path = text_visible(d->path, strlen(d->path));
+    report_lines_text(l, &lines);
+    fprintf(stderr, "petri: %s: %zu of %zu rows %s%s\n", path, l->rows, d->rows, what, buf_text(&lines));
+    buf_release(&lines);
+    free(path);
+}
+
+/* Rows that get no answer are named, on the error channel, and those whose bytes are not as they seem. */
+static void tell_rows(const struct dataset *d) {
+    const struct import_report *r = &d->report;
+    tell_lines(d, &r->not_utf8, "hold bytes that are not UTF-8; each is read as U+FFFD");
+    tell_lines(d, &r->nul, "hold a NUL byte");
+    if (!r->skipped) return;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s: %zu row%s left out:\n", d->path, r->skipped, r->skipped == 1 ? "" : "s");
+    for (int i = 0; i < r->first_count; i++)
+        buf_printf(&b, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
+    if (r->skipped > (size_t)r->first_count)
+        buf_printf(&b, "  and %zu more\n", r->skipped - (size_t)r->first_count);
+    out_report(buf_text(&b));
+    buf_release(&b);
+}
+
+void input_tell_cut(const struct dataset *d) {
+    const struct import_report *r = &d->report;
+    if (!r->cut_rows) return;
+    size_t lost = r->cut_tokens_a + r->cut_tokens_b;
+    fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens: %zu token%s left out\n", r->cut_rows, d->rows,
+            d->max_len, lost, lost == 1 ? " is" : "s are");
+    if (r->vanished)
+        fprintf(stderr, "petri: of %zu of them a whole text is left out\n", r->vanished);
+}
+
+int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e) {
+    const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
+    int rc = 0;
+    *in = (struct input){ 0 };
+    if (!text == !file)
+        return err_set(e, ERR_USAGE, "petri %s needs --text or --file", a->verb->name);
+    int said = read_reader(a, &usual, e);
+    if (said < 0) return said;
+    if (text && said)
+        return err_set(e, ERR_USAGE, "--column, --header, --no-header and --delimiter are of --file, not of --text");
+    if (text) {
+        row_of_text(&in->data, text, second);
+    } else if (!strcmp(file, "-") && (said || second)) {
+        rc = err_set(e, ERR_USAGE, "--file - is one text a line; a table with columns is read from a file");
+    } else if (said || text_ends(file, ".tsv") || text_ends(file, ".csv") ||
+               text_ends(file, ".jsonl")) {
+        rc = rows_of_table(&in->data, file, &usual, second, e);
+    } else {
+        rc = rows_of_lines(&in->data, file, &in->whole, e);
+    }
+    if (rc) input_release(in);
+    else tell_rows(&in->data);
+    return rc;
+}

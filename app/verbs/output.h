@@ -1,0 +1,33 @@
+/* What verbs print: aligned tables and JSON, never a control character from data. */
+#ifndef APP_VERBS_OUTPUT_H
+#define APP_VERBS_OUTPUT_H
+
+#include <stddef.h>
+
+#include "core/base/buf.h"
+
+/* A table of text cells; widths are display columns.  Cells are made visible. */
+struct table {
+    size_t columns, rows, room;
+    const char *const *heading;
+    const char *align; /* one letter a column: 'l' or 'r' */
+    char **cell;       /* rows × columns, owned */
+};
+void table_init(struct table *t, size_t columns, const char *const *heading, const char *align);
+/* Copies `columns` cells (NULL is an empty one). */
+void table_add(struct table *t, const char *const *cells);
+/* Writes to standard output and frees the cells. */
+void table_print(struct table *t);
+
+/* A field of a CSV line, made visible, quoted where it must be. */
+void out_csv(struct buf *b, const char *s);
+/* Prints the buffer and a newline, and empties it. */
+void out_line(struct buf *b);
+/* Text from data, made visible, to standard output; and n bytes that may hold NULs. */
+void out_text(const char *s);
+void out_bytes(const char *s, size_t n);
+
+/* A report of several lines to standard error, each made visible. */
+void out_report(const char *text);
+
+#endif

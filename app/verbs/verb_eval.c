@@ -1,0 +1,370 @@
+/* petri eval: a run or a model scored on labelled rows, or on source and target texts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/files/paths.h"
+#include "app/verbs/output.h"
+#include "app/verbs/use.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/complete.h"
+#include "core/train/score.h"
+
+/* The rows to score: --file, --task, or what the run was evaluated on. */
+static int eval_task(const struct user *u, const struct args *a, struct task *t, struct err *e) {
+    struct task_source s, own = config_source(&u->config, paths_assets());
+    int rc = verb_source(a, &s, e);
+    if (rc) return rc;
+    if (u->several) s.where = NULL; /* --task named the run's own */
+    s.dev = args_get(a, "file");
+    if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
+    if (!s.dev && !s.where) {
+        if (!u->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
+        if (!config_has_dev(&u->config))
+            return err_set(e, ERR_USAGE, "run %lld had no dev rows: give --task T or --file F",
+                           (long long)u->run);
+        s.where = own.where;
+        s.train = own.train;
+        s.dev = own.dev;
+        s.split = own.split;
+        s.split_validation = own.split_validation;
+        s.split_seed = own.split_seed;
+        s.official_dev = own.official_dev;
+    }
+    s.no_train = true;
+    if (u->run) {
+        if (!s.text) s.text = own.text;
+        if (!s.text_b) s.text_b = own.text_b;
+        if (!s.label) s.label = own.label;
+        if (!s.source) s.source = own.source;
+        if (!s.target) s.target = own.target;
+        if (!s.positive) s.positive = own.positive;
+        if (s.header == DATA_HEADER_AUTO) s.header = own.header;
+        if (!s.delimiter) s.delimiter = own.delimiter;
+        if (!s.no_gold) s.no_gold = own.no_gold;
+    }
+    s.names = u->names ? u->name : NULL;
+    s.name_count = u->names;
+    s.names_from = u->run ? "the run" : "the model's id2label";
+    if (predictor_is_regression(u->predictor)) s.kind = DATA_KIND_REGRESSION;
+    rc = task_open(t, &s, e);
+    if (!rc && u->run && (!args_get(a, "task") || u->several) && u->config.task) { /* the name that a text form begins with */
+        free(t->name);
+        t->name = xstrdup(u->config.task);
+    }
+    return rc;
+}
+
+static void add_value(struct buf *b, const char *key, struct metric_value v) {
+    if (v.defined) json_member_double(b, key, v.value);
+    else json_member_string(b, key, NULL);
+}
+
+static void eval_json(const struct user *u, const struct task *t, const struct dataset *d,
+                      const struct metrics *m, const struct metric_value *tokens, const char *split,
+                      size_t wrong) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (u->run) json_member_int(&b, "run", u->run);
+    json_member_string(&b, "model", u->model->name);
+    json_member_string(&b, "file", d->path);
+    json_member_string(&b, "split", split);
+    json_member_int(&b, "rows", (long long)m->rows);
+    json_member_int(&b, "gold", (long long)m->gold);
+    json_member_int(&b, "cut_rows", (long long)d->report.cut_rows);
+    json_add_key(&b, "metrics");
+    buf_putc(&b, '{');
+    for (int i = 0; i < METRIC_COUNT; i++) add_value(&b, metric_name((enum metric_id)i), m->value[i]);
+    add_value(&b, "majority", m->majority);
+    if (tokens) add_value(&b, "token_accuracy", *tokens);
+    buf_putc(&b, '}');
+    if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", (long long)m->invalid);
+    json_add_key(&b, "undefined");
+    buf_putc(&b, '{');
+    for (int i = 0; i < METRIC_COUNT; i++)
+        if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
+    buf_putc(&b, '}');
+    json_member_string(&b, "metric", metric_name(t->metric));
+    json_member_bool(&b, "constant", m->constant);
+    json_member_bool(&b, "none_valid", m->rows && m->invalid == m->rows);
+    json_member_bool(&b, "as_majority", m->as_majority);
+    json_member_int(&b, "wrong", (long long)wrong);
+    if (m->classes) {
+        json_add_key(&b, "classes");
+        buf_putc(&b, '[');
+        for (int i = 0; i < m->classes; i++) json_member_string(&b, NULL, t->class_name[i]);
+        buf_putc(&b, ']');
+        json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
+        json_add_key(&b, "f1");
+        buf_putc(&b, '{');
+        for (int i = 0; i < m->classes; i++) add_value(&b, t->class_name[i], m->f1[i]);
+        buf_putc(&b, '}');
+        json_add_key(&b, "confusion");
+        buf_putc(&b, '[');
+        for (int g = 0; g < m->classes; g++) {
+            json_add_key(&b, NULL);
+            buf_putc(&b, '[');
+            for (int p = 0; p < m->classes; p++)
+                json_member_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+            buf_putc(&b, ']');
+        }
+        buf_putc(&b, ']');
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
+                      const struct metric_value *tokens, const char *split) {
+    printf("%s, %zu rows of ", split, m->rows);
+    out_text(d->path);
+    putchar('\n');
+    if (!m->gold) puts("no gold labels: nothing to score; `petri predict` shows the predictions");
+    for (int i = 0; m->gold && i < METRIC_COUNT; i++) {
+        struct metric_value v = m->value[i];
+        if (i == METRIC_F1 && m->positive >= 0 && v.defined) {
+            printf("  %-10s %.6f  of ", metric_name((enum metric_id)i), v.value);
+            out_text(t->class_name[m->positive]);
+            putchar('\n');
+        } else if (v.defined) {
+            printf("  %-10s %.6f\n", metric_name((enum metric_id)i), v.value);
+        } else if (metric_fits((enum metric_id)i, t->gold)) {
+            printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
+        }
+    }
+    if (m->majority.defined) printf("  %-10s %.6f  accuracy of the commonest class\n", "majority", m->majority.value);
+    if (tokens && tokens->defined)
+        printf("  %-10s %.6f  target tokens that are the likeliest\n", "tokens", tokens->value);
+    if (tokens && t->gold != DATA_TEXT)
+        printf("  %-10s %zu of %zu answers, counted wrong\n", "invalid", m->invalid, m->rows);
+    if (m->constant) puts("  every prediction is the same");
+    if (m->rows && m->invalid == m->rows) puts("  no answer is valid");
+    if (!m->classes || m->classes > 20) return;
+    const char **heading = xcalloc((size_t)m->classes + 1, sizeof *heading);
+    char *align = xcalloc((size_t)m->classes + 2, 1);
+    heading[0] = "gold \\ predicted";
+    align[0] = 'l';
+    char **shown = xcalloc((size_t)m->classes, sizeof *shown);
+    for (int i = 0; i < m->classes; i++) {
+        shown[i] = text_visible(t->class_name[i], strlen(t->class_name[i]));
+        heading[i + 1] = shown[i];
+        align[i + 1] = 'r';
+    }
+    struct table table;
+    table_init(&table, (size_t)m->classes + 1, heading, align);
+    const char **cell = xcalloc((size_t)m->classes + 1, sizeof *cell);
+    for (int g = 0; g < m->classes; g++) {
+        char number[64][24];
+        cell[0] = t->class_name[g];
+        for (int p = 0; p < m->classes; p++) {
+            snprintf(number[p], sizeof number[p], "%zu", m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+            cell[p + 1] = number[p];
+        }
+        table_add(&table, cell);
+    }
+    table_print(&table);
+    for (int i = 0; i < m->classes; i++) free(shown[i]);
+    free(shown);
+    free(cell);
+    free(heading);
+    free(align);
+}
+
+/* A TSV field: no tab, no line end, nothing that moves a terminal. */
+static void add_field(struct buf *b, const char *s, size_t n) {
+    char *shown = text_visible(s, n);
+    buf_puts(b, shown);
+    free(shown);
+}
+
+/* The rows of all dev splits in one table: with more than one, each line begins with its split. */
+struct wrong {
+    const char *split; /* of the rows to come; NULL with a single one */
+    struct buf tsv;
+};
+
+static void begin_line(struct wrong *w, const char *first, size_t line) {
+    if (w->split) {
+        add_field(&w->tsv, first ? first : w->split, strlen(first ? first : w->split));
+        buf_putc(&w->tsv, '\t');
+    }
+    if (first) buf_puts(&w->tsv, "line");
+    else buf_printf(&w->tsv, "%zu", line);
+    buf_putc(&w->tsv, '\t');
+}
+
+static size_t wrong_rows(const struct user *u, const struct dataset *d, const double *probability,
+                         struct wrong *w) {
+    struct buf *b = &w->tsv;
+    size_t wrong = 0, k = (size_t)predictor_classes(u->predictor);
+    if (!b->size) {
+        begin_line(w, "split", 0);
+        buf_puts(b, "gold\tpredicted");
+        for (size_t i = 0; i < k; i++) {
+            buf_puts(b, "\tp(");
+            add_field(b, u->name[i], strlen(u->name[i]));
+            buf_putc(b, ')');
+        }
+        buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
+    }
+    for (size_t r = 0; r < d->rows; r++) {
+        const struct dataset_row *row = &d->row[r];
+        const double *p = probability + r * k;
+        int best = argmax(p, (int)k);
+        if (!row->gold || row->label == best) continue;
+        wrong++;
+        begin_line(w, NULL, row->line);
+        add_field(b, u->name[row->label], strlen(u->name[row->label]));
+        buf_putc(b, '\t');
+        add_field(b, u->name[best], strlen(u->name[best]));
+        for (size_t i = 0; i < k; i++) buf_printf(b, "\t%.6f", p[i]);
+        buf_putc(b, '\t');
+        add_field(b, row->a, row->a_size);
+        if (d->pair) {
+            buf_putc(b, '\t');
+            add_field(b, row->b, row->b_size);
+        }
+        buf_putc(b, '\n');
+    }
+    return wrong;
+}
+
+/* The rows where something else was written than was wanted. */
+static size_t wrong_texts(const struct task *t, const struct dataset *d, const struct written *texts,
+                          struct wrong *w) {
+    struct buf *b = &w->tsv;
+    size_t wrong = 0;
+    if (!b->size) {
+        begin_line(w, "split", 0);
+        buf_puts(b, "wanted\tgiven\tsource\n");
+    }
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[i];
+        if (!row->target_text) continue;
+        bool right = row->target_size == texts->size[i] &&
+                     !memcmp(row->target_text, texts->text[i], row->target_size);
+        if (t->gold == DATA_CLASSES)
+            right = text_parse(t, texts->text[i], texts->size[i]).label == row->label;
+        if (right) continue;
+        wrong++;
+        begin_line(w, NULL, row->line);
+        add_field(b, row->target_text, row->target_size);
+        buf_putc(b, '\t');
+        add_field(b, texts->text[i], texts->size[i]);
+        buf_putc(b, '\t');
+        add_field(b, row->a, row->a_size);
+        buf_putc(b, '\n');
+    }
+    return wrong;
+}
+
+/* --wrong: refused before anything is scored where it cannot be written. */
+static int guard_wrong(const struct user *u, const struct args *a, const struct task *t,
+                       struct outfile_guard *g, struct err *e) {
+    const char *path = args_get(a, "wrong");
+    *g = (struct outfile_guard){ 0 };
+    if (!path) return args_flag(a, "overwrite") ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
+    if (!u->names && !predictor_writes(u->predictor))
+        return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
+    if (!strcmp(path, "-")) return 0;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    outfile_guard_init(g, database, args_flag(a, "overwrite"));
+    free(database);
+    if (u->run) outfile_guard_run(g, &u->config);
+    outfile_guard_reads(g, u->model->folder);
+    for (int i = 0; i < t->devs; i++) outfile_guard_reads(g, t->dev[i].path);
+    if (t->has_test) outfile_guard_reads(g, t->test.path);
+    return outfile_check(g, path, e);
+}
+
+static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv, struct err *e) {
+    const char *path = args_get(a, "wrong");
+    if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
+    else if (path) return outfile_write(g, path, buf_text(tsv), tsv->size, e);
+    return 0;
+}
+
+static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
+                      struct wrong *w, struct err *e) {
+    struct dataset *d = &t->dev[i];
+    struct metrics m;
+    struct metric_value tokens;
+    struct written texts;
+    int64_t beams = 0;
+    int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
+    if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, crew, &texts, &m, &tokens, e);
+    if (rc) return rc;
+    size_t wrong = wrong_texts(t, d, &texts, w);
+    if (args_flag(a, "json")) eval_json(u, t, d, &m, &tokens, t->dev_name[i], wrong);
+    else eval_text(t, d, &m, &tokens, t->dev_name[i]);
+    metrics_release(&m);
+    written_release(&texts);
+    return 0;
+}
+
+static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
+                      struct wrong *w, struct err *e) {
+    struct dataset *d = &t->dev[i];
+    size_t k = (size_t)predictor_classes(u->predictor);
+    double *probability = mem_try(d->rows * k, sizeof *probability);
+    if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+    struct metrics m;
+    int rc = predictor_evaluate(u->predictor, d, crew, t->positive, probability, NULL, &m, e);
+    if (!rc) {
+        size_t wrong = u->names ? wrong_rows(u, d, probability, w) : 0;
+        if (args_flag(a, "json")) eval_json(u, t, d, &m, NULL, t->dev_name[i], wrong);
+        else eval_text(t, d, &m, NULL, t->dev_name[i]);
+        metrics_release(&m);
+    }
+    free(probability);
+    return rc;
+}
+
+/* All dev splits, one after the other, then the wrong rows of all. */
+static int eval_all(const struct user *u, const struct args *a, struct task *t, struct crew *crew,
+                    const struct outfile_guard *g, struct err *e) {
+    struct wrong w = { .tsv = BUF_INIT };
+    struct buf report = BUF_INIT;
+    int rc = 0;
+    task_report(t, &report);
+    out_report(buf_text(&report));
+    buf_release(&report);
+    bool texts = predictor_writes(u->predictor);
+    for (int i = 0; !rc && i < t->devs; i++) {
+        if (t->devs > 1) w.split = t->dev_name[i];
+        rc = (texts ? eval_texts : eval_split)(u, a, t, i, crew, &w, e);
+    }
+    if (!rc) rc = put_wrong(a, g, &w.tsv, e);
+    buf_release(&w.tsv);
+    return rc;
+}
+
+int verb_eval(const struct args *a, struct err *e) {
+    struct user u;
+    struct task t;
+    struct crew *crew;
+    int64_t max_len, batch = 1;
+    int rc = verb_crew(a, &crew, e);
+    if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
+    if (!rc && !(rc = user_open(&u, a, e))) {
+        rc = user_max_len(&u, a, &max_len, e);
+        if (!rc && !(rc = eval_task(&u, a, &t, e))) {
+            struct outfile_guard g;
+            rc = guard_wrong(&u, a, &t, &g, e);
+            if (!rc) rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
+            if (!rc) rc = eval_all(&u, a, &t, crew, &g, e);
+            outfile_guard_release(&g);
+            task_release(&t);
+        }
+        user_release(&u);
+    }
+    crew_free(crew);
+    return rc;
+}
+

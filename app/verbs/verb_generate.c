@@ -1,0 +1,182 @@
+/* Texts written by an encoder–decoder model, as it is or with a run's trained method. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/verbs/input.h"
+#include "app/verbs/output.h"
+#include "app/verbs/use.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/attach.h"
+#include "core/model/generate.h"
+
+/* ---- the trained method ---- */
+
+/* A run's method on one thread. */
+struct opened {
+    const struct predictor *p;
+    struct attach *attach;
+};
+
+static void *open_method(void *self) {
+    const struct user *u = self;
+    struct opened *o = xcalloc(1, sizeof *o);
+    *o = (struct opened){ u->predictor, attach_new(predictor_plan(u->predictor), u->model) };
+    return o;
+}
+
+static const struct hooks *begin_method(void *opened, struct tape *t) {
+    const struct opened *o = opened;
+    return attach_begin(o->attach, t, predictor_params(o->p), predictor_made(o->p), NULL);
+}
+
+static void close_method(void *opened) {
+    struct opened *o = opened;
+    attach_free(o->attach);
+    free(o);
+}
+
+/* ---- what is asked for ---- */
+
+/* --model, or a run (by place or by --run), whose backbone --model must then be. */
+static int open_user(struct user *u, const struct args *a, struct err *e) {
+    const char *run = args_get(a, "run"), *where = args_get(a, "model");
+    *u = (struct user){ 0 };
+    if (run && a->count)
+        return err_set(e, ERR_USAGE, "give RUN or --run, not both");
+    if (a->count) run = a->positional[0];
+    if (!run && !where)
+        return err_set(e, ERR_USAGE, "petri generate needs RUN, or --model DIR");
+    if (run) return user_open_typed(u, a, run, e);
+    u->model = model_share(where, e);
+    return u->model ? 0 : e->code;
+}
+
+/* A token by its name or number. */
+static int token_option(const struct args *a, const char *name, const struct model *m, int32_t *out,
+                        struct err *e) {
+    const char *text = args_get(a, name);
+    int64_t id;
+    if (!text) return 0;
+    if (!text_to_int(text, &id)) id = tokenizer_id(m->tokenizer, text);
+    if (id < 0 || id >= m->arch.vocabulary)
+        return err_set(e, ERR_USAGE, "--%s: %s has no token \"%s\"", name, m->name, text);
+    *out = (int32_t)id;
+    return 0;
+}
+
+static int options(const struct args *a, const struct model *m, struct generate_options *o,
+                   struct err *e) {
+    int64_t beams, most, least;
+    struct buf report = BUF_INIT;
+    int rc = generate_defaults(m, o, &report, e);
+    out_report(buf_text(&report));
+    buf_release(&report);
+    if (rc) return rc;
+    const char *penalty = args_get(a, "length-penalty");
+    bool shorter = !args_get(a, "min-new");
+    beams = o->beams, most = o->max_new, least = o->min_new;
+    rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
+    if (!rc) rc = args_int(a, "max-new", 1, GENERATE_MOST, &most, e);
+    if (!rc) rc = args_int(a, "min-new", 0, GENERATE_MOST, &least, e);
+    if (!rc && penalty && !text_to_double(penalty, &o->length_penalty))
+        rc = err_set(e, ERR_USAGE, "--length-penalty must be a number, not \"%s\"", penalty);
+    if (!rc) rc = token_option(a, "start", m, &o->start, e);
+    if (!rc) rc = token_option(a, "first", m, &o->forced_first, e);
+    o->beams = (int)beams, o->max_new = (int)most, o->min_new = (int)least;
+    if (shorter && o->min_new > o->max_new) o->min_new = o->max_new; /* the folder's own */
+    return rc ? rc : generate_check(m, o, e);
+}
+
+/* ---- texts as they come ---- */
+
+struct printer {
+    const struct model *model;
+    bool json;
+};
+
+static void print_row(void *self, size_t row, const struct generated *g) {
+    const struct printer *p = self;
+    struct buf text = BUF_INIT, line = BUF_INIT;
+    (void)row;
+    tokenizer_decode(p->model->tokenizer, g->ids, (size_t)g->count, true, &text);
+    if (p->json) {
+        buf_putc(&line, '{');
+        json_member_bytes(&line, "text", buf_text(&text), text.size);
+        json_add_key(&line, "ids");
+        buf_putc(&line, '[');
+        for (int i = 0; i < g->count; i++) json_member_int(&line, NULL, g->ids[i]);
+        buf_puts(&line, "]}");
+        out_line(&line);
+    } else {
+        char *shown = text_visible(buf_text(&text), text.size);
+        puts(shown);
+        free(shown);
+    }
+    fflush(stdout); /* whoever reads a pipe sees it now */
+    buf_release(&text);
+    buf_release(&line);
+}
+
+static bool stop(void *self) {
+    (void)self;
+    return verb_interrupted();
+}
+
+static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
+                    bool json, struct crew *crew, struct err *e) {
+    const struct generate_sources sources = { d->rows, d->start, d->ids };
+    const struct generate_method method = { u, open_method, begin_method, close_method };
+    struct printer printer = { u->model, json };
+    const struct generate_watch watch = { &printer, print_row, stop };
+    struct generation g;
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->start[i] == d->start[i + 1])
+            return err_set(e, ERR_INPUT, "%s: line %zu has no tokens to write from", d->path, d->row[i].line);
+    struct generated *out = mem_try(d->rows ? d->rows : 1, sizeof *out);
+    if (!out) return err_set(e, ERR_SYSTEM, "no memory for %zu rows", d->rows);
+    input_tell_cut(d);
+    verb_catch_signals();
+    generation_init(&g, u->model, o, &sources);
+    int rc = generate_rows(&g, u->predictor ? &method : NULL, crew, &watch, out, e);
+    generation_release(&g);
+    generated_release(out, d->rows);
+    free(out);
+    return rc;
+}
+
+/* Whoever gives a bare text to a run of a labelled task most likely wants it put in the task's form. */
+static void note_form(const struct user *u) {
+    if (!u->run || predictor_gold(u->predictor) == DATA_TEXT) return;
+    fprintf(stderr, "petri: run %lld was trained on a labelled task in text form, and generate takes texts as they are: "
+                    "petri predict %lld puts them in that form\n", (long long)u->run, (long long)u->run);
+}
+
+int verb_generate(const struct args *a, struct err *e) {
+    struct user u;
+    struct input in = { 0 };
+    struct generate_options o;
+    struct crew *crew;
+    if (!args_get(a, "text") == !args_get(a, "file"))
+        return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
+    int rc = verb_crew(a, &crew, e);
+    if (rc) return rc;
+    rc = open_user(&u, a, e);
+    if (!rc && !u.model->tokenizer)
+        rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", u.model->folder);
+    if (!rc) rc = options(a, u.model, &o, e);
+    int64_t max_len = rc ? 0 : u.run ? predictor_max_len(u.predictor) : arch_longest(&u.model->arch);
+    if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&u.model->arch), &max_len, e);
+    if (!rc) rc = input_open(&in, a, user_reader(&u), e);
+    if (!rc)
+        rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
+    if (!rc) note_form(&u);
+    if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), crew, e);
+    input_release(&in);
+    user_release(&u);
+    crew_free(crew);
+    return rc;
+}

@@ -1,0 +1,214 @@
+/* petri render: a screen as text, drawn by the same code as the live one. */
+#include "app/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/files/paths.h"
+#include "app/insight/insight.h"
+#include "app/session/background_private.h"
+#include "app/session/session_private.h"
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/engine/blas.h"
+#include "core/model/model.h"
+#include "views/render.h"
+#include "views/svg.h"
+
+/* Everything that a drawn screen may point into. */
+struct scene {
+    struct ui ui;
+    struct arch arch;
+    bool have_arch;
+    struct task task;
+    bool have_task;
+    char *model;
+    struct desk_runs *runs;
+    struct desk_detail *detail;
+    struct insight_map *map;
+    struct insight_heat *heat;
+    struct job job;
+};
+
+static int place_method(struct scene *s, const struct args *a, struct err *e) {
+    struct method m;
+    const char *text = args_get(a, "method");
+    int rc = method_parse(text ? text : "lora", &m, e);
+    if (rc) return rc;
+    struct err missing = ERR_INIT;
+    char *folder = model_find(verb_model(a), &missing);
+    if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
+    const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    s->have_task = !task_open(&s->task, &(struct task_source){ .where = task, .assets = paths_assets() }, &missing);
+    struct compose_view *v = &s->ui.compose;
+    v->arch = s->have_arch ? &s->arch : NULL;
+    v->model = verb_model(a);
+    v->task = task;
+    config_take_model(&v->config, v->model);
+    config_take_task(&v->config, task);
+    if (s->have_task) {
+        v->classes = s->task.classes;
+        v->texts = s->task.gold == DATA_TEXT;
+        v->train_rows = s->task.train.rows;
+        v->dev_rows = s->task.devs ? s->task.dev[0].rows : 0;
+    }
+    compose_take_method(v, &m);
+    s->ui.first = (struct first_view){
+        .model = verb_model(a), .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
+        .fetch = s->have_arch && s->have_task ? NULL : "make fetch",
+        .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
+        .terminal_colours = args_flag(a, "ansi") ? 256 : 0,
+    };
+    free(folder);
+    return 0;
+}
+
+/* Runs, and the run in focus: the one asked for, or the newest. */
+static int place_runs(struct scene *s, struct store *store, const struct args *a, struct err *e) {
+    int rc = desk__runs(store, false, NULL, NULL, &s->runs, e);
+    if (rc) return rc;
+    s->ui.runs.row = s->runs->row;
+    s->ui.runs.rows = s->runs->rows;
+    s->ui.total_runs = s->runs->rows;
+    int64_t id = 0;
+    if (args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    else if (s->runs->rows) id = s->runs->row[0].id;
+    if (rc || !id) return rc;
+    s->ui.runs.cursor_id = id;
+    rc = desk__detail(store, id, &s->detail, e);
+    if (rc) return rc;
+    const struct run_row *r = &s->detail->view.run;
+    s->ui.detail = s->detail->view;
+    s->job = (struct job){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
+                           .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best,
+                           .loss = r->final_loss, .reason = r->reason, .constant = r->constant,
+                           .none_valid = r->none_valid };
+    s->ui.train.job = &s->job;
+    s->ui.train.jobs = 1;
+    s->ui.train.focus = id;
+    s->ui.train.series = s->detail->series->view;
+    return 0;
+}
+
+/* --set N or N,M */
+static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *e) {
+    const char *typed = args_get(a, "set");
+    char *copy = xstrdup(typed ? typed : ""), *rest = typed ? copy : NULL, *part;
+    int rc = 0;
+    *sets = 0;
+    while (!rc && (part = strsep(&rest, ",")))
+        if (*sets == MAP_PANELS || !text_to_int(part, &set[(*sets)++]))
+            rc = err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
+    free(copy);
+    return rc;
+}
+
+static int place_matrix(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                        struct err *e) {
+    int64_t id = 0;
+    int rc = args_int(a, "matrix", 1, INT64_MAX, &id, e);
+    if (!rc && screen != SCREEN_HEATMAP) rc = err_set(e, ERR_USAGE, "--matrix is for --screen heatmap");
+    if (!rc && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
+    if (!rc) rc = insight_kept(store, id, &s->heat, e);
+    if (!rc) s->ui.heatmap.data = s->heat->data;
+    return rc;
+}
+
+/* Rows of the model, of the run asked for, or kept sets, looked into. */
+static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                         struct err *e) {
+    int64_t id = 0, set[MAP_PANELS];
+    bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
+    struct insight_subject what = { .model = verb_model(a), .run = &id, .set = set };
+    int rc = read_sets(a, set, &what.sets, e);
+    if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
+    if (!rc && args_get(a, "matrix")) return place_matrix(s, store, a, screen, e);
+    if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
+    if (rc) return rc;
+    what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    what.runs = id > 0;
+    rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
+    s->ui.map.subject[0] = what.sets ? set[0] : id;
+    s->ui.map.subjects = what.sets ? what.sets : what.runs;
+    s->ui.map.sets = what.sets > 0;
+    if (s->map) s->ui.map.data = s->map->data;
+    if (s->heat) s->ui.heatmap.data = s->heat->data;
+    return rc;
+}
+
+/* The screen with its size, and its rows (or the picture) as one text. */
+static void print_json(const struct ui *ui, const struct args *a, const char *drawn) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "screen", screen_at(ui->screen)->name);
+    json_member_int(&b, "columns", ui->w);
+    json_member_int(&b, "rows", ui->h);
+    json_member_string(&b, args_flag(a, "svg") ? "svg" : args_flag(a, "ansi") ? "ansi" : "text", drawn);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void print(const struct ui *ui, const struct args *a) {
+    struct buf out = BUF_INIT;
+    if (args_flag(a, "svg")) {
+        struct canvas c;
+        canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colours);
+        ui_draw(ui, &c);
+        canvas_to_svg(&c, &out);
+        canvas_release(&c);
+    } else {
+        render_ui(ui, args_flag(a, "ansi"), &out);
+    }
+    if (args_flag(a, "json")) print_json(ui, a, buf_text(&out));
+    else fwrite(buf_text(&out), 1, out.size, stdout);
+    buf_release(&out);
+}
+
+int verb_render(const struct args *a, struct err *e) {
+    struct scene s = { 0 };
+    int w = 80, h = 24;
+    const char *name = args_get(a, "screen");
+    enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
+    if (screen == SCREEN_COUNT)
+        return err_set(e, ERR_USAGE, "--screen is first, compose, train, runs, heatmap, map, detail or help");
+    int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    if (rc) return rc;
+    ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
+            args_flag(a, "ansi") || args_flag(a, "svg") ? COLOURS_256 : COLOURS_NONE);
+    struct store *store = NULL;
+    struct err absent = ERR_INIT;
+    char *path = verb_database(a, &absent);
+    int opened = path ? store_open(&store, path, STORE_READ, &absent) : ERR_NOT_FOUND;
+    if (opened && (args_get(a, "db") || opened != ERR_NOT_FOUND)) {
+        *e = absent;
+        rc = opened;
+    }
+    if (!rc) rc = place_method(&s, a, e);
+    if (!rc && store) rc = place_runs(&s, store, a, e);
+    if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!rc && (screen == SCREEN_MAP || screen == SCREEN_HEATMAP)) rc = place_insight(&s, store, a, screen, e);
+    if (!rc) {
+        char *slash = path ? strrchr(path, '/') : NULL;
+        s.ui.database = slash ? slash + 1 : path ? path : "petri.db";
+        ui_resize(&s.ui, w, h);
+        ui_changed(&s.ui);
+        ui_show(&s.ui, screen);
+        print(&s.ui, a);
+    }
+    if (store) store_close(store, &absent);
+    free(path);
+    desk_runs_free(s.runs);
+    desk_detail_free(s.detail);
+    insight_map_free(s.map);
+    insight_heat_free(s.heat);
+    if (s.have_arch) arch_release(&s.arch);
+    if (s.have_task) task_release(&s.task);
+    ui_release(&s.ui);
+    return rc;
+}

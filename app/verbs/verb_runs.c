@@ -1,0 +1,396 @@
+/* The history: runs, show, trash, restore, sql, export. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/files/outfile.h"
+#include "app/files/paths.h"
+#include "app/history/task_results.h"
+#include "app/verbs/export_hf.h"
+#include "app/verbs/output.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+char *verb_database(const struct args *a, struct err *e) {
+    static bool said;
+    const char *given = args_get(a, "db");
+    bool guessed = false;
+    char *path = given ? xstrdup(given) : paths_database(&guessed, e);
+    if (!guessed || said) return path;
+    char *shown = text_visible(path, strlen(path));
+    fprintf(stderr, "petri: HOME is not set to an absolute path; the history is %s (--db FILE names another)\n", shown);
+    free(shown);
+    said = true;
+    return path;
+}
+
+int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e) {
+    char *path = verb_database(a, e);
+    if (!path) return e->code;
+    int rc = store_open(s, path, mode, e);
+    free(path);
+    return rc;
+}
+
+int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
+    struct task_results tasks;
+    store_run_json(r, b);
+    int rc = task_results(s, r, &tasks, e);
+    if (!rc && tasks.count) {
+        b->data[--b->size] = '\0'; /* the closing brace: more members follow */
+        task_results_json(&tasks, r, b);
+        buf_putc(b, '}');
+    }
+    task_results_release(&tasks);
+    return rc;
+}
+
+int verb_run_json(struct store *s, const struct store_run *r, struct err *e) {
+    struct buf b = BUF_INIT;
+    int rc = verb_run_add(s, r, &b, e);
+    if (!rc) out_line(&b);
+    buf_release(&b);
+    return rc;
+}
+
+int verb_close(struct store *s, int rc, struct err *e) {
+    struct err closing = ERR_INIT;
+    int closed = store_close(s, &closing);
+    if (rc || !closed) return rc;
+    *e = closing;
+    return closed;
+}
+
+/* A database that does not exist yet has no runs: that is no error for a list. */
+static int open_to_read(const struct args *a, struct store **s, struct err *e) {
+    int rc = verb_store(a, STORE_READ, s, e);
+    if (rc != ERR_NOT_FOUND || args_get(a, "db")) return rc;
+    return err_prefix(e, "no run was trained yet");
+}
+
+static void value_text(const struct store_value *v, char out[32]) {
+    if (v->undefined) snprintf(out, 32, "undefined");
+    else if (!v->measured) snprintf(out, 32, "-");
+    else snprintf(out, 32, "%.4f", v->v);
+}
+
+/* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
+ * worth. */
+static const char *remark(const struct store_run *r) {
+    if (r->reason && (r->state == STORE_FAILED || r->state == STORE_INTERRUPTED)) return r->reason;
+    return r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "";
+}
+
+static void print_runs(const struct store_runs *runs) {
+    static const char *const heading[] = { "id",   "state", "method",  "task",   "metric", "best", "rows",
+                                           "step", "lr",    "trained", "time s", "seed",   "" };
+    struct table t;
+    table_init(&t, COUNT_OF(heading), heading, "rlllrrrrrrrrl");
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct store_run *r = &runs->run[i];
+        char id[32], best[32], rows[32] = "-", step[48], lr[32] = "-", trained[32], seconds[32], seed[32];
+        snprintf(id, sizeof id, "%lld", (long long)r->id);
+        value_text(&r->best, best);
+        if (r->rows) text_thousands(r->rows, rows);
+        snprintf(step, sizeof step, "%lld/%lld", (long long)r->step, (long long)r->steps);
+        if (!isnan(r->lr)) snprintf(lr, sizeof lr, "%g", r->lr);
+        text_thousands(r->trained, trained);
+        snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
+        table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
+                                        rows, step, lr, trained, seconds, seed,
+                                        remark(r) });
+    }
+    table_print(&t);
+    printf("%zu of %lld runs\n", runs->count, (long long)runs->all);
+}
+
+int verb_runs(const struct args *a, struct err *e) {
+    struct store *s;
+    struct buf filter = BUF_INIT;
+    for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
+    struct store_list list = { .filter = buf_text(&filter), .sort = args_get(a, "sort"),
+                               .trash = args_flag(a, "trash") };
+    int rc = args_int(a, "limit", 1, INT32_MAX, &list.limit, e);
+    if (!rc) rc = open_to_read(a, &s, e);
+    if (rc) {
+        buf_release(&filter);
+        return rc;
+    }
+    struct store_runs runs;
+    rc = store_list(s, &list, &runs, e);
+    bool listed = !rc;
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '[');
+        for (size_t i = 0; i < runs.count && !rc; i++) {
+            if (i) buf_putc(&b, ',');
+            rc = verb_run_add(s, &runs.run[i], &b, e);
+        }
+        buf_putc(&b, ']');
+        if (!rc) out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        print_runs(&runs);
+    }
+    if (listed) store_runs_release(&runs);
+    buf_release(&filter);
+    return verb_close(s, rc, e);
+}
+
+static void show_line(const char *key, const char *value) {
+    if (!value || !*value) return;
+    printf("%-14s ", key);
+    out_text(value);
+    putchar('\n');
+}
+
+/* Each line on its own, so that a file's text cannot break out of it. */
+static void show_lines(const char *text) {
+    for (const char *end; *text; text = end + (*end == '\n')) {
+        end = text + strcspn(text, "\n");
+        char *line = xstrndup(text, (size_t)(end - text));
+        fputs("  ", stdout);
+        out_text(line);
+        putchar('\n');
+        free(line);
+    }
+}
+
+/* Sets of vectors and matrices of the run. */
+static void show_kept(struct store *s, int64_t run) {
+    struct store_embeddings sets;
+    struct store_matrices matrices;
+    struct err e = ERR_INIT;
+    if (!store_embeddings(s, run, &sets, &e)) {
+        for (size_t i = 0; i < sets.count; i++) {
+            const struct store_embedding *m = &sets.set[i];
+            printf("set %-10lld step %lld  %d rows of ", (long long)m->id, (long long)m->step, m->rows);
+            out_text(m->task);
+            printf(" (%s), layer %d, %s\n", m->split, m->layer, m->pool);
+        }
+        store_embeddings_release(&sets);
+    }
+    if (!store_matrices(s, run, &matrices, &e)) {
+        for (size_t i = 0; i < matrices.count; i++) {
+            const struct store_matrix *m = &matrices.matrix[i];
+            printf("matrix %-7lld %s, %d by %d\n", (long long)m->id, m->name, m->rows, m->columns);
+        }
+        store_matrices_release(&matrices);
+    }
+}
+
+/* A line a task of a run with several. */
+static void show_tasks(struct store *s, const struct store_run *r) {
+    struct task_results t;
+    struct err e = ERR_INIT;
+    if (task_results(s, r, &t, &e)) return; /* what is stored is shown below all the same */
+    for (int i = 0; i < t.count; i++) {
+        const struct task_result *x = &t.of[i];
+        printf("task %-9s %s ", x->task, x->metric);
+        if (isnan(x->value)) printf("%s", x->undefined ? "undefined" : "-");
+        else printf("%.4f", x->value);
+        if (x->undefined) printf(" (%s)", x->undefined);
+        printf(" at step %lld", (long long)x->step);
+        if (!isnan(x->majority)) printf(", majority %.4f", x->majority);
+        if (x->rows) printf(", %lld rows", (long long)x->rows);
+        putchar('\n');
+    }
+    task_results_release(&t);
+}
+
+static void show_text(struct store *s, const struct store_run *r) {
+    char trained[32], kept[32], head[32], model[32], at[32];
+    text_thousands(r->trained, trained);
+    text_thousands(r->kept, kept);
+    text_thousands(r->head, head);
+    text_thousands(r->model_values, model);
+    printf("run %lld, %s, step %lld of %lld, %.1f s of training\n", (long long)r->id,
+           store_state_name(r->state), (long long)r->step, (long long)r->steps, r->seconds);
+    show_line("reason", r->reason);
+    show_line("method", r->method);
+    show_line("modules", r->canonical);
+    show_line("model", r->model_folder);
+    show_line("model sha256", r->model_sha256);
+    show_line("task", r->task);
+    show_line("train", r->train_file);
+    show_line("dev", r->dev_file);
+    printf("%-14s %s now, %s kept, head %s, of %s in the model\n", "trained", trained, kept, head, model);
+    printf("%-14s %llu\n", "seed", (unsigned long long)r->seed);
+    store_time_text(r->created, at);
+    show_line("created", at);
+    show_line("weights sha256", r->weights_sha256);
+    if (r->parent) printf("%-14s %lld\n", "parent", (long long)r->parent);
+    show_line("tags", r->tags);
+    show_line("note", r->note);
+    show_line("train sha256", r->train_sha256);
+    show_line("dev sha256", r->dev_sha256);
+    show_line("config", r->config);
+    for (int i = 0; i < r->reports; i++) {
+        puts(i ? "" : "rows as they were read:");
+        show_lines(r->report[i]);
+    }
+    show_tasks(s, r);
+    struct store_evals evals;
+    struct err e = ERR_INIT;
+    if (!store_evaluations(s, r->id, &evals, &e)) {
+        for (size_t i = 0; i < evals.count; i++) {
+            const struct store_eval_row *v = &evals.row[i];
+            char value[32];
+            bool decides = !strcmp(v->name, r->decides);
+            value_text(&v->value, value);
+            printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
+            if (v->value.undefined) printf(" (%s)", v->value.undefined);
+            printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
+                   !decides ? "" : v->none_valid ? "  no answer is valid" : v->constant ? "  constant predictions" : "");
+        }
+        store_evals_release(&evals);
+    }
+    struct store_files files;
+    if (!store_artifacts(s, r->id, &files, &e)) {
+        for (size_t i = 0; i < files.count; i++) {
+            printf("file %-9s step %lld  ", files.file[i].kind, (long long)files.file[i].step);
+            out_text(files.file[i].path);
+            putchar('\n');
+        }
+        store_files_release(&files);
+    }
+    show_kept(s, r->id);
+}
+
+int verb_show(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = open_to_read(a, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    struct store_run run;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_run(s, id, &run, e);
+    if (!rc) {
+        if (args_flag(a, "json")) {
+            rc = verb_run_json(s, &run, e);
+        } else {
+            show_text(s, &run);
+        }
+        store_run_release(&run);
+    }
+    return verb_close(s, rc, e);
+}
+
+static int move_runs(const struct args *a, struct err *e,
+                     int (*move)(struct store *, const int64_t *, size_t, struct err *), const char *said) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t *id = xcalloc((size_t)a->count, sizeof *id);
+    for (int i = 0; !rc && i < a->count; i++) rc = store_find(s, a->positional[i], &id[i], e);
+    if (!rc) rc = move(s, id, (size_t)a->count, e);
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "{\"%s\":[", said);
+        for (int i = 0; i < a->count; i++) json_member_int(&b, NULL, id[i]);
+        buf_puts(&b, "]}");
+        out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        printf("%d %s %s\n", a->count, a->count == 1 ? "run" : "runs", said);
+    }
+    free(id);
+    return verb_close(s, rc, e);
+}
+
+int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
+int verb_restore(const struct args *a, struct err *e) { return move_runs(a, e, store_restore, "restored"); }
+
+/* Files and pipes get the bytes as they are; a terminal, which would obey them, sees them made visible. */
+static int to_stdout(void *self, const char *bytes, size_t n) {
+    (void)self;
+    if (!isatty(STDOUT_FILENO)) return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;
+    for (const char *end = bytes + n; bytes < end;) {
+        const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
+        char *line = text_visible(bytes, (size_t)((stop ? stop : end) - bytes));
+        int rc = fputs(line, stdout);
+        free(line);
+        if (rc < 0 || (stop && putchar('\n') < 0)) return ERR_SYSTEM;
+        bytes = stop ? stop + 1 : end;
+    }
+    return 0;
+}
+
+int verb_sql(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = open_to_read(a, &s, e);
+    if (rc) return rc;
+    rc = store_sql_text(s, a->positional[0], args_flag(a, "json") ? STORE_JSON : STORE_CSV,
+                        (struct store_sink){ NULL, to_stdout }, e);
+    return verb_close(s, rc, e);
+}
+
+/* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
+static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
+                       struct err *e) {
+    struct outfile_sink f = { .e = e };
+    struct store_sink sink = { NULL, to_stdout };
+    int rc = path ? outfile_open(&f.file, g, path, e) : 0;
+    if (rc) return rc;
+    if (path) sink = (struct store_sink){ &f, outfile_sink_add };
+    if (json) {
+        struct store_run run;
+        struct buf b = BUF_INIT;
+        rc = store_run(s, id, &run, e);
+        if (!rc) {
+            store_run_json(&run, &b);
+            buf_putc(&b, '\n');
+            rc = sink.write(sink.self, b.data, b.size);
+            store_run_release(&run);
+        }
+        buf_release(&b);
+        if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &id, 1, sink, e);
+    } else {
+        rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
+    }
+    return path ? outfile_end(&f.file, rc, e) : rc;
+}
+
+static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struct err *e) {
+    struct store_run run;
+    struct run_config c;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (!config_from_json(run.config, strlen(run.config), &c, NULL)) { /* points are exported all the same */
+        outfile_guard_run(g, &c);
+        config_release(&c);
+    }
+    store_run_release(&run);
+    return 0;
+}
+
+int verb_export(const struct args *a, struct err *e) {
+    const char *to = args_get(a, "to"), *path = a->count > 1 ? a->positional[1] : NULL;
+    if (!to || (strcmp(to, "csv") && strcmp(to, "json") && strcmp(to, "hf")))
+        return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, --to json or --to hf FOLDER");
+    bool hf = !strcmp(to, "hf");
+    if (hf && !path) return err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
+    if (args_flag(a, "overwrite") && (hf || !path))
+        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", hf ? "; a folder must be new or empty" : "");
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s), args_flag(a, "overwrite"));
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = guard_run(&g, s, id, e);
+    if (!rc && hf) rc = outfile_check_folder(&g, path, e);
+    if (!rc) rc = hf ? export_hf(s, id, args_get(a, "task"), args_get(a, "model"), path, args_flag(a, "json"), e)
+                     : export_text(&g, s, id, !strcmp(to, "json"), path, e);
+    outfile_guard_release(&g);
+    return verb_close(s, rc, e);
+}

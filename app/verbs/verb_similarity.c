@@ -1,0 +1,313 @@
+/* petri similarity: classes, rows, layers or trained tensors of two runs (or a run and its model, or
+ * one with itself), or a row's attention, as a matrix that is kept; and kept ones again. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/matrix.h"
+#include "app/verbs/asked.h"
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { FEW_ROWS = 40, MOST_NAMES = 2000 };
+
+struct choice {
+    enum matrix_of of;
+    bool cluster;
+    int64_t row, layer, head; /* of attention; row as in the file */
+    bool first;               /* --head first */
+    bool debiased; /* of layers: the unbiased estimator of CKA */
+};
+
+/* ---- output ---- */
+
+static void add_names(struct buf *b, const char *key, char *const *name, int n) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
+    buf_putc(b, ']');
+}
+
+static void print_json(const struct matrix *m) {
+    struct buf b = BUF_INIT;
+    double least = INFINITY, most = -INFINITY;
+    int undefined = 0;
+    buf_puts(&b, m->about);
+    b.data[--b.size] = '\0'; /* its closing brace: more members follow */
+    json_member_string(&b, "order", m->clustered ? "cluster" : "name");
+    json_member_int(&b, "matrix", m->id);
+    add_names(&b, "rows", m->row_name, m->rows);
+    add_names(&b, "columns", m->column_name, m->columns);
+    json_add_key(&b, "values");
+    buf_putc(&b, '[');
+    for (int i = 0; i < m->rows; i++) {
+        buf_puts(&b, i ? ",[" : "[");
+        for (int j = 0; j < m->columns; j++) {
+            double v = m->value[i * m->columns + j];
+            if (j) buf_putc(&b, ',');
+            if (isnan(v)) buf_puts(&b, "null");
+            else json_add_double(&b, v);
+            undefined += isnan(v);
+            if (v < least) least = v;
+            if (v > most) most = v;
+        }
+        buf_putc(&b, ']');
+    }
+    buf_putc(&b, ']');
+    json_member_int(&b, "undefined", undefined);
+    if (m->width) json_member_int(&b, "width", m->width);
+    if (m->of == OF_LAYERS) json_member_string(&b, "caution", m->caution);
+    if (least <= most) {
+        json_member_double(&b, "min", least);
+        json_member_double(&b, "max", most);
+    } else {
+        json_member_string(&b, "min", NULL);
+        json_member_string(&b, "max", NULL);
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+/* A cell a line, with what it is of: the settings as they are kept, in one field. */
+static void print_csv(const struct matrix *m) {
+    struct buf b = BUF_INIT;
+    puts("matrix,of,measure,row,column,value,about");
+    for (int i = 0; i < m->rows; i++)
+        for (int j = 0; j < m->columns; j++) {
+            double v = m->value[i * m->columns + j];
+            buf_printf(&b, "%lld,%s,", (long long)m->id, matrix_of_names[m->of]);
+            out_csv(&b, m->measure);
+            buf_putc(&b, ',');
+            out_csv(&b, m->row_name[i]);
+            buf_putc(&b, ',');
+            out_csv(&b, m->column_name[j]);
+            buf_putc(&b, ',');
+            if (!isnan(v)) json_add_double(&b, v);
+            buf_putc(&b, ',');
+            out_csv(&b, m->about);
+            out_line(&b);
+        }
+    buf_release(&b);
+}
+
+static void print_text(const struct matrix *m) {
+    printf("%s, %s, matrix %lld\n", matrix_of_names[m->of], m->measure, (long long)m->id);
+    for (int j = 0; j < m->columns; j++) {
+        putchar('\t');
+        out_text(m->column_name[j]);
+    }
+    putchar('\n');
+    for (int i = 0; i < m->rows; i++) {
+        out_text(m->row_name[i]);
+        for (int j = 0; j < m->columns; j++) {
+            double v = m->value[i * m->columns + j];
+            if (isnan(v)) printf("\tundefined");
+            else printf("\t%.4f", v);
+        }
+        putchar('\n');
+    }
+    if (m->caution) puts(m->caution);
+}
+
+static void print(const struct args *a, const struct matrix *m) {
+    if (args_flag(a, "json")) print_json(m);
+    else if (args_flag(a, "csv")) print_csv(m);
+    else print_text(m);
+}
+
+/* ---- what is kept ---- */
+
+static void matrices_json(const struct store_matrices *v) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < v->count; i++) {
+        const struct store_matrix *m = &v->matrix[i];
+        if (i) buf_putc(&b, ',');
+        buf_putc(&b, '{');
+        json_member_int(&b, "matrix", m->id);
+        if (m->run) json_member_int(&b, "run", m->run);
+        else json_member_string(&b, "run", NULL);
+        json_member_int(&b, "rows", m->rows);
+        json_member_int(&b, "columns", m->columns);
+        json_add_key(&b, "about");
+        buf_puts(&b, m->about);
+        buf_putc(&b, '}');
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static int list(const struct args *a, struct err *e) {
+    static const char *const heading[] = { "matrix", "run", "of", "rows", "columns", "about" };
+    struct store *s;
+    struct store_matrices v;
+    struct table t;
+    int64_t run = -1;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    if (a->count) rc = store_find(s, a->positional[0], &run, e);
+    if (!rc) rc = store_matrices(s, run, &v, e);
+    rc = verb_close(s, rc, e);
+    if (rc) return rc;
+    if (args_flag(a, "json")) matrices_json(&v);
+    table_init(&t, COUNT_OF(heading), heading, "rrlrrl");
+    for (size_t i = 0; !args_flag(a, "json") && i < v.count; i++) {
+        const struct store_matrix *m = &v.matrix[i];
+        char id[32], of_run[32] = "-", rows[32], columns[32];
+        snprintf(id, sizeof id, "%lld", (long long)m->id);
+        if (m->run) snprintf(of_run, sizeof of_run, "%lld", (long long)m->run);
+        snprintf(rows, sizeof rows, "%d", m->rows);
+        snprintf(columns, sizeof columns, "%d", m->columns);
+        table_add(&t, (const char *[]){ id, of_run, m->name, rows, columns, m->about });
+    }
+    if (!args_flag(a, "json")) table_print(&t);
+    store_matrices_release(&v);
+    return 0;
+}
+
+static int again(const struct args *a, struct err *e) {
+    struct store *s;
+    struct matrix m;
+    int64_t id = 0;
+    int rc = args_int(a, "matrix", 1, INT64_MAX, &id, e);
+    if (!rc) rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = verb_close(s, matrix_read(&m, s, id, e), e);
+    if (rc) return rc;
+    print(a, &m);
+    matrix_release(&m);
+    return 0;
+}
+
+/* ---- a new one ---- */
+
+static int choose_head(const struct args *a, struct choice *c, struct err *e) {
+    const char *head = args_get(a, "head");
+    c->first = !head || !strcmp(head, "first");
+    if (c->of != OF_ATTENTION) {
+        if (head || args_get(a, "row")) return err_set(e, ERR_USAGE, "--row and --head belong to --of attention");
+        return 0;
+    }
+    if (!args_get(a, "row")) return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
+    if (a->count > 1) return err_set(e, ERR_USAGE, "--of attention takes one run, or the model");
+    if (!c->first && (!text_to_int(head, &c->head) || c->head < 1 || c->head > 1024))
+        return err_set(e, ERR_USAGE, "--head is a head's number from 1, or first, not \"%s\"", head);
+    return args_int(a, "row", 1, INT64_MAX, &c->row, e);
+}
+
+static int choose(const struct args *a, struct choice *c, struct err *e) {
+    const char *of = args_get(a, "of"), *measure = args_get(a, "measure"), *order = args_get(a, "order");
+    *c = (struct choice){ .of = OF_CLASSES };
+    while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
+    if (c->of == OF_COUNT)
+        return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors or attention, not \"%s\"", of);
+    const char *right = c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine";
+    c->debiased = c->of == OF_LAYERS && measure && !strcmp(measure, "debiased-cka");
+    if (measure && !c->debiased && strcmp(measure, c->of == OF_LAYERS ? "cka" : "cosine") != 0)
+        return err_set(e, ERR_USAGE, "%s are compared by %s, not by \"%s\"", matrix_of_names[c->of], right, measure);
+    c->cluster = order && !strcmp(order, "cluster");
+    if (order && !c->cluster && strcmp(order, "name") != 0)
+        return err_set(e, ERR_USAGE, "--order is name or cluster, not \"%s\"", order);
+    return choose_head(a, c, e);
+}
+
+/* Opens what is compared: p[0] and, with two, p[1]. */
+static int open_sides(const struct args *a, struct store *s, struct probe *p, int *sides, struct err *e) {
+    bool model = args_get(a, "model") || !a->count;
+    if (a->count == 2 && args_get(a, "model")) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
+    *sides = a->count + model > 1 ? 2 : 1;
+    const struct backbone_hint hint = { .spare = args_get(a, "model") };
+    struct buf said = BUF_INIT;
+    int rc = 0;
+    for (int i = 0; !rc && i < *sides; i++) {
+        /* the model comes first: before and after */
+        int at = model ? i - 1 : i;
+        int64_t run = 0;
+        if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
+        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, args_get(a, "task"), &hint, &said, e)
+                              : probe_open_model(&p[i], verb_model(a), e);
+    }
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    return rc;
+}
+
+static int draw_sides(struct asked *q, struct probe *p, int sides, struct choice *c, struct err *e) {
+    if (sides == 2 && !p[0].u.run) q->draw.own = &p[1].u; /* the model beside a run: on the run's rows */
+    for (int i = 0; i < sides; i++) {
+        int rc = asked_rows(q, &p[i], e);
+        if (!rc && c->of != OF_ATTENTION)
+            rc = probe_embed(&p[i], c->of == OF_LAYERS ? -1 : c->layer > p[i].layers ? p[i].layers : (int)c->layer,
+                             &q->look, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+/* The place of a row of the file among the drawn ones. */
+static int find_row(const struct rowset *r, int64_t row, int *at, struct err *e) {
+    for (*at = 0; *at < r->n; ++*at)
+        if (r->row[*at] == row) return 0;
+    return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
+}
+
+static int compute(struct matrix *m, struct probe *p, int sides, const struct choice *c, struct err *e) {
+    const struct probe *side[2] = { &p[0], &p[1] };
+    int row;
+    switch (c->of) {
+    case OF_CLASSES: return matrix_classes(m, side, sides, (int)c->layer, e);
+    case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, NULL, 0, e);
+    case OF_LAYERS: return matrix_layers(m, side, sides, c->debiased, e);
+    case OF_TENSORS: return matrix_tensors(m, side, sides, e);
+    default: break;
+    }
+    int rc = find_row(&p[0].rows, c->row, &row, e);
+    return rc ? rc : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
+}
+
+static int compare(const struct args *a, struct store *s, struct asked *q, struct choice *c, struct err *e) {
+    struct probe p[2] = { 0 };
+    struct matrix m = { 0 };
+    int sides = 0;
+    int rc = open_sides(a, s, p, &sides, e);
+    if (!rc && c->of == OF_ATTENTION && sides > 1) rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
+    c->layer = p[0].layers;
+    if (!rc) rc = args_int(a, "layer", c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
+    q->look.store = s;
+    if (!rc && c->of != OF_TENSORS) rc = draw_sides(q, p, sides, c, e);
+    if (!rc) rc = compute(&m, p, sides, c, e);
+    if (!rc) rc = matrix_keep(&m, s, true, e);
+    if (!rc && c->cluster) {
+        if (matrix_cluster(&m)) matrix_reorder(&m);
+        else rc = err_set(e, ERR_USAGE, "--order cluster needs the same names on both sides");
+    }
+    if (!rc) print(a, &m);
+    matrix_release(&m);
+    probe_release(&p[0]);
+    probe_release(&p[1]);
+    return rc;
+}
+
+int verb_similarity(const struct args *a, struct err *e) {
+    struct choice c;
+    struct asked q = { 0 };
+    struct store *s;
+    if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
+    if (args_flag(a, "list")) return list(a, e);
+    if (args_get(a, "matrix")) return again(a, e);
+    int rc = choose(a, &c, e);
+    if (!rc) rc = asked_read(&q, a, c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS, e);
+    if (!rc && c.of == OF_ROWS && q.draw.most > MOST_NAMES)
+        rc = err_set(e, ERR_USAGE, "--rows must be at most %d for --of rows", MOST_NAMES);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (!rc) rc = verb_close(s, compare(a, s, &q, &c, e), e);
+    asked_release(&q);
+    return rc;
+}

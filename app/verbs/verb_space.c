@@ -1,0 +1,348 @@
+/* Verbs about the space and what is at hand: count, methods, models, encode. */
+#include "app/verbs/verbs.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/paths.h"
+#include "app/verbs/output.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/plan.h"
+#include "core/model/encode.h"
+#include "core/model/model.h"
+#include "core/train/config.h"
+
+const char *verb_model(const struct args *a) {
+    const char *model = args_get(a, "model");
+    return model ? model : DEFAULT_MODEL;
+}
+
+static int print_findings(const struct method *m, const struct arch *arch) {
+    struct finding found[32];
+    int n = method_check(m, arch, found, COUNT_OF(found));
+    for (int i = 0; i < n && i < (int)COUNT_OF(found); i++)
+        printf("%s %s: %s\n", (const char *[]){ "note", "warning", "error" }[found[i].level],
+               found[i].rule, found[i].text);
+    return n;
+}
+
+/* "  encoder self   147,456" for each place that trains something. */
+static void print_places(const struct plan *p) {
+    for (int stack = STACK_ENCODER; p->decoder && stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
+            char shown[32];
+            size_t n = 0;
+            for (int i = 0; i < p->method.count; i++) n += plan_trained_at(p, i, stack, site);
+            text_thousands((int64_t)n, shown);
+            if (n) printf("  %s %-6s%12s\n", stack_name(stack), site_name(site), shown);
+        }
+}
+
+static void print_heads(const struct plan *p, const char *values) {
+    if (!p->classes) printf("no head: the model writes text\n");
+    else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
+    else printf("head (%d out)  %12s\n", p->classes, values);
+}
+
+static void print_per_task(const struct plan *p) {
+    char shared[32], own[32];
+    text_thousands((int64_t)(p->trained_method - p->own), shared);
+    text_thousands((int64_t)p->own, own);
+    printf("%.3f %% a task: %d tasks share %s and have %s of their own\n",
+           100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
+}
+
+static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
+    char trained[32], kept[32], head[32], model[32];
+    text_thousands((int64_t)p->trained_method, trained);
+    text_thousands((int64_t)p->kept_method, kept);
+    text_thousands((int64_t)p->head, head);
+    text_thousands((int64_t)p->model, model);
+    const struct preset *preset = method_preset(m);
+    char *text = method_text(m);
+    printf("%s%s%s\n", text, preset ? "   " : "", preset ? preset->paper : "");
+    free(text);
+    for (int i = 0; i < m->count; i++) {
+        char *how = plan_arithmetic(p, arch, i);
+        printf("  module %d   %s\n", i + 1, how);
+        free(how);
+    }
+    printf("trained now   %12s\n", trained);
+    print_places(p);
+    printf("kept after    %12s\n", kept);
+    print_heads(p, head);
+    printf("model         %12s\n", model);
+    printf("%.3f %% trained: %s of the %s of the model%s\n",
+           100.0 * (double)p->trained_method / (double)p->model, trained, model,
+           p->classes ? ", both without the head" : "");
+    if (p->tasks > 1) print_per_task(p);
+    print_findings(m, arch);
+}
+
+/* --classes: "3" for every task, or "2,3", one for each. */
+static int read_classes(const char *text, int tasks, int *out, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    int64_t v = 0;
+    int n = 0, rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        if (n == tasks) rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks, tasks == 1 ? "" : "s");
+        else if (!text_to_int(part, &v) || v < 1 || v > 100000)
+            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text, part);
+        else out[n++] = (int)v;
+    }
+    free(copy);
+    if (!rc && n != 1 && n != tasks)
+        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all", text, n, tasks);
+    for (int i = n; !rc && i < tasks; i++) out[i] = out[0];
+    return rc;
+}
+
+/* The plan of as many tasks as are asked for, called 1, 2, …. */
+static struct plan *plan_counted(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
+    char names[RUN_TASKS][8];
+    const char *name[RUN_TASKS], *classes = args_get(a, "classes");
+    int outputs[RUN_TASKS];
+    int64_t tasks = 1;
+    if (args_int(a, "tasks", 1, RUN_TASKS, &tasks, e)) return NULL;
+    for (int i = 0; i < (int)tasks; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i + 1);
+        name[i] = names[i];
+        outputs[i] = arch_generates(arch) ? 0 : arch->labels ? arch->labels : 2;
+    }
+    if (classes) {
+        int given[RUN_TASKS];
+        if (read_classes(classes, (int)tasks, given, e)) return NULL;
+        if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
+    }
+    const struct plan_tasks all = { (int)tasks, name, outputs };
+    return plan_new_tasks(m, arch, &all, e);
+}
+
+int verb_count(const struct args *a, struct err *e) {
+    struct method m;
+    const char *text = args_get(a, "method");
+    if (!text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+    int rc = method_parse(text, &m, e);
+    if (rc) return rc;
+    char *folder = model_find(verb_model(a), e);
+    if (!folder) return e->code;
+    struct arch arch;
+    rc = arch_read(folder, &arch, NULL, e);
+    free(folder);
+    if (rc) return rc;
+    struct plan *p = plan_counted(&m, &arch, a, e);
+    if (!p) {
+        rc = e->code;
+    } else if (args_flag(a, "json")) {
+        char *json = plan_counts_json(p, &arch);
+        puts(json);
+        free(json);
+    } else {
+        print_counts(p, &m, &arch);
+    }
+    plan_free(p);
+    arch_release(&arch);
+    return rc;
+}
+
+/* One axis of a method: the values of its modules. */
+static void add_axis(struct buf *b, const char *key, const struct method *m,
+                     const char *(*value)(const struct module *)) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (int i = 0; i < m->count; i++) json_member_string(b, NULL, value(&m->module[i]));
+    buf_putc(b, ']');
+}
+
+static const char *axis_fn(const struct module *m) { return fn_name(m->fn); }
+static const char *axis_position(const struct module *m) {
+    return m->write == TAP_NONE ? "weight" : tap_name(m->write);
+}
+static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
+static const char *axis_source(const struct module *m) { return source_name(m->source); }
+
+int verb_methods(const struct args *a, struct err *e) {
+    (void)e;
+    if (!args_flag(a, "json")) {
+        static const char *const heading[] = { "name", "sizes", "lr", "paper" };
+        struct table t;
+        table_init(&t, 4, heading, "llrl");
+        for (int i = 0; i < preset_count(); i++) {
+            const struct preset *p = preset_at(i);
+            char lr[32];
+            text_from_double(p->lr, lr);
+            table_add(&t, (const char *[]){ p->name, p->sizes, lr, p->paper });
+        }
+        table_print(&t);
+        return 0;
+    }
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_string(&b, "name", p->name);
+        json_member_string(&b, "title", p->title);
+        json_add_key(&b, "axes");
+        buf_putc(&b, '{');
+        add_axis(&b, "function", &p->method, axis_fn);
+        add_axis(&b, "position", &p->method, axis_position);
+        add_axis(&b, "insertion", &p->method, module_insertion);
+        add_axis(&b, "composition", &p->method, axis_comp);
+        add_axis(&b, "source", &p->method, axis_source);
+        buf_putc(&b, '}');
+        json_member_string(&b, "paper", p->paper);
+        json_member_string(&b, "sizes", p->sizes);
+        json_member_double(&b, "lr", p->lr);
+        json_member_string(&b, "same_as", p->same_as);
+        char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
+        json_member_string(&b, "text", text);
+        json_member_string(&b, "modules", spelled);
+        json_member_string(&b, "note", p->note);
+        free(text);
+        free(spelled);
+        buf_putc(&b, '}');
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+    buf_release(&b);
+    return 0;
+}
+
+/* Reports one model folder; quietly passes over folders that are none. */
+static void show_model(const char *folder, const char *name, int json, struct buf *b) {
+    struct err e = ERR_INIT;
+    char *config = file_join(folder, "config.json");
+    struct arch arch;
+    if (file_exists(config)) {
+        int rc = arch_read(folder, &arch, NULL, &e);
+        if (json) {
+            json_add_key(b, NULL);
+            buf_putc(b, '{');
+            json_member_string(b, "name", name);
+            json_member_string(b, "folder", folder);
+            json_member_string(b, "family", rc ? NULL : family_name(arch.family));
+            if (!rc) {
+                struct tensor_info *list;
+                long long count = 0;
+                int n = arch_tensors(&arch, &list);
+                for (int i = 0; i < n; i++) count += (long long)list[i].rows * list[i].cols;
+                free(list);
+                json_member_int(b, "layers", arch.encoder_layers);
+                json_member_int(b, "width", arch.width);
+                json_member_int(b, "heads", arch.heads);
+                json_member_int(b, "parameters", count);
+            }
+            json_member_string(b, "refused", rc ? e.text : NULL);
+            buf_putc(b, '}');
+        } else if (rc) {
+            printf("%-24s refused: %s\n", name, e.text);
+        } else {
+            printf("%-24s %s, %d layers, width %d, %d heads   %s\n", name, family_name(arch.family),
+                   arch.encoder_layers, arch.width, arch.heads, folder);
+        }
+        if (!rc) arch_release(&arch);
+    }
+    free(config);
+}
+
+int verb_models(const struct args *a, struct err *e) {
+    (void)e;
+    int json = args_flag(a, "json");
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    char *root = file_join(paths_assets(), "models");
+    struct dirent **entry;
+    int n = scandir(root, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        if (entry[i]->d_name[0] != '.') {
+            char *folder = file_join(root, entry[i]->d_name);
+            show_model(folder, entry[i]->d_name, json, &b);
+            free(folder);
+        }
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
+    buf_putc(&b, ']');
+    if (json) out_line(&b);
+    else if (n <= 2)
+        printf("No model below %s: `make fetch` brings the default one; --model DIR takes any folder.\n", root);
+    free(root);
+    buf_release(&b);
+    return 0;
+}
+
+static void add_vector(struct buf *b, const char *key, const real *v, int n) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (int i = 0; i < n; i++) {
+        json_add_key(b, NULL);
+        json_add_float(b, (float)v[i]);
+    }
+    buf_putc(b, ']');
+}
+
+static void encode_json(const struct model *m, const struct encoded *x, bool pair, const real *cls,
+                        const real *mean) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_add_key(&b, "ids");
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->ids[i]);
+    buf_putc(&b, ']');
+    json_add_key(&b, "types");
+    buf_putc(&b, '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->types[i]);
+    buf_putc(&b, ']');
+    json_member_int(&b, "cut", (long long)x->cut_a);
+    if (pair) json_member_int(&b, "cut_b", (long long)x->cut_b);
+    if (cls) {
+        add_vector(&b, "cls", cls, m->arch.width);
+        add_vector(&b, "mean", mean, m->arch.width);
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void encode_text(const struct model *m, const struct encoded *x) {
+    for (size_t i = 0; i < x->n; i++) {
+        printf("%6d  %d  ", x->ids[i], x->types[i]);
+        out_text(tokenizer_token(m->tokenizer, x->ids[i]));
+        putchar('\n');
+    }
+    printf("%zu tokens; --json adds the last layer's first vector and mean\n", x->n);
+}
+
+int verb_encode(const struct args *a, struct err *e) {
+    const char *text = args_get(a, "text"), *second = args_get(a, "text-b");
+    if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
+    struct model *m = model_load(verb_model(a), e);
+    if (!m) return e->code;
+    bool json = args_flag(a, "json"), vectors = json && !args_flag(a, "tokens");
+    int64_t longest = arch_longest(&m->arch);
+    int rc = args_int(a, "max-len", 2, longest, &longest, e);
+    struct encoded x;
+    real *cls = NULL, *mean = NULL;
+    if (!rc)
+        rc = model_encode_text(m, text, second, (size_t)longest, &x, vectors ? &cls : NULL, vectors ? &mean : NULL, e);
+    if (!rc) {
+        if (json) encode_json(m, &x, second, cls, mean);
+        else encode_text(m, &x);
+        size_t lost = x.cut_a + x.cut_b;
+        if (lost)
+            fprintf(stderr, "petri: cut to %lld tokens: %zu token%s left out\n", (long long)longest, lost,
+                    lost == 1 ? " is" : "s are");
+        encoded_release(&x);
+    }
+    free(cls);
+    free(mean);
+    model_release(m);
+    return rc;
+}

@@ -1,0 +1,418 @@
+/* train, resume, stop: runs without a screen. */
+#include "app/verbs/verbs.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/files/paths.h"
+#include "app/jobs/jobs.h"
+#include "app/verbs/output.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- options ---- */
+
+/* Every option of a run that was given, under whichever spelling. */
+static int read_config(const struct args *a, struct run_config *c, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < a->given; i++) {
+        const char *spelling = a->option[i].spec->name, *name = config_option_name(spelling);
+        for (int k = 0; name && !rc && k < i; k++) {
+            const char *before = a->option[k].spec->name, *same = config_option_name(before);
+            if (same && !strcmp(name, same))
+                rc = err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", before, spelling);
+        }
+        if (name && !rc) rc = config_set(c, spelling, a->option[i].spec->value ? a->option[i].value : "on", e);
+    }
+    if (rc) return rc;
+    if (!c->model) config_take_model(c, DEFAULT_MODEL);
+    if (args_get(a, "seed") && args_get(a, "seeds"))
+        return err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
+    if (args_get(a, "steps") && args_get(a, "epochs"))
+        return err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
+    if (c->train_file && c->task)
+        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
+    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    enum data_header header;
+    if (verb_header(a, &header, e)) return e->code;
+    if (c->tasks_given && (c->train_file || c->task))
+        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
+    if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
+    if (!c->train_file && !c->task) rc = config_set(c, "task", DEFAULT_TASK, e);
+    return rc;
+}
+
+int verb_header(const struct args *a, enum data_header *header, struct err *e) {
+    bool yes = args_flag(a, "header"), no = args_flag(a, "no-header");
+    if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
+    *header = yes ? DATA_HEADER_YES : no ? DATA_HEADER_NO : DATA_HEADER_AUTO;
+    return 0;
+}
+
+int verb_source(const struct args *a, struct task_source *s, struct err *e) {
+    *s = (struct task_source){ .where = args_get(a, "task"), .assets = paths_assets(),
+                               .text = args_get(a, "text"), .text_b = args_get(a, "text-b"),
+                               .label = args_get(a, "label"), .source = args_get(a, "source"),
+                               .target = args_get(a, "target"), .positive = args_get(a, "positive"),
+                               .metric = args_get(a, "metric"),
+                               .delimiter = args_get(a, "delimiter"), .no_gold = args_get(a, "no-gold"),
+                               .official_dev = args_flag(a, "official-dev") };
+    if (verb_header(a, &s->header, e)) return e->code;
+    const char *kind = args_get(a, "kind");
+    if (kind && !strcmp(kind, "classes")) s->kind = DATA_KIND_CLASSES;
+    else if (kind && !strcmp(kind, "scores")) s->kind = DATA_KIND_REGRESSION;
+    else if (kind) return err_set(e, ERR_USAGE, "--kind is classes or scores, not \"%s\"", kind);
+    return 0;
+}
+
+/* "1,2,3" */
+static int read_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
+    int n = 0;
+    int64_t twice = -1;
+    char *copy = xstrdup(text), *rest = copy, *part;
+    while ((part = strsep(&rest, ","))) {
+        int64_t v;
+        if (n == room || !text_to_int(part, &v) || v < 0) {
+            n = -1;
+            break;
+        }
+        for (int i = 0; i < n; i++)
+            if (seed[i] == (uint64_t)v) twice = v;
+        seed[n++] = (uint64_t)v;
+    }
+    free(copy);
+    if (n > 0 && twice >= 0)
+        return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
+                       (long long)twice);
+    if (n < 1)
+        return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
+                       text);
+    return n;
+}
+
+/* ---- progress ---- */
+
+struct watcher {
+    pthread_mutex_t lock;
+    bool json, tty;
+    bool reported; /* several seeds read the same model and rows */
+    double shown; /* when the progress line was last written */
+};
+
+static void metrics_json(struct buf *b, const struct event *e) {
+    json_add_key(b, "metrics");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        if (m->undefined) json_member_string(b, m->name, NULL);
+        else json_member_double(b, m->name, m->value);
+    }
+    buf_putc(b, '}');
+    json_add_key(b, "undefined");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->metrics; i++)
+        if (e->metric[i].undefined) json_member_string(b, e->metric[i].name, e->metric[i].undefined);
+    buf_putc(b, '}');
+}
+
+static void samples_json(struct buf *b, const struct event_samples *v) {
+    json_add_key(b, "samples");
+    buf_putc(b, '[');
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        if (i) buf_putc(b, ',');
+        buf_putc(b, '{');
+        json_member_int(b, "row", (long long)x->row);
+        json_member_string(b, "source", x->source);
+        json_member_string(b, "target", x->target);
+        json_member_string(b, "generated", x->generated);
+        if (x->valid >= 0) json_member_bool(b, "valid", x->valid);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+static void event_json(const struct event *e) {
+    static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
+                                        "embedding", "samples" };
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "event", kind[e->kind]);
+    json_member_int(&b, "run", e->run);
+    json_member_int(&b, "step", e->step);
+    if (e->kind == EVENT_POINT) {
+        json_member_double(&b, "loss", e->loss);
+        json_member_double(&b, "lr", e->lr);
+        json_member_double(&b, "grad_norm", e->grad_norm);
+        json_member_double(&b, "tokens", e->tokens);
+    } else if (e->kind == EVENT_EVALUATION) {
+        json_member_string(&b, "split", e->split);
+        json_member_string(&b, "rows", e->rows);
+        metrics_json(&b, e);
+        json_member_bool(&b, "constant", e->constant);
+        json_member_bool(&b, "none_valid", e->none_valid);
+        json_member_bool(&b, "best", e->best);
+    } else if (e->kind == EVENT_CHECKPOINT) {
+        json_member_string(&b, "path", e->path);
+        json_member_bool(&b, "best", e->best);
+    } else if (e->kind == EVENT_EMBEDDING) {
+        json_member_int(&b, "rows", (long long)e->embedding->rows->rows);
+        json_member_int(&b, "columns", e->embedding->columns);
+        json_member_int(&b, "layer", e->embedding->layer);
+    } else if (e->kind == EVENT_SAMPLE) {
+        samples_json(&b, e->samples);
+    } else if (e->kind == EVENT_STATE) {
+        json_member_string(&b, "state", run_state_name(e->state));
+    }
+    if (e->text) json_member_string(&b, "text", e->text);
+    json_member_double(&b, "seconds", e->seconds);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void event_text(struct watcher *w, const struct event *e) {
+    if (e->kind == EVENT_POINT) {
+        double t = clock_seconds();
+        if (t - w->shown < (w->tty ? 0.1 : 5)) return;
+        w->shown = t;
+        fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
+    } else if (e->kind == EVENT_EVALUATION) {
+        fprintf(stderr, "%s#%lld step %lld  %s%s%s:", w->tty ? "\r\033[K" : "", (long long)e->run,
+                (long long)e->step, e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
+        for (int i = 0; i < e->metrics; i++) {
+            const struct event_metric *m = &e->metric[i];
+            if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
+            else fprintf(stderr, "  %s %.4f", m->name, m->value);
+        }
+        fprintf(stderr, "%s%s\n", e->none_valid ? "  no answer is valid!" : e->constant ? "  constant predictions!" : "",
+                e->best ? "  best" : "");
+    } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
+        const struct event_sample *x = &e->samples->sample[0];
+        char *given = text_visible(x->generated, strlen(x->generated)),
+             *wanted = x->target ? text_visible(x->target, strlen(x->target)) : NULL;
+        fprintf(stderr, "%s#%lld step %lld  gives \"%.200s\"%s%.200s%s\n", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, given, wanted ? " for \"" : "", wanted ? wanted : "",
+                wanted ? "\"" : "");
+        free(given);
+        free(wanted);
+    } else if (e->text && *e->text) {
+        char *shown = text_visible(e->text, strlen(e->text));
+        fprintf(stderr, "%s#%lld %s\n", w->tty ? "\r\033[K" : "", (long long)e->run, shown);
+        free(shown);
+    }
+}
+
+static void on_event(void *self, const struct event *e) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    if (w->json) event_json(e);
+    event_text(w, e);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void on_report(void *self, const char *text) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    if (!w->reported) out_report(text);
+    w->reported = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the run's life on the command line ---- */
+
+/* Written by the handler on whichever thread it comes, read by all. */
+static atomic_int asked_to_stop;
+static void on_signal(int n) { atomic_store(&asked_to_stop, n); }
+
+void verb_catch_signals(void) {
+    struct sigaction stop = { .sa_handler = on_signal };
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+bool verb_interrupted(void) { return atomic_load(&asked_to_stop) != 0; }
+
+static void catch_signals(void) {
+    verb_catch_signals();
+    signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int verb_workers(const struct args *a, int *workers, struct err *e) {
+    int64_t n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (n > 64) n = 64;
+    int rc = args_int(a, "workers", 1, 64, &n, e);
+    *workers = (int)n;
+    return rc;
+}
+
+int verb_crew(const struct args *a, struct crew **out, struct err *e) {
+    int workers, rc = verb_workers(a, &workers, e);
+    *out = rc || workers < 2 ? NULL : crew_new(workers, NULL);
+    return rc;
+}
+
+/* Waits for all; a signal stops them (with a checkpoint). */
+static bool wait_for(struct jobs *j, const int64_t *id, int n) {
+    bool stopping = false;
+    for (int i = 0; i < n;) {
+        bool over = jobs_wait(j, id[i], 0.1);
+        char *said = jobs_message(j); /* the disk is full, or no longer */
+        if (*said) fprintf(stderr, "petri: %s\n", said);
+        free(said);
+        if (over) {
+            i++;
+            continue;
+        }
+        if (!verb_interrupted() || stopping) continue;
+        stopping = true;
+        struct err ignored = ERR_INIT;
+        for (int k = 0; k < n; k++) jobs_stop(j, id[k], &ignored);
+    }
+    return stopping;
+}
+
+static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (json) {
+        rc = verb_run_json(s, &run, e);
+    } else {
+        printf("run %lld %s", (long long)run.id, store_state_name(run.state));
+        if (run.best.measured && !run.best.undefined)
+            printf(", best %s %.4f at step %lld", run.metric, run.best.v, (long long)run.best.step);
+        printf(", %.1f s\n", run.seconds);
+    }
+    if (run.state == STORE_FAILED)
+        rc = err_set(e, ERR_FAILED, "run %lld failed: %s", (long long)id, run.reason ? run.reason : "");
+    store_run_release(&run);
+    return rc;
+}
+
+static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json, struct err *e) {
+    bool stopped = wait_for(j, id, n);
+    int rc = 0;
+    for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
+    jobs_free(j, true);
+    if (rc) return rc;
+    rc = store_flush(s, e);
+    for (int i = 0; i < n; i++) {
+        int one = show_result(s, id[i], json, e);
+        if (!rc) rc = one;
+    }
+    if (!rc && stopped) rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+    return rc;
+}
+
+int verb_train(const struct args *a, struct err *e) {
+    struct job_request r = { .note = args_get(a, "note") };
+    enum { SEEDS = 64 };
+    uint64_t seed[SEEDS];
+    int seeds = 0, workers;
+    config_init(&r.config);
+    int rc = read_config(a, &r.config, e);
+    if (!rc) rc = verb_workers(a, &workers, e);
+    if (!rc && args_get(a, "seeds")) {
+        seeds = read_seeds(args_get(a, "seeds"), seed, SEEDS, e);
+        rc = seeds < 0 ? seeds : 0;
+    }
+    struct store *s = NULL;
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) {
+        config_release(&r.config);
+        return rc;
+    }
+    if (!seeds) seed[seeds++] = r.config.seed;
+    catch_signals();
+    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+                         .tty = isatty(STDERR_FILENO) };
+    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event, .report = on_report });
+    int64_t id[SEEDS];
+    int started = 0;
+    for (; !rc && started < seeds; started += !rc) {
+        r.config.seed = seed[started];
+        rc = jobs_start(j, &r, &id[started], e);
+    }
+    struct err first = *e;
+    int ended = finish(j, s, id, started, w.json, e);
+    if (rc) *e = first;
+    else rc = ended;
+    config_release(&r.config);
+    return verb_close(s, rc, e);
+}
+
+int verb_resume(const struct args *a, struct err *e) {
+    int workers;
+    int rc = verb_workers(a, &workers, e);
+    struct store *s = NULL;
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    static const char *const fixed[] = { "batch", "steps" };
+    struct store_run run;
+    if (!rc && !(rc = store_run(s, id, &run, e))) {
+        struct run_config stored;
+        rc = config_from_json(run.config, strlen(run.config), &stored, e);
+        for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
+            int64_t was = i ? stored.steps : stored.batch, v = was;
+            rc = args_int(a, fixed[i], 1, INT64_MAX, &v, e);
+            if (!rc && v != was)
+                rc = err_set(e, ERR_USAGE,
+                             "--%s %lld: run %lld was planned with %lld, and a resumed run keeps its "
+                             "plan; start a new run to change it",
+                             fixed[i], (long long)v, (long long)id, (long long)was);
+        }
+        config_release(&stored);
+        store_run_release(&run);
+    }
+    if (!rc) {
+        catch_signals();
+        struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+                             .tty = isatty(STDERR_FILENO) };
+        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event });
+        rc = jobs_resume(j, id, args_get(a, "model"), workers, e);
+        if (rc) jobs_free(j, false);
+        else rc = finish(j, s, &id, 1, w.json, e);
+    }
+    return verb_close(s, rc, e);
+}
+
+int verb_stop(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_request(s, id, STORE_STOP, e);
+    /* the owner looks every quarter of a second and saves a checkpoint at the step's end */
+    for (int i = 0; !rc && i < 100; i++) {
+        struct store_run run;
+        if ((rc = store_run(s, id, &run, e))) break;
+        bool live = store_state_is_live(run.state);
+        if (!live) {
+            if (args_flag(a, "json")) {
+                rc = verb_run_json(s, &run, e);
+            } else {
+                printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),
+                       (long long)run.step);
+            }
+        }
+        store_run_release(&run);
+        if (!live) break;
+        if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
+        clock_sleep_ms(100);
+    }
+    return verb_close(s, rc, e);
+}

@@ -1,0 +1,263 @@
+/* The table of verbs and their options. */
+#include "app/verbs/verbs.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/config.h"
+
+#define END { NULL, NULL, NULL }
+#define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
+/* How a table is read. */
+#define READER                                                                                     \
+    { "header", NULL, "a table's first line names the columns, also where all are chosen by number" }, \
+        { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, …" },          \
+        { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)" }
+#define MOVED { "model", "DIR|NAME", "where the run's model lies now, when it was moved" }
+#define HEAD_OR_MOVED                                                                              \
+    { "model", "DIR|NAME", "a folder with its own head, in place of RUN; beside RUN: where its model lies now" }
+#define COLUMNS                                                                                    \
+    { "text", "COLUMN", "the text's column" }, { "text-b", "COLUMN", "the second text's column" }, \
+        { "label", "COLUMN", "the label's column" },                                               \
+        { "source", "COLUMN", "the source text's column, of texts to texts" },                     \
+        { "target", "COLUMN", "the target text's column" },                                        \
+        { "kind", "classes|scores", "what the label is (default: decided and said)" },             \
+        { "positive", "NAME", "the class that F1 is of" }, READER,                                  \
+        { "no-gold", "LABEL", "the label of rows without one" }
+#define WORKERS { "workers", "N", "worker threads (default: the cores)" }
+
+/* What `petri train` has besides a run's options. */
+static const struct option_spec TRAIN_MORE[] = {
+    { "seeds", "N,N,\u2026", "one run a seed" },
+    WORKERS,
+    { "note", "TEXT", "kept with the run" },
+};
+enum { TRAIN_ROOM = 96 };
+static struct option_spec TRAIN[TRAIN_ROOM];
+
+/* The table of a run's options (core/train/option.h), each with its default, then those. */
+static void fill_train(void) {
+    struct run_config usual;
+    size_t n = 0;
+    config_init(&usual);
+    config_take_model(&usual, DEFAULT_MODEL);
+    config_take_task(&usual, DEFAULT_TASK);
+    for (int i = 0; i < config_option_count(); i++) {
+        struct config_option o = config_option_at(i);
+        char *value = config_get(&usual, o.name);
+        bool told = o.values && *value && strcmp(value, "default") && strcmp(value, "auto");
+        BUG_IF(n == TRAIN_ROOM);
+        TRAIN[n++] = (struct option_spec){ o.name, o.values,
+                                           told ? xprintf("%s (%s)", o.help, value) : o.help };
+        free(value);
+    }
+    for (size_t i = 0; i < COUNT_OF(TRAIN_MORE); i++) TRAIN[n++] = TRAIN_MORE[i];
+    const char *name, *spelling;
+    for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
+    BUG_IF(n >= TRAIN_ROOM); /* the last is END */
+    config_release(&usual);
+}
+
+static const struct option_spec RESUME[] = { MOVED,
+                                             WORKERS,
+                                             { "batch", "N", "refused unless it is the run's" },
+                                             { "steps", "N", "refused unless it is the run's" },
+                                             END };
+static const struct option_spec EVAL[] = {
+    HEAD_OR_MOVED,
+    { "task", "NAME|FOLDER", "evaluate on this task's dev rows; of a run of several tasks: which one" },
+    { "file", "FILE", "evaluate on a file" },
+    COLUMNS,
+    { "official-dev", NULL, "evaluate on dev_official.tsv of a GLUE folder" },
+    { "batch", "N", "rows at a time; never changes the result" },
+    { "max-len", "N", "tokens a row (default: the run's, or 128)" },
+    { "wrong", "FILE", "write the wrong rows with probabilities as TSV (- for standard output)" },
+    { "overwrite", NULL, "--wrong may write over a file that exists" },
+    WORKERS,
+    { "beams", "N", "text form: beams of the texts written (default: the run's)" },
+    END,
+};
+/* Rows of tasks to look at. */
+#define TASK_ROWS                                                                                                    \
+    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them; " \
+                               "of a run of several tasks: which one" },                                           \
+        COLUMNS, { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },                                       \
+        { "split", "NAME", "dev (default), train, or a dev split's name" }
+#define OF_TASK { "task", "NAME", "of a run of several tasks: which one" }
+static const struct option_spec PREDICT[] = {
+    OF_TASK,
+    HEAD_OR_MOVED,
+    { "text", "TEXT", "a text" },
+    { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
+    { "file", "FILE", "a TSV with a header, or one text a line (- for standard input)" },
+    { "column", "NAME", "the text's column in --file" },
+    READER,
+    { "max-len", "N", "tokens a row" },
+    WORKERS,
+    END,
+};
+static const struct option_spec GENERATE[] = {
+    OF_TASK,
+    { "model", "DIR|NAME", "a model with a decoder (T5, BART, mBART); with a run: where its model lies now" },
+    { "run", "RUN", "with a run's best weights" },
+    { "text", "TEXT", "a source text, taken as it is (petri predict puts it in the form of a run's labelled task)" },
+    { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
+    { "file", "FILE", "a table with a header, or one source a line (- for standard input)" },
+    { "column", "NAME", "the source's column in --file" },
+    READER,
+    { "beams", "N", "1: greedy (default: as the model's folder says)" },
+    { "max-new", "N", "tokens of a text, at most (default: the folder's, or 20)" },
+    { "min-new", "N", "and at least" },
+    { "length-penalty", "X", "score by length^X with beams; above 0 favours long texts (1)" },
+    { "start", "TOKEN", "what the decoder begins with, a name or an id (mBART: a language)" },
+    { "first", "TOKEN", "the first token of every text" },
+    { "max-len", "N", "tokens of a source" },
+    WORKERS,
+    END,
+};
+static const struct option_spec ENCODE[] = { MODEL,
+                                             { "text", "TEXT", "a text" },
+                                             { "text-b", "TEXT", "the second text of a pair" },
+                                             { "max-len", "N", "tokens (default: the model's longest)" },
+                                             { "tokens", NULL, "the tokens alone: --json without vectors, which take long of long texts" },
+                                             END };
+static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an option or a metric; -COLUMN: descending" },
+                                           { "limit", "N", "at most N" },
+                                           { "trash", NULL, "those in the trash" },
+                                           END };
+static const struct option_spec COUNT[] = { MODEL,
+                                            { "method", "TEXT", "a preset or modules" },
+                                            { "classes", "N[,N…]", "outputs of the head (default 2), or of each task's" },
+                                            { "tasks", "N", "of a run of so many tasks (default 1)" },
+                                            END };
+/* Of a run's options those that say what a batch of several tasks holds. */
+static const struct option_spec TASKS[] = {
+    { "sampling", "proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of (proportional)" },
+    { "batch", "N", "rows a step (32)" },
+    { "limit", "N|P%|none", "low data: so many train rows of each task" },
+    { "limit-seed", "N", "seed of that draw (0)" },
+    { "split", "P%|none", "without a part that is held out as dev rows" },
+    { "split-seed", "N", "seed by which these are drawn (0)" },
+    { "split-validation", NULL, "as train has it: large tasks train on 1000 rows less" },
+    { "official-dev", NULL, "dev_official.tsv of GLUE folders" },
+    END,
+};
+static const struct option_spec RENDER[] = {
+    { "screen", "NAME", "first, compose, train, runs, heatmap, map, detail or help" },
+    { "size", "WxH", "columns and rows (default 80x24)" },
+    { "method", "TEXT", "the method on the Compose screen" },
+    { "run", "ID", "the run in focus" },
+    { "steps", NULL, "of map: the last of what the run kept while it trained" },
+    { "set", "N[,N]", "of map: kept sets of vectors" },
+    { "matrix", "N", "of heatmap: a kept matrix, as an attention" },
+    MODEL,
+    { "task", "NAME|FOLDER", "the task on the Compose screen" },
+    { "ascii", NULL, "only ASCII" },
+    { "ansi", NULL, "with colours as ANSI sequences" },
+    { "svg", NULL, "as an SVG picture" },
+    END,
+};
+static const struct option_spec EMBED[] = {
+    MODEL,
+    { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
+    { "list", NULL, "what is kept (of --run) in place of embedding" },
+    TASK_ROWS,
+    { "rows", "N", "at most, drawn evenly over tasks and classes (default 1000)" },
+    { "layer", "L", "0: embeddings … the last (default)" },
+    { "pool", "cls|mean", "first token, or mean over all (default)" },
+    { "seed", "N", "of the draw (default 1)" },
+    WORKERS,
+    END,
+};
+static const struct option_spec SIMILARITY[] = {
+    { "of", "classes|rows|layers|tensors|attention", "what is compared (default classes)" },
+    { "row", "N", "of attention: the row's number in its file" },
+    { "head", "N|first", "of attention: tokens by tokens, or all heads by what the first token sees (default)" },
+    { "measure", "cosine|cka|debiased-cka", "for layers cka (default) or debiased-cka, for few rows; else cosine" },
+    { "order", "name|cluster", "of rows and columns (default name)" },
+    { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
+    TASK_ROWS,
+    { "rows", "N", "at most, drawn evenly over tasks and classes (1000; 40 of rows)" },
+    { "layer", "L", "of classes and rows: 0 … the last (default); of attention: from 1" },
+    { "pool", "cls|mean", "first token, or mean over all (default)" },
+    { "seed", "N", "of the draw (default 1)" },
+    { "csv", NULL, "a line a cell" },
+    { "list", NULL, "what is kept (of RUN) in place of comparing" },
+    { "matrix", "N", "a kept one again" },
+    WORKERS,
+    END,
+};
+static const struct option_spec MAP[] = {
+    { "vectors", "FILE", "a CSV or TSV of numbers, in place of SET" },
+    { "labels", "COLUMN", "its column of labels (a name, or #N)" },
+    { "columns", "LIST", "the columns that are coordinates: names, #N, #N-#M, with commas (default: all others)" },
+    { "skip", "LIST", "columns that are none" },
+    { "header", NULL, "its first line names the columns, also where it is all numbers" },
+    { "no-header", NULL, "its first line is a row, also where it counts up" },
+    { "delimiter", "CHAR|tab", "what stands between its columns (default: by the file's name)" },
+    { "run", "RUN", "with --steps: the sets that this run kept while it trained" },
+    { "steps", NULL, "a map of each, begun from the one before" },
+    { "by", "label|task", "what the scores are of (default label)" },
+    { "perplexity", "P", "neighbours that a point keeps, about (default 30)" },
+    { "iterations", "N", "in all (default 750)" },
+    { "seed", "N", "of jitter and sample (default 1)" },
+    { "pca", NULL, "two principal components in place of t-SNE" },
+    { "csv", NULL, "a line a point" },
+    WORKERS,
+    END,
+};
+static const struct option_spec EXPORT[] = {
+    OF_TASK,
+    { "to", "csv|json|hf", "points as CSV; the run, then its points, as JSON Lines; or a Hugging Face folder" },
+    { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
+    MOVED,
+    END,
+};
+static const struct option_spec BENCH[] = {
+    { "seconds", "N", "about how long (default 40)" },
+    { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
+    { "threads", "N", "workers for --peer-work" },
+    MODEL,
+    { "task", "FOLDER", "rows for --peer-work" },
+    END,
+};
+
+static const struct verb VERBS[] = {
+    { "train", "[options]", "train a method on a task; the run is kept", TRAIN, 0, 0, verb_train },
+    { "stop", "RUN", "stop a run that trains; it keeps a checkpoint", NULL, 1, 1, verb_stop },
+    { "resume", "RUN", "go on with a run that stopped or was interrupted", RESUME, 1, 1, verb_resume },
+    { "eval", "RUN | --model DIR [--task T | --file F]", "score a run or a model on labelled rows",
+      EVAL, 0, 1, verb_eval },
+    { "predict", "RUN --text TEXT | --file FILE", "labels and probabilities from a run", PREDICT, 0, 1,
+      verb_predict },
+    { "generate", "RUN | --model DIR [--run RUN] --text TEXT | --file FILE",
+      "texts from a model that writes, or a run on it", GENERATE, 0, 1, verb_generate },
+    { "encode", "--text TEXT", "token ids and vectors of a text", ENCODE, 0, 0, verb_encode },
+    { "runs", "[FILTER…]", "the history: task=reviews state=finished lora", RUNS, 0, -1, verb_runs },
+    { "show", "RUN", "everything about one run", NULL, 1, 1, verb_show },
+    { "trash", "RUN…", "put runs into the trash", NULL, 1, -1, verb_trash },
+    { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
+    { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
+    { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
+    { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
+    { "tasks", "[A,B,C | FILE.json [--sampling RULE]]", "the tasks known by name, or what a batch of several holds",
+      TASKS, 0, 1, verb_tasks },
+    { "models", "", "the models at hand", NULL, 0, 0, verb_models },
+    { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list", "keep vectors of tasks' rows", EMBED, 0, 0, verb_embed },
+    { "map", "SET | --vectors FILE [--labels COLUMN] | --run RUN --steps", "vectors in two dimensions, with scores", MAP, 0, 1, verb_map },
+    { "similarity", "[RUN [RUN]] --of classes|rows|layers|tensors|attention", "a matrix of similarities, kept",
+      SIMILARITY, 0, 2, verb_similarity },
+    { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
+    { "export", "RUN --to csv|json|hf [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
+      verb_export },
+    { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
+    { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
+};
+
+const struct verb *verb_at(size_t i) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_train);
+    return i < COUNT_OF(VERBS) ? &VERBS[i] : NULL;
+}

@@ -1,0 +1,73 @@
+/* The verbs' entry points (the table is in verbs.c).  Each prints its result to standard
+ * output, progress to standard error, and returns 0 or a negative error code. */
+#ifndef APP_VERBS_VERBS_H
+#define APP_VERBS_VERBS_H
+
+#include "app/verbs/args.h"
+#include "core/base/crew.h"
+#include "core/data/task.h"
+#include "store/store.h"
+
+#define DEFAULT_MODEL "all-MiniLM-L6-v2"
+#define DEFAULT_TASK "reviews"
+
+/* --model, or the default. */
+const char *verb_model(const struct args *a);
+/* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
+ * is no place for it.  Caller frees. */
+char *verb_database(const struct args *a, struct err *e);
+/* Opens it. */
+int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
+/* The run, and what its tasks came to where it has several, as a JSON object. */
+int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e);
+/* The same on a line of standard output. */
+int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
+/* Members that say which set of vectors it is and what of. */
+void verb_set_members(const struct store_embedding *m, struct buf *b);
+/* Closes it; rc, or, when that is 0, what went wrong in closing. */
+int verb_close(struct store *s, int rc, struct err *e);
+/* --header or --no-header. */
+int verb_header(const struct args *a, enum data_header *header, struct err *e);
+/* --task and the columns; files are the caller's. */
+int verb_source(const struct args *a, struct task_source *s, struct err *e);
+/* --workers, or the number of cores. */
+int verb_workers(const struct args *a, int *workers, struct err *e);
+/* A crew of so many; NULL for one worker, which is the thread that calls.  crew_free. */
+int verb_crew(const struct args *a, struct crew **out, struct err *e);
+/* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
+void verb_catch_signals(void);
+bool verb_interrupted(void);
+
+/* verb_space.c */
+int verb_count(const struct args *a, struct err *e);
+int verb_methods(const struct args *a, struct err *e);
+int verb_tasks(const struct args *a, struct err *e);
+int verb_models(const struct args *a, struct err *e);
+int verb_encode(const struct args *a, struct err *e);
+/* verb_train.c */
+int verb_train(const struct args *a, struct err *e);
+int verb_resume(const struct args *a, struct err *e);
+int verb_stop(const struct args *a, struct err *e);
+/* verb_eval.c, verb_use.c */
+int verb_eval(const struct args *a, struct err *e);
+int verb_predict(const struct args *a, struct err *e);
+/* verb_generate.c */
+int verb_generate(const struct args *a, struct err *e);
+/* verb_runs.c */
+int verb_runs(const struct args *a, struct err *e);
+int verb_show(const struct args *a, struct err *e);
+int verb_trash(const struct args *a, struct err *e);
+int verb_restore(const struct args *a, struct err *e);
+int verb_sql(const struct args *a, struct err *e);
+int verb_export(const struct args *a, struct err *e);
+/* verb_embed.c, verb_map.c */
+int verb_embed(const struct args *a, struct err *e);
+int verb_map(const struct args *a, struct err *e);
+/* verb_similarity.c */
+int verb_similarity(const struct args *a, struct err *e);
+/* verb_doctor.c, verb_bench.c, verb_render.c */
+int verb_doctor(const struct args *a, struct err *e);
+int verb_bench(const struct args *a, struct err *e);
+int verb_render(const struct args *a, struct err *e);
+
+#endif

@@ -1,0 +1,260 @@
+/* C, then Enter: the run that Compose trains is the run that was cloned, in every option of the table. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "app/session/session_private.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/train/complete.h"
+#include "tests/support/options.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/writer.h"
+
+static char *home, *bert, *t5, *rows, *pairs, *folder, *tasks, *named, *bare;
+
+static int set_up(void **state) {
+    (void)state;
+    static const char official[] = "text\tlabel\ngood film\t1\nbad film\t0\na good cat\t1\na bad dog\t0\n";
+    static const char two[] = "body\tmore\ty\ncat sat\ton mat\t1\ndog ran\ton hat\t0\nthe cat\tsat\t1\nthe dog\tran\t0\n"
+                              "a cat\ton mat\t1\na dog\ton mat\t0\nred cat\tsat\t1\nred dog\tsat\t0\nbig cat\tran\t1\n"
+                              "big dog\tran\t0\n";
+    struct buf b = BUF_INIT;
+    struct err e = ERR_INIT;
+    home = test_folder();
+    bert = tiny_bert(home, "bert", NULL);
+    t5 = writer_model(home, "t5", FAMILY_T5, NULL);
+    rows = writer_labels(home);
+    pairs = writer_pairs(home);
+    folder = file_join(home, "task");
+    if (file_make_folder(folder, &e) || file_read(rows, 1 << 20, &b, &e)) return -1;
+    free(test_file(folder, "train.tsv", b.data, b.size));
+    free(test_file(folder, "dev_official.tsv", official, sizeof official - 1));
+    static const char headless[] = "cat sat\t1\ndog ran\t0\nthe cat\t1\nthe dog\t0\na cat\t1\na dog\t0\n";
+    bare = test_file(home, "bare.tsv", headless, sizeof headless - 1);
+    named = test_file(home, "named.tsv", two, sizeof two - 1);
+    char *second = file_join(home, "second");
+    if (file_make_folder(second, &e)) return -1;
+    free(test_file(second, "train.tsv", b.data, b.size));
+    free(test_file(second, "dev.tsv", b.data, b.size));
+    free(test_file(folder, "dev.tsv", official, sizeof official - 1));
+    tasks = xprintf("%s,%s", folder, second);
+    free(second);
+    buf_release(&b);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    free(home);
+    free(bert);
+    free(t5);
+    free(rows);
+    free(pairs);
+    free(folder);
+    free(tasks);
+    free(named);
+    free(bare);
+    return 0;
+}
+
+/* What a run is of: options whose values cannot be any text or number. */
+struct ground {
+    const char *name;
+    const char *value[24][2];
+};
+
+static bool stands(const struct ground *g, const struct option *o) {
+    for (size_t i = 0; i < COUNT_OF(g->value) && g->value[i][0]; i++)
+        if (!strcmp(g->value[i][0], o->name)) return true;
+    return false;
+}
+
+/* Every option away from its default but those that the ground sets, and those of other kinds of runs. */
+static void describe(const struct ground *g, struct run_config *c) {
+    struct err e = ERR_INIT;
+    config_init(c);
+    for (size_t i = 0; i < COUNT_OF(g->value) && g->value[i][0]; i++)
+        test_ok(config_set(c, g->value[i][0], g->value[i][1], &e), &e);
+    if (c->tasks_given) test_ok(config_set_tasks(c, c->tasks_given, &e), &e);
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        if (!o->name || stands(g, o) || o->kind == OPTION_TEXT) continue;
+        if (option_has_say(c, o, c->form == FORM_TEXT) && strcmp(o->name, "epochs")) options_move_away(c, o);
+    }
+    c->epochs = 0;
+    for (int i = 0; i < c->tasks; i++) { /* what is said once is said before the tasks are known */
+        c->of[i].split_seed = c->split_seed;
+        c->of[i].split_validation = c->split_validation;
+        c->of[i].limit = c->limit;
+        c->of[i].limit_seed = c->limit_seed;
+    }
+}
+
+static void no_notify(void *self) { (void)self; }
+
+static void open_session(struct session *s, const char *db) {
+    struct err e = ERR_INIT;
+    memset(s, 0, sizeof *s);
+    test_ok(store_open(&s->store, db, STORE_WRITE, &e), &e);
+    s->jobs = jobs_new(s->store, 2, (struct jobs_hook){ .notify = no_notify });
+    s->desk = desk_new(s->store, s->jobs, no_notify, NULL);
+    s->insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
+    ui_init(&s->ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    config_take_model(&s->ui.compose.config, "no model of this name");
+    config_take_task(&s->ui.compose.config, "no task of this name");
+}
+
+static void close_session(struct session *s) {
+    struct err e = ERR_INIT;
+    desk_free(s->desk);
+    insight_free(s->insight);
+    jobs_free(s->jobs, false);
+    desk_runs_free(s->runs);
+    desk_source_free(s->source);
+    ui_release(&s->ui);
+    test_ok(store_close(s->store, &e), &e);
+}
+
+static void frozen(struct session *s, int64_t id, struct run_config *c) {
+    struct err e = ERR_INIT;
+    struct store_run run;
+    test_ok(store_flush(s->store, &e), &e);
+    test_ok(store_run(s->store, id, &run, &e), &e);
+    if (run.state != STORE_FINISHED) fail_msg("run %d is %s: %s", (int)id, store_state_name(run.state), run.reason ? run.reason : "");
+    test_ok(config_from_json(run.config, strlen(run.config), c, &e), &e);
+    store_run_release(&run);
+}
+
+/* What was asked for is frozen; what follows from model and rows (a length cut to the model's, a text form's
+ * columns) is not compared here. */
+static void asked_for(const struct run_config *asked, const struct run_config *c, const struct ground *g) {
+    static const char *const follows[] = { "model", "task", "train", "dev", "text", "max-len", "max-target",
+                                           "metric" };
+    struct run_config usual;
+    config_init(&usual);
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        bool left = !o->name || option_same(asked, &usual, o);
+        for (size_t k = 0; k < COUNT_OF(follows) && !left; k++) left = !strcmp(follows[k], o->name);
+        if (!left && !option_same(asked, c, o)) fail_msg("%s: --%s is not frozen as it was asked for", g->name, o->name);
+    }
+    config_release(&usual);
+}
+
+static void nap(void) { nanosleep(&(struct timespec){ 0, 10000000 }, NULL); }
+
+/* Compose shows the clone's model and rows. */
+static void await_compose(struct session *s, const struct run_config *c) {
+    const struct compose_view *v = &s->ui.compose;
+    for (int i = 0; i < 1000; i++) {
+        session__answers(s);
+        if (v->arch && v->train_rows && s->ui.screen == SCREEN_COMPOSE) break;
+        nap();
+    }
+    if (!v->arch || !v->train_rows) fail_msg("Compose does not show the clone: %s", s->ui.message);
+    assert_string_equal(v->task, c->task);
+    assert_string_equal(v->config.model_folder, c->model_folder);
+}
+
+static int64_t await_second(struct session *s, int64_t first) {
+    for (int i = 0; i < 3000; i++, nap()) {
+        int64_t *ids, id = 0;
+        size_t n = jobs_ids(s->jobs, &ids);
+        if (n > 1) id = ids[n - 1];
+        free(ids);
+        if (id > first && jobs_wait(s->jobs, id, 0)) return id;
+        char *said = jobs_message(s->jobs);
+        if (*said) fail_msg("%s", said);
+        free(said);
+    }
+    fail_msg("nothing was trained");
+    return 0;
+}
+
+static void clone_trains_the_same(const struct ground *g, int number) {
+    struct session s;
+    struct err e = ERR_INIT;
+    struct job_request r = { 0 };
+    struct run_config first, second;
+    char *db = xprintf("%s/%d.db", home, number);
+    int64_t id;
+    open_session(&s, db);
+    describe(g, &r.config);
+    if (jobs_start(s.jobs, &r, &id, &e)) fail_msg("%s: %s", g->name, e.text);
+    assert_true(jobs_wait(s.jobs, id, 30));
+    frozen(&s, id, &first);
+    asked_for(&r.config, &first, g);
+    session__effect(&s, &(struct effect){ .kind = EFFECT_CLONE, .run = &id, .runs = 1 });
+    await_compose(&s, &first);
+    session__effect(&s, &(struct effect){ .kind = EFFECT_TRAIN });
+    frozen(&s, await_second(&s, id), &second);
+    options_same(&first, &second, g->name, false);
+    const char *other = config_difference(&first, &second);
+    if (other) fail_msg("%s: %s differs", g->name, other);
+    config_release(&first);
+    config_release(&second);
+    config_release(&r.config);
+    close_session(&s);
+    free(db);
+}
+
+static void every_option_survives_a_clone(void **state) {
+    (void)state;
+    const struct ground ground[] = {
+        { "files with columns, SGD, held out rows",
+          { { "model", bert }, { "train", named }, { "text", "body" }, { "text-b", "more" }, { "label", "y" }, { "kind", "classes" },
+            { "positive", "0" }, { "metric", "f1" }, { "optimiser", "sgd" }, { "form", "classes" },
+            { "header", "on" }, { "no-header", "off" }, { "delimiter", "tab" },
+            { "no-gold", "9" }, { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" },
+            { "lr", "0.001" }, { "official-dev", "off" } } },
+        { "a folder's official dev rows, AdamW",
+          { { "model", bert }, { "task", folder }, { "optimiser", "adamw" }, { "form", "auto" }, { "kind", "auto" },
+            { "header", "off" }, { "no-header", "off" }, { "metric", "matthews" }, { "max-len", "11" },
+            { "split", "none" }, { "lr", "0.002" } } },
+        { "labels as text",
+          { { "model", t5 }, { "train", rows }, { "dev", rows }, { "text", "text" }, { "label", "label" },
+            { "header", "off" }, { "no-header", "off" }, { "optimiser", "adamw" },
+            { "form", "text" }, { "kind", "classes" }, { "max-len", "13" },
+            { "max-target", "7" }, { "split", "none" }, { "lr", "0.002" },
+            { "official-dev", "off" } } },
+        { "texts to texts",
+          { { "model", t5 }, { "train", pairs }, { "dev", pairs }, { "source", "source" }, { "target", "target" },
+            { "header", "off" }, { "no-header", "off" },
+            { "optimiser", "sgd" }, { "form", "text" }, { "kind", "auto" }, { "max-len", "14" }, { "max-target", "9" },
+            { "split", "none" }, { "lr", "0.001" }, { "official-dev", "off" },
+            { "metric", "bleu" } } },
+        { "several tasks",
+          { { "model", bert }, { "tasks", tasks }, { "weights", "second=2" }, { "sampling", "stratified(4)" },
+            { "optimiser", "adamw" }, { "form", "auto" }, { "max-len", "11" }, { "embed-every", "0" }, { "embed-rows", "200" },
+            { "lr", "0.002" }, { "official-dev", "off" }, { "split", "none" }, { "kind", "auto" }, { "header", "off" },
+            { "no-header", "off" } } },
+        { "a table without a header",
+          { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" },
+            { "header", "off" },
+            { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
+            { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" },
+            { "official-dev", "off" } } },
+    };
+    /* every option of the table is moved in one of them */
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_JOIN;
+        for (size_t k = 0; k < COUNT_OF(ground) && !moved; k++) {
+            struct run_config c, usual;
+            config_init(&usual);
+            describe(&ground[k], &c);
+            moved = !option_same(&c, &usual, o);
+            config_release(&c);
+            config_release(&usual);
+        }
+        if (!moved) fail_msg("--%s stands at its default in every run of this test: give it a value above", o->name);
+    }
+    for (size_t i = 0; i < COUNT_OF(ground); i++) clone_trains_the_same(&ground[i], (int)i);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone) };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

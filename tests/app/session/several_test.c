@@ -1,0 +1,305 @@
+/* What the screens show of runs with several tasks. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/insight.h"
+#include "app/jobs/jobs_private.h"
+#include "app/session/background_private.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/train/complete.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static struct store *store;
+
+static int make(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    stage_init(&stage);
+    free(stage_task(&stage, "alpha", 20));
+    free(stage_task(&stage, "beta", 10));
+    free(stage_task(&stage, "gamma", 10));
+    return store_open(&store, stage.db, STORE_WRITE, &e);
+}
+
+static int drop(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    int rc = store_close(store, &e);
+    stage_release(&stage);
+    return rc;
+}
+
+static struct job_request request(const char *sampling) {
+    struct job_request r = { .config = stage_config(&stage, 4, 12) };
+    struct err e = ERR_INIT;
+    test_ok(config_set(&r.config, "sampling", sampling, &e), &e);
+    char *tasks = xprintf("%s/alpha,%s/beta,%s/gamma", stage.folder, stage.folder, stage.folder);
+    test_ok(config_set_tasks(&r.config, tasks, &e), &e);
+    free(tasks);
+    r.config.lr = 1e-3;
+    r.config.eval_every = 4;
+    return r;
+}
+
+static int64_t begin_this(struct jobs *j, struct job_request *r) {
+    struct err e = ERR_INIT;
+    int64_t id;
+    test_ok(jobs_start(j, r, &id, &e), &e);
+    config_release(&r->config);
+    return id;
+}
+
+static int64_t begin(struct jobs *j, const char *sampling) {
+    struct job_request r = request(sampling);
+    return begin_this(j, &r);
+}
+
+static void same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++) assert_true(a[i] == b[i] || (isnan(a[i]) && isnan(b[i])));
+}
+
+/* What a run tells while it trains and what the history has of it are the same. */
+static void tasks_live_and_stored_are_the_same(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    int64_t id = begin(j, "proportional");
+    struct run_series *live = series_new(id), *stored = series_new(id);
+    struct job_cursor cursor = { 0 };
+    for (bool over = false; !over;) { /* bit by bit, as frames take it */
+        over = jobs_wait(j, id, 0.002);
+        jobs_series(j, id, &cursor, live);
+    }
+    struct store_run run;
+    test_ok(store_flush(store, &e), &e);
+    test_ok(store_run(store, id, &run, &e), &e);
+    test_ok(series_read(stored, store, &run, &e), &e);
+    test_ok(series_read(stored, store, &run, &e), &e); /* again adds nothing */
+    store_run_release(&run);
+    assert_int_equal(live->view.tasks, 3);
+    assert_int_equal(stored->view.tasks, 3);
+    assert_string_equal(live->view.metric, "average");
+    static const double share[] = { 0.5, 0.25, 0.25 };
+    for (int i = 0; i < 3; i++) {
+        const struct series_task *a = &live->view.task[i], *b = &stored->view.task[i];
+        assert_string_equal(a->name, b->name);
+        assert_string_equal(a->metric, "accuracy");
+        assert_string_equal(b->metric, "accuracy");
+        assert_string_equal(a->rows, b->rows);
+        assert_true(a->count && a->count == b->count && a->evals == 3 && b->evals == 3);
+        same_numbers(a->step, b->step, a->count);
+        same_numbers(a->loss, b->loss, a->count);
+        same_numbers(a->eval_step, b->eval_step, a->evals);
+        same_numbers(a->eval_value, b->eval_value, a->evals);
+        assert_true(a->majority == b->majority && a->best == b->best && a->best_step == b->best_step);
+        assert_true(isfinite(a->majority) && isfinite(a->best));
+        assert_float_equal(a->share, share[i], 1e-12);
+        assert_true(isnan(b->share)); /* the history does not keep it */
+    }
+    series_free(live);
+    series_free(stored);
+    jobs_free(j, true);
+}
+
+/* The history's list and page have each task's result at the kept checkpoint; asked again, only a run that went
+ * on is read anew. */
+static void the_history_tells_each_task(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct desk_tasks kept = { 0 };
+    struct desk_runs *runs;
+    struct desk_detail *page;
+    for (int again = 0; again < 2; again++) {
+        test_ok(desk__runs(store, false, NULL, &kept, &runs, &e), &e);
+        const struct run_row *r = &runs->row[runs->rows - 1];
+        assert_int_equal(r->task_results, 3);
+        assert_string_equal(r->metric, "average");
+        double sum = 0;
+        for (int i = 0; i < 3; i++) {
+            const struct run_task *t = &r->task_result[i];
+            assert_string_equal(t->metric, "accuracy");
+            assert_int_equal(t->step, r->best_step);
+            assert_int_equal(t->rows, 20);
+            sum += t->value;
+        }
+        assert_float_equal(sum / 3, r->best, 1e-12);
+        assert_string_equal(r->task_result[1].name, "beta");
+        test_ok(desk__detail(store, r->id, &page, &e), &e);
+        assert_int_equal(page->view.run.task_results, 3);
+        assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
+        bool folder = false;
+        for (int i = 0; i < page->view.configs; i++) {
+            folder = folder || !strcmp(page->view.config[i].key, "beta train_file");
+            assert_string_not_equal(page->view.config[i].key, "tasks");
+        }
+        assert_true(folder);
+        desk_detail_free(page);
+        desk_runs_free(runs);
+    }
+    desk_tasks_release(&kept);
+    test_ok(desk__runs(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
+    assert_true(!runs->results && !runs->row[0].task_results);
+    desk_runs_free(runs);
+}
+
+static double last_listed(struct desk_tasks *kept) {
+    struct err e = ERR_INIT;
+    struct desk_runs *runs;
+    test_ok(desk__runs(store, false, NULL, kept, &runs, &e), &e);
+    assert_true(runs->rows > 1 && runs->row[0].task_results == 3);
+    double value = runs->row[0].task_result[0].value;
+    desk_runs_free(runs);
+    return value;
+}
+
+/* An evaluation of the last step is longer under way than a list is fresh; with a best checkpoint each it need not
+ * move the run's own best. */
+static void the_last_evaluation_is_listed(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct desk_tasks kept = { 0 };
+    struct run_config c;
+    struct store_run like;
+    int64_t id;
+    test_ok(store_run(store, 1, &like, &e), &e);
+    test_ok(config_from_json(like.config, strlen(like.config), &c, &e), &e);
+    test_ok(config_set(&c, "best", "per-task", &e), &e);
+    char *config = config_json(&c);
+    const struct store_new_run n = { .config = config, .method = "lora(r=2)", .metric = "average", .direction = 1,
+                                     .split = "tasks" };
+    test_ok(store_create_run(store, &n, &id, &e), &e);
+    store_step(store, &(struct store_step){ .run = id, .step = 12 });
+    test_ok(store_flush(store, &e), &e);
+    assert_true(isnan(last_listed(&kept)));
+    const struct store_metric accuracy = { "accuracy", 0.75, NULL, 1 };
+    store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/dev", .rows = "dev 20",
+                                                        .best = true, .count = 1, .metric = &accuracy });
+    store_change(store, &(struct store_change){ .run = id, .step = 12, .state = STORE_FINISHED, .seconds = 1 });
+    test_ok(store_disown(store, id, &e), &e);
+    assert_true(last_listed(&kept) == 0.75);
+    test_ok(store_trash(store, &id, 1, &e), &e);
+    desk_tasks_release(&kept);
+    free(config);
+    config_release(&c);
+    store_run_release(&like);
+}
+
+/* Map and Heatmap look at one of the run's tasks, any of them. */
+static void each_task_is_looked_at(void **state) {
+    (void)state;
+    static const char *const wanted[] = { "alpha", "beta", "gamma", "alpha" };
+    const int64_t run = 1;
+    for (int i = 0; i < 4; i++) {
+        struct insight_subject what = { .run = &run, .runs = 1, .task_at = i };
+        struct insight_map *map;
+        struct insight_heat *heat;
+        struct err e = ERR_INIT;
+        test_ok(insight_now(store, &what, false, &map, &heat, &e), &e);
+        assert_string_equal(map->data.run_task, wanted[i]);
+        assert_true(map->data.run_task_at == i % 3 && map->data.run_tasks == 3 && map->data.n == 20);
+        assert_string_equal(heat->data.run_task, wanted[i]);
+        assert_true(heat->data.matrices > 0);
+        insight_map_free(map);
+        insight_heat_free(heat);
+    }
+}
+
+/* No export is written over the rows of any task. */
+static void rows_of_all_tasks_stay(void **state) {
+    (void)state;
+    static const char *const rows[] = { "alpha/train.tsv", "beta/train.tsv", "gamma/dev.tsv" };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char *path = file_join(stage.folder, rows[i]);
+        stage_refused(2, "is a file that is read", "export 1 --to csv '%s' --overwrite --db '%s'", path, stage.db);
+        free(path);
+    }
+}
+
+/* What Compose holds after a clone is what was trained: facts of all tasks, and the same bits. */
+static void a_clone_trains_the_same(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    struct job_request r = { 0 };
+    struct store_run was, now;
+    int64_t id;
+    test_ok(store_run(store, 1, &was, &e), &e);
+    test_ok(config_from_json(was.config, strlen(was.config), &r.config, &e), &e);
+    config_reuse(&r.config);
+    test_ok(jobs_start(j, &r, &id, &e), &e);
+    config_release(&r.config);
+    assert_true(jobs_wait(j, id, 30));
+    jobs_free(j, true);
+    test_ok(store_run(store, id, &now, &e), &e);
+    assert_string_equal(now.weights_sha256, was.weights_sha256);
+    assert_string_equal(now.config, was.config);
+    store_run_release(&was);
+    store_run_release(&now);
+}
+
+static void shares_are_those_of_the_sampling(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    int64_t id = begin(j, "temperature(1000000)");
+    struct run_series *live = series_new(id);
+    struct job_cursor cursor = { 0 };
+    assert_true(jobs_wait(j, id, 30));
+    jobs_series(j, id, &cursor, live);
+    for (int i = 0; i < 3; i++) assert_float_equal(live->view.task[i].share, 1.0 / 3, 1e-5);
+    series_free(live);
+    jobs_free(j, true);
+}
+
+static int tasks_at_hand(struct jobs *j) {
+    int n = 0;
+    pthread_mutex_lock(&j->lock);
+    for (const struct shared_task *t = j->tasks; t; t = t->next) n++;
+    pthread_mutex_unlock(&j->lock);
+    return n;
+}
+
+/* The rows of all tasks are there from the look at a run to its building: none is read twice. */
+static void rows_wait_with_their_run(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct job_request first = request("proportional"), second = request("proportional");
+    struct job_view v = { 0 };
+    struct err e = ERR_INIT;
+    first.config.steps = 1000000;
+    first.config.eval_every = 0;
+    first.config.max_len = 8; /* rows of its own */
+    int64_t in_work = begin_this(j, &first);
+    for (int i = 0; i < 3000 && v.progress.state != RUN_RUNNING; i++) {
+        job_view_release(&v);
+        clock_sleep_ms(10);
+        assert_true(jobs_view(j, in_work, &v));
+    }
+    assert_int_equal(v.progress.state, RUN_RUNNING);
+    job_view_release(&v);
+    int64_t waits = begin_this(j, &second);
+    assert_int_equal(tasks_at_hand(j), 6);
+    test_ok(jobs_stop(j, waits, &e), &e);
+    test_ok(jobs_stop(j, in_work, &e), &e);
+    assert_true(jobs_wait(j, in_work, 30) && jobs_wait(j, waits, 30));
+    for (int i = 0; i < 1000 && tasks_at_hand(j) > 1; i++) clock_sleep_ms(10);
+    assert_int_equal(tasks_at_hand(j), 1); /* the latest, for the next run */
+    jobs_free(j, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_live_and_stored_are_the_same),
+        cmocka_unit_test(the_history_tells_each_task),
+        cmocka_unit_test(the_last_evaluation_is_listed),
+        cmocka_unit_test(each_task_is_looked_at),
+        cmocka_unit_test(rows_of_all_tasks_stay),
+        cmocka_unit_test(a_clone_trains_the_same),
+        cmocka_unit_test(shares_are_those_of_the_sampling),
+        cmocka_unit_test(rows_wait_with_their_run),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}

@@ -1,0 +1,252 @@
+/* The real program in a real terminal: keys typed ahead, pastes, and what the screens offer. */
+#include "store/store.h"
+#include "tests/app/session/terminal.h"
+
+/* ---- keys typed ahead ---- */
+
+static void await_runs(size_t wanted) {
+    double from = now();
+    size_t there;
+    while ((there = run_count()) != wanted) {
+        if (now() - from > 15 * TEST_PATIENCE)
+            fail_msg("%zu runs, not %zu:\n%s", there, wanted, tmux("capture-pane -p -t t"));
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
+}
+
+/* Undo that is typed before the trash has answered undoes what was typed before it. */
+static void undo_can_be_typed_ahead(void **state) {
+    (void)state;
+    need_tmux();
+    for (int i = 0; i < 3; i++) json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 3  finished", true);
+    /* one after the other, and all at once, so that none is answered before the last is typed */
+    for (int i = 0; i < 5; i++) type("d u");
+    type("d");
+    await_runs(2);
+    type("u");
+    await_runs(3);
+    await(" 3  finished", true);
+    type("d u d u d u d u d");
+    await_runs(2);
+    type("d u u");
+    await_runs(3);
+    type("C-r");
+    await_runs(2);
+    type("u");
+    await_runs(3);
+    type("q");
+    await("left=0", true);
+}
+
+/* What a message offers works: the key that takes a move back, resume, stopping a run that
+ * another process trains. */
+static void messages_offer_what_works(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    pid_t pid = begin_a_long_run(2, "100000000");
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 1  finished", true);
+    type("Enter"); /* the page of the newest, of another process */
+    await("numbers trained", true);
+    type("K");
+    await("stop #2?", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
+    type("y");
+    await("in another process", true);
+    await_state(2, "stopped");
+    command_wait(pid, 20);
+    await("stopped", true); /* the page moves by itself */
+    type("Escape");
+    await(" 1  finished", true);
+    type("j");
+    type("\":resume\" Enter");
+    await("nothing is left to resume", true);
+    type("d");
+    await("u brings back", true);
+    type("u");
+    await("restored; ^r puts back", true);
+    type("C-r");
+    await("u brings back", true);
+    type("V");
+    await(" 1  finished", true);
+    type("d");
+    await("restored; u puts back", true);
+    assert_int_equal(run_count(), 2);
+    type("q");
+    await("left=0", true);
+}
+
+/* ---- pastes ---- */
+
+static void a_paste_is_no_command(void **state) {
+    (void)state;
+    need_tmux();
+    for (int i = 0; i < 3; i++) json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 3  finished", true);
+    char *text = test_file(stage.folder, "paste", "ddd\n:purge\n3\nKy\nqq", 18);
+    free(tmux("load-buffer -b p '%s'", text));
+    free(tmux("paste-buffer -p -b p -t t"));
+    type("g");
+    await(" 3  finished", true);
+    assert_int_equal(run_count(), 3);
+    free(test_file(stage.folder, "paste", "\x1b[201~ddd", 9));
+    free(tmux("load-buffer -b p '%s'", text));
+    free(tmux("paste-buffer -p -b p -t t"));
+    type("g");
+    await(" 3  finished", true);
+    type("/");
+    free(test_file(stage.folder, "paste", "lora\nddd", 8));
+    free(tmux("load-buffer -b p '%s'", text));
+    free(tmux("paste-buffer -p -b p -t t"));
+    await("lora", true);
+    type("Escape Escape");
+    type("3");
+    await("Runs", true);
+    /* without marks a paste is typing: all of it can be undone, nothing is deleted */
+    free(test_file(stage.folder, "paste", "dddKy", 5));
+    free(tmux("load-buffer -b p '%s'", text));
+    free(tmux("paste-buffer -b p -t t"));
+    double from = now();
+    json_t *all;
+    for (;;) {
+        all = stage_json("sql --json --db '%s' 'SELECT count(*) AS n FROM run'", stage.db);
+        assert_int_equal(json_integer_value(stage_at(all, "n")), 3);
+        json_decref(all);
+        if (run_count() < 3 || now() - from > 5) break;
+    }
+    type("Escape u u u u");
+    await_runs(3);
+    type("q");
+    await("left=0", true);
+    free(text);
+}
+
+/* What a database holds is shown and never obeyed. */
+static void the_database_sends_no_orders(void **state) {
+    (void)state;
+    need_tmux();
+    char *line = xprintf("\"clear; '%s' sql --db '%s' 'SELECT 7||char(27)||char(91)||8' \" Enter", petri, stage.db);
+    struct err e = ERR_INIT;
+    struct store *s;
+    test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
+    test_ok(store_close(s, &e), &e);
+    type(line);
+    await("7\xe2\x90\x9b[8", true);
+    free(line);
+}
+
+/* The command that a list names is one. */
+static void lists_name_their_command(void **state) {
+    (void)state;
+    need_tmux();
+    static const char *const name[] = { "models", "tasks" };
+    first_page();
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        char *said = xprintf("(:%s ", name[i]), *typed = xprintf("\":%s\" Enter", name[i]);
+        type(i ? "T j Enter" : "T Enter");
+        await(said, true);
+        type("Escape");
+        await(said, false);
+        type(typed);
+        await(said, true);
+        type("Escape");
+        await(said, false);
+        free(said);
+        free(typed);
+    }
+}
+
+/* Pictures say what they show, and none takes another's place. */
+static void pictures_are_new_files(void **state) {
+    (void)state;
+    need_tmux();
+    char *folder = file_join(stage.folder, "pictures"), *go = xprintf("mkdir '%s'; cd '%s';", folder, folder);
+    start(go, "");
+    await("Enter    train", true);
+    type("7");
+    await("silhouette", true);
+    type("e");
+    await("written: petri-map-tiny.svg", true);
+    type("e");
+    await("written: petri-map-tiny-2.svg", true);
+    type("6");
+    await("layers: model", true);
+    type("e");
+    await("written: petri-heatmap-tiny-", true);
+    type("q");
+    await("left=0", true);
+    free(go);
+    free(folder);
+}
+
+/* Walks the options with l until `shown` stands there, and types a value. */
+static void set_option(const char *shown, const char *value) {
+    for (int i = 0; i < 80 && !shows(shown); i++) {
+        type("l");
+        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+    }
+    await(shown, true);
+    char *typed = xprintf("Enter \"%s\" Enter", value);
+    type(typed);
+    free(typed);
+}
+
+/* Three tasks from Compose to Train, Runs, a run's page and Map, by keys, while they are trained. */
+static void several_tasks_by_keys(void **state) {
+    (void)state;
+    need_tmux();
+    char *go = xprintf("cd '%s'; cp -r toys toys2; cp -r toys toys3;", stage.folder);
+    start(go, "");
+    await("Enter    train", true);
+    type("1 BTab");
+    set_option("   epochs  3 ", "100000");
+    set_option("   tasks  none", "toys,toys2,toys3");
+    await("3 tasks 60 / 60 rows", true);
+    await("--tasks", true);
+    type("R");
+    await(" of batch ", true);
+    await("33.3 %", true);
+    type("b");
+    await("loss of toys rows", true);
+    type("b b b");
+    await("loss by task", true);
+    type("3 b");
+    await("toys2", true);
+    type("Enter");
+    await("at the kept checkpoint", true);
+    type("2 K");
+    await("keep a checkpoint", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
+    type("y");
+    await("stopped", true);
+    type("7");
+    await("toys, task 1 of 3", true);
+    type("b");
+    await("toys2, task 2 of 3", true);
+    type("q");
+    await("left=0", true);
+    free(go);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),
+        cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
+        cmocka_unit_test_setup_teardown(messages_offer_what_works, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
+        cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
+        cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
+        cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
+    };
+    return cmocka_run_group_tests(tests, NULL, drop);
+}

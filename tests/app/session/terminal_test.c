@@ -1,0 +1,255 @@
+/* The real program in a real terminal: the first minute, sizes, leaving, kinds of terminals. */
+#include "tests/app/session/terminal.h"
+
+/* The shell's line settings, told by `stty -a`. */
+static char *line_settings(void) {
+    static int told;
+    char *path = xprintf("%s/settings%d", stage.folder, ++told), *done = xprintf("told %d\n", told);
+    char *line = xprintf("\"clear; stty -a > '%s'; echo to'l'd %d\" Enter", path, told);
+    type(line);
+    await(done, true);
+    struct buf b = BUF_INIT;
+    struct err e = ERR_INIT;
+    test_ok(file_read(path, 4096, &b, &e), &e);
+    char *text = xstrdup(buf_text(&b));
+    buf_release(&b);
+    free(line);
+    free(done);
+    free(path);
+    return text;
+}
+
+/* The shell is back as it was: its settings, its cursor, its own screen. */
+static void expect_restored(const char *before) {
+    char *flags = tmux("display-message -p -t t '#{cursor_flag} #{alternate_on} #{keypad_flag}'");
+    assert_string_equal(flags, "1 0 0\n");
+    free(flags);
+    char *after = line_settings();
+    assert_string_equal(before, after);
+    free(after);
+}
+
+/* Leaves run 1, long, stopped after some steps. */
+static void leave_a_long_run(const char *steps) {
+    pid_t pid = begin_a_long_run(1, steps);
+    free(stage_out(0, "stop 1 --db '%s'", stage.db));
+    command_wait(pid, 20);
+}
+
+/* ---- the first minute ---- */
+
+static void the_first_minute(void **state) {
+    (void)state;
+    need_tmux();
+    char *before = line_settings();
+    first_page();
+    type("Enter");
+    double first = await("\xe2\x94\xa4", true); /* the axis of a curve */
+    if (first > 2) fail_msg("the curve came after %.1f s", first);
+    await("60/60", true);
+    type("1");
+    await("function", true);
+    type("P"); /* a preset, then one axis of it */
+    await("bitfit", true);
+    type("Escape");
+    await("Run ", true);
+    type("l l h j Enter");
+    await("#2", true);
+    type("3");
+    await("accuracy", true);
+    double from = now();
+    while (run_count() < 2 && now() - from < 10) nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    await_state(1, "finished");
+    await_state(2, "finished");
+    json_t *list = runs();
+    assert_int_equal(json_array_size(list), 2);
+    const char *a = stage_text(json_array_get(list, 0), "method"), *b = stage_text(json_array_get(list, 1), "method");
+    assert_string_not_equal(a, b);
+    json_decref(list);
+    await(" 2  finished", true);
+    await(" 1  finished", true);
+    type("g d");
+    await(" 2  finished", false);
+    assert_int_equal(run_count(), 1);
+    type("u");
+    await(" 2  finished", true);
+    assert_int_equal(run_count(), 2);
+    type("Enter"); /* its page */
+    await("numbers", true);
+    type("Escape");
+    await("numbers", false);
+    type("C");
+    await("function", true);
+    type("q");
+    await("left=0", true);
+    expect_restored(before);
+    free(before);
+}
+
+/* ---- sizes ---- */
+
+static void any_size_will_do(void **state) {
+    (void)state;
+    need_tmux();
+    leave_a_long_run("100000000");
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 1  stopped", true);
+    type("R");
+    await_state(1, "running");
+    type("2");
+    await("#1", true);
+    static const int size[][2] = { { 80, 24 }, { 20, 5 }, { 1, 1 }, { 200, 60 }, { 10, 3 }, { 300, 100 }, { 80, 2 } };
+    for (size_t i = 0; i < COUNT_OF(size); i++) free(tmux("resize-window -t t -x %d -y %d", size[i][0], size[i][1]));
+    unsigned seed = 7;
+    for (int i = 0; i < 100; i++) {
+        seed = seed * 1103515245u + 12345u;
+        free(tmux("resize-window -t t -x %u -y %u", 1 + (seed >> 16) % 200, 1 + (seed >> 8) % 60));
+        if (i % 10 == 0) type("1 3 2");
+    }
+    free(tmux("resize-window -t t -x 20 -y 5"));
+    type("2");
+    await("loss", true);
+    free(tmux("resize-window -t t -x 200 -y 60"));
+    await("loss", true);
+    json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(v, "state"), "running");
+    json_decref(v);
+    char *lost = stage_out(0, "sql --db '%s' \"SELECT max(step) = count(*) FROM v_points WHERE run=1 AND key='loss'\"",
+                           stage.db);
+    assert_non_null(strstr(lost, "\n1\n"));
+    free(lost);
+    free(tmux("resize-window -t t -x 80 -y 24"));
+    await("loss", true);
+    char *pid = tmux("display-message -p -t t '#{pane_pid}'");
+    char *kill = xprintf("pkill -TERM -P %d", atoi(pid));
+    assert_int_equal(system(kill), 0);
+    await("left=130", true);
+    await_state(1, "stopped");
+    free(kill);
+    free(pid);
+}
+
+/* ---- leaving ---- */
+
+static void every_way_out_restores_the_terminal(void **state) {
+    (void)state;
+    need_tmux();
+    char *before = line_settings();
+    static const char *const how[] = { "q", "C-c", "TERM", "C-z" };
+    for (size_t i = 0; i < COUNT_OF(how); i++) {
+        first_page();
+        if (!strcmp(how[i], "TERM")) {
+            char *pid = tmux("display-message -p -t t '#{pane_pid}'");
+            char *kill = xprintf("pkill -TERM -P %d", atoi(pid));
+            assert_int_equal(system(kill), 0);
+            await("left=130", true);
+            free(kill);
+            free(pid);
+        } else {
+            type(how[i]);
+            await(!strcmp(how[i], "C-z") ? "Stopped" : "left=0", true);
+        }
+        expect_restored(before);
+        if (strcmp(how[i], "C-z")) continue;
+        type("fg Enter");
+        await("Enter    train", true);
+        type("q");
+        await("left=0", false);
+        await("ready>", true);
+        expect_restored(before);
+    }
+    free(before);
+}
+
+static void a_closed_terminal_ends_no_run(void **state) {
+    (void)state;
+    need_tmux();
+    leave_a_long_run("15000");
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await("stopped", true);
+    type("R");
+    await_state(1, "running");
+    free(tmux("kill-server"));
+    await_state(1, "finished");
+    json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_int_equal(json_integer_value(stage_at(v, "step")), 15000);
+    json_decref(v);
+}
+
+/* ---- terminals ---- */
+
+static void other_terminals(void **state) {
+    (void)state;
+    need_tmux();
+    static const struct {
+        const char *set, *locale;
+        bool starts;
+    } kind[] = {
+        { "TERM=vt100", "C.UTF-8", true },   { "TERM=xterm", "C.UTF-8", true },
+        { "TERM=linux", "C.UTF-8", true },   { "TERM=nonsense", "C.UTF-8", false },
+        { "env -u TERM", "C.UTF-8", false }, { "NO_COLOR=1", "C.UTF-8", true },
+        { "", "C", true },                   { "LINES=7 COLUMNS=9", "C.UTF-8", true },
+    };
+    for (size_t i = 0; i < COUNT_OF(kind); i++) {
+        open_shell(kind[i].locale);
+        char *path = xprintf("%s/bytes%zu", stage.folder, i), *before = line_settings();
+        free(tmux("pipe-pane -t t \"cat > '%s'\"", path));
+        start(kind[i].set, "");
+        if (kind[i].starts) {
+            await("Enter    train", true);
+            type("1");
+            await("function", true);
+            type("? q q");
+            await("left=0", true);
+        } else {
+            await("petri: ", true);
+            await("left=", true);
+            assert_false(shows("left=0"));
+        }
+        free(tmux("pipe-pane -t t"));
+        struct buf b = BUF_INIT;
+        struct err e = ERR_INIT;
+        test_ok(file_read(path, 1 << 24, &b, &e), &e);
+        const char *bytes = buf_text(&b);
+        if (!strcmp(kind[i].locale, "C"))
+            for (size_t k = 0; k < b.size; k++) assert_in_range((unsigned char)b.data[k], 0, 127);
+        if (strstr(kind[i].set, "NO_COLOR")) {
+            assert_null(strstr(bytes, "\x1b[38;"));
+            assert_null(strstr(bytes, "\x1b[31m"));
+        }
+        buf_release(&b);
+        expect_restored(before);
+        free(before);
+        free(path);
+    }
+}
+
+static void a_dumb_terminal_is_told(void **state) {
+    (void)state;
+    need_tmux();
+    start("TERM=dumb", "");
+    await("left=", true);
+    assert_false(shows("left=0"));
+    await("petri: ", true);
+    struct command c;
+    command_run(&c, NULL, "--db '%s'", stage.db); /* no terminal at all */
+    assert_int_not_equal(c.status, 0);
+    assert_true(!strncmp(buf_text(&c.err), "petri: ", 7) && !strchr(buf_text(&c.err), '\x1b') && !c.out.size);
+    command_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_first_minute, make, close_shell),
+        cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
+        cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
+        cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
+    };
+    return cmocka_run_group_tests(tests, NULL, drop);
+}
