@@ -183,15 +183,36 @@ static void add_row(struct buf *b, const struct task *t, uint32_t row) {
     else buf_printf(b, "%d\n", t->kind == DATA_TEXT ? 0 : (int)d->row[row].label);
 }
 
-static void write_order(const struct mixed *m, const struct run_config *c, const char *path, int steps) {
+/* rows[task]: how many it has. */
+static struct sampler *sampler_of(const struct mixed *m, const struct run_config *c, size_t rows[TRAINED_TASKS]) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct err e = ERR_INIT;
+    if (c->sampling) test_ok(sampling_parse(c->sampling, &how, &e), &e);
+    for (int i = 0; i < m->tasks.count; i++) rows[i] = m->task[i].train.rows;
+    return sampler_new(&how, c->seed, m->tasks.count, rows, c->batch);
+}
+
+int mixed_first_rows(const struct mixed *m, const struct run_config *c, struct batch_row *out) {
+    size_t rows[TRAINED_TASKS];
+    uint32_t *row = xcalloc((size_t)c->batch, sizeof *row), first = 0;
+    struct sampler *s = sampler_of(m, c, rows);
+    int n = sampler_step(s, 0, row), at = 0;
+    for (int t = 0; t < m->tasks.count; first += (uint32_t)rows[t++])
+        for (int i = 0; i < n; i++)
+            if (row[i] >= first && row[i] < first + rows[t])
+                out[at++] = (struct batch_row){ .data = &m->task[t].train, .row = row[i] - first, .task = t };
+    BUG_IF(at != n);
+    sampler_free(s);
+    free(row);
+    return n;
+}
+
+static void write_order(const struct mixed *m, const struct run_config *c, const char *path, int steps) {
     struct err e = ERR_INIT;
     struct buf b = BUF_INIT;
     size_t rows[TRAINED_TASKS];
     uint32_t *row = xcalloc((size_t)c->batch, sizeof *row);
-    if (c->sampling) test_ok(sampling_parse(c->sampling, &how, &e), &e);
-    for (int i = 0; i < m->tasks.count; i++) rows[i] = m->task[i].train.rows;
-    struct sampler *s = sampler_new(&how, c->seed, m->tasks.count, rows, c->batch);
+    struct sampler *s = sampler_of(m, c, rows);
     for (int step = 0; step < steps; step++) {
         int n = sampler_step(s, step, row);
         for (int i = 0; i < n; i++) {
@@ -216,6 +237,9 @@ static void write_case(const struct mixed *m, const struct run_config *c, const 
     json_add_double(&b, c->lr);
     buf_puts(&b, ",\"clip\":");
     json_add_double(&b, c->clip);
+    char *method = method_json(&c->method, true);
+    buf_printf(&b, ",\"method\":%s", method);
+    free(method);
     for (int i = 0; i < m->tasks.count; i++) {
         buf_puts(&b, i ? ",{\"name\":" : ",\"tasks\":[{\"name\":");
         json_add_string(&b, c->of[i].task_name);

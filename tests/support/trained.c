@@ -8,6 +8,8 @@
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 
+const char *const trained_term[TRAINED_TERMS] = { "loss.task", "loss.instance", "loss.prototype" };
+
 static int task_of(struct trained *t, const char *name) {
     for (int i = 0; i < t->tasks; i++)
         if (!strcmp(t->task[i], name)) return i;
@@ -25,8 +27,13 @@ static void keep_point(struct trained *t, const struct event *e) {
     t->norm[i] = e->grad_norm;
     t->tokens[i] = e->tokens;
     for (int k = 0; k < TRAINED_TASKS; k++) t->task_loss[k][i] = NAN;
-    for (int k = 0; k < e->terms; k++)
-        if (e->term[k].task && !strcmp(e->term[k].name, "loss")) t->task_loss[task_of(t, e->term[k].task)][i] = e->term[k].value;
+    for (int k = 0; k < TRAINED_TERMS; k++) t->term[k][i] = NAN;
+    for (int k = 0; k < e->terms; k++) {
+        const struct event_term *x = &e->term[k];
+        if (x->task && !strcmp(x->name, "loss")) t->task_loss[task_of(t, x->task)][i] = x->value;
+        for (int j = 0; j < TRAINED_TERMS; j++)
+            if (!x->task && !strcmp(x->name, trained_term[j])) t->term[j][i] = x->value;
+    }
 }
 
 static void keep_evaluation(struct trained *t, const struct event *e) {

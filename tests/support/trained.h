@@ -8,6 +8,10 @@
 
 enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16, TRAINED_METRICS = 16, TRAINED_TASKS = 3 };
 
+/* The terms of a loss that is more than the tasks': loss.task, loss.instance, loss.prototype. */
+enum { TRAINED_TASK_TERM, TRAINED_INSTANCE_TERM, TRAINED_PROTOTYPE_TERM, TRAINED_TERMS };
+extern const char *const trained_term[TRAINED_TERMS];
+
 struct trained {
     int points;
     int64_t step[TRAINED_POINTS];
@@ -15,6 +19,7 @@ struct trained {
     int tasks; /* of several: those that were told of */
     char task[TRAINED_TASKS][PLAN_TASK];
     double task_loss[TRAINED_TASKS][TRAINED_POINTS]; /* NaN in steps without rows of the task */
+    double term[TRAINED_TERMS][TRAINED_POINTS]; /* NaN where the run has none of the kind */
     int evaluations;
     struct {
         int64_t step;
