@@ -44,6 +44,7 @@ static const struct field fields[] = {
     { "state", FIELD_STATE, "r.state" },
     { "method", FIELD_METHOD, "r.method" },
     { "preset", FIELD_TEXT, "r.preset" },
+    { "regime", FIELD_TEXT, "r.regime" },
     { "task", FIELD_TEXT, "r.task" },
     { "model", FIELD_TEXT, "r.model" },
     { "metric", FIELD_TEXT, "r.metric" },

@@ -153,6 +153,7 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     add_text(b, "reason", r->reason);
     add_text(b, "method", r->method);
     add_text(b, "preset", r->preset);
+    add_text(b, "regime", r->regime);
     add_text(b, "task", r->task);
     add_text(b, "model", r->model);
     json_member_int(b, "trained", r->trained);

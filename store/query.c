@@ -36,14 +36,14 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " coalesce((SELECT constant FROM evaluation WHERE run=r.id AND split=coalesce(d.split,split)"  \
     " ORDER BY step DESC LIMIT 1),0), d.name,"                                                     \
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason,"            \
-    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr")
+    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime"
 /* d: the name of the deciding metric on the deciding split */
 #define RUN_TABLES                                                                                 \
     " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 39 };
+enum { RUN_WIDTH = 40 };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -83,6 +83,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     store_value_of(st, 33, &r->loss);
     r->rows = sqlite3_column_int64(st, 37);
     r->lr = sqlite3_column_type(st, 38) == SQLITE_NULL ? NAN : sqlite3_column_double(st, 38);
+    r->regime = db_text(st, 39, true);
 }
 
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after
@@ -123,8 +124,8 @@ static void release_module(struct store_module *m) {
 }
 
 void store_run_release(struct store_run *r) {
-    char *const texts[] = { r->reason, r->method, r->preset, r->model, r->task, r->metric,
-                            r->decides, r->weights_sha256, r->tags, r->note, r->version, r->config,
+    char *const texts[] = { r->reason, r->method, r->preset, r->regime, r->model, r->task,
+                            r->metric, r->decides, r->weights_sha256, r->tags, r->note, r->version, r->config,
                             r->canonical, r->method_json, r->model_folder, r->model_sha256,
                             r->task_folder, r->train_file, r->dev_file, r->train_sha256,
                             r->dev_sha256, r->kernel, r->folder };

@@ -240,7 +240,35 @@ static const char fifth_step[] =
     "  m.model_sha256, m.rows_sha256, m.model_fingerprint"
     " FROM embedding m LEFT JOIN run r ON r.id = m.run WHERE r.trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step, fourth_step, fifth_step };
+/* How a run was learned; of a run of before it follows from its tasks. */
+static const char sixth_step[] =
+    "ALTER TABLE run ADD COLUMN regime TEXT;"
+    "UPDATE run SET regime = CASE WHEN json_type(config,'$.tasks') = 'array' THEN"
+    "  'multi(sampling=' || coalesce(json_extract(config,'$.sampling'),'proportional') ||"
+    "  ', average=' || coalesce(json_extract(config,'$.average'),'one') ||"
+    "  ', best=' || coalesce(json_extract(config,'$.best_of'),'average') || ')' ELSE 'single' END"
+    " WHERE json_valid(config);"
+    "DROP VIEW v_runs;"
+    "CREATE VIEW v_runs AS SELECT"
+    "  r.id, r.state, r.reason, r.method, r.preset, r.task, r.model, r.metric,"
+    "  b.best_value AS best, b.best_step, l.last_value AS final_loss,"
+    "  l.last_kind AS final_loss_kind,"
+    "  r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.started / 1000.0, 'unixepoch') AS started,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.ended / 1000.0, 'unixepoch') AS ended,"
+    "  r.parent, r.sweep, r.weights_sha256, r.train_sha256, r.dev_sha256, r.model_sha256,"
+    "  (SELECT group_concat(name, ', ') FROM (SELECT name FROM tag WHERE run = r.id ORDER BY name))"
+    "    AS tags,"
+    "  n.text AS note, r.version, r.kernel, r.regime"
+    " FROM run r"
+    " LEFT JOIN summary b ON b.run = r.id AND b.key = r.metric_key"
+    " LEFT JOIN summary l ON l.run = r.id AND l.key = (SELECT id FROM key WHERE name = 'loss')"
+    " LEFT JOIN note n ON n.run = r.id"
+    " WHERE r.trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step,  second_step, third_step,
+                                                  fourth_step, fifth_step,  sixth_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -106,6 +106,7 @@ struct store_new_run {
     int64_t trained, kept, head, model_values; /* counts; trained and kept without the head */
     int64_t steps;      /* planned */
     const char *version, *kernel; /* of petri; of the matrix library and processor */
+    const char *regime; /* how it is learned: "single", "multi(…)" */
     int64_t parent;     /* cloned or resumed from, 0: none */
     int64_t sweep;      /* 0: none */
     const char *const *report; /* what was found in each split when the rows were read */
@@ -252,7 +253,7 @@ struct store_run {
     int64_t id, parent, sweep;
     enum store_state state; /* interrupted when live in the file but its owner is gone */
     char *reason;
-    char *method, *preset, *model, *task, *metric; /* never NULL ("" when not known) */
+    char *method, *preset, *regime, *model, *task, *metric; /* never NULL ("" when not known) */
     char *decides; /* the point that "best" is of, "dev.accuracy"; "" without a metric */
     int direction;
     uint64_t seed;

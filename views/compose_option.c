@@ -10,6 +10,7 @@
 #include "core/base/text.h"
 #include "core/train/complete.h"
 #include "core/train/option.h"
+#include "core/train/regime.h"
 #include "core/train/sampling.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
@@ -31,6 +32,8 @@ static const struct shown {
     { "steps", "steps", STRIDE_125, "\u2013", "Steps, in place of passes." },
     { "seed", "seed", STRIDE_ONE, NULL,
       "Decides the start values, the order of rows and the dropout: same seed, same bits." },
+    { "regime", "regime", STRIDE_ONE, NULL,
+      "How it is learned: single, of one task; multi, of several together; meta, over episodes (docs/meta.md)." },
     { "max-len", "length", STRIDE_DOUBLE, NULL, "Tokens a row; longer rows are cut." },
     { "schedule", "schedule", STRIDE_ONE, NULL, "How the learning rate falls: linear, cosine, constant." },
     { "warmup", "warmup", STRIDE_HUNDREDTH, NULL,
@@ -142,6 +145,8 @@ static void text_option(const struct run_config *c, const struct option *o, char
     if (o->offset == offsetof(struct run_config, tasks_given))
         for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
     else if (text) buf_puts(&b, text);
+    else if (o->offset == offsetof(struct run_config, regime)) /* its parts are options beside it */
+        buf_puts(&b, regime_kind_name(c->tasks ? REGIME_MULTI : REGIME_SINGLE));
     else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
     snprintf(out, 64, "%s", b.size ? buf_text(&b) : "none");
     if (b.size >= 64) snprintf(out + 58, 6, "\u2026"); /* the command line below has all */
@@ -241,7 +246,7 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     free(now);
 }
 
-/* The next rule, with its T; tasks and weights are typed. */
+/* The next rule, with its T; as the tasks are, or over episodes; tasks and weights are typed. */
 static void step_text(const struct compose_view *v, const struct option *o, bool up, char out[FIELD_ROOM]) {
     char *now = option_print(&v->config, o), text[48];
     struct sampling how = { SAMPLING_PROPORTIONAL, 10 };
@@ -254,6 +259,8 @@ static void step_text(const struct compose_view *v, const struct option *o, bool
         sampling_text(&how, text);
         snprintf(out, FIELD_ROOM, "%s", text);
     }
+    if (o->offset == offsetof(struct run_config, regime))
+        snprintf(out, FIELD_ROOM, "%s", *now ? "default" : regime_kind_name(REGIME_META));
     free(now);
 }
 

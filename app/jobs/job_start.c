@@ -19,6 +19,7 @@
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 #include "core/train/head.h"
+#include "core/train/regime.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
@@ -88,6 +89,7 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
     for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
     char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder);
+    char *regime = config_regime_text(c);
     const struct preset *preset = method_preset(method);
     const struct blas_facts *facts = blas_facts();
     char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
@@ -101,7 +103,7 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
         .split = job_tasks_split(t),
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
-        .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
+        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
         .module_count = method->count, .note = r->note,
     };
     char **report = xcalloc((size_t)t->count * TASK_SPLITS, sizeof *report);
@@ -116,6 +118,7 @@ static int create_row(struct jobs *j, const struct job_request *r, const struct 
     for (int i = 0; i < n.reports; i++) free(report[i]);
     free(report);
     free(config);
+    free(regime);
     free(text_form);
     free(canonical);
     free(json);

@@ -183,6 +183,7 @@ static void fill_record(struct desk_detail *d, const struct store_run *r) {
     char at[32];
     pair_text(d, "modules", r->canonical);
     pair_text(d, "preset", r->preset);
+    pair_text(d, "regime", r->regime);
     pair_text(d, "note", r->note);
     pair_text(d, "tags", r->tags);
     if (r->parent) pair(d, "parent", xprintf("#%lld", (long long)r->parent));

@@ -217,6 +217,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("reason", r->reason);
     show_line("method", r->method);
     show_line("modules", r->canonical);
+    show_line("regime", r->regime);
     show_line("model", r->model_folder);
     show_line("model sha256", r->model_sha256);
     show_line("task", r->task);

@@ -33,6 +33,9 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
         if (name && !rc) rc = config_set(c, spelling, a->option[i].spec->value ? a->option[i].value : "on", e);
     }
     if (rc) return rc;
+    if (c->regime && !strncmp(c->regime, "fewshot", 7))
+        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi and meta are its "
+                                     "regimes", c->regime);
     if (!c->model) config_take_model(c, DEFAULT_MODEL);
     if (args_get(a, "seed") && args_get(a, "seeds"))
         return err_set(e, ERR_USAGE, "give --seed or --seeds, not both");

@@ -10,6 +10,7 @@
 #include "core/data/text_form.h"
 #include "core/method/functions.h"
 #include "core/train/option.h"
+#include "core/train/regime.h"
 #include "core/train/run.h"
 #include "core/train/sampling.h"
 
@@ -220,6 +221,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     char *text = method_text(&c->method);
     int rc = method_parse(text, &c->method, e);
     free(text);
+    if (!rc) rc = config_complete_regime(c, e);
     if (rc) return rc;
     c->max_len = run_max_len(c, m);
     for (int i = 0; i < tasks->count; i++) {
@@ -285,12 +287,21 @@ static int check_draws(const struct run_config *c, struct err *e) {
     return 0;
 }
 
+/* What a run can be learned by so far. */
+static int check_regime(const struct run_config *c, struct err *e) {
+    struct regime r;
+    if (config_regime(c, &r, e)) return e->code;
+    if (r.kind == REGIME_META)
+        return err_set(e, ERR_USAGE, "--regime meta: runs over episodes cannot be trained yet");
+    return 0;
+}
+
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e)) return e->code;
+    if (check_draws(c, e) || check_regime(c, e)) return e->code;
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its instance loss tells tasks apart, and this run has one: --tasks A,B "
                                      "names more, or leave the retriever out");

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/option.h"
+#include "core/train/regime.h"
 
 void config_init(struct run_config *c) {
     *c = (struct run_config){
@@ -92,11 +93,21 @@ static int refused(const struct option *o, const char *name, const char *value, 
     return err_set(e, ERR_USAGE, "--%s %s: must be %s", name, value, must);
 }
 
+/* It is read at once, so that what is wrong is said before anything else is looked at. */
+static int set_regime(struct run_config *c, const char *value, struct err *e) {
+    struct regime r = regime_usual(REGIME_SINGLE);
+    bool usual = !strcmp(value, "default");
+    if (!usual && regime_take(value, &r, e)) return e->code;
+    xreplace(&c->regime, usual ? NULL : value);
+    return 0;
+}
+
 int config_set(struct run_config *c, const char *name, const char *value, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
     const struct option *o = option_find(name);
     if (!o) return unknown_option(name, e);
+    if (o->offset == offsetof(struct run_config, regime) && *value) return set_regime(c, value, e);
     bool method = o->kind == OPTION_METHOD && *value;
     if (!option_take(c, o, value, e)) return method ? e->code : refused(o, name, value, e);
     if (o->offset == offsetof(struct run_config, steps)) c->epochs = 0;

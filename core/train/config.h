@@ -78,6 +78,7 @@ struct run_config {
     enum average average;
     enum best_of best_of;
 
+    char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
     uint64_t seed;
     int batch;      /* rows a step, all micro-batches together */
     int accumulate; /* micro-batches a step; 1 */

@@ -1,5 +1,6 @@
 #include "tests/support/options.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "core/base/mem.h"
@@ -8,7 +9,9 @@
 void options_move_away(struct run_config *c, const struct option *o) {
     struct run_config usual;
     config_init(&usual);
-    if (o->kind == OPTION_TEXT) {
+    if (o->offset == offsetof(struct run_config, regime)) {
+        assert_true(option_take(c, o, "meta(inner=3)", NULL));
+    } else if (o->kind == OPTION_TEXT) {
         char *text = xprintf("a %s's 'é'", o->key);
         assert_true(option_take(c, o, text, NULL));
         free(text);

@@ -1,0 +1,341 @@
+#include "core/train/regime.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static const char *const kinds[] = { "single", "multi", "fewshot", "meta" };
+static const char *const averages[] = { "one", "all", NULL };
+static const char *const bests[] = { "average", "per-task", NULL };
+static const char *const orders[] = { "first", "fd", NULL };
+static const char *const labels[] = { "within", "apart", NULL };
+static const char *const outers[] = { "shared", "start", "rates", NULL };
+
+enum part_kind { PART_INT, PART_INT64, PART_WORD, PART_SAMPLING, PART_RATE, PART_CLIP, PART_OUTER, PART_LOSSES };
+
+struct part {
+    enum regime_kind of;
+    const char *key;
+    enum part_kind kind;
+    size_t offset;
+    double low, high;
+    const char *const *word;
+    const char *values;
+};
+#define AT(member) offsetof(struct regime, member)
+static const struct part parts[] = {
+    { REGIME_MULTI, "sampling", PART_SAMPLING, AT(sampling), 0, 0, NULL,
+      "proportional, temperature(T), one-task(T) or stratified(T)" },
+    { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, averages, "one or all" },
+    { REGIME_MULTI, "best", PART_WORD, AT(best_of), 0, 0, bests, "average or per-task" },
+    { REGIME_FEWSHOT, "k", PART_INT, AT(k), 1, 1e6, NULL, "a whole number from 1" },
+    { REGIME_FEWSHOT, "draws", PART_INT, AT(draws), 1, 1e4, NULL, "a whole number from 1" },
+    { REGIME_FEWSHOT, "from", PART_INT64, AT(from), 1, 9e15, NULL, "the number of a run, or none" },
+    { REGIME_META, "order", PART_WORD, AT(order), 0, 0, orders, "first or fd" },
+    { REGIME_META, "inner", PART_INT, AT(inner), 1, 1000, NULL, "1 \u2026 1000" },
+    { REGIME_META, "inner-lr", PART_RATE, AT(inner_lr), 0, 1, NULL,
+      "a rate above 0 and up to 1, learned, or learned(X), which begins at X" },
+    { REGIME_META, "clip", PART_CLIP, AT(clip), 0, 1e30, NULL, "a norm above 0, or none" },
+    { REGIME_META, "support", PART_INT, AT(support), 2, 1e5, NULL, "a whole number from 2" },
+    { REGIME_META, "query", PART_INT, AT(query), 1, 1e5, NULL, "a whole number from 1" },
+    { REGIME_META, "tasks", PART_INT, AT(tasks), 1, 1024, NULL, "1 \u2026 1024" },
+    { REGIME_META, "outer", PART_OUTER, AT(outer), 0, 0, outers, "shared, start and rates, joined by +" },
+    { REGIME_META, "losses", PART_LOSSES, AT(every), 1, 1000, NULL, "last or every(K)" },
+    { REGIME_META, "labels", PART_WORD, AT(labels), 0, 0, labels, "within or apart" },
+};
+enum { PARTS = COUNT_OF(parts) };
+
+const char *regime_kind_name(enum regime_kind k) { return kinds[k]; }
+
+int regime_batches(const struct regime *r) { return r->inner + (r->labels == META_LABELS_APART); }
+
+struct regime regime_usual(enum regime_kind kind) {
+    return (struct regime){
+        .kind = kind,
+        .sampling = { SAMPLING_PROPORTIONAL, 1 },
+        .k = 16, .draws = 10,
+        .order = META_FIRST, .inner = 6, .inner_lr = 1e-2, .learned = true, .support = 60, .query = 10,
+        .tasks = 16, .outer = META_SHARED | META_START | META_RATES,
+    };
+}
+
+static void *at(struct regime *r, const struct part *p) { return (char *)r + p->offset; }
+static const void *in(const struct regime *r, const struct part *p) { return (const char *)r + p->offset; }
+
+/* ---- printing ---- */
+
+static void print_number(struct buf *b, double v) {
+    char text[32];
+    text_from_double(v, text);
+    buf_puts(b, text);
+}
+
+static void print_part(struct buf *b, const struct regime *r, const struct part *p) {
+    char text[48];
+    switch (p->kind) {
+    case PART_INT: buf_printf(b, "%d", *(const int *)in(r, p)); break;
+    case PART_INT64:
+        if (*(const int64_t *)in(r, p)) buf_printf(b, "%lld", (long long)*(const int64_t *)in(r, p));
+        else buf_puts(b, "none");
+        break;
+    case PART_WORD: buf_puts(b, p->word[*(const int *)in(r, p)]); break;
+    case PART_SAMPLING:
+        sampling_text(&r->sampling, text);
+        buf_puts(b, text);
+        break;
+    case PART_RATE:
+        if (r->learned) buf_puts(b, "learned(");
+        print_number(b, r->inner_lr);
+        if (r->learned) buf_putc(b, ')');
+        break;
+    case PART_CLIP:
+        if (r->clip > 0) print_number(b, r->clip);
+        else buf_puts(b, "none");
+        break;
+    case PART_OUTER:
+        for (int i = 0, n = 0; outers[i]; i++)
+            if (r->outer & (1 << i)) buf_printf(b, "%s%s", n++ ? "+" : "", outers[i]);
+        break;
+    case PART_LOSSES:
+        if (r->every) buf_printf(b, "every(%d)", r->every);
+        else buf_puts(b, "last");
+        break;
+    }
+}
+
+char *regime_text(const struct regime *r) {
+    struct buf b = BUF_INIT;
+    bool any = false;
+    buf_puts(&b, kinds[r->kind]);
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].of != r->kind) continue;
+        buf_printf(&b, "%s%s=", any ? ", " : "(", parts[i].key);
+        print_part(&b, r, &parts[i]);
+        any = true;
+    }
+    if (any) buf_putc(&b, ')');
+    return buf_take(&b);
+}
+
+/* ---- reading ---- */
+
+static int find_word(const char *const *words, const char *text) {
+    for (int i = 0; words[i]; i++)
+        if (!strcmp(words[i], text)) return i;
+    return -1;
+}
+
+/* "name(5)" gives 5. */
+static bool take_inner(const char *text, const char *name, double *v) {
+    size_t n = strlen(name), length = strlen(text);
+    if (length < n + 3 || strncmp(text, name, n) || text[n] != '(' || text[length - 1] != ')') return false;
+    char *inner = xstrndup(text + n + 1, length - n - 2);
+    bool good = text_to_double(inner, v);
+    free(inner);
+    return good;
+}
+
+static bool take_whole(const struct part *p, double v) { return v >= p->low && v <= p->high && v == floor(v); }
+
+static bool take_rate(const struct part *p, struct regime *r, const char *text) {
+    double v = regime_usual(REGIME_META).inner_lr;
+    bool learned = !strcmp(text, "learned") || take_inner(text, "learned", &v);
+    if (!learned && !text_to_double(text, &v)) return false;
+    if (!(v > p->low) || v > p->high) return false;
+    r->learned = learned;
+    r->inner_lr = v;
+    return true;
+}
+
+static bool take_outer(struct regime *r, const char *text) {
+    char *copy = xstrdup(text), *rest = copy, *word;
+    int bits = 0, i = 0;
+    while (i >= 0 && (word = strsep(&rest, "+")))
+        if ((i = find_word(outers, word)) >= 0) bits |= 1 << i;
+    free(copy);
+    if (i < 0) return false;
+    r->outer = bits;
+    return true;
+}
+
+static bool take_value(const struct part *p, struct regime *r, const char *text) {
+    double v = 0;
+    struct err own = ERR_INIT;
+    int i;
+    switch (p->kind) {
+    case PART_INT:
+        if (!text_to_double(text, &v) || !take_whole(p, v)) return false;
+        *(int *)at(r, p) = (int)v;
+        return true;
+    case PART_INT64:
+        if (strcmp(text, "none") && (!text_to_double(text, &v) || !take_whole(p, v))) return false;
+        *(int64_t *)at(r, p) = (int64_t)v;
+        return true;
+    case PART_WORD:
+        if ((i = find_word(p->word, text)) < 0) return false;
+        *(int *)at(r, p) = i;
+        return true;
+    case PART_SAMPLING: return !sampling_parse(text, &r->sampling, &own);
+    case PART_RATE: return take_rate(p, r, text);
+    case PART_CLIP:
+        if (strcmp(text, "none") && (!text_to_double(text, &v) || !(v > 0) || v > p->high)) return false;
+        r->clip = v;
+        return true;
+    case PART_OUTER: return take_outer(r, text);
+    case PART_LOSSES:
+        if (strcmp(text, "last") && (!take_inner(text, "every", &v) || !take_whole(p, v))) return false;
+        r->every = (int)v;
+        return true;
+    }
+    BUG("part %d", (int)p->kind);
+}
+
+static int take_part(char *text, struct regime *r, struct err *e) {
+    const char *names[PARTS], *known;
+    char *equals = strchr(text, '=');
+    size_t n = 0;
+    if (!equals) return err_set(e, ERR_USAGE, "--regime %s: \"%s\" is no part=value", kinds[r->kind], text);
+    *equals = 0;
+    for (int i = 0; i < PARTS; i++) {
+        const struct part *p = &parts[i];
+        if (p->of != r->kind) continue;
+        names[n++] = p->key;
+        if (strcmp(p->key, text)) continue;
+        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: %s is given twice", kinds[r->kind], text);
+        if (!take_value(p, r, equals + 1))
+            return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", kinds[r->kind], text, equals + 1, p->values);
+        r->said |= 1u << i;
+        return 0;
+    }
+    known = text_nearest(text, names, n);
+    if (known)
+        return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"; did you mean %s?", kinds[r->kind], text, known);
+    return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"", kinds[r->kind], text);
+}
+
+/* The parts between the outer brackets; commas inside brackets of a value are its own. */
+static int take_parts(char *text, struct regime *r, struct err *e) {
+    for (char *s = text; *s;) {
+        char *end = s + strspn(s, " ");
+        s = end;
+        for (int depth = 0; *end && (depth || *end != ','); end++) depth += (*end == '(') - (*end == ')');
+        bool more = *end == ',';
+        char *last = end;
+        while (last > s && last[-1] == ' ') last--;
+        *last = 0;
+        if (!*s) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", kinds[r->kind]);
+        if (take_part(s, r, e)) return e->code;
+        s = end + more;
+        if (more && !s[strspn(s, " ")]) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", kinds[r->kind]);
+    }
+    return 0;
+}
+
+static bool was_said(const struct regime *r, const char *key) {
+    for (int i = 0; i < PARTS; i++)
+        if (parts[i].of == r->kind && !strcmp(parts[i].key, key)) return r->said & (1u << i);
+    BUG("no part %s", key);
+}
+
+/* What the parts make of each other. */
+static int agree(struct regime *r, struct err *e) {
+    if (r->kind != REGIME_META) return 0;
+    if (!was_said(r, "outer") && was_said(r, "inner-lr"))
+        r->outer = r->learned ? r->outer | META_RATES : r->outer & ~META_RATES;
+    else if (was_said(r, "outer") && !was_said(r, "inner-lr")) r->learned = r->outer & META_RATES;
+    if (r->learned != !!(r->outer & META_RATES))
+        return err_set(e, ERR_USAGE, "--regime meta: inner-lr=%s and outer=%s: rates are in outer exactly where they are "
+                                     "learned",
+                       r->learned ? "learned" : "X", r->outer & META_RATES ? "\u2026+rates" : "without rates");
+    if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: nothing is learned");
+    if (r->support < regime_batches(r))
+        return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer rows than its %d batches (inner=%d%s)", r->support,
+                       regime_batches(r), r->inner, r->labels == META_LABELS_APART ? ", labels=apart" : "");
+    if (r->every > r->inner)
+        return err_set(e, ERR_USAGE, "--regime meta: losses=every(%d): there are %d inner steps", r->every, r->inner);
+    return 0;
+}
+
+int regime_take(const char *text, struct regime *r, struct err *e) {
+    size_t n = strcspn(text, "("), length = strlen(text);
+    char *name = xstrndup(text, n);
+    int kind = -1;
+    for (int i = 0; i < REGIME_KINDS; i++)
+        if (!strcmp(kinds[i], name)) kind = i;
+    const char *near = text_nearest(name, kinds, REGIME_KINDS);
+    free(name);
+    if (!strncmp(text, "stages", 6) && n == 6)
+        return err_set(e, ERR_USAGE, "--regime stages: stages one after the other are not built; train a run and begin "
+                                     "another from it");
+    if (kind < 0 && near) return err_set(e, ERR_USAGE, "--regime %s: no such regime; did you mean %s?", text, near);
+    if (kind < 0)
+        return err_set(e, ERR_USAGE, "--regime %s: no such regime; there are single, multi, fewshot and meta", text);
+    struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
+    next.said = 0;
+    if (text[n] && text[length - 1] != ')')
+        return err_set(e, ERR_USAGE, "--regime %s: the bracket is not closed", text);
+    char *inner = text[n] ? xstrndup(text + n + 1, length - n - 2) : xstrdup("");
+    int rc = take_parts(inner, &next, e);
+    free(inner);
+    if (!rc) rc = agree(&next, e);
+    if (!rc) *r = next;
+    return rc;
+}
+
+/* ---- of a run ---- */
+
+/* What a run that says nothing is learned by. */
+static int usual_of(const struct run_config *c, struct regime *out, struct err *e) {
+    *out = regime_usual(c->tasks ? REGIME_MULTI : REGIME_SINGLE);
+    if (!c->tasks) return 0;
+    out->average = c->average;
+    out->best_of = c->best_of;
+    return c->sampling ? sampling_parse(c->sampling, &out->sampling, e) : 0;
+}
+
+int config_regime(const struct run_config *c, struct regime *out, struct err *e) {
+    if (usual_of(c, out, e)) return e->code;
+    return c->regime ? regime_take(c->regime, out, e) : 0;
+}
+
+char *config_regime_text(const struct run_config *c) {
+    struct err e = ERR_INIT;
+    struct regime r;
+    if (config_regime(c, &r, &e)) return xstrdup(c->regime);
+    return regime_text(&r);
+}
+
+/* One part of several tasks: said by the regime, and perhaps by an option of its own. */
+static int take_together(struct run_config *c, const struct regime *r, struct err *e) {
+    char text[48];
+    struct sampling s;
+    sampling_text(&r->sampling, text);
+    if (was_said(r, "sampling")) {
+        if (c->sampling && (sampling_parse(c->sampling, &s, e) || s.rule != r->sampling.rule ||
+                            s.temperature != r->sampling.temperature))
+            return e->code ? e->code : err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling, text);
+        xreplace(&c->sampling, text);
+    }
+    c->average = r->average;
+    c->best_of = r->best_of;
+    return 0;
+}
+
+int config_complete_regime(struct run_config *c, struct err *e) {
+    struct regime r;
+    if (!c->regime) return 0;
+    if (config_regime(c, &r, e)) return e->code;
+    if (r.kind == REGIME_SINGLE && c->tasks)
+        return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs", c->tasks);
+    if (r.kind == REGIME_MULTI && !c->tasks)
+        return err_set(e, ERR_USAGE, "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
+    if (r.kind == REGIME_MULTI && take_together(c, &r, e)) return e->code;
+    char *text = r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI ? NULL : regime_text(&r);
+    xreplace(&c->regime, text);
+    free(text);
+    return 0;
+}

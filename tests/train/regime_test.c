@@ -1,0 +1,115 @@
+/* Regimes as text: every part is read, printed in one form, kept with the run; what is wrong is named. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/train/regime.h"
+#include "tests/support/test.h"
+
+static void comes_out(const char *text, const char *want) {
+    struct err e = ERR_INIT;
+    struct regime r = regime_usual(REGIME_SINGLE), again = regime_usual(REGIME_SINGLE);
+    test_ok(regime_take(text, &r, &e), &e);
+    char *canonical = regime_text(&r);
+    assert_string_equal(canonical, want);
+    test_ok(regime_take(canonical, &again, &e), &e);
+    char *same = regime_text(&again);
+    assert_string_equal(same, want);
+    free(canonical);
+    free(same);
+}
+
+static void one_canonical_form(void **state) {
+    (void)state;
+    comes_out("single", "single");
+    comes_out("multi", "multi(sampling=proportional, average=one, best=average)");
+    comes_out("multi(best=per-task,sampling=stratified(5))", "multi(sampling=stratified(5), average=one, best=per-task)");
+    comes_out("fewshot(k=4, from=7)", "fewshot(k=4, draws=10, from=7)");
+    comes_out("meta", "meta(order=first, inner=6, inner-lr=learned(0.01), clip=none, support=60, query=10, tasks=16, "
+                      "outer=shared+start+rates, losses=last, labels=within)");
+    comes_out("meta( inner-lr=0.5 ,clip=1,losses=every(3))",
+              "meta(order=first, inner=6, inner-lr=0.5, clip=1, support=60, query=10, tasks=16, outer=shared+start, "
+              "losses=every(3), labels=within)");
+    comes_out("meta(inner-lr=learned(1e-05), outer=rates+shared, order=fd, labels=apart)",
+              "meta(order=fd, inner=6, inner-lr=learned(1e-05), clip=none, support=60, query=10, tasks=16, "
+              "outer=shared+rates, losses=last, labels=apart)");
+}
+
+static void refused(const char *text, const char *why) {
+    struct err e = ERR_INIT;
+    struct regime r = regime_usual(REGIME_META);
+    r.inner = 5;
+    assert_int_equal(regime_take(text, &r, &e), ERR_USAGE);
+    if (!strstr(e.text, why)) fail_msg("%s: \"%s\" does not say \"%s\"", text, e.text, why);
+    assert_int_equal(r.inner, 5);
+}
+
+static void what_is_wrong_is_named(void **state) {
+    (void)state;
+    refused("meat", "did you mean meta?");
+    refused("", "no such regime");
+    refused("stages(head, full)", "not built");
+    refused("meta(innr=3)", "did you mean inner?");
+    refused("meta(inner=0)", "inner=0: must be 1");
+    refused("meta(inner=2, inner=3)", "twice");
+    refused("meta(inner=2", "not closed");
+    refused("meta(inner=2,)", "empty");
+    refused("meta(inner)", "no part=value");
+    refused("meta(inner-lr=2)", "must be a rate");
+    refused("meta(inner-lr=0.1, outer=shared+rates)", "exactly where they are learned");
+    refused("meta(inner-lr=learned, outer=shared)", "exactly where they are learned");
+    refused("meta(support=3)", "fewer rows than its 5 batches");
+    refused("meta(losses=every(9))", "there are 5 inner steps");
+    refused("multi(sampling=odd)", "must be proportional");
+    refused("single(k=3)", "no part \"k\"");
+}
+
+/* A text changes the parts that it names of the same kind, and begins another kind anew. */
+static void parts_are_taken_over(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct regime r = regime_usual(REGIME_META);
+    test_ok(regime_take("meta(inner=4, query=9)", &r, &e), &e);
+    test_ok(regime_take("meta(query=8)", &r, &e), &e);
+    assert_true(r.inner == 4 && r.query == 8);
+    test_ok(regime_take("single", &r, &e), &e);
+    test_ok(regime_take("meta", &r, &e), &e);
+    assert_true(r.inner == 6 && r.query == 10);
+}
+
+static void of_a_run(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct run_config c;
+    config_init(&c);
+    char *text = config_regime_text(&c);
+    assert_string_equal(text, "single");
+    free(text);
+    test_ok(config_set(&c, "regime", "multi(sampling=stratified(5), average=all)", &e), &e);
+    assert_int_equal(config_complete_regime(&c, &e), ERR_USAGE); /* of one task */
+    test_ok(config_set_tasks(&c, "reviews,debates", &e), &e);
+    test_ok(config_complete_regime(&c, &e), &e);
+    assert_null(c.regime); /* the options say it */
+    assert_string_equal(c.sampling, "stratified(5)");
+    assert_int_equal(c.average, AVERAGE_ALL);
+    text = config_regime_text(&c);
+    assert_string_equal(text, "multi(sampling=stratified(5), average=all, best=average)");
+    free(text);
+    test_ok(config_set(&c, "regime", "multi(sampling=temperature(2))", &e), &e);
+    assert_int_equal(config_complete_regime(&c, &e), ERR_USAGE); /* --sampling says otherwise */
+    test_ok(config_set(&c, "regime", "single", &e), &e);
+    assert_int_equal(config_complete_regime(&c, &e), ERR_USAGE);
+    test_ok(config_set(&c, "regime", "default", &e), &e);
+    assert_null(c.regime);
+    config_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_canonical_form),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(parts_are_taken_over),
+        cmocka_unit_test(of_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
