@@ -11,17 +11,18 @@
 #include "core/method/sources.h"
 
 static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
-                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL};
-static const char *const nets[] = {"stack", "layer"};
+                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true};
+static const char *const nets[] = {"stack", "layer", "site"};
 static const char *const starts[] = {"normal", "fan"};
 static const double norm_eps = 1e-6;
 
-#define SIZE(member, least) {#member, offsetof(struct hyper, member), NETWORK_SIZE, least, NULL, 0}
+#define SIZE(member, least) {#member, offsetof(struct hyper, member), NETWORK_SIZE, least, NULL, 0, false}
 static const struct network_key keys[] = {
     SIZE(task, 1), SIZE(layer, 0), SIZE(place, 0), SIZE(hidden, 1), SIZE(inner, 1),
-    {"norm", offsetof(struct hyper, norm), NETWORK_FLAG, 0, NULL, 0},
-    {"net", offsetof(struct hyper, net), NETWORK_WORD, 0, nets, COUNT_OF(nets)},
-    {"start", offsetof(struct hyper, start), NETWORK_WORD, 0, starts, COUNT_OF(starts)},
+    {"norm", offsetof(struct hyper, norm), NETWORK_FLAG, 0, NULL, 0, false},
+    {"net", offsetof(struct hyper, net), NETWORK_WORD, 0, nets, COUNT_OF(nets), false},
+    {"start", offsetof(struct hyper, start), NETWORK_WORD, 0, starts, COUNT_OF(starts), false},
+    {"biases", offsetof(struct hyper, biases), NETWORK_FLAG, 0, NULL, 0, true},
 };
 const struct network hyper_network = {"hyper", "generator", offsetof(struct method, hyper), sizeof usual, &usual,
                                       keys, COUNT_OF(keys)};
@@ -78,7 +79,7 @@ const char *hyper_fault(const struct method *m, const struct arch *a) {
     if (some && !m->hyper.on) return "source=hyper needs a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
     if (!some && m->hyper.on) return "the generator makes nothing: give a module source=hyper";
     if (m->hyper.on && m->hyper.net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
-        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=layer";
+        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
     return NULL;
 }
 
@@ -111,9 +112,9 @@ static void add_projection(struct build *b, int stack, const char *word) {
     add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "hyper.%s.W_1.task", word);
     if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "hyper.%s.W_1.layer", word);
     if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "hyper.%s.W_1.place", word);
-    add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "hyper.%s.b_1", word);
+    if (h->biases) add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "hyper.%s.b_1", word);
     add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
-    add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
+    if (h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
     if (!h->norm) return;
     add(b, at, SLOT_HYPER_NORM_W, 1, h->inner, true, "hyper.%s.norm.gamma", word);
     add(b, at, SLOT_HYPER_NORM_B, 1, h->inner, true, "hyper.%s.norm.beta", word);
@@ -121,13 +122,31 @@ static void add_projection(struct build *b, int stack, const char *word) {
 
 /* The heads of a module's slots. */
 static void add_heads(struct build *b, const struct module *m, struct plan_tensor at, const char *word) {
+    const struct hyper *h = &b->p->method.hyper;
     struct slot_shape shape;
     for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
         if (!s->shape(m, b->a, &shape) || shape.one) continue;
         at.of_slot = (int)s->slot;
-        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, b->p->method.hyper.inner, false, "hyper.%s.%s.weight", word,
-            s->name);
-        add(b, at, SLOT_HYPER_HEAD_B, 1, shape.rows * shape.cols, true, "hyper.%s.%s.bias", word, s->name);
+        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, h->inner, false, "hyper.%s.%s.weight", word, s->name);
+        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, shape.rows * shape.cols, true, "hyper.%s.%s.bias", word, s->name);
+    }
+}
+
+/* The heads of one place of a stack: its own at each layer, or for all of them. */
+static void add_place_heads(struct build *b, struct plan_tensor at, const struct place *place, const char *word) {
+    struct span span[SPANS];
+    const struct module *m = &b->p->method.module[place->module];
+    int n = module_spans(m, b->a, span);
+    char name[48];
+    for (int k = 0; k < n; k++) {
+        if (span[k].stack != at.stack || span[k].site != place->site) continue;
+        bool each = b->p->method.hyper.net == HYPER_LAYER && span[k].first >= 0;
+        snprintf(name, sizeof name, "%s.all.%d", word, at.place);
+        if (!each) add_heads(b, m, at, name);
+        for (at.layer = span[k].first; each && at.layer < span[k].end; at.layer++) {
+            snprintf(name, sizeof name, "%s.%d.%d", word, at.layer, at.place);
+            add_heads(b, m, at, name);
+        }
     }
 }
 
@@ -146,24 +165,9 @@ static void plan_stack(struct build *b, int stack) {
     if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "hyper.%s.layer", word);
     if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "hyper.%s.place", word);
     if (!one_projection(h)) add_projection(b, stack, word);
-    if (h->net == HYPER_STACK) {
-        add_heads(b, &m->module[place[0].module], at, word);
-        return;
-    }
-    for (int p = 0; p < places; p++) {
-        struct span span[SPANS];
-        const struct module *x = &m->module[place[p].module];
-        int n = module_spans(x, b->a, span);
-        for (int k = 0; k < n; k++)
-            for (int layer = span[k].first; layer < span[k].end; layer++) {
-                if (span[k].stack != stack || span[k].site != place[p].site) continue;
-                char at_layer[48];
-                snprintf(at_layer, sizeof at_layer, "%s.%d.%d", word, layer, p);
-                at.layer = layer;
-                at.place = p;
-                add_heads(b, x, at, at_layer);
-            }
-    }
+    if (h->net == HYPER_STACK) add_heads(b, &m->module[place[0].module], at, word);
+    for (at.place = 0; h->net != HYPER_STACK && at.place < places; at.place++)
+        add_place_heads(b, at, &place[at.place], word);
 }
 
 void hyper_plan(struct build *b) {
@@ -212,7 +216,9 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
         else init_normal(key, out, t->count, sigma);
         return;
     case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;
-    case SLOT_HYPER_HEAD_B: case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
+    /* What multiplies what is there starts as the identity; a norm behind a change starts near 0 as the rest. */
+    case SLOT_HYPER_HEAD_B: init_fill(out, t->count, t->of_slot == SLOT_CHANNEL); return;
+    case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
     default: BUG("role %d of a generator", t->role);
     }
 }
@@ -270,7 +276,8 @@ static node conditions(const struct work *w, int stack, int layers, int places) 
             op_linear(w->t, leaf(w, SLOT_HYPER_PLACE, stack), leaf(w, SLOT_HYPER_W_PLACE, stack), NODE_NONE), ids + 2 * n, 0};
     node sum = op_embed_sum(w->t, n, table, tables);
     free(ids);
-    return op_act(w->t, op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack)), ACT_RELU);
+    if (h->biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
+    return op_act(w->t, sum, ACT_RELU);
 }
 
 static node project(const struct work *w, int stack, int layers, int places) {
@@ -285,6 +292,9 @@ static node head(const struct work *w, node x, int layer, int place, int slot) {
                      leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot)));
 }
 
+/* The embedding has the condition of the first layer, which it is below. */
+static int layer_of(const struct plan_made *of) { return of->layer < 0 ? 0 : of->layer; }
+
 /* How many layers and places of the stack in hand there is something made for. */
 static void measure(struct work *w) {
     const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
@@ -294,7 +304,7 @@ static void measure(struct work *w) {
         const struct plan_made *of = &w->p->made_tensor[i];
         if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
         if (of->place >= w->places) w->places = of->place + 1;
-        if (of->layer >= w->layers) w->layers = of->layer + 1;
+        if (layer_of(of) >= w->layers) w->layers = layer_of(of) + 1;
     }
 }
 
@@ -307,11 +317,11 @@ static void make_stack(struct work *w, node shared, node *made) {
     for (int i = 0; i < w->p->made; i++) {
         const struct plan_made *of = &w->p->made_tensor[i];
         if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
-        int row = (of->layer * w->places + of->place) * tasks;
+        int row = (layer_of(of) * w->places + of->place) * tasks;
         tape_site(w->t, "generator of module %d", of->module + 1);
-        if (h->net == HYPER_LAYER) {
+        if (h->net != HYPER_STACK) {
             node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
-            made[i] = head(w, own, of->layer, of->place, of->slot);
+            made[i] = head(w, own, h->net == HYPER_LAYER ? of->layer : -1, of->place, of->slot);
             continue;
         }
         if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot);

@@ -7,6 +7,13 @@
 #include "core/base/mem.h"
 #include "core/method/attach.h"
 #include "core/method/functions.h"
+#include "core/method/sources.h"
+
+/* plan_of_task has what can be folded. */
+static bool one_each(const struct plan *p, const struct module *m) {
+    const struct source_row *s = source_row(m->source);
+    return s->by_task && (p->tasks > 1 || s->when == SOURCE_PROLOGUE);
+}
 
 bool attach_can_merge(const struct plan *p, const char **why) {
     *why = "";
@@ -14,6 +21,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const struct module *m = &p->method.module[i];
         const struct function *f = function_of(m);
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : NULL;
+        if (!reason && one_each(p, m)) reason = "each task has its own values: they are folded for one task at a time";
         if (!reason) continue;
         *why = reason;
         return false;

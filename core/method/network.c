@@ -124,7 +124,7 @@ static void add_text(const struct network *n, const struct method *m, bool full,
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
         value_of(k, in(n, m), value);
         value_of(k, n->usual, standard);
-        if (!full && !strcmp(value, standard)) continue;
+        if ((!full || k->later) && !strcmp(value, standard)) continue;
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
     if (written) buf_putc(out, ')');

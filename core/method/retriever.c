@@ -10,7 +10,7 @@ static const struct retriever usual = {.on = true, .hidden = 128, .width = 64, .
 static const char *const instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
 static const char *const prototypes[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
 
-#define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__}
+#define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__, false}
 static const struct network_key keys[] = {
     KEY(hidden, NETWORK_SIZE, NULL, 0),
     KEY(width, NETWORK_SIZE, NULL, 0),

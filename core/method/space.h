@@ -91,8 +91,9 @@ struct module {
 };
 
 /* The generator of modules with source hyper (core/method/hyper.h): widths of the embeddings (0: no condition),
- * of the projection, whether a norm is behind it, a head for a stack or for each layer, how it starts. */
-enum hyper_net { HYPER_STACK, HYPER_LAYER };
+ * of the projection, whether a norm is behind it, its heads for a stack, for each layer and place or for each place,
+ * how it starts, whether its maps have biases. */
+enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN };
 struct hyper {
     bool on;
@@ -100,6 +101,7 @@ struct hyper {
     bool norm;
     enum hyper_net net;
     enum hyper_start start;
+    bool biases;
 };
 
 /* A loss between the rows of a whole batch (core/train/contrast.h). */

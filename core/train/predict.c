@@ -82,7 +82,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, cons
     if (allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->params, p->made);
-    return rc || k->tasks == 1 ? rc : narrow(p, task, e);
+    bool alone = k->tasks == 1 && !p->plan->method.hyper.on; /* what is made for the only task is narrowed too */
+    return rc || alone ? rc : narrow(p, task, e);
 }
 
 struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e) {

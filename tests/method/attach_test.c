@@ -218,7 +218,8 @@ static void what_cannot_is_refused(void **state) {
         const char *text, *why;
     } rows[] = {{"mam", "prefix"}, {"lora + adapter-pfeiffer", "bottleneck"},
                 {"linear(r=2; read=f.in, write=f.out)", "more than one map"},
-                {"prefix(comp=add)", "prefix"}, {"scale(write=embed)", "no norm there"}};
+                {"prefix(comp=add)", "prefix"}, {"lora(source=hyper) + hyper", "one task at a time"},
+                {"scale(write=embed)", "no norm there"}};
     for (size_t i = 0; i < COUNT_OF(rows) - rig.m->arch.embed_norm; i++) {
         struct plan *p = rig_plan(&rig, rows[i].text);
         real *x = rig_params(&rig, p, 1, 0), **out = xcalloc((size_t)rig.m->tensors, sizeof *out);

@@ -61,61 +61,141 @@ static double dot(const real *a, const real *b, int n) {
 
 enum { TASK = 3, LAYER = 2, PLACE = 4, HIDDEN = 5, INNER = 3, TASKS = 3 };
 
+/* What a made tensor is made from: its stack's word, or the one of all; its place's number, that of its head. */
+struct made_of {
+    const char *stack;
+    char projection[32], head[64];
+    int layer, place;
+};
+
+/* b, or nothing without biases. */
+static double bias(const struct plan *p, const real *x, const char *name, int i) {
+    return p->method.hyper.biases ? (double)named(p, x, name)[i] : 0;
+}
+
+/* A tensor of a network: "hyper.dec." + "b_1". */
+static const char *in(const char *network, const char *tensor) {
+    static char name[2][96];
+    static int turn;
+    turn = !turn;
+    snprintf(name[turn], sizeof name[turn], "%s%s", network, tensor);
+    return name[turn];
+}
+
+/* W of one condition times its embedding. */
+static double condition(const struct plan *p, const real *x, const struct made_of *of, const char *what, const char *table,
+                        int width, int unit, int row) {
+    const real *w = named(p, x, in(of->projection, what)) + unit * width;
+    return dot(w, named(p, x, table) + row * width, width);
+}
+
 /* I(τ, ℓ, p), line by line. */
-static void inner_of(const struct plan *p, const real *x, int task, int layer, int place, real out[INNER]) {
+static void inner_of(const struct plan *p, const real *x, int task, const struct made_of *of, real out[INNER]) {
+    const struct hyper *hyper = &p->method.hyper;
+    char layers[32], places[32];
     real h[HIDDEN];
+    snprintf(layers, sizeof layers, "hyper.%s.layer", of->stack);
+    snprintf(places, sizeof places, "hyper.%s.place", of->stack);
     for (int i = 0; i < HIDDEN; i++) {
-        double v = (double)named(p, x, "hyper.dec.b_1")[i];
-        v += dot(named(p, x, "hyper.dec.W_1.task") + i * TASK, named(p, x, "hyper.task") + task * TASK, TASK);
-        v += dot(named(p, x, "hyper.dec.W_1.layer") + i * LAYER, named(p, x, "hyper.dec.layer") + layer * LAYER, LAYER);
-        v += dot(named(p, x, "hyper.dec.W_1.place") + i * PLACE, named(p, x, "hyper.dec.place") + place * PLACE, PLACE);
+        double v = bias(p, x, in(of->projection, "b_1"), i) + condition(p, x, of, "W_1.task", "hyper.task", TASK, i, task);
+        if (hyper->layer) v += condition(p, x, of, "W_1.layer", layers, LAYER, i, of->layer);
+        if (hyper->place) v += condition(p, x, of, "W_1.place", places, PLACE, i, of->place);
         h[i] = v > 0 ? (real)v : 0;
     }
     double mean = 0, var = 0, y[INNER];
     for (int i = 0; i < INNER; i++) {
-        y[i] = (double)named(p, x, "hyper.dec.b_2")[i] + dot(named(p, x, "hyper.dec.W_2") + i * HIDDEN, h, HIDDEN);
+        y[i] = bias(p, x, in(of->projection, "b_2"), i) + dot(named(p, x, in(of->projection, "W_2")) + i * HIDDEN, h, HIDDEN);
         mean += y[i] / INNER;
     }
     for (int i = 0; i < INNER; i++) var += (y[i] - mean) * (y[i] - mean) / INNER;
     for (int i = 0; i < INNER; i++)
-        out[i] = (real)((y[i] - mean) / sqrt(var + 1e-6) * (double)named(p, x, "hyper.dec.norm.gamma")[i] +
-                        (double)named(p, x, "hyper.dec.norm.beta")[i]);
+        out[i] = (real)(!hyper->norm ? y[i]
+                                     : (y[i] - mean) / sqrt(var + 1e-6) * (double)named(p, x, in(of->projection, "norm.gamma"))[i] +
+                                           (double)named(p, x, in(of->projection, "norm.beta"))[i]);
 }
 
-/* The FFN stands behind self-attention in the canonical text, whichever was said first. */
+/* `place`: the module's number among the places, counted by hand. */
+static struct made_of made_of(const struct plan *p, const struct plan_made *m, int place) {
+    const struct hyper *h = &p->method.hyper;
+    struct made_of of = {.stack = m->stack == STACK_DECODER ? "dec" : "enc", .layer = m->layer < 0 ? 0 : m->layer, .place = place};
+    const char *slot = strrchr(m->name, '.') + 1;
+    snprintf(of.projection, sizeof of.projection, "hyper.%s.", h->layer || h->place ? of.stack : "all");
+    if (h->net == HYPER_STACK) snprintf(of.head, sizeof of.head, "hyper.%s.%s.", of.stack, slot);
+    else if (h->net == HYPER_SITE || m->layer < 0) snprintf(of.head, sizeof of.head, "hyper.%s.all.%d.%s.", of.stack, place, slot);
+    else snprintf(of.head, sizeof of.head, "hyper.%s.%d.%d.%s.", of.stack, m->layer, place, slot);
+    return of;
+}
+
+static void check_made(const struct plan *p, const real *x, const real *made, const struct plan_made *m, int place) {
+    const struct made_of of = made_of(p, m, place);
+    size_t values = m->count / TASKS;
+    for (int task = 0; task < TASKS; task++) {
+        real inner[INNER];
+        inner_of(p, x, task, &of, inner);
+        for (size_t v = 0; v < values; v++) {
+            double want = dot(named(p, x, in(of.head, "weight")) + v * INNER, inner, INNER) + bias(p, x, in(of.head, "bias"), (int)v);
+            double got = (double)made[m->offset + (size_t)task * values + v];
+            if (!(fabs(got - want) <= 1e-12 * (1 + fabs(want))))
+                fail_msg("%s, task %d, value %zu: %.17g, not %.17g", m->name, task, v, got, want);
+        }
+    }
+}
+
+/* Heads together are narrower than the model. */
+#define T5_OF_LOOPS                                                                                \
+    "{\"model_type\":\"t5\",\"d_model\":8,\"d_kv\":3,\"d_ff\":12,\"num_layers\":3,"                \
+    "\"num_decoder_layers\":2,\"num_heads\":2,\"vocab_size\":20,\"feed_forward_proj\":\"relu\","     \
+    "\"relative_attention_num_buckets\":8,\"decoder_start_token_id\":0,\"eos_token_id\":1,"        \
+    "\"pad_token_id\":0}"
+
+/* Slots of every function that a generator can make, under every set of conditions and heads.  The FFN stands behind
+ * self-attention in the canonical text, whichever was said first. */
 static void made_values_are_those_of_loops(void **state) {
     (void)state;
-    static const char *const texts[] = {
-        "bottleneck(r=2; write=f.out, source=hyper) + bottleneck(r=2; write=a.out, site=self, source=hyper) + "
-        "hyper(task=3, layer=2, place=4, hidden=5, inner=3)",
-        "bottleneck(r=2; write=a.out, site=self, source=hyper) + bottleneck(r=2; write=f.out, source=hyper) + "
-        "hyper(task=3, layer=2, place=4, hidden=5, inner=3)"};
-    struct arch a = shape(T5_SMALL);
-    for (size_t k = 0; k < COUNT_OF(texts); k++) {
-        struct plan *p = plan_of(texts[k], &a, TASKS);
+    static const struct {
+        const char *modules, *net;
+        const char *places[4]; /* in the order of their numbers */
+    } at[] = {
+        {"bottleneck(r=2; write=f.out, source=hyper) + bottleneck(r=2; write=a.out, site=self, source=hyper)", "stack",
+         {"self/", "ffn/"}},
+        {"bottleneck(r=2; write=a.out, site=self, source=hyper) + bottleneck(r=2; write=f.out, source=hyper)", "stack",
+         {"self/", "ffn/"}},
+        {"linear(r=2; write=a.q, site=self, source=hyper) + linear(r=2; write=a.v, site=self, source=hyper)", "stack",
+         {".q.", ".v."}},
+        {"softmax(l=2; site=self, source=hyper)", "stack", {"self/"}},
+        {"scale(write=a.v, source=hyper)", "stack", {"self/", "cross/"}},
+        {"scale(write=embed, source=hyper)", "stack", {"embed/"}},
+        {"bottleneck(r=2; write=f.out, source=hyper, norm=own) + softmax(l=3; site=self, source=hyper) + "
+         "linear(r=2; write=a.q, site=self, source=hyper) + scale(write=f.act, source=hyper)", "site",
+         {"self/linear", "self/softmax", "ffn/scale", "ffn/bottleneck"}},
+        {"bottleneck(r=2; write=f.out, source=hyper, norm=own) + softmax(l=3; site=self, source=hyper) + "
+         "linear(r=2; write=a.q, site=self, source=hyper) + scale(write=embed, source=hyper)", "layer",
+         {"self/linear", "self/softmax", "ffn/bottleneck", "embed/scale"}},
+    };
+    static const char *const sizes[] = {
+        "task=3, layer=2, place=4, hidden=5, inner=3",
+        "task=3, layer=2, place=0, hidden=5, inner=3, biases=no",
+        "task=3, layer=0, place=4, hidden=5, inner=3, norm=no",
+        "task=3, layer=0, place=0, hidden=5, inner=3",
+    };
+    struct arch a = shape(T5_OF_LOOPS);
+    for (size_t k = 0; k < COUNT_OF(at) * COUNT_OF(sizes); k++) {
+        char text[512];
+        const char *const *places = at[k / COUNT_OF(sizes)].places;
+        snprintf(text, sizeof text, "%s + hyper(%s, net=%s)", at[k / COUNT_OF(sizes)].modules, sizes[k % COUNT_OF(sizes)],
+                 at[k / COUNT_OF(sizes)].net);
+        struct plan *p = plan_of(text, &a, TASKS);
         real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made);
         for (size_t i = 0; i < p->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
         attach_remake(p, x, made);
         int seen = 0;
-        for (int i = 0; i < p->made; i++) {
-            const struct plan_made *m = &p->made_tensor[i];
-            if (m->stack != STACK_DECODER || !strstr(m->name, "W_d")) continue;
-            seen++;
-            for (int task = 0; task < TASKS; task++) {
-                real inner[INNER];
-                inner_of(p, x, task, m->layer, m->site == SUB_FFN, inner);
-                const real *w = named(p, x, "hyper.dec.W_d.weight"), *b = named(p, x, "hyper.dec.W_d.bias");
-                size_t values = m->count / TASKS;
-                assert_int_equal(values, 2 * a.width);
-                for (size_t v = 0; v < values; v++) {
-                    double want = dot(w + v * INNER, inner, INNER) + (double)b[v];
-                    double got = (double)made[m->offset + (size_t)task * values + v];
-                    if (!(fabs(got - want) <= 1e-12 * (1 + fabs(want))))
-                        fail_msg("%s, task %d, value %zu: %.17g, not %.17g", m->name, task, v, got, want);
-                }
+        for (int i = 0; i < p->made; i++)
+            for (int place = 0; place < 4 && places[place]; place++) {
+                if (!strstr(p->made_tensor[i].name, places[place])) continue;
+                check_made(p, x, made, &p->made_tensor[i], place);
+                seen++;
             }
-        }
-        assert_int_equal(seen, 2 * a.decoder_layers);
+        assert_int_equal(seen, p->made);
         free(x);
         free(made);
         plan_free(p);

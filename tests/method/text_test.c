@@ -233,7 +233,8 @@ static struct method random_method(struct dice *d) {
     if (roll(d, 4) == 0)
         m.hyper = (struct hyper){.on = true, .task = 1 + roll(d, 2) * 63, .layer = roll(d, 2) * 64, .place = roll(d, 3) * 32,
                                  .hidden = 128 >> roll(d, 2), .inner = 64 >> roll(d, 2), .norm = roll(d, 2),
-                                 .net = (enum hyper_net)roll(d, 2), .start = (enum hyper_start)roll(d, 2)};
+                                 .net = (enum hyper_net)roll(d, 3), .start = (enum hyper_start)roll(d, 2),
+                                 .biases = roll(d, 3) != 0};
     int parts = roll(d, 5);
     for (int i = 0; i < parts; i++) {
         if (roll(d, 2)) {

@@ -81,7 +81,8 @@ static void gradients(void **state) {
         "softmax(l=2; source=hyper) + bottleneck(r=2; act=tanh, read=f.in, write=f.out, layers=2, source=hyper, norm=shared) + "
         "hyper(task=4, layer=2, place=2, hidden=5, inner=3, net=layer, start=fan) + "
         "retriever(hidden=5, width=4, prototype=decoupled, weight=0.5, temperature=0.4)",
-        "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + hyper(task=3, place=0, layer=2, hidden=4, inner=3) + "
+        "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + softmax(l=2; site=self, source=hyper) + "
+        "hyper(task=3, layer=2, place=2, hidden=4, inner=3, net=site, biases=no) + "
         "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
     };
     for (int of = 0; of < MIXED_MODELS; of++)
