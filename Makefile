@@ -1,5 +1,6 @@
 # petri: one Makefile, GNU make, no generator.  `make help` lists the targets.
-#   V=1 shows commands; WERROR=1 makes warnings errors; T='filters' picks tests whose path holds one.
+#   V=1 shows commands; WERROR=1 makes warnings errors; T='filters' picks tests whose path holds one,
+#   X='filters' leaves them out.
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -117,11 +118,12 @@ $(OUT)/d/%.o: %.c
 # Threads are the same in double, so races are looked for without that build.
 KINDS := _test $(if $(findstring thread,$(SAN)),,_dtest)
 TESTS := $(patsubst tests/%.c,%,$(sort $(foreach k,$(KINDS),$(wildcard tests/*/*$(k).c tests/*/*/*$(k).c))))
-UNKNOWN := $(strip $(foreach f,$(T),$(if $(findstring $(f),$(TESTS)),,$(f))))
+UNKNOWN := $(strip $(foreach f,$(T) $(X),$(if $(findstring $(f),$(TESTS)),,$(f))))
 ifneq ($(UNKNOWN),)
 $(error no test has $(UNKNOWN) in its path)
 endif
-PICKED := $(if $(T),$(foreach t,$(TESTS),$(if $(strip $(foreach f,$(T),$(findstring $(f),$(t)))),$(t))),$(TESTS))
+holding = $(foreach t,$(TESTS),$(if $(strip $(foreach f,$(1),$(findstring $(f),$(t)))),$(t)))
+PICKED := $(filter-out $(call holding,$(X)),$(if $(T),$(call holding,$(T)),$(TESTS)))
 
 $(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(call obj,$(HELP)) $(OUT)/libpetri.a
 	$(SAY) LINK $@
@@ -141,8 +143,9 @@ test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,
 # The reference environment's Python (tests/reference/README.md); without it the comparisons are skipped.
 PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
 
-test-slow: petri ## the tests that take hours, races on the screen, fresh Debian roots, PyTorch where its environment is there
+test-slow: petri ## the tests that take hours, all of them for memory, races on the screen, fresh Debian roots, PyTorch where its environment is there
 	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
+	$(Q)TEST_TIMEOUT=36000 $(MAKE) asan
 	$(Q)$(MAKE) tsan T=session/terminal
 	$(Q)tests/fresh
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
