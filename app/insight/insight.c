@@ -100,6 +100,8 @@ static void drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     drop(in);
+    /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the database. */
+    (void)store_flush(in->store, &(struct err)ERR_INIT);
     const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets, o->task_at };
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);

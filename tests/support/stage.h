@@ -2,6 +2,9 @@
 #ifndef TESTS_SUPPORT_STAGE_H
 #define TESTS_SUPPORT_STAGE_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "tests/support/command.h"
 
 struct run_config; /* core/train/config.h */
@@ -49,7 +52,10 @@ void stage_no_nan(const char *text);
 json_t *stage_at(json_t *v, const char *path);
 const char *stage_text(json_t *v, const char *path);
 
-/* Polls until `petri runs` shows run `id` at `step` or later; fails after 20 s (TEST_PATIENCE times). */
+/* Polls until the database has run `id` at `step` or later; fails after 20 s (TEST_PATIENCE times). */
 void stage_wait_step(const struct stage *s, int id, int step);
+/* Stops the program `pid` when its run `id` has come to `step`, and waits for its end.  False: the run was over
+ * before. */
+bool stage_stop_midway(const struct stage *s, pid_t pid, int id, int step);
 
 #endif

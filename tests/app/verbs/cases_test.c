@@ -129,17 +129,9 @@ static void equal_seeds_give_equal_runs(void **state) {
 static int stop_midway(const char *more, int id, int step) {
     for (int tries = 0; tries < 5; tries++, id++) {
         pid_t pid = start(more);
-        stage_wait_step(&stage, id, step);
-        struct command c;
-        command_run(&c, NULL, "stop %d --db '%s'", id, stage.db);
-        assert_int_equal(command_wait(pid, 20), 0);
-        bool over = c.status == 2 && strstr(buf_text(&c.err), "finished");
-        if (!over) command_expect(&c, 0);
-        command_release(&c);
-        char *state = state_of(id);
-        bool stopped = !strcmp(state, "stopped");
-        free(state);
-        if (stopped) return id;
+        if (!stage_stop_midway(&stage, pid, id, step)) continue;
+        expect_state(id, "stopped");
+        return id;
     }
     fail_msg("no run could be stopped midway");
     return 0;

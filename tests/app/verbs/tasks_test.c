@@ -237,14 +237,7 @@ static void a_resumed_run_has_the_same_bits(void **state) {
     for (bool stopped = false; !stopped;) {
         char *line = both("part.db", more);
         pid_t pid = command_start(stage.folder, "%s", line);
-        stage_wait_step(&part, ++id, 50);
-        struct command c;
-        command_run(&c, NULL, "stop %d --db '%s'", id, part.db); /* it may be over already */
-        assert_int_equal(command_wait(pid, 30), 0);
-        command_release(&c);
-        json_t *run = stage_json("show %d --db '%s' --json", id, part.db);
-        stopped = !strcmp(stage_text(run, "state"), "stopped");
-        json_decref(run);
+        stopped = stage_stop_midway(&part, pid, ++id, 50);
         free(line);
         if (id == 5 && !stopped) fail_msg("no run could be stopped midway");
     }
