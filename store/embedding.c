@@ -68,7 +68,7 @@ int store_embedding_put(struct store *s, const struct store_embedding *m) {
     to->model_fingerprint = m->model_fingerprint ? xstrdup(m->model_fingerprint) : NULL;
     to->data = xmalloc((values + 1) * sizeof *to->data);
     memcpy(to->data, m->data, values * sizeof *to->data);
-    return writer_put(s, &(struct record){ .kind = RECORD_EMBEDDING, .run = m->run, .step = m->step,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_EMBEDDING, .run = m->run, .step = m->step,
                                            .time = store_now(), .payload = p });
 }
 

@@ -21,7 +21,7 @@ enum field_kind {
     FIELD_TAG,
 };
 
-struct field {
+struct filter_field {
     const char *name;
     enum field_kind kind;
     const char *sql;
@@ -39,7 +39,7 @@ struct field {
     " ELSE coalesce(json_extract(value, '$.site'),"                                                \
     " iif(json_extract(value, '$.stack') = 'encoder', 'self', 'all')) END"
 
-static const struct field fields[] = {
+static const struct filter_field fields[] = {
     { "id", FIELD_NUMBER, "r.id" },
     { "state", FIELD_STATE, "r.state" },
     { "method", FIELD_METHOD, "r.method" },
@@ -83,7 +83,7 @@ static const struct field fields[] = {
     { "target", FIELD_MODULE_JSON, "json_extract(value, '$.target')" },
 };
 
-static const struct field *find_field(const char *name) {
+static const struct filter_field *find_field(const char *name) {
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (!strcasecmp(fields[i].name, name)) return &fields[i];
     return NULL;
@@ -165,12 +165,12 @@ static const char *const option_members[][2] = {
 };
 
 /* A member of the config is compared as what it is in the newest runs. */
-struct option {
+struct filter_option {
     char member[64]; /* "" none of this name */
     bool number;
 };
 
-static int find_option(sqlite3 *db, const char *name, struct option *o, struct err *e) {
+static int find_option(sqlite3 *db, const char *name, struct filter_option *o, struct err *e) {
     memset(o, 0, sizeof *o);
     if (strlen(name) >= sizeof o->member || strchr(name, '.')) return 0;
     for (size_t i = 0; name[i]; i++) o->member[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
@@ -191,18 +191,18 @@ static int find_option(sqlite3 *db, const char *name, struct option *o, struct e
     return rc < 0 ? rc : 0;
 }
 
-static char *option_sql(const struct option *o) {
+static char *option_sql(const struct filter_option *o) {
     return xprintf(FILTER_OPTION("%s"), o->member);
 }
 
 /* ---- names that are not known ---- */
 
-struct names {
+struct name_list {
     char **name;
     size_t count, room;
 };
 
-static void add_names(struct names *n, sqlite3 *db, const char *sql) {
+static void add_names(struct name_list *n, sqlite3 *db, const char *sql) {
     struct err ignored = ERR_INIT;
     sqlite3_stmt *st = db_prepare(db, &ignored, sql, "");
     while (st && db_step(st, &ignored) > 0 && n->count < 300) {
@@ -213,7 +213,7 @@ static void add_names(struct names *n, sqlite3 *db, const char *sql) {
 }
 
 static int unknown_name(sqlite3 *db, const char *term, const char *name, struct err *e) {
-    struct names n = { 0 };
+    struct name_list n = { 0 };
     struct buf columns = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(fields); i++) {
         GROW(n.name, n.room, n.count + 1);
@@ -312,7 +312,7 @@ static char *layers_value(const char *value) {
 }
 
 /* "tag!=a": no tag is a; "fn=linear": some module is. */
-static int compare_member(struct filter *f, const struct field *d, const char *term, const char *op,
+static int compare_member(struct filter *f, const struct filter_field *d, const char *term, const char *op,
                           const char *value, struct err *e) {
     bool size = !strcmp(d->sql, "size");
     const char *not = *op == '!' ? "NOT " : "";
@@ -334,7 +334,7 @@ static int compare_member(struct filter *f, const struct field *d, const char *t
     return rc;
 }
 
-static int compare_option(struct filter *f, const struct option *o, const char *term, const char *op,
+static int compare_option(struct filter *f, const struct filter_option *o, const char *term, const char *op,
                           const char *value, struct err *e) {
     char *sql = option_sql(o);
     double number;
@@ -370,8 +370,8 @@ static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const
 
 static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name,
                    const char *op, const char *value, struct err *e) {
-    const struct field *d = find_field(name);
-    struct option o = { .member = "" };
+    const struct filter_field *d = find_field(name);
+    struct filter_option o = { .member = "" };
     int rc = d ? 0 : find_option(db, name, &o, e);
     if (rc) return rc;
     if (*o.member) return compare_option(f, &o, term, op, value, e);
@@ -457,7 +457,7 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
         return 0;
     }
     const char *down = *sort == '-' ? " DESC" : "", *name = *sort == '-' ? sort + 1 : sort;
-    const struct field *d = find_field(name);
+    const struct filter_field *d = find_field(name);
     if (d && (d->kind == FIELD_MODULE || d->kind == FIELD_MODULE_JSON || d->kind == FIELD_TAG))
         return err_set(e, ERR_USAGE,
                        "a run may have several values of %s, so it cannot be sorted by", name);
@@ -474,7 +474,7 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
                    d->kind == FIELD_NUMBER || d->kind == FIELD_TIME ? "" : " COLLATE NOCASE", down);
         return 0;
     }
-    struct option o;
+    struct filter_option o;
     struct metric_name m = { 0 };
     int rc = find_option(db, name, &o, e);
     if (!rc && *o.member) {

@@ -15,7 +15,7 @@ struct owned {
 };
 
 /* A point's name (key.c). */
-struct key {
+struct point_key {
     char *name;
     int direction;
     bool timing;
@@ -35,7 +35,7 @@ struct store {
     sqlite3 *reader;
 
     pthread_mutex_t naming; /* guards the list of names */
-    struct key *key;
+    struct point_key *key;
     size_t key_count, key_room;
 
     pthread_mutex_t owning; /* guards the list of owned runs */
@@ -63,10 +63,10 @@ int writer_call(struct store *s,
                 int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e), void *arg,
                 struct err *e);
 
-enum record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE,
+enum store_record_kind { RECORD_STEP, RECORD_EVALUATION, RECORD_ARTIFACT, RECORD_CHANGE, RECORD_MESSAGE,
                    RECORD_EMBEDDING, RECORD_SAMPLES };
-struct record {
-    enum record_kind kind;
+struct store_record {
+    enum store_record_kind kind;
     int count; /* RECORD_STEP: values */
     int key[STORE_STEP_VALUES];
     double value[STORE_STEP_VALUES];
@@ -92,7 +92,7 @@ struct payload {
 };
 void payload_free(struct payload *p); /* NULL is fine */
 /* Queues a record and takes its payload; ERR_USAGE when the run is not owned. */
-int writer_put(struct store *s, const struct record *r);
+int writer_put(struct store *s, const struct store_record *r);
 
 /* ---- vectors (embedding.c) ---- */
 void embedding_free(struct store_embedding *m); /* NULL is fine */
@@ -102,7 +102,7 @@ int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct e
 /* ---- texts given while training (sample.c) ---- */
 void sample_set_free(struct sample_set *set); /* NULL is fine */
 /* Inside a transaction: a set that is there already is replaced. */
-int samples_apply(sqlite3 *db, const struct record *r, struct err *e);
+int samples_apply(sqlite3 *db, const struct store_record *r, struct err *e);
 
 /* ---- names of points (key.c) ---- */
 /* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a
@@ -121,7 +121,7 @@ struct applier *applier_new(struct store *s, sqlite3 *db, struct err *e);
 void applier_free(struct applier *a);
 /* Inside a transaction.  Records of a run that is no longer there are passed over.  *refused: it failed
  * for what is in the record, so that it would fail again. */
-int applier_apply(struct applier *a, const struct record *r, bool *refused, struct err *e);
+int applier_apply(struct applier *a, const struct store_record *r, bool *refused, struct err *e);
 int note_set(sqlite3 *db, int64_t run, const char *text, struct err *e); /* keep.c */
 int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *kind,
               const char *state, const char *text, struct err *e);

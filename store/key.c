@@ -16,7 +16,7 @@ int store_key(struct store *s, const char *name, int direction, bool timing, str
     while (i < s->key_count && strcmp(s->key[i].name, name)) i++;
     if (i == s->key_count) {
         GROW(s->key, s->key_room, s->key_count + 1);
-        s->key[s->key_count++] = (struct key){ xstrdup(name), direction, timing, 0 };
+        s->key[s->key_count++] = (struct point_key){ xstrdup(name), direction, timing, 0 };
     }
     pthread_mutex_unlock(&s->naming);
     return (int)i;
@@ -39,7 +39,7 @@ int key_intern(sqlite3 *db, const char *split, const char *metric, int direction
 int key_row(struct store *s, sqlite3 *db, int key, int64_t *id, struct err *e) {
     pthread_mutex_lock(&s->naming);
     BUG_IF(key < 0 || (size_t)key >= s->key_count);
-    struct key k = s->key[key]; /* the name stays where it is until the store is closed */
+    struct point_key k = s->key[key]; /* the name stays where it is until the store is closed */
     pthread_mutex_unlock(&s->naming);
     *id = k.id;
     if (k.id) return 0;

@@ -137,7 +137,7 @@ static bool same(sqlite3_stmt *st, double value, const char *undefined) {
 }
 
 /* The step is there already: training was replayed from a checkpoint before it. */
-static int replayed(struct applier *a, const struct record *r, int64_t key, double value,
+static int replayed(struct applier *a, const struct store_record *r, int64_t key, double value,
                     const char *undefined, struct err *e) {
     sqlite3_stmt *st = a->statement[STORED];
     int rc = step_point(a, STORED, r->run, key, r->step, value, undefined, e);
@@ -160,7 +160,7 @@ static int replayed(struct applier *a, const struct record *r, int64_t key, doub
     return rc;
 }
 
-static int add_value(struct applier *a, const struct record *r, int64_t key, double value,
+static int add_value(struct applier *a, const struct store_record *r, int64_t key, double value,
                      const char *undefined, struct err *e) {
     int rc = run_point(a, POINT, r->run, key, r->step, value, undefined, e);
     if (rc) return rc;
@@ -168,7 +168,7 @@ static int add_value(struct applier *a, const struct record *r, int64_t key, dou
     return run_point(a, SUMMARY, r->run, key, r->step, value, undefined, e);
 }
 
-static int progress(struct applier *a, const struct record *r, struct err *e) {
+static int progress(struct applier *a, const struct store_record *r, struct err *e) {
     sqlite3_stmt *st = a->statement[PROGRESS];
     sqlite3_bind_int64(st, 1, r->run);
     sqlite3_bind_int64(st, 2, r->step);
@@ -178,7 +178,7 @@ static int progress(struct applier *a, const struct record *r, struct err *e) {
     return rc;
 }
 
-static int apply_step(struct applier *a, const struct record *r, struct err *e) {
+static int apply_step(struct applier *a, const struct store_record *r, struct err *e) {
     int rc = progress(a, r, e);
     for (int i = 0; !rc && i < r->count; i++) {
         int64_t key;
@@ -188,7 +188,7 @@ static int apply_step(struct applier *a, const struct record *r, struct err *e) 
     return rc;
 }
 
-static int apply_evaluation(struct applier *a, const struct record *r, struct err *e) {
+static int apply_evaluation(struct applier *a, const struct store_record *r, struct err *e) {
     const struct payload *p = r->payload;
     int64_t alike = p->none_valid ? ALIKE_INVALID : p->constant ? ALIKE_CONSTANT : 0;
     int rc = db_run(a->db, e,
@@ -213,7 +213,7 @@ static const char *relative(const struct store *s, const char *path) {
     return path;
 }
 
-static int apply_artifact(struct applier *a, const struct record *r, struct err *e) {
+static int apply_artifact(struct applier *a, const struct store_record *r, struct err *e) {
     const struct payload *p = r->payload;
     return db_run(
         a->db, e,
@@ -226,7 +226,7 @@ static int apply_artifact(struct applier *a, const struct record *r, struct err 
 
 /* The last word of a run that is paused, was set going and is paused again at the same step for the
  * same reason: it tried, and nothing has changed.  *going: the log's row that says it was going. */
-static int tried_in_vain(struct applier *a, const struct record *r, int64_t *going, struct err *e) {
+static int tried_in_vain(struct applier *a, const struct store_record *r, int64_t *going, struct err *e) {
     *going = 0;
     const char *why = r->payload->text[0];
     if (r->state != STORE_PAUSED || !why) return 0;
@@ -238,7 +238,7 @@ static int tried_in_vain(struct applier *a, const struct record *r, int64_t *goi
 }
 
 /* A try in vain takes its own row back, so that trying for hours leaves the log as it was. */
-static int log_change(struct applier *a, const struct record *r, struct err *e) {
+static int log_change(struct applier *a, const struct store_record *r, struct err *e) {
     int64_t going;
     int rc = tried_in_vain(a, r, &going, e);
     if (!rc && going) return db_run(a->db, e, "DELETE FROM event WHERE id=?", "i", going);
@@ -246,7 +246,7 @@ static int log_change(struct applier *a, const struct record *r, struct err *e) 
                                r->payload->text[0], e);
 }
 
-static int apply_change(struct applier *a, const struct record *r, struct err *e) {
+static int apply_change(struct applier *a, const struct store_record *r, struct err *e) {
     const struct payload *p = r->payload;
     bool live = store_state_is_live(r->state);
     int rc = db_run(
@@ -267,7 +267,7 @@ static bool is_gone(struct applier *a, int64_t run) {
     return !db_int(a->db, &ignored, &there, 0, "SELECT count(*) FROM run WHERE id=?", "i", run) && !there;
 }
 
-int applier_apply(struct applier *a, const struct record *r, bool *refused, struct err *e) {
+int applier_apply(struct applier *a, const struct store_record *r, bool *refused, struct err *e) {
     int rc = 0;
     switch (r->kind) {
     case RECORD_STEP: rc = apply_step(a, r, e); break;

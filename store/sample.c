@@ -42,11 +42,11 @@ int store_samples_put(struct store *s, int64_t run, int64_t step, const char *sp
     }
     struct payload *p = xcalloc(1, sizeof *p);
     p->samples = set;
-    return writer_put(s, &(struct record){ .kind = RECORD_SAMPLES, .run = run, .step = step,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_SAMPLES, .run = run, .step = step,
                                            .time = store_now(), .payload = p });
 }
 
-int samples_apply(sqlite3 *db, const struct record *r, struct err *e) {
+int samples_apply(sqlite3 *db, const struct store_record *r, struct err *e) {
     const struct sample_set *set = r->payload->samples;
     int rc = 0;
     for (size_t i = 0; i < set->count && !rc; i++) {

@@ -33,7 +33,7 @@ static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
 int store_step(struct store *s, const struct store_step *step) {
     BUG_IF(step->count < 0 || step->count > STORE_STEP_VALUES);
-    struct record r = { .kind = RECORD_STEP, .run = step->run, .step = step->step,
+    struct store_record r = { .kind = RECORD_STEP, .run = step->run, .step = step->step,
                         .time = store_now(), .seconds = step->seconds, .count = step->count };
     memcpy(r.key, step->key, sizeof r.key);
     memcpy(r.value, step->value, sizeof r.value);
@@ -53,7 +53,7 @@ int store_evaluation(struct store *s, const struct store_evaluation *v) {
         p->metric[i] = (struct payload_metric){ xstrdup(v->metric[i].name),
                                                 copy(v->metric[i].undefined), v->metric[i].value,
                                                 v->metric[i].direction };
-    return writer_put(s, &(struct record){ .kind = RECORD_EVALUATION, .run = v->run,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_EVALUATION, .run = v->run,
                                            .step = v->step, .time = store_now(),
                                            .seconds = v->seconds, .payload = p });
 }
@@ -64,7 +64,7 @@ int store_artifact(struct store *s, const struct store_artifact *a) {
     p->text[1] = xstrdup(a->path);
     p->text[2] = copy(a->sha256);
     p->bytes = a->bytes;
-    return writer_put(s, &(struct record){ .kind = RECORD_ARTIFACT, .run = a->run, .step = a->step,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_ARTIFACT, .run = a->run, .step = a->step,
                                            .time = store_now(), .payload = p });
 }
 
@@ -72,7 +72,7 @@ int store_change(struct store *s, const struct store_change *c) {
     struct payload *p = xcalloc(1, sizeof *p);
     p->text[0] = copy(c->reason);
     p->text[1] = copy(c->weights_sha256);
-    return writer_put(s, &(struct record){ .kind = RECORD_CHANGE, .run = c->run, .step = c->step,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_CHANGE, .run = c->run, .step = c->step,
                                            .time = store_now(), .seconds = c->seconds,
                                            .state = c->state, .payload = p });
 }
@@ -80,6 +80,6 @@ int store_change(struct store *s, const struct store_change *c) {
 int store_message(struct store *s, int64_t run, int64_t step, const char *text) {
     struct payload *p = xcalloc(1, sizeof *p);
     p->text[0] = xstrdup(text);
-    return writer_put(s, &(struct record){ .kind = RECORD_MESSAGE, .run = run, .step = step,
+    return writer_put(s, &(struct store_record){ .kind = RECORD_MESSAGE, .run = run, .step = step,
                                            .time = store_now(), .payload = p });
 }

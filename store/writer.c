@@ -21,14 +21,14 @@ enum { TURN_MS = 100, FREE_MS = 3 * DB_NAP_MS };
 /* A journal that a long reader made longer than this is cut once the reader is gone. */
 enum { JOURNAL_KEPT = 16 << 20 };
 
-struct call {
+struct write_call {
     int (*work)(struct store *s, sqlite3 *db, void *arg, struct err *e);
     void *arg;
     struct err *e;
     uint64_t after; /* records that must be committed before */
     int rc;
     bool done;
-    struct call *next;
+    struct write_call *next;
 };
 
 struct writer {
@@ -39,12 +39,12 @@ struct writer {
 
     pthread_mutex_t mutex;
     pthread_cond_t work, room; /* room: space in the ring, a commit, a failure, a call's end */
-    struct record *ring;
+    struct store_record *ring;
     uint64_t put, committed;   /* counts since the start; the ring holds put - committed */
     int64_t oldest;            /* monotonic ms when the oldest record came */
     uint64_t urgent;           /* commit at once up to this count */
     uint64_t failures;
-    struct call *first_call, *last_call;
+    struct write_call *first_call, *last_call;
     bool closing, gave_up;
     enum store_condition condition;
     struct err why;
@@ -100,7 +100,7 @@ static void tend_idle(struct writer *w) {
     file_unlock(lock);
 }
 
-struct batch {
+struct write_batch {
     struct writer *w;
     uint64_t from, to;
     bool alone;   /* each record by itself, so that one that is refused holds up no other */
@@ -110,7 +110,7 @@ struct batch {
 };
 
 /* What is left out is told in its run's log. */
-static int leave_out(struct batch *b, sqlite3 *db, const struct record *r, const struct err *why,
+static int leave_out(struct write_batch *b, sqlite3 *db, const struct store_record *r, const struct err *why,
                      struct err *e) {
     int rc = db_exec(db, "ROLLBACK TO record", e);
     keys_forget(b->w->store);
@@ -124,7 +124,7 @@ static int leave_out(struct batch *b, sqlite3 *db, const struct record *r, const
     return 0;
 }
 
-static int apply_alone(struct batch *b, sqlite3 *db, const struct record *r, struct err *e) {
+static int apply_alone(struct write_batch *b, sqlite3 *db, const struct store_record *r, struct err *e) {
     int rc = db_exec(db, "SAVEPOINT record", e);
     bool refused = false;
     struct err why = ERR_INIT;
@@ -137,11 +137,11 @@ static int apply_alone(struct batch *b, sqlite3 *db, const struct record *r, str
 
 static int apply_batch(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
-    struct batch *b = arg;
+    struct write_batch *b = arg;
     int rc = 0;
     b->left_out = 0;
     for (uint64_t i = b->from; !rc && i < b->to; i++) {
-        const struct record *r = &b->w->ring[i % RING];
+        const struct store_record *r = &b->w->ring[i % RING];
         rc = b->alone ? apply_alone(b, db, r, e) : applier_apply(b->w->applier, r, &b->refused, e);
     }
     return rc;
@@ -196,14 +196,14 @@ static uint64_t batch_end(const struct writer *w) {
     uint64_t to = w->committed;
     int rows = 0;
     while (to < w->put && rows < BATCH_ROWS) {
-        const struct record *r = &w->ring[to++ % RING];
+        const struct store_record *r = &w->ring[to++ % RING];
         rows += r->kind == RECORD_STEP ? r->count : 1;
     }
     return to;
 }
 
 static void write_batch(struct writer *w) {
-    struct batch b = { .w = w, .from = w->committed, .to = batch_end(w) };
+    struct write_batch b = { .w = w, .from = w->committed, .to = batch_end(w) };
     struct err e = ERR_INIT;
     enum store_condition condition;
     pthread_mutex_unlock(&w->mutex);
@@ -230,7 +230,7 @@ static void write_batch(struct writer *w) {
     pthread_cond_broadcast(&w->room);
 }
 
-static void finish_call(struct writer *w, struct call *c, int rc) {
+static void finish_call(struct writer *w, struct write_call *c, int rc) {
     w->first_call = c->next;
     if (!c->next) w->last_call = NULL;
     c->rc = rc;
@@ -240,7 +240,7 @@ static void finish_call(struct writer *w, struct call *c, int rc) {
 
 static void run_calls(struct writer *w) {
     while (w->first_call && w->first_call->after <= w->committed) {
-        struct call *c = w->first_call;
+        struct write_call *c = w->first_call;
         enum store_condition condition;
         pthread_mutex_unlock(&w->mutex);
         int rc = transact(w, c->work, c->arg, &condition, c->e);
@@ -393,7 +393,7 @@ int writer_call(struct store *s, int (*work)(struct store *, sqlite3 *, void *, 
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     if (!w) return for_reading(s, e);
-    struct call c = { .work = work, .arg = arg, .e = e };
+    struct write_call c = { .work = work, .arg = arg, .e = e };
     pthread_mutex_lock(&w->mutex);
     c.after = w->put;
     if (w->last_call) w->last_call->next = &c;
@@ -405,7 +405,7 @@ int writer_call(struct store *s, int (*work)(struct store *, sqlite3 *, void *, 
     return c.rc;
 }
 
-int writer_put(struct store *s, const struct record *r) {
+int writer_put(struct store *s, const struct store_record *r) {
     struct writer *w = s->writer;
     if (!w || !store_owns(s, r->run)) {
         payload_free(r->payload);

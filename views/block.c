@@ -34,15 +34,15 @@ static int draw_encoder(struct canvas *c, struct rect r, const struct method *m,
 /* ---- encoder and decoder ---- */
 
 /* Rows of each of the two wires. */
-struct rows {
+struct wire_rows {
     int above;  /* over the wire: residual streams, shapes */
     int lanes;  /* below it */
     int counts; /* below those */
     int link;   /* between the wires: the encoder's output on its way */
 };
 
-static struct rows share(struct rect r, const struct arch *a) {
-    struct rows k = {0};
+static struct wire_rows share(struct rect r, const struct arch *a) {
+    struct wire_rows k = {0};
     bool wide = r.w >= 120;
     k.above = r.h < 10 ? 0 : wide && a && r.h >= 14 ? 2 : 1;
     if (r.w < 84 && k.above) k.above = 1;
@@ -68,7 +68,7 @@ static void draw_counts(const struct wire *d, int y, const struct block_counts *
 }
 
 /* One wire with all that belongs to it; returns the row behind. */
-static int draw_stack(struct wire *d, const struct method *m, const struct rows *k, int y,
+static int draw_stack(struct wire *d, const struct method *m, const struct wire_rows *k, int y,
                       int focus, const struct block_counts *n) {
     d->y = y + k->above;
     canvas_text(d->c, d->x0 - 5, d->y, INK_DIM, d->stack == STACK_DECODER ? "dec" : "enc");
@@ -104,7 +104,7 @@ static void draw_link(const struct wire *from, const struct wire *to, int y) {
 static int draw_both(struct canvas *c, struct rect r, const struct method *m, const struct arch *a,
                      int focus, const struct block_counts *n) {
     struct wire encoder, decoder;
-    struct rows k = share(r, a);
+    struct wire_rows k = share(r, a);
     int room = r.w - 9;
     wire_lay(&encoder, c, a, STACK_ENCODER, r.x + 6, room - 3);
     wire_lay(&decoder, c, a, STACK_DECODER, r.x + 6, room);

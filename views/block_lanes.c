@@ -7,14 +7,14 @@
 #include "views/block_wire.h"
 
 /* A module at one sublayer of the wire's stack. */
-struct item {
+struct lane_item {
     int module, site;
     const struct module *m;
 };
 
 enum { ITEMS = METHOD_MODULES * 2, GONE = -100 };
 
-static int gather(const struct wire *d, const struct method *m, struct item item[ITEMS]) {
+static int gather(const struct wire *d, const struct method *m, struct lane_item item[ITEMS]) {
     int n = 0;
     for (int i = 0; i < m->count; i++)
         for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
@@ -23,7 +23,7 @@ static int gather(const struct wire *d, const struct method *m, struct item item
             const struct module *k = &m->module[i];
             if (k->target != TARGET_NONE || !there || !module_is_at(k, d->stack, site)) continue;
             BUG_IF(n == ITEMS);
-            item[n++] = (struct item){i, site, k};
+            item[n++] = (struct lane_item){i, site, k};
         }
     return n;
 }
@@ -35,7 +35,7 @@ struct lane {
     int from, to;       /* where it reads and writes */
 };
 
-static void find_ends(const struct wire *d, const struct item *i, struct lane *l) {
+static void find_ends(const struct wire *d, const struct lane_item *i, struct lane *l) {
     const struct module *m = i->m;
     bool from_encoder = i->site == SUB_CROSS && m->read == TAP_A_IN &&
                         (m->write == TAP_A_K || m->write == TAP_A_V);
@@ -133,7 +133,7 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
 }
 
 int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus) {
-    struct item item[ITEMS];
+    struct lane_item item[ITEMS];
     struct lane lane[ITEMS];
     char text[ITEMS][96];
     int n = gather(d, m, item), deepest = 0, hidden = 0;
@@ -162,7 +162,7 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
 }
 
 void lanes_marks(const struct wire *d, const struct method *m, int focus) {
-    struct item item[ITEMS];
+    struct lane_item item[ITEMS];
     int n = gather(d, m, item);
     for (int i = 0; i < n; i++) {
         char number[16];

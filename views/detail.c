@@ -9,32 +9,32 @@
 
 /* The page is drawn from a line above its top; what lies outside is clipped.  So one
  * routine draws it, and tells how many lines it has. */
-struct page {
+struct detail_page {
     struct canvas *c;
     struct rect r;
     int y; /* next line, from the page's first */
 };
 
-static int at(const struct page *p, int top) { return p->r.y + p->y - top; }
+static int at(const struct detail_page *p, int top) { return p->r.y + p->y - top; }
 
-static void rule(struct page *p, int top, const char *title, const char *right) {
+static void rule(struct detail_page *p, int top, const char *title, const char *right) {
     if (p->c) canvas_rule(p->c, p->r.x, at(p, top), p->r.w, title, right);
     p->y++;
 }
 
 /* Wrapped from column x of the page on, so that a reason is read to its end. */
-static void paragraph_at(struct page *p, int top, int x, enum ink ink, const char *text) {
+static void paragraph_at(struct detail_page *p, int top, int x, enum ink ink, const char *text) {
     struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
     int w = p->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
     if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + x, at(p, top), w, rows}, ink, text);
     p->y += rows;
 }
 
-static void paragraph(struct page *p, int top, enum ink ink, const char *text) { paragraph_at(p, top, 1, ink, text); }
+static void paragraph(struct detail_page *p, int top, enum ink ink, const char *text) { paragraph_at(p, top, 1, ink, text); }
 
 /* Short ones side by side; a value that is longer than its column has rows of its own below, where
  * it is read to its end. */
-static void pairs(struct page *p, int top, const struct detail_pair *pair, int n, int in_row) {
+static void pairs(struct detail_page *p, int top, const struct detail_pair *pair, int n, int in_row) {
     int w = p->r.w / in_row, key = 8, count = 0;
     for (int i = 0; i < n; i++)
         if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
@@ -57,7 +57,7 @@ static void pairs(struct page *p, int top, const struct detail_pair *pair, int n
     }
 }
 
-static void warnings(struct page *p, int top, const struct detail_view *v) {
+static void warnings(struct detail_page *p, int top, const struct detail_view *v) {
     char text[RUN_FLAG + 8], flag[RUN_FLAG];
     run_flag(&v->run, flag);
     for (int i = -1; i < v->warnings; i++) {
@@ -67,7 +67,7 @@ static void warnings(struct page *p, int top, const struct detail_view *v) {
     }
 }
 
-static void evaluations(struct page *p, int top, const struct detail_view *v) {
+static void evaluations(struct detail_page *p, int top, const struct detail_view *v) {
     char text[120], loss[32], value[32];
     snprintf(text, sizeof text, "%.30s", v->run.metric ? v->run.metric : "dev");
     rule(p, top, "evaluations", v->series.eval_rows);
@@ -88,7 +88,7 @@ static void evaluations(struct page *p, int top, const struct detail_view *v) {
 }
 
 /* What each of several tasks came to. */
-static void tasks(struct page *p, int top, const struct detail_view *v) {
+static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char value[32], majority[32], rows[32], text[200];
     int name = 4;
@@ -104,7 +104,7 @@ static void tasks(struct page *p, int top, const struct detail_view *v) {
     }
     p->y++;
     for (int i = 0; i < r->task_results; i++, p->y++) {
-        const struct run_task *t = &r->task_result[i];
+        const struct task_row *t = &r->task_result[i];
         if (!p->c) continue;
         show_value(t->value, value);
         show_value(t->majority, majority);
@@ -116,7 +116,7 @@ static void tasks(struct page *p, int top, const struct detail_view *v) {
     }
 }
 
-static void head(struct page *p, int top, const struct detail_view *v) {
+static void head(struct detail_page *p, int top, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char title[300], state[120], time[32];
     snprintf(title, sizeof title, "#%lld  %.200s", (long long)r->id, r->method);
@@ -137,7 +137,7 @@ static void head(struct page *p, int top, const struct detail_view *v) {
     paragraph(p, top, INK_TEXT, line);
 }
 
-static void curve(struct page *p, int top, const struct detail_view *v) {
+static void curve(struct detail_page *p, int top, const struct detail_view *v) {
     const struct series *s = &v->series;
     if (!s->count || s->run != v->run.id) return;
     int rows = p->r.h >= 40 ? 14 : 8;
@@ -151,7 +151,7 @@ static void curve(struct page *p, int top, const struct detail_view *v) {
 }
 
 static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
-    struct page p = {c, r, 0};
+    struct detail_page p = {c, r, 0};
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     head(&p, v->top, v);
     warnings(&p, v->top, v);

@@ -62,7 +62,7 @@ static int compare(const struct run_row *a, const struct run_row *b, enum runs_c
 
 /* Values of one task, by one metric. */
 static int by_task_value(const struct runs_view *v, const struct run_row *a, const struct run_row *b) {
-    const struct run_task *x = runs_task_at(v, a, (int)v->sort), *y = runs_task_at(v, b, (int)v->sort);
+    const struct task_row *x = runs_task_at(v, a, (int)v->sort), *y = runs_task_at(v, b, (int)v->sort);
     bool none = !x || !y || isnan(x->value) || isnan(y->value);
     if (none) return by_number(x ? x->value : NAN, y ? y->value : NAN);
     int by = by_text(x->metric, y->metric);

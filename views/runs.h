@@ -11,7 +11,7 @@
 #include "views/train.h"
 
 /* One of several tasks, at the kept checkpoint. */
-struct run_task {
+struct task_row {
     const char *name, *metric; /* the metric that decides */
     double value;              /* NaN: undefined, or not evaluated */
     const char *undefined;     /* why; NULL */
@@ -41,7 +41,7 @@ struct run_row {
     int64_t rows;             /* dev rows that best was measured on, 0: not known */
     double lr;                /* NaN: not known */
     bool unfit;               /* does not pass the filter */
-    const struct run_task *task_result; /* of a run with several tasks, where they were asked for */
+    const struct task_row *task_result; /* of a run with several tasks, where they were asked for */
     int task_results;
     bool none_valid;          /* no answer of the last evaluation was one */
 };

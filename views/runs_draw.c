@@ -6,7 +6,7 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-struct columns {
+struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
@@ -20,7 +20,7 @@ int runs_rest(const struct runs_view *v) {
 }
 
 /* Fixed widths but for method and task, which share what is left. */
-static void place(const struct runs_view *v, struct columns *k) {
+static void place(const struct runs_view *v, struct column_places *k) {
     int rest = runs_rest(v) - v->task_room * RUNS_TASK_WIDTH;
     int task = rest / 3 > 24 ? 24 : rest / 3;
     if (task < 6) task = 6;
@@ -43,7 +43,7 @@ static bool on_right(enum runs_column k) {
     return k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
 }
 
-static void cell(struct canvas *c, const struct columns *k, int x, int y, enum runs_column column,
+static void cell(struct canvas *c, const struct column_places *k, int x, int y, enum runs_column column,
                  enum ink ink, const char *text) {
     if (!k->w[column]) return;
     if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
@@ -78,10 +78,10 @@ static void state_text(const struct run_row *r, char out[64]) {
     else snprintf(out, 64, "%s", run_state_name(r->state));
 }
 
-static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r, const struct columns *k, int y,
+static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r, const struct column_places *k, int y,
                             const struct run_row *row, enum ink ink) {
     for (int i = 0; i < v->tasks; i++) {
-        const struct run_task *t = runs_task_at(v, row, COL_COUNT + i);
+        const struct task_row *t = runs_task_at(v, row, COL_COUNT + i);
         char text[32];
         if (!t) continue;
         show_value(t->value, text);
@@ -90,7 +90,7 @@ static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct 
     }
 }
 
-static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct columns *k,
+static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct column_places *k,
                      int y, const struct run_row *row, bool here) {
     char text[64], flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
@@ -127,13 +127,13 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
         struct style style = canvas_style(c, INK_CURSOR);
-        const struct columns *q = k;
+        const struct column_places *q = k;
         canvas_paint(c, (struct rect){r.x + q->x[ui->runs.column], y, q->w[ui->runs.column], 1}, style);
     }
 }
 
 static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
-                       const struct columns *k) {
+                       const struct column_places *k) {
     const struct runs_view *v = &ui->runs;
     for (int i = 0; i < COL_COUNT; i++) {
         char text[64];
@@ -169,7 +169,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     (void)body;
     ui_panes(ui, SCREEN_RUNS, &f, &p);
     struct rect r = p.at[PANE_TABLE];
-    struct columns k;
+    struct column_places k;
     place(v, &k);
     draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
@@ -193,7 +193,7 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);
     if (row) run_flag(row, flag);
-    const struct run_task *t = row ? runs_task_at(v, row, (int)v->column) : NULL;
+    const struct task_row *t = row ? runs_task_at(v, row, (int)v->column) : NULL;
     if (t) {
         buf_printf(out, "#%lld ", (long long)row->id);
         runs_task_words(t, out);

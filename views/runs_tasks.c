@@ -41,7 +41,7 @@ void runs_show_column(struct runs_view *v) {
     if (v->task_left < 0) v->task_left = 0;
 }
 
-const struct run_task *runs_task_at(const struct runs_view *v, const struct run_row *r, int column) {
+const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column) {
     int at = column - COL_COUNT;
     for (int k = 0; at >= 0 && at < v->tasks && k < r->task_results; k++)
         if (!strcmp(r->task_result[k].name, v->task[at])) return &r->task_result[k];
@@ -57,7 +57,7 @@ const char *runs_tasks_hint(const struct runs_view *v) {
     return NULL;
 }
 
-void runs_task_words(const struct run_task *t, struct buf *out) {
+void runs_task_words(const struct task_row *t, struct buf *out) {
     char text[32];
     show_value(t->value, text);
     buf_printf(out, "%s %s %s @ %lld", t->name, t->metric, text, (long long)t->step);

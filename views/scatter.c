@@ -102,13 +102,13 @@ uint32_t scatter_mark(const struct canvas *c, int classes, int class) {
 /* ---- drawing ---- */
 
 /* Per cell: which dots are set, and how many points each class has. */
-struct raster {
+struct scatter_dots {
     int w, h, kinds; /* kinds: classes, and one more for points of none */
     uint8_t *bits;
     uint16_t *count;
 };
 
-static void raster_fill(struct raster *t, const struct frame *f, const struct scatter_data *d,
+static void raster_fill(struct scatter_dots *t, const struct frame *f, const struct scatter_data *d,
                         const struct scatter_look *k) {
     for (int i = 0; i < d->n; i++) {
         int x, y, class = d->label[i];
@@ -124,7 +124,7 @@ static void raster_fill(struct raster *t, const struct frame *f, const struct sc
 }
 
 /* The class with most points, the first of equals. */
-static int winner(const struct raster *t, int cell) {
+static int winner(const struct scatter_dots *t, int cell) {
     const uint16_t *n = &t->count[cell * t->kinds];
     int best = t->kinds - 1;
     for (int k = t->kinds - 2; k >= 0; k--)
@@ -166,7 +166,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
     if (rect_empty(r) || !d->xy) return;
     struct frame f = frame_of(c->glyphs, r, d, k);
     int classes = d->classes < SCATTER_CLASSES ? d->classes : SCATTER_CLASSES;
-    struct raster t = {.w = r.w, .h = r.h, .kinds = classes + 1};
+    struct scatter_dots t = {.w = r.w, .h = r.h, .kinds = classes + 1};
     size_t cells = (size_t)r.w * (size_t)r.h;
     t.bits = xcalloc(cells, 1);
     t.count = xcalloc(cells * (size_t)t.kinds, sizeof *t.count);

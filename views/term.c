@@ -249,7 +249,7 @@ static uint32_t press_code(const struct key_code *k) {
     }
 }
 
-static void tell_size(struct input *out) {
+static void tell_size(struct term_input *out) {
     getmaxyx(stdscr, term.h, term.w);
     out->kind = INPUT_RESIZE;
     out->w = term.w;
@@ -273,7 +273,7 @@ static bool follow_size(void) {
     return h != term.h || w != term.w;
 }
 
-void term_read(struct input *out) {
+void term_read(struct term_input *out) {
     struct key_code k, next;
     memset(out, 0, sizeof *out);
     if (!term.active) return;

@@ -14,7 +14,7 @@
 #include "views/keys.h"
 
 enum input_kind { INPUT_NONE, INPUT_PRESS, INPUT_PASTE, INPUT_RESIZE, INPUT_HANGUP };
-struct input {
+struct term_input {
     enum input_kind kind;
     struct press press;
     const char *text;   /* paste: valid until the next term_read */
@@ -52,7 +52,7 @@ enum colours term_colours(void);
 /* The descriptor to poll; then term_read until INPUT_NONE.  EINTR from poll: also read
  * (a resize). */
 int term_fd(void);
-void term_read(struct input *out);
+void term_read(struct term_input *out);
 /* Drops what was typed ahead. */
 void term_flush(void);
 

@@ -33,7 +33,7 @@ struct style theme_style(enum ink ink, enum colours colours) {
 }
 
 /* In code point order, for bsearch. */
-static const struct spelling {
+static const struct ascii_spelling {
     uint32_t cp;
     const char *ascii;
 } spellings[] = {
@@ -62,12 +62,12 @@ static const struct spelling {
 };
 
 static int by_cp(const void *key, const void *entry) {
-    uint32_t a = *(const uint32_t *)key, b = ((const struct spelling *)entry)->cp;
+    uint32_t a = *(const uint32_t *)key, b = ((const struct ascii_spelling *)entry)->cp;
     return a < b ? -1 : a > b;
 }
 
 const char *theme_ascii(uint32_t cp) {
-    const struct spelling *s =
+    const struct ascii_spelling *s =
         bsearch(&cp, spellings, COUNT_OF(spellings), sizeof *spellings, by_cp);
     return s ? s->ascii : NULL;
 }

@@ -23,7 +23,7 @@ static int focus_index(const struct train_view *v) {
     return -1;
 }
 
-const struct job *train_focused(const struct train_view *v) {
+const struct job_row *train_focused(const struct train_view *v) {
     int i = focus_index(v);
     return i < 0 ? NULL : &v->job[i];
 }
@@ -149,7 +149,7 @@ static bool focus_by(struct ui *ui, int by, struct effect *out) {
 /* Requests about the focused job. */
 static bool job_request(struct ui *ui, enum request r, struct effect *out) {
     struct train_view *v = &ui->train;
-    const struct job *job = train_focused(v);
+    const struct job_row *job = train_focused(v);
     if (!job) {
         ui_say(ui, SAY_INFO, "no run here yet: 1 composes one");
         return true;

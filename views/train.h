@@ -11,7 +11,7 @@
 #include "core/train/event.h"
 #include "views/plot.h"
 
-struct job {
+struct job_row {
     int64_t id;
     enum run_state state;
     const char *method, *task;
@@ -69,7 +69,7 @@ struct series {
 
 struct train_view {
     /* set by the app */
-    const struct job *job;
+    const struct job_row *job;
     int jobs;              /* running first, then queued in their order, then those ended in this session */
     struct series series;
     /* the view's own */
@@ -86,7 +86,7 @@ struct train_view {
 
 void train_init(struct train_view *v);
 /* The focused job, or NULL. */
-const struct job *train_focused(const struct train_view *v);
+const struct job_row *train_focused(const struct train_view *v);
 /* After job or series were replaced: focus and cursor stay where they make sense, and the
  * y axis moves in steps. */
 void train_changed(struct train_view *v);

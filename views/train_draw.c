@@ -12,7 +12,7 @@
 static struct plot_look look_of(const struct train_view *v) {
     struct plot_look look = v->look;
     if (look.to > look.from) return look;
-    const struct job *job = train_focused(v);
+    const struct job_row *job = train_focused(v);
     double end = v->series.count ? v->series.step[v->series.count - 1] : 0;
     if (job && job->id == v->series.run && job->state <= RUN_PAUSED && job->steps > 0 &&
         (double)job->steps > end)
@@ -47,7 +47,7 @@ static void loss_title(const struct train_view *v, char out[120]) {
 
 static void draw_loss(const struct train_view *v, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
-    const struct job *job = train_focused(v);
+    const struct job_row *job = train_focused(v);
     char title[240] = "";
     if (job)
         snprintf(title, sizeof title, "#%lld %.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id,
@@ -144,7 +144,7 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
 }
 
 static void draw_job(const struct train_view *v, struct canvas *c, struct rect r, int y,
-                     const struct job *j) {
+                     const struct job_row *j) {
     bool here = j->id == v->focus, going = j->state <= RUN_PAUSED;
     int method = r.w >= 120 ? 34 : 20, bar = r.w >= 120 ? 30 : 16, x = r.x;
     char text[200], number[32];
@@ -223,19 +223,19 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     if (!rect_empty(p.at[PANE_TASKS])) train_draw_tasks(v, c, p.at[PANE_TASKS]);
     struct rect jobs = p.at[PANE_JOBS];
     if (rect_empty(jobs)) return;
-    const struct job *job = train_focused(v);
+    const struct job_row *job = train_focused(v);
     if (jobs.h > 1) draw_jobs(v, c, jobs);
     else if (job) draw_job(v, c, jobs, jobs.y, job);
 }
 
 /* What looks wrong about its last evaluation. */
-static void put_flags(const struct job *job, struct buf *out) {
+static void put_flags(const struct job_row *job, struct buf *out) {
     if (job->none_valid) buf_puts(out, "   \u2691 no answer is valid at the last evaluation");
     if (job->constant) buf_puts(out, "   \u2691 one class for every row at the last evaluation");
 }
 
 /* A finished run in a line: "#3 finished: loss 0.71 → 0.39, accuracy 0.838 at step 240 …" */
-static void summary(const struct train_view *v, const struct job *job, struct buf *out) {
+static void summary(const struct train_view *v, const struct job_row *job, struct buf *out) {
     char best[32], majority[32];
     const struct series_task *task = train_task(v);
     struct shown_metric m = metric_shown(v);
@@ -272,7 +272,7 @@ static void point_readout(const struct train_view *v, const struct plot_data *d,
 static void readout(const struct ui *ui, struct buf *out) {
     const struct train_view *v = &ui->train;
     const struct series *s = &v->series;
-    const struct job *job = train_focused(v);
+    const struct job_row *job = train_focused(v);
     struct plot_data d = train_loss(v);
     char text[32];
     if (job && job->state == RUN_FAILED && job->reason && v->cursor < 0) {

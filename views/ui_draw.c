@@ -153,7 +153,7 @@ static const char *inside_hint(const struct ui *ui, const struct key_entry *k) {
 
 /* What the hint says here and now; NULL: not shown. */
 static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
-    const struct job *job = train_focused(&ui->train);
+    const struct job_row *job = train_focused(&ui->train);
     if (ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP) return inside_hint(ui, k);
     switch (k->request) {
     case REQ_TRAIN:
@@ -282,7 +282,7 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
 /* A window too small for any pane: the run, its step and loss, and what it takes. */
 static void draw_line(const struct ui *ui, struct canvas *c) {
     char text[160] = "";
-    const struct job *job = train_focused(&ui->train);
+    const struct job_row *job = train_focused(&ui->train);
     int row = 0;
     if (job) {
         char loss[32];

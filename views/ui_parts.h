@@ -61,12 +61,12 @@ extern const char *const runs_column_name[COL_COUNT]; /* as filters and sorting 
  * without. */
 void runs_name_tasks(struct runs_view *v);
 void runs_place_tasks(struct runs_view *v);
-const struct run_task *runs_task_at(const struct runs_view *v, const struct run_row *r, int column);
+const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column);
 /* Keeps the column under the cursor in sight. */
 void runs_show_column(struct runs_view *v);
 const char *runs_tasks_hint(const struct runs_view *v); /* what the key does; NULL: no run shown has several tasks */
 /* "mrpc accuracy 0.744 @ 240, majority 0.684, 408 dev rows" */
-void runs_task_words(const struct run_task *t, struct buf *out);
+void runs_task_words(const struct task_row *t, struct buf *out);
 /* A run in a few lines, for the pane beside the table; returns the rows used. */
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row);
 /* What looks wrong about a run, one sentence, or "". */

@@ -17,12 +17,12 @@ struct piece {
     size_t count;
 };
 
-struct pieces {
+struct tensor_pieces {
     struct piece *piece;
     int count;
 };
 
-static void pieces_release(struct pieces *s) {
+static void tensor_pieces_release(struct tensor_pieces *s) {
     for (int i = 0; i < s->count; i++) {
         free(s->piece[i].name);
         free(s->piece[i].made);
@@ -57,10 +57,10 @@ static void take_tensor(struct piece *c, const struct model *m, const struct pla
     c->v = c->made;
 }
 
-static struct pieces pieces_of(const struct user *u) {
+static struct tensor_pieces pieces_of(const struct user *u) {
     const struct plan *p = predictor_plan(u->predictor);
     const real *params = predictor_params(u->predictor);
-    struct pieces s = { .piece = xcalloc((size_t)p->tensors + 1, sizeof *s.piece) };
+    struct tensor_pieces s = { .piece = xcalloc((size_t)p->tensors + 1, sizeof *s.piece) };
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *up = partner(p, t);
         struct piece *c = &s.piece[s.count];
@@ -97,7 +97,7 @@ static double alike(const struct piece *a, const struct piece *b) {
 }
 
 void likeness_of(struct likeness *l, const struct user *a, const struct user *b) {
-    struct pieces x = pieces_of(a), y = pieces_of(b);
+    struct tensor_pieces x = pieces_of(a), y = pieces_of(b);
     *l = (struct likeness){ .rows = x.count, .columns = y.count };
     l->row_name = xcalloc((size_t)x.count + 1, sizeof *l->row_name);
     l->column_name = xcalloc((size_t)y.count + 1, sizeof *l->column_name);
@@ -107,6 +107,6 @@ void likeness_of(struct likeness *l, const struct user *a, const struct user *b)
         for (int j = 0; j < y.count; j++) l->value[i * y.count + j] = alike(&x.piece[i], &y.piece[j]);
     }
     for (int j = 0; j < y.count; j++) l->column_name[j] = xstrdup(y.piece[j].name);
-    pieces_release(&x);
-    pieces_release(&y);
+    tensor_pieces_release(&x);
+    tensor_pieces_release(&y);
 }

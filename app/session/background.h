@@ -55,7 +55,7 @@ struct desk_runs {
     struct run_row *row;
     int rows;
     struct task_results *results; /* of each row; NULL: not asked for */
-    struct run_task **task;
+    struct task_row **task;
     char **started; /* local times */
 };
 
@@ -71,7 +71,7 @@ struct desk_detail {
     struct detail_eval *eval;
     struct run_series *series;
     struct task_results results;
-    struct run_task *task;
+    struct task_row *task;
     char started[32];
 };
 

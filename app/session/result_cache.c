@@ -51,11 +51,11 @@ int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run 
     return 0;
 }
 
-struct run_task *desk_tasks_view(const struct task_results *r) {
-    struct run_task *v = xcalloc((size_t)r->count, sizeof *v);
+struct task_row *desk_tasks_view(const struct task_results *r) {
+    struct task_row *v = xcalloc((size_t)r->count, sizeof *v);
     for (int i = 0; i < r->count; i++) {
         const struct task_result *t = &r->of[i];
-        v[i] = (struct run_task){ t->task, t->metric, t->value, t->undefined, t->step, t->majority, t->rows };
+        v[i] = (struct task_row){ t->task, t->metric, t->value, t->undefined, t->step, t->majority, t->rows };
     }
     return v;
 }

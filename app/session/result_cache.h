@@ -15,6 +15,6 @@ void desk_tasks_release(struct desk_tasks *t);
 int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run *row, struct task_results *out,
                   struct err *e);
 /* The same as a screen takes them; points into *r; caller frees. */
-struct run_task *desk_tasks_view(const struct task_results *r);
+struct task_row *desk_tasks_view(const struct task_results *r);
 
 #endif

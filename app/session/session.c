@@ -73,7 +73,7 @@ static void say_waits(struct session *s) {
 }
 
 static void handle_input(struct session *s) {
-    struct input in;
+    struct term_input in;
     for (term_read(&in); in.kind != INPUT_NONE; term_read(&in)) {
         struct effect x = { .kind = EFFECT_NONE };
         if (in.kind == INPUT_RESIZE) ui_resize(&s->ui, in.w, in.h);

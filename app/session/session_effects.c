@@ -41,7 +41,7 @@ static void say_error(struct session *s, int rc, const struct err *e) {
 
 static void pause(struct session *s, int64_t id) {
     struct err e = ERR_INIT;
-    const struct job *j = NULL;
+    const struct job_row *j = NULL;
     for (int i = 0; i < s->ui.train.jobs; i++)
         if (s->ui.train.job[i].id == id) j = &s->ui.train.job[i];
     bool paused = j && j->state == RUN_PAUSED;

@@ -20,9 +20,9 @@ static int by_rank(const void *a, const void *b) {
     return of == 2 ? newer : -newer;
 }
 
-static struct job job_of(const struct job_view *v) {
+static struct job_row job_of(const struct job_view *v) {
     const struct run_progress *p = &v->progress;
-    return (struct job){
+    return (struct job_row){
         .id = v->id, .state = p->state, .method = v->method, .task = v->task, .seed = v->seed, .step = p->step,
         .steps = p->steps, .tokens_per_s = p->tokens_per_second, .seconds_left = p->seconds_left, .best = v->best,
         .loss = p->loss, .reason = v->reason, .constant = v->constant, .none_valid = v->none_valid, .place = v->place,
@@ -69,7 +69,7 @@ static void take_series(struct session *s, struct desk_answer *a) {
     fill_series(s);
 }
 
-static void started(struct session *s, const struct job *j) {
+static void started(struct session *s, const struct job_row *j) {
     s->last_id = j->id;
     s->ui.train.focus = j->id;
     ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: 3 lists all runs", (long long)j->id);
@@ -77,7 +77,7 @@ static void started(struct session *s, const struct job *j) {
 }
 
 /* Says how a run ended, once, when its row turns from live to over. */
-static void ended(struct session *s, const struct job *j, enum run_state before) {
+static void ended(struct session *s, const struct job_row *j, enum run_state before) {
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
     if (!was_live || rank(j->state) < 2) return;
     long long id = (long long)j->id;
@@ -92,14 +92,14 @@ static void ended(struct session *s, const struct job *j, enum run_state before)
                j->best);
 }
 
-static void tell_changes(struct session *s, const struct job *before, size_t n) {
+static void tell_changes(struct session *s, const struct job_row *before, size_t n) {
     for (size_t i = 0; i < s->shown_count; i++)
         for (size_t k = 0; k < n; k++)
             if (before[k].id == s->shown[i].id) ended(s, &s->shown[i], before[k].state);
 }
 
 void session__fill_jobs(struct session *s) {
-    struct job *before = s->shown;
+    struct job_row *before = s->shown;
     size_t count = s->shown_count;
     s->shown = NULL;
     clear_jobs(s, count);
@@ -111,9 +111,9 @@ void session__fill_jobs(struct session *s) {
     free(ids);
     qsort(s->view, s->shown_count, sizeof *s->view, by_rank);
     int running = 0, queued = 0;
-    const struct job *newest = NULL;
+    const struct job_row *newest = NULL;
     for (size_t i = 0; i < s->shown_count; i++) {
-        const struct job *job = &s->shown[i];
+        const struct job_row *job = &s->shown[i];
         s->shown[i] = job_of(&s->view[i]);
         running += rank(job->state) == 0;
         queued += rank(job->state) == 1;

@@ -42,7 +42,7 @@ struct session {
     struct insight_map *map;
     struct insight_heat *heat;
     struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
-    struct job *shown;     /* the same as rows of the job list */
+    struct job_row *shown;     /* the same as rows of the job list */
     size_t shown_count;
     struct job_cursor cursor; /* what of it has been taken from the jobs */
     enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */

@@ -118,7 +118,7 @@ void bench_task_free(struct task *t) {
     free(t->train.types);
 }
 
-struct watch {
+struct bench_watch {
     int64_t warm, last;
     int points;
     double at, tokens;
@@ -128,7 +128,7 @@ struct watch {
 };
 
 static void watch_event(void *self, const struct event *e) {
-    struct watch *w = self;
+    struct bench_watch *w = self;
     if (e->kind != EVENT_POINT) return;
     double t = clock_seconds();
     if (e->step > w->warm && w->points < BENCH_STEPS) {
@@ -175,7 +175,7 @@ int bench_train(struct model *m, struct task *t, const char *method, int batch, 
     c.epochs = 0;
     c.lr = 1e-4;
     c.keep = 0;
-    struct watch w = { .warm = warm, .last = c.steps, .at = clock_seconds(), .out = out, .recording = !workers };
+    struct bench_watch w = { .warm = warm, .last = c.steps, .at = clock_seconds(), .out = out, .recording = !workers };
     struct run *r = run_new(1, &c, m, t, NULL, (struct event_sink){ &w, watch_event }, e);
     config_release(&c);
     if (!r) return e->code;

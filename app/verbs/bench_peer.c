@@ -11,7 +11,7 @@
 
 enum what { MADE_BERT, MADE_ROBERTA, MADE_WEIGHTS, CLASSES, TEXT, GENERATE };
 
-static const struct work {
+static const struct peer_work {
     const char *name;
     enum what what;
     int rows, steps, warm;
@@ -30,7 +30,7 @@ static const struct work {
 
 enum { NEW_TOKENS = 20 };
 
-static const struct work *find(const char *name, struct err *e) {
+static const struct peer_work *find(const char *name, struct err *e) {
     struct buf names = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(works); i++) {
         if (!strcmp(works[i].name, name)) {
@@ -59,7 +59,7 @@ static void long_targets(struct dataset *d, int length, int32_t end) {
 }
 
 /* SST-2's first rows, encoded for the model, in text form where it writes. */
-static int open_rows(struct task *t, const struct bench_peer *p, const struct work *w,
+static int open_rows(struct task *t, const struct bench_peer *p, const struct peer_work *w,
                      const struct model *m, struct err *e) {
     if (!p->task)
         return err_set(e, ERR_USAGE, "--peer-work %s needs --task with a folder of SST-2", w->name);
@@ -80,7 +80,7 @@ static int open_rows(struct task *t, const struct bench_peer *p, const struct wo
 /* ---- generation ---- */
 
 /* A step is one group of sources: neither more nor less than NEW_TOKENS new tokens each. */
-static int generate(const struct model *m, const struct dataset *d, const struct work *w, int threads,
+static int generate(const struct model *m, const struct dataset *d, const struct peer_work *w, int threads,
                     struct bench_times *out, struct err *e) {
     struct generate_options o;
     int rc = generate_defaults(m, &o, NULL, e);
@@ -108,7 +108,7 @@ static int generate(const struct model *m, const struct dataset *d, const struct
 
 /* ---- */
 
-static int work_made(const struct work *w, int threads, struct bench_times *out, struct err *e) {
+static int work_made(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
     enum family family = w->what == MADE_ROBERTA ? FAMILY_ROBERTA : FAMILY_BERT;
     struct model *m = bench_model(family, 12, 768, 12, 3072);
     struct task t;
@@ -121,7 +121,7 @@ static int work_made(const struct work *w, int threads, struct bench_times *out,
 
 int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *e) {
     *out = (struct bench_times){ 0 };
-    const struct work *w = find(p->name, e);
+    const struct peer_work *w = find(p->name, e);
     if (!w) return e->code;
     if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
     struct model *reader = model_load(p->model, e);

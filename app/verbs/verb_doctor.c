@@ -14,12 +14,12 @@
 #include "core/engine/blas.h"
 #include "views/term.h"
 
-struct page {
+struct doctor_page {
     bool json;
     struct buf b;
 };
 
-static void part(struct page *p, const char *name) {
+static void part(struct doctor_page *p, const char *name) {
     if (!p->json) {
         printf("%s\n", name);
         return;
@@ -28,11 +28,11 @@ static void part(struct page *p, const char *name) {
     buf_putc(&p->b, '{');
 }
 
-static void part_end(struct page *p) {
+static void part_end(struct doctor_page *p) {
     if (p->json) buf_putc(&p->b, '}');
 }
 
-static void text(struct page *p, const char *key, const char *value) {
+static void text(struct doctor_page *p, const char *key, const char *value) {
     if (p->json) {
         json_member_string(&p->b, key, value);
     } else {
@@ -42,17 +42,17 @@ static void text(struct page *p, const char *key, const char *value) {
     }
 }
 
-static void number(struct page *p, const char *key, double value, const char *unit) {
+static void number(struct doctor_page *p, const char *key, double value, const char *unit) {
     if (p->json) json_member_double(&p->b, key, value);
     else printf("  %-14s %.4g %s\n", key, value, unit);
 }
 
-static void truth(struct page *p, const char *key, bool value) {
+static void truth(struct doctor_page *p, const char *key, bool value) {
     if (p->json) json_member_bool(&p->b, key, value);
     else text(p, key, value ? "yes" : "no");
 }
 
-static void machine(struct page *p) {
+static void machine(struct doctor_page *p) {
     const struct blas_facts *f = blas_facts();
     part(p, "processor");
     text(p, "name", f->processor);
@@ -70,7 +70,7 @@ static void machine(struct page *p) {
     part_end(p);
 }
 
-static void terminal(struct page *p) {
+static void terminal(struct doctor_page *p) {
     struct term_abilities t;
     term_abilities(&t);
     part(p, "terminal");
@@ -82,7 +82,7 @@ static void terminal(struct page *p) {
     part_end(p);
 }
 
-static int database(struct page *p, const struct args *a, struct err *e) {
+static int database(struct doctor_page *p, const struct args *a, struct err *e) {
     char *path = verb_database(a, e);
     part(p, "database");
     text(p, "sqlite", store_sqlite_version());
@@ -121,7 +121,7 @@ static int database(struct page *p, const struct args *a, struct err *e) {
     return rc;
 }
 
-static void assets(struct page *p) {
+static void assets(struct doctor_page *p) {
     part(p, "assets");
     text(p, "folder", paths_assets());
     char *model = xprintf("%s/models/%s/model.safetensors", paths_assets(), DEFAULT_MODEL);
@@ -135,7 +135,7 @@ static void assets(struct page *p) {
 }
 
 int verb_doctor(const struct args *a, struct err *e) {
-    struct page p = { .json = args_flag(a, "json"), .b = BUF_INIT };
+    struct doctor_page p = { .json = args_flag(a, "json"), .b = BUF_INIT };
     if (p.json) buf_putc(&p.b, '{');
     text(&p, "version", paths_version());
     machine(&p);

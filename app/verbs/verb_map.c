@@ -19,7 +19,7 @@
 static const char CAUTION[] = "sizes of clusters and distances between them mean nothing; "
                               "the scores are of the original vectors";
 
-enum form { FORM_TEXT, FORM_JSON, FORM_CSV };
+enum map_form { AS_TEXT, AS_JSON, AS_CSV };
 
 /* A map and the scores of the vectors that it shows. */
 struct result {
@@ -48,8 +48,8 @@ static void result_release(struct result *r) {
     crew_free(r->options.crew);
 }
 
-static int read_form(const struct args *a, enum form *form, struct err *e) {
-    *form = args_flag(a, "json") ? FORM_JSON : args_flag(a, "csv") ? FORM_CSV : FORM_TEXT;
+static int read_form(const struct args *a, enum map_form *form, struct err *e) {
+    *form = args_flag(a, "json") ? AS_JSON : args_flag(a, "csv") ? AS_CSV : AS_TEXT;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     return 0;
 }
@@ -364,7 +364,7 @@ static int read_table(const struct args *a, struct result *r, const char *file, 
     return rc;
 }
 
-static int one_map(const struct args *a, enum form form, struct err *e) {
+static int one_map(const struct args *a, enum map_form form, struct err *e) {
     struct result r = { .note = BUF_INIT, .pca = args_flag(a, "pca") };
     const char *file = args_get(a, "vectors");
     int rc = map_options(a, &r.options, e);
@@ -378,8 +378,8 @@ static int one_map(const struct args *a, enum form form, struct err *e) {
     }
     if (!rc) {
         rate(&r);
-        if (form == FORM_JSON) print_json(&r);
-        else if (form == FORM_CSV) print_csv(&r);
+        if (form == AS_JSON) print_json(&r);
+        else if (form == AS_CSV) print_csv(&r);
         else print_text(&r);
     }
     result_release(&r);
@@ -473,7 +473,7 @@ static void steps_text(const struct moments *m, uint64_t seed) {
     printf("each map goes on from the one before; %s\n", CAUTION);
 }
 
-static int all_steps(const struct args *a, enum form form, struct err *e) {
+static int all_steps(const struct args *a, enum map_form form, struct err *e) {
     struct moments m = { 0 };
     struct tsne_options o;
     struct store *s;
@@ -488,8 +488,8 @@ static int all_steps(const struct args *a, enum form form, struct err *e) {
     }
     m.perplexity = o.perplexity;
     for (int i = 0; !rc && i < m.count; i++) rc = moments_lay(&m, i, o.seed, e);
-    if (!rc && form == FORM_JSON) steps_json(&m, o.seed);
-    else if (!rc && form == FORM_CSV) steps_csv(&m, o.seed);
+    if (!rc && form == AS_JSON) steps_json(&m, o.seed);
+    else if (!rc && form == AS_CSV) steps_csv(&m, o.seed);
     else if (!rc) steps_text(&m, o.seed);
     moments_release(&m);
     crew_free(o.crew);
@@ -497,7 +497,7 @@ static int all_steps(const struct args *a, enum form form, struct err *e) {
 }
 
 int verb_map(const struct args *a, struct err *e) {
-    enum form form;
+    enum map_form form;
     bool steps = args_flag(a, "steps"), file = args_get(a, "vectors") != NULL;
     if (steps != (args_get(a, "run") != NULL) || steps + file + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);

@@ -31,7 +31,7 @@ struct scene {
     struct desk_detail *detail;
     struct insight_map *map;
     struct insight_heat *heat;
-    struct job job;
+    struct job_row job;
 };
 
 static int place_method(struct scene *s, const struct args *a, struct err *e) {
@@ -83,7 +83,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
     s->ui.detail = s->detail->view;
-    s->job = (struct job){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
+    s->job = (struct job_row){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
                            .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best,
                            .loss = r->final_loss, .reason = r->reason, .constant = r->constant,
                            .none_valid = r->none_valid };

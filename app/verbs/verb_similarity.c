@@ -16,7 +16,7 @@
 
 enum { FEW_ROWS = 40, MOST_NAMES = 2000 };
 
-struct choice {
+struct similarity_choice {
     enum matrix_of of;
     bool cluster;
     int64_t row, layer, head; /* of attention; row as in the file */
@@ -188,7 +188,7 @@ static int again(const struct args *a, struct err *e) {
 
 /* ---- a new one ---- */
 
-static int choose_head(const struct args *a, struct choice *c, struct err *e) {
+static int choose_head(const struct args *a, struct similarity_choice *c, struct err *e) {
     const char *head = args_get(a, "head");
     c->first = !head || !strcmp(head, "first");
     if (c->of != OF_ATTENTION) {
@@ -202,9 +202,9 @@ static int choose_head(const struct args *a, struct choice *c, struct err *e) {
     return args_int(a, "row", 1, INT64_MAX, &c->row, e);
 }
 
-static int choose(const struct args *a, struct choice *c, struct err *e) {
+static int choose(const struct args *a, struct similarity_choice *c, struct err *e) {
     const char *of = args_get(a, "of"), *measure = args_get(a, "measure"), *order = args_get(a, "order");
-    *c = (struct choice){ .of = OF_CLASSES };
+    *c = (struct similarity_choice){ .of = OF_CLASSES };
     while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
     if (c->of == OF_COUNT)
         return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors or attention, not \"%s\"", of);
@@ -239,7 +239,7 @@ static int open_sides(const struct args *a, struct store *s, struct probe *p, in
     return rc;
 }
 
-static int draw_sides(struct asked *q, struct probe *p, int sides, struct choice *c, struct err *e) {
+static int draw_sides(struct asked *q, struct probe *p, int sides, struct similarity_choice *c, struct err *e) {
     if (sides == 2 && !p[0].u.run) q->draw.own = &p[1].u; /* the model beside a run: on the run's rows */
     for (int i = 0; i < sides; i++) {
         int rc = asked_rows(q, &p[i], e);
@@ -258,7 +258,7 @@ static int find_row(const struct rowset *r, int64_t row, int *at, struct err *e)
     return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
 }
 
-static int compute(struct matrix *m, struct probe *p, int sides, const struct choice *c, struct err *e) {
+static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c, struct err *e) {
     const struct probe *side[2] = { &p[0], &p[1] };
     int row;
     switch (c->of) {
@@ -272,7 +272,7 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct ch
     return rc ? rc : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
-static int compare(const struct args *a, struct store *s, struct asked *q, struct choice *c, struct err *e) {
+static int compare(const struct args *a, struct store *s, struct asked *q, struct similarity_choice *c, struct err *e) {
     struct probe p[2] = { 0 };
     struct matrix m = { 0 };
     int sides = 0;
@@ -296,7 +296,7 @@ static int compare(const struct args *a, struct store *s, struct asked *q, struc
 }
 
 int verb_similarity(const struct args *a, struct err *e) {
-    struct choice c;
+    struct similarity_choice c;
     struct asked q = { 0 };
     struct store *s;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");

@@ -146,7 +146,7 @@ static bool widths(const double *distance, int k, double perplexity, double *p) 
 
 /* ---- all rows ---- */
 
-struct rows {
+struct affinity_rows {
     const real *x;
     double *norm;
     int n, d, k;
@@ -158,7 +158,7 @@ struct rows {
     struct err *e;
 };
 
-static void fill_row(const struct rows *r, int i, const real *distance, const int32_t *index, double *d2,
+static void fill_row(const struct affinity_rows *r, int i, const real *distance, const int32_t *index, double *d2,
                      double *p) {
     double least = INFINITY;
     for (int j = 0; j < r->k; j++) {
@@ -177,7 +177,7 @@ static void fill_row(const struct rows *r, int i, const real *distance, const in
 }
 
 static void fill_block(void *self, int block, int worker) {
-    const struct rows *r = self;
+    const struct affinity_rows *r = self;
     (void)worker;
     int first = block * BLOCK, rows = r->n - first < BLOCK ? r->n - first : BLOCK;
     size_t n = (size_t)r->n, k = (size_t)r->k;
@@ -224,21 +224,21 @@ static real back(const int32_t *index, const real *p, int k, int i) {
     return lo < k && index[lo] == i ? p[lo] : -1;
 }
 
-struct entry {
+struct affinity_entry {
     int32_t index;
     real p;
 };
 
 static int by_index(const void *a, const void *b) {
-    int32_t x = ((const struct entry *)a)->index, y = ((const struct entry *)b)->index;
+    int32_t x = ((const struct affinity_entry *)a)->index, y = ((const struct affinity_entry *)b)->index;
     return (x > y) - (x < y);
 }
 
-static void sort_rows(struct rows *r) {
+static void sort_rows(struct affinity_rows *r) {
     size_t k = (size_t)r->k;
-    struct entry *list = xmalloc(k * sizeof *list);
+    struct affinity_entry *list = xmalloc(k * sizeof *list);
     for (size_t i = 0; i < (size_t)r->n; i++) {
-        for (size_t j = 0; j < k; j++) list[j] = (struct entry){ r->index[i * k + j], r->p[i * k + j] };
+        for (size_t j = 0; j < k; j++) list[j] = (struct affinity_entry){ r->index[i * k + j], r->p[i * k + j] };
         qsort(list, k, sizeof *list, by_index);
         for (size_t j = 0; j < k; j++) {
             r->index[i * k + j] = list[j].index;
@@ -249,7 +249,7 @@ static void sort_rows(struct rows *r) {
 }
 
 /* Each pair i→j goes to row i, and to row j too unless j→i is there. */
-static int symmetrise_sparse(struct affinity *a, struct rows *r, struct err *e) {
+static int symmetrise_sparse(struct affinity *a, struct affinity_rows *r, struct err *e) {
     size_t n = (size_t)a->n, k = (size_t)r->k, total = 0;
     size_t *count = xcalloc(n, sizeof *count);
     sort_rows(r);
@@ -298,13 +298,13 @@ static int symmetrise_sparse(struct affinity *a, struct rows *r, struct err *e) 
 
 /* After the rows: both directions of each pair become one. */
 static int symmetrise(void *self) {
-    struct rows *r = self;
+    struct affinity_rows *r = self;
     if (r->out->dense) symmetrise_dense(r->out);
     else r->rc = symmetrise_sparse(r->out, r, r->e);
     return 0;
 }
 
-static bool allocate(struct affinity *a, struct rows *r) {
+static bool allocate(struct affinity *a, struct affinity_rows *r) {
     size_t n = (size_t)a->n, k = (size_t)r->k;
     if (a->n <= AFFINITY_DENSE) {
         a->dense = mem_try(n * a->stride, sizeof *a->dense);
@@ -317,7 +317,7 @@ static bool allocate(struct affinity *a, struct rows *r) {
 }
 
 static void take_norms(void *self) {
-    struct rows *r = self;
+    struct affinity_rows *r = self;
     affinity_norms(r->x, r->n, r->d, r->norm);
 }
 
@@ -327,7 +327,7 @@ int affinity_init(struct affinity *a, const real *x, int n, int d, double perple
     *a = (struct affinity){ .n = n };
     a->stride = ((size_t)n + PAIRS_LANES - 1) / PAIRS_LANES * PAIRS_LANES;
     int k = n <= AFFINITY_DENSE ? n - 1 : (int)(3 * perplexity);
-    struct rows r = { .x = x, .n = n, .d = d, .k = k, .perplexity = perplexity, .out = a, .e = e };
+    struct affinity_rows r = { .x = x, .n = n, .d = d, .k = k, .perplexity = perplexity, .out = a, .e = e };
     r.norm = xmalloc((size_t)n * sizeof *r.norm);
     if (allocate(a, &r)) {
         crew_call(crew, take_norms, &r);

@@ -107,13 +107,13 @@ int score_silhouette(const real *x, int n, int d, const int32_t *label, int clas
 
 /* ---- neighbours ---- */
 
-struct candidate {
+struct neighbour {
     double distance;
     int32_t index;
 };
 
 static int nearer(const void *a, const void *b) {
-    const struct candidate *x = a, *y = b;
+    const struct neighbour *x = a, *y = b;
     if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
@@ -125,7 +125,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
     real *distance = xmalloc((size_t)BLOCK * (size_t)n * sizeof *distance);
     uint64_t *scratch = xmalloc(affinity_scratch(most) * sizeof *scratch);
     int32_t *index = xmalloc((size_t)most * sizeof *index);
-    struct candidate *c = xmalloc((size_t)most * sizeof *c);
+    struct neighbour *c = xmalloc((size_t)most * sizeof *c);
     affinity_norms(x, n, d, norm);
     for (int first = 0; first < n; first += BLOCK) {
         int rows = n - first < BLOCK ? n - first : BLOCK;
@@ -138,7 +138,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
                     double t = (double)x[(size_t)i * w + v] - (double)x[(size_t)index[j] * w + v];
                     sum += t * t;
                 }
-                c[j] = (struct candidate){ sum, index[j] };
+                c[j] = (struct neighbour){ sum, index[j] };
             }
             qsort(c, (size_t)most, sizeof *c, nearer);
             for (int j = 0; j < k; j++) out[(size_t)i * (size_t)k + (size_t)j] = c[j].index;

@@ -227,19 +227,19 @@ bool crew_do(struct crew *c, const struct crew_work *w) {
     return !r.given_up;
 }
 
-struct call {
+struct single_call {
     void (*call)(void *self);
     void *self;
 };
 
 static void call_unit(void *self, int index, int worker) {
-    const struct call *k = self;
+    const struct single_call *k = self;
     (void)index;
     (void)worker;
     k->call(k->self);
 }
 
 void crew_call(struct crew *c, void (*call)(void *self), void *self) {
-    struct call k = { call, self };
+    struct single_call k = { call, self };
     crew_do(c, &(struct crew_work){ .self = &k, .units = 1, .unit = call_unit });
 }

@@ -237,20 +237,20 @@ static struct metric_value pearson(const double *x, const double *y, size_t n) {
     return defined(xy > 1 ? 1 : xy < -1 ? -1 : xy);
 }
 
-struct placed {
+struct ranked_value {
     double value;
     size_t at;
 };
 
 static int by_value(const void *a, const void *b) {
-    double x = ((const struct placed *)a)->value, y = ((const struct placed *)b)->value;
+    double x = ((const struct ranked_value *)a)->value, y = ((const struct ranked_value *)b)->value;
     return x < y ? -1 : x > y;
 }
 
 /* rank[i]: place of v[i] in ascending order from 1; ties share the mean of theirs. */
 static void ranks(const double *v, double *rank, size_t n) {
-    struct placed *order = xmalloc((n + 1) * sizeof *order);
-    for (size_t i = 0; i < n; i++) order[i] = (struct placed){v[i], i};
+    struct ranked_value *order = xmalloc((n + 1) * sizeof *order);
+    for (size_t i = 0; i < n; i++) order[i] = (struct ranked_value){v[i], i};
     qsort(order, n, sizeof *order, by_value);
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && order[to].value == order[from].value;) to++;

@@ -78,7 +78,7 @@ static int split_train(struct task *t, const struct task_source *s, const struct
 }
 
 /* A large task: its dev rows test, and some of its train rows are dev. */
-static int hold_some(struct task *t, const struct plan *p, const struct task_source *s, struct dataset_options *o,
+static int hold_some(struct task *t, const struct task_files *p, const struct task_source *s, struct dataset_options *o,
                      struct err *e) {
     size_t all = t->train.rows;
     bool *held = xcalloc(all + 1, sizeof *held);
@@ -95,7 +95,7 @@ static int hold_some(struct task *t, const struct plan *p, const struct task_sou
 }
 
 /* A small one: half of its dev rows are dev, the others test. */
-static int halve(struct task *t, const struct plan *p, const struct task_source *s, struct dataset_options *o,
+static int halve(struct task *t, const struct task_files *p, const struct task_source *s, struct dataset_options *o,
                  struct err *e) {
     struct dataset *dev = add_dev(t, "dev");
     o->path = p->dev[0];
@@ -118,7 +118,7 @@ static int halve(struct task *t, const struct plan *p, const struct task_source 
     return rc;
 }
 
-static int take_both(struct task *t, const struct plan *p, struct dataset_options *o, struct err *e) {
+static int take_both(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
     o->need_gold = false;
     o->path = p->dev[1];
     if (dataset_read(add_dev(t, p->dev_name[1]), o, e)) return e->code;
@@ -128,7 +128,7 @@ static int take_both(struct task *t, const struct plan *p, struct dataset_option
     return 0;
 }
 
-static int split_validation(struct task *t, const struct plan *p, const struct task_source *s,
+static int split_validation(struct task *t, const struct task_files *p, const struct task_source *s,
                             struct dataset_options *o, struct err *e) {
     t->has_test = true;
     int rc = p->devs > 1                  ? take_both(t, p, o, e)
@@ -138,7 +138,7 @@ static int split_validation(struct task *t, const struct plan *p, const struct t
     return rc;
 }
 
-static int read_devs(struct task *t, const struct plan *p, struct dataset_options *o, struct err *e) {
+static int read_devs(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
     o->need_gold = false;
     for (int i = 0; i < p->devs; i++) {
         struct dataset *dev = add_dev(t, p->dev_name[i]);
@@ -151,7 +151,7 @@ static int read_devs(struct task *t, const struct plan *p, struct dataset_option
     return 0;
 }
 
-int splits_read(struct task *t, const struct plan *p, const struct task_source *s, const struct dataset_options *how,
+int splits_read(struct task *t, const struct task_files *p, const struct task_source *s, const struct dataset_options *how,
                 struct err *e) {
     struct dataset_options o = *how;
     int rc = 0;

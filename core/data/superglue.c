@@ -8,13 +8,13 @@
 #include "core/text/unicode.h"
 
 /* ---- WSC ---- */
-struct span {
+struct word_span {
     const char *s;
     json_int_t word; /* number of the word at which it begins */
 };
 
 /* Members stand under "target", or beside the text in files made by the datasets library. */
-static bool span_of(struct import *m, size_t line, const json_t *o, int number, struct span *out) {
+static bool span_of(struct import *m, size_t line, const json_t *o, int number, struct word_span *out) {
     const json_t *from = json_object_get(o, "target");
     char text[16], index[16];
     snprintf(text, sizeof text, "span%d_text", number);
@@ -27,7 +27,7 @@ static bool span_of(struct import *m, size_t line, const json_t *o, int number, 
     else if (!json_is_integer(i) || json_integer_value(i) < 0)
         report_skip(&m->d->report, line, "\"%s\" is not a word's number", index);
     else {
-        *out = (struct span){json_string_value(s), json_integer_value(i)};
+        *out = (struct word_span){json_string_value(s), json_integer_value(i)};
         return true;
     }
     return false;
@@ -50,7 +50,7 @@ static size_t word_start(const char *s, size_t n, json_int_t number) {
 }
 
 /* Puts `mark` around a span; false when it is not at its word. */
-static bool mark(struct buf *text, const struct span *x, const char *sign) {
+static bool mark(struct buf *text, const struct word_span *x, const char *sign) {
     size_t at = word_start(text->data, text->size, x->word), n = strlen(x->s);
     if (!n || text->size - at < n || memcmp(text->data + at, x->s, n)) return false;
     struct buf out = BUF_INIT;
@@ -64,7 +64,7 @@ static bool mark(struct buf *text, const struct span *x, const char *sign) {
 
 bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *label,
                 struct fields *f) {
-    struct span one, two;
+    struct word_span one, two;
     struct field text;
     if (!json_text(m, line, o, "text", &text) || !span_of(m, line, o, 1, &one) ||
         !span_of(m, line, o, 2, &two) || !json_label(m, line, o, label, &f->label))

@@ -8,10 +8,10 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/layouts.h"
-#include "core/data/plan.h"
+#include "core/data/task_files.h"
 #include "core/data/splits.h"
 
-static struct dataset_options options(const struct plan *p, const struct task_source *s) {
+static struct dataset_options options(const struct task_files *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
                                 .header = s->header, .delimiter = s->delimiter,
@@ -51,7 +51,7 @@ static struct dataset_options options(const struct plan *p, const struct task_so
     return o;
 }
 
-static int find_positive(struct task *t, const struct plan *p, const struct task_source *s,
+static int find_positive(struct task *t, const struct task_files *p, const struct task_source *s,
                          struct err *e) {
     const char *name = s->positive ? s->positive : p->layout ? p->layout->positive : NULL;
     t->positive = t->kind == DATA_CLASSES && t->classes == 2 ? 1 : -1;
@@ -72,7 +72,7 @@ const char *task_kind_name(enum data_kind kind) {
     return name[kind];
 }
 
-static int find_metric(struct task *t, const struct plan *p, const struct task_source *s,
+static int find_metric(struct task *t, const struct task_files *p, const struct task_source *s,
                        struct err *e) {
     static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL};
     t->metric = p->layout ? p->layout->metric : usual[t->kind];
@@ -95,7 +95,7 @@ static int find_metric(struct task *t, const struct plan *p, const struct task_s
     return 0;
 }
 
-static int settle(struct task *t, const struct plan *p, const struct task_source *s,
+static int settle(struct task *t, const struct task_files *p, const struct task_source *s,
                   struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     t->kind = t->gold = first->kind;
@@ -123,7 +123,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
     memset(t, 0, sizeof *t);
-    struct plan p = {0};
+    struct task_files p = {0};
     if (!s->source != !s->target)
         return err_set(e, ERR_USAGE, "give both --source and --target, the columns of the two texts");
     if (s->source && (s->text || s->text_b || s->label))
@@ -131,30 +131,30 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
                        "--source and --target stand in place of --text, --text-b and --label");
     if (s->split > 0 && s->split_validation)
         return err_set(e, ERR_USAGE, "give --split or --split-validation, not both");
-    int rc = plan_make(&p, s, &t->name, e);
+    int rc = task_files_find(&p, s, &t->name, e);
     if (!rc) {
         const struct dataset_options o = options(&p, s);
         rc = splits_read(t, &p, s, &o, e);
     }
     if (!rc) rc = settle(t, &p, s, e);
-    plan_release(&p);
+    task_files_release(&p);
     if (rc) task_release(t);
     return rc;
 }
 
 int task_rows_by_keys(struct dataset *d, const char *path, struct err *e) {
     const struct task_source s = {.dev = path};
-    struct plan p;
+    struct task_files p;
     char *name = NULL;
     memset(d, 0, sizeof *d);
-    int rc = plan_make(&p, &s, &name, e);
+    int rc = task_files_find(&p, &s, &name, e);
     if (!rc && p.layout) {
         struct dataset_options o = options(&p, &s);
         o.path = path;
         rc = dataset_read(d, &o, e);
         if (!rc) rc = 1;
     }
-    plan_release(&p);
+    task_files_release(&p);
     free(name);
     return rc;
 }
@@ -212,7 +212,7 @@ size_t task_names(const char *assets, char ***names) {
     *names = NULL;
     for (struct dirent *f; d && (f = readdir(d));) {
         char *path = file_join(folder, f->d_name), *train = NULL;
-        if (f->d_name[0] != '.' && file_is_folder(path)) train = plan_split(path, "train");
+        if (f->d_name[0] != '.' && file_is_folder(path)) train = task_files_split(path, "train");
         if (train) {
             GROW(*names, room, n + 1);
             (*names)[n++] = xstrdup(f->d_name);

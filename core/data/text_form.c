@@ -12,16 +12,16 @@
 #include "core/data/layouts.h"
 
 /* The names that a task's texts go by. */
-struct names {
+struct field_names {
     const char *task; /* NULL: no prefix */
     const char *field[DATASET_FIELDS];
 };
 
 /* The known task's own names, else those of the columns; a position ("#2") is no name. */
-static struct names names_of(const struct task *t, const struct dataset *d,
+static struct field_names names_of(const struct task *t, const struct dataset *d,
                              const struct text_form *f) {
     static const char *const plain[2][DATASET_FIELDS] = {{"sentence"}, {"sentence1", "sentence2"}};
-    struct names n = {.task = NULL};
+    struct field_names n = {.task = NULL};
     if (f->prefix) n.task = t->layout ? t->layout->prefix : t->name;
     for (int i = 0; i < DATASET_FIELDS; i++) {
         n.field[i] = t->layout ? t->layout->field[i] : d->field[i];
@@ -37,7 +37,7 @@ static void add_field(struct buf *b, const char *name, const char *s, size_t n) 
     buf_add(b, s, n);
 }
 
-static void add_source(struct buf *b, const struct names *names, const struct dataset_row *r) {
+static void add_source(struct buf *b, const struct field_names *names, const struct dataset_row *r) {
     buf_clear(b);
     if (names->task) buf_puts(b, names->task);
     add_field(b, names->field[0], r->a, r->a_size);
@@ -53,7 +53,7 @@ static void add_target(struct buf *b, const struct dataset *d, const struct text
     else buf_printf(b, "%.1f", f->fifths ? rint(r->target * 5) / 5 : r->target);
 }
 
-static void dataset_as_text(struct dataset *d, const struct names *names,
+static void dataset_as_text(struct dataset *d, const struct field_names *names,
                             const struct text_form *f) {
     struct buf b = BUF_INIT;
     if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* rows that no file gave */
@@ -74,7 +74,7 @@ static void dataset_as_text(struct dataset *d, const struct names *names,
     d->pair = false;
 }
 
-static void say(struct task *t, const struct names *names, const struct text_form *f) {
+static void say(struct task *t, const struct field_names *names, const struct text_form *f) {
     struct buf b = BUF_INIT;
     if (names->task) buf_puts(&b, names->task);
     for (int i = 0; i < DATASET_FIELDS && (!i || (t->pair && names->field[i])); i++)
@@ -93,7 +93,7 @@ int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
     if (t->kind == DATA_TEXT)
         return err_set(e, ERR_USAGE, "%s: the rows are source and target texts already", t->name);
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
-    struct names names = names_of(t, first, f);
+    struct field_names names = names_of(t, first, f);
     say(t, &names, f);
     struct dataset *split[TASK_SPLITS];
     const char *name[TASK_SPLITS];

@@ -13,18 +13,18 @@
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
-enum use { USE_COORDINATE, USE_NOTHING, USE_LABEL };
+enum column_use { USE_COORDINATE, USE_NOTHING, USE_LABEL };
 
 /* A column of the file. */
 struct column {
     char *name;     /* NULL without a header */
-    enum use use;
+    enum column_use use;
     bool may_count; /* named as an index is, and so far its values rise */
     double last;
 };
 
 /* A file on its way in. */
-struct reading {
+struct vectors_reading {
     struct vectors *v;
     struct records r;
     const struct vectors_options *o;
@@ -37,7 +37,7 @@ struct reading {
 
 /* ---- the first line ---- */
 
-static int column_named(const struct reading *g, const char *name) {
+static int column_named(const struct vectors_reading *g, const char *name) {
     for (int i = 0; g->header && i < g->columns; i++)
         if (!strcmp(g->column[i].name, name)) return i;
     int64_t number;
@@ -54,7 +54,7 @@ static bool fraction_follows(const struct records *r) {
 }
 
 /* Numbers that count up by one from 0 or 1, column `but` aside: names that a program gave. */
-static bool counts_up(const struct reading *g, int but) {
+static bool counts_up(const struct vectors_reading *g, int but) {
     double v, before = -1;
     int n = 0;
     for (int i = 0; i < g->columns; i++) {
@@ -67,7 +67,7 @@ static bool counts_up(const struct reading *g, int but) {
 }
 
 /* The label's column aside, where it is given by position. */
-static bool all_numbers(const struct reading *g, int but) {
+static bool all_numbers(const struct vectors_reading *g, int but) {
     double v;
     for (int i = 0; i < g->columns; i++)
         if (i != but && !text_to_double(g->r.field[i].s, &v)) return false;
@@ -76,7 +76,7 @@ static bool all_numbers(const struct reading *g, int but) {
 
 /* Whether the first record names the columns.  A name given for the labels that is no position asks for a
  * header as well. */
-static bool is_header(struct reading *g) {
+static bool is_header(struct vectors_reading *g) {
     const char *labels = g->o->labels;
     bool named = labels && labels[0] != '#';
     int but = labels && !named ? column_named(g, labels) : -1;
@@ -87,12 +87,12 @@ static bool is_header(struct reading *g) {
     return true;
 }
 
-static int no_column(const struct reading *g, const char *name, const char *option, struct err *e) {
+static int no_column(const struct vectors_reading *g, const char *name, const char *option, struct err *e) {
     return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (%s); it has %d columns", g->r.path, name, option, g->columns);
 }
 
 /* "#3-#9": its ends, counted from 0. */
-static bool range_of(const struct reading *g, const char *part, int *from, int *to) {
+static bool range_of(const struct vectors_reading *g, const char *part, int *from, int *to) {
     const char *dash = strchr(part, '-');
     if (part[0] != '#' || !dash || dash[1] != '#') return false;
     char *first = xstrndup(part, (size_t)(dash - part));
@@ -103,7 +103,7 @@ static bool range_of(const struct reading *g, const char *part, int *from, int *
 }
 
 /* Gives the columns of a list a use; `option` stands in messages. */
-static int use_listed(struct reading *g, const char *list, enum use use, const char *option, struct err *e) {
+static int use_listed(struct vectors_reading *g, const char *list, enum column_use use, const char *option, struct err *e) {
     char *copy = xstrdup(list), *rest = copy, *part;
     int rc = 0;
     while (!rc && (part = strsep(&rest, ","))) {
@@ -127,7 +127,7 @@ static bool named_as_index(const char *name) {
 }
 
 /* What each column is, as far as its name tells. */
-static int choose(struct reading *g, struct err *e) {
+static int choose(struct vectors_reading *g, struct err *e) {
     const struct vectors_options *o = g->o;
     if (g->at >= 0) g->column[g->at].use = USE_LABEL;
     if (o->columns) {
@@ -147,7 +147,7 @@ static int choose(struct reading *g, struct err *e) {
 }
 
 /* The first record: a header, or the first row (*row). */
-static int begin(struct reading *g, bool *row, struct err *e) {
+static int begin(struct vectors_reading *g, bool *row, struct err *e) {
     g->columns = g->r.fields > INT_MAX ? INT_MAX : (int)g->r.fields;
     g->column = xcalloc((size_t)g->columns, sizeof *g->column);
     g->header = is_header(g);
@@ -164,7 +164,7 @@ static int begin(struct reading *g, bool *row, struct err *e) {
 
 /* ---- rows ---- */
 
-static int no_number(const struct reading *g, int i, struct err *e) {
+static int no_number(const struct vectors_reading *g, int i, struct err *e) {
     char *name = g->header ? xstrdup(g->column[i].name) : xprintf("#%d", i + 1);
     err_set(e, ERR_INPUT, "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number; %s--skip leaves "
                           "columns out", g->r.path, g->r.first, g->v->n + 1, name, g->r.field[i].s,
@@ -173,7 +173,7 @@ static int no_number(const struct reading *g, int i, struct err *e) {
     return e->code;
 }
 
-static int add_row(struct reading *g, struct err *e) {
+static int add_row(struct vectors_reading *g, struct err *e) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n, d = (size_t)v->d, need;
     if (g->r.fields != (size_t)g->columns)
@@ -200,7 +200,7 @@ static int add_row(struct reading *g, struct err *e) {
 }
 
 /* Takes out the columns that turned out to be an index. */
-static void drop_index(struct reading *g) {
+static void drop_index(struct vectors_reading *g) {
     struct vectors *v = g->v;
     int left = v->d;
     size_t kept = 0;
@@ -229,7 +229,7 @@ static void drop_index(struct reading *g) {
     v->d = left;
 }
 
-static int read_rows(struct reading *g, struct err *e) {
+static int read_rows(struct vectors_reading *g, struct err *e) {
     enum record_kind kind;
     bool first = true, row = true;
     int rc;
@@ -252,7 +252,7 @@ static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const 
 /* ---- labels ---- */
 
 /* Label texts become classes. */
-static void number_labels(struct reading *g) {
+static void number_labels(struct vectors_reading *g) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n;
     v->label = xmalloc(n * sizeof *v->label);
@@ -290,7 +290,7 @@ int vectors_read(struct vectors *v, const char *path, const struct vectors_optio
     }
     bool tabs = text_ends(path, ".tsv");
     size_t mark = file.size >= 3 && !memcmp(file.data, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    struct reading g = { .v = v, .o = o, .at = -1 };
+    struct vectors_reading g = { .v = v, .o = o, .at = -1 };
     g.r = (struct records){ .path = path, .separator = tabs ? '\t' : ',' };
     g.r.at = file.data ? file.data + mark : NULL;
     g.r.end = file.data ? file.data + file.size : NULL;

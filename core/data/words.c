@@ -17,26 +17,26 @@ void words_release(struct words *w) {
     memset(w, 0, sizeof *w);
 }
 
-struct placed {
+struct word_slot {
     const char *s;
     size_t n;
     int32_t *to;
 };
 
 static int by_bytes(const void *a, const void *b) {
-    const struct placed *x = a, *y = b;
+    const struct word_slot *x = a, *y = b;
     int d = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
     return d ? d : (x->n > y->n) - (x->n < y->n);
 }
 
-static void place(const struct words *w, int32_t *to, struct placed *out) {
+static void place(const struct words *w, int32_t *to, struct word_slot *out) {
     for (size_t i = 0, from = 0; i < w->n; from = w->end[i++])
-        out[i] = (struct placed){buf_text(&w->text) + from, w->end[i] - from, to + i};
+        out[i] = (struct word_slot){buf_text(&w->text) + from, w->end[i] - from, to + i};
 }
 
 void words_number(const struct words *a, const struct words *b, int32_t *x, int32_t *y) {
     size_t n = a->n + b->n;
-    struct placed *all = xmalloc((n + 1) * sizeof *all);
+    struct word_slot *all = xmalloc((n + 1) * sizeof *all);
     place(a, x, all);
     place(b, y, all + a->n);
     qsort(all, n, sizeof *all, by_bytes);

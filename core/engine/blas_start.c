@@ -25,7 +25,7 @@ static const char chosen_variable[] = "PETRI_BLAS_CHOSEN";
 /* Set in the child that only tests a kernel and exits. */
 static const char probe_variable[] = "PETRI_BLAS_PROBE";
 
-enum vectors { VECTORS_NONE, VECTORS_AVX2, VECTORS_AVX512 };
+enum vector_unit { VECTORS_NONE, VECTORS_AVX2, VECTORS_AVX512 };
 
 /* ---- the processor ---- */
 
@@ -38,7 +38,7 @@ static uint64_t saved_state(void) {
     return (uint64_t)high << 32 | low;
 }
 
-static enum vectors processor_vectors(void) {
+static enum vector_unit processor_vectors(void) {
     unsigned a, b, c, d, b7, c7, d7;
     if (!__get_cpuid(1, &a, &b, &c, &d)) return VECTORS_NONE;
     bool xsave = c & bit_OSXSAVE, avx = c & bit_AVX, fma = c & bit_FMA;
@@ -62,7 +62,7 @@ static void processor_name(char *out, size_t size) {
     snprintf(out, size, "%s", brand + strspn(brand, " "));
 }
 #else
-static enum vectors processor_vectors(void) { return VECTORS_NONE; }
+static enum vector_unit processor_vectors(void) { return VECTORS_NONE; }
 
 static void processor_name(char *out, size_t size) {
 #if defined(__aarch64__)
@@ -73,7 +73,7 @@ static void processor_name(char *out, size_t size) {
 }
 #endif
 
-static const char *vectors_name(enum vectors v) {
+static const char *vectors_name(enum vector_unit v) {
     if (v == VECTORS_AVX512) return "avx512";
     if (v == VECTORS_AVX2) return "avx2";
 #if defined(__aarch64__)
@@ -86,7 +86,7 @@ static const char *vectors_name(enum vectors v) {
 /* ---- the kernel in use ---- */
 
 /* What the core that OpenBLAS chose makes use of. */
-static enum vectors core_vectors(const char *core) {
+static enum vector_unit core_vectors(const char *core) {
     static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
     static const char *const middle[] = { "Haswell", "Zen", "Excavator" };
     for (size_t i = 0; i < COUNT_OF(wide); i++)
@@ -167,7 +167,7 @@ void blas_start(char **argv) {
     if (probe) probe_and_exit(probe);
     /* Even an empty value is somebody's choice. */
     if (getenv(core_variable) || getenv(chosen_variable)) return;
-    enum vectors can = processor_vectors();
+    enum vector_unit can = processor_vectors();
     if (core_vectors(openblas_get_corename()) >= can) return;
     const char *better = can == VECTORS_AVX512 ? "SkylakeX" : "Haswell";
     if (!core_passes(better, argv)) {

@@ -30,7 +30,7 @@ struct attend {
 };
 
 /* One (sequence, head): where it stands in the operands. */
-struct place {
+struct attention_place {
     int sequence, head, nq, nk, width; /* width: prefix + nk */
     uint64_t id;
     size_t q, k; /* offsets of the first element in q and the result, and in k and v */
@@ -38,12 +38,12 @@ struct place {
 
 static int max_int(int a, int b) { return a > b ? a : b; }
 
-static struct place place_of(const struct attend *s, int d, int sequence, int head) {
+static struct attention_place place_of(const struct attend *s, int d, int sequence, int head) {
     const struct tape_rows *qr = s->a.query_rows, *kr = s->a.key_rows;
     int nk = s->a.key_length ? s->a.key_length[sequence]
                              : kr->start[sequence + 1] - kr->start[sequence];
     int column = head * (d / s->a.heads);
-    return (struct place){
+    return (struct attention_place){
         .sequence = sequence,
         .head = head,
         .nq = qr->start[sequence + 1] - qr->start[sequence],
@@ -65,7 +65,7 @@ static int set_rows(const struct tape *t, const struct attend *s, int set) {
 }
 
 /* Where the block that a sequence sees begins in a set's keys and values: the head's columns. */
-static size_t set_first(const struct tape *t, const struct attend *s, const struct place *at, int set) {
+static size_t set_first(const struct tape *t, const struct attend *s, const struct attention_place *at, int set) {
     const struct kv_set *x = &s->a.set[set];
     size_t d = (size_t)tape_cols_of(t, x->key), block = x->block ? (size_t)x->block[at->sequence] : 0;
     return block * (size_t)set_rows(t, s, set) * d + (size_t)at->head * (d / (size_t)s->a.heads);
@@ -142,7 +142,7 @@ static void lay_out_bias(struct tape *t, const struct record *r) {
     int heads = s->a.heads, queries = 0;
     if (r->in[IN_BIAS] == NODE_NONE) return;
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct place at = place_of(s, tape_cols_of(t, r->out), i, 0);
+        struct attention_place at = place_of(s, tape_cols_of(t, r->out), i, 0);
         queries = max_int(queries, at.nq);
         s->furthest_key = max_int(s->furthest_key, at.nk);
     }
@@ -156,11 +156,11 @@ static void lay_out_bias(struct tape *t, const struct record *r) {
 }
 
 /* Where the first key's distance from query i lies in a head's line. */
-static int first_distance(const struct attend *s, const struct place *at, int i) {
+static int first_distance(const struct attend *s, const struct attention_place *at, int i) {
     return s->furthest_key - 1 - (i + at->nk - at->nq);
 }
 
-static void add_relative_bias(const struct attend *s, const struct place *at, real *scores) {
+static void add_relative_bias(const struct attend *s, const struct attention_place *at, real *scores) {
     const real *line = s->bias + (size_t)at->head * (size_t)s->line;
     for (int i = 0; i < at->nq; i++) {
         real *row = scores + (size_t)i * (size_t)at->width + s->prefix;
@@ -169,7 +169,7 @@ static void add_relative_bias(const struct attend *s, const struct place *at, re
 }
 
 /* nq×width: the joint softmax over KV_CONCAT sets and keys. */
-static void joint(const struct tape *t, const struct record *r, const struct place *at, real *p) {
+static void joint(const struct tape *t, const struct record *r, const struct attention_place *at, real *p) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, column = 0;
     real c = (real)s->a.score_scale;
@@ -192,7 +192,7 @@ static void joint(const struct tape *t, const struct record *r, const struct pla
 }
 
 /* nq×rows: the softmax of one KV_ADD set. */
-static void apart(const struct tape *t, const struct record *r, const struct place *at, int set,
+static void apart(const struct tape *t, const struct record *r, const struct attention_place *at, int set,
                   real *p) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads;
@@ -205,7 +205,7 @@ static void apart(const struct tape *t, const struct record *r, const struct pla
 }
 
 /* y = x with the dropped probabilities 0; element (row id, head, query, column). */
-static void drop(const struct tape *t, const struct attend *s, const struct place *at, const real *x,
+static void drop(const struct tape *t, const struct attend *s, const struct attention_place *at, const real *x,
                  real *y) {
     struct rng_key key = { rng_bits(record_rng(t, s->a.site), at->id) };
     for (int i = 0; i < at->nq; i++) {
@@ -225,7 +225,7 @@ static real add_factor(const struct tape *t, const struct record *r, int set) {
 /* ---- forward ---- */
 
 /* out = P·V over the columns of all sets and keys, into the head's columns. */
-static void weigh_joint(const struct tape *t, const struct record *r, const struct place *at,
+static void weigh_joint(const struct tape *t, const struct record *r, const struct attention_place *at,
                         const real *p, real *out) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, column = 0;
@@ -241,7 +241,7 @@ static void weigh_joint(const struct tape *t, const struct record *r, const stru
     }
 }
 
-static void forward_one(struct tape *t, const struct record *r, const struct place *at, real *p,
+static void forward_one(struct tape *t, const struct record *r, const struct attention_place *at, real *p,
                         real *dropped) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads;
@@ -263,7 +263,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct pla
 }
 
 /* Numbers of one (sequence, head)'s probabilities, KV_ADD sets after the joint ones. */
-static size_t head_size(const struct attend *s, const struct place *at) {
+static size_t head_size(const struct attend *s, const struct attention_place *at) {
     return (size_t)at->nq * (size_t)(at->width + s->added);
 }
 
@@ -275,7 +275,7 @@ void attention_forward(struct tape *t, struct record *r) {
     size_t all = 0, most = 0;
     lay_out_bias(t, r);
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct place at = place_of(s, d, i, 0);
+        struct attention_place at = place_of(s, d, i, 0);
         size_t size = head_size(s, &at);
         keys = max_int(keys, at.nk);
         all += size * (size_t)s->a.heads;
@@ -289,7 +289,7 @@ void attention_forward(struct tape *t, struct record *r) {
     real *kept = s->kept;
     for (int i = 0; i < s->a.query_rows->count; i++)
         for (int h = 0; h < s->a.heads; h++) {
-            struct place at = place_of(s, d, i, h);
+            struct attention_place at = place_of(s, d, i, h);
             forward_one(t, r, &at, kept ? kept : scratch, dropped);
             if (kept) kept += head_size(s, &at);
         }
@@ -357,7 +357,7 @@ static void store_sums(struct tape *t, const struct record *r, const struct slot
     for (size_t i = 0; i < size; i++) to[i] = (real)sum[i] + (beta == 0 ? 0 : to[i]);
 }
 
-static void bias_sums(const struct attend *s, const struct place *at, const real *ds, double *sums) {
+static void bias_sums(const struct attend *s, const struct attention_place *at, const real *ds, double *sums) {
     double *line = sums + (size_t)at->head * (size_t)s->line;
     for (int i = 0; i < at->nq; i++) {
         const real *row = ds + (size_t)i * (size_t)at->width + s->prefix;
@@ -380,7 +380,7 @@ static void score_back(int nq, int rows, int a, int d, int ld, real c, const rea
     if (dk) blas_gemm(true, false, rows, a, nq, c, ds, ld, q, d, beta_k, dk, d);
 }
 
-static void joint_back(struct tape *t, const struct record *r, const struct place *at,
+static void joint_back(struct tape *t, const struct record *r, const struct attention_place *at,
                        const struct slots *g, const real *p, real *dropped, real *dp) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, ld = at->width, column = 0;
@@ -419,7 +419,7 @@ static void joint_back(struct tape *t, const struct record *r, const struct plac
     }
 }
 
-static void apart_back(struct tape *t, const struct record *r, const struct place *at, int set,
+static void apart_back(struct tape *t, const struct record *r, const struct attention_place *at, int set,
                        const struct slots *g, const real *p, real *dp) {
     const struct attend *s = r->saved;
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, rows = set_rows(t, s, set);
@@ -447,7 +447,7 @@ void attention_backward(struct tape *t, const struct record *r) {
     const real *kept = s->kept;
     for (int i = 0; i < s->a.query_rows->count; i++)
         for (int h = 0; h < s->a.heads; h++) {
-            struct place at = place_of(s, d, i, h);
+            struct attention_place at = place_of(s, d, i, h);
             size_t joint_size = (size_t)at.nq * (size_t)at.width;
             if (!kept) joint(t, r, &at, again);
             const real *p = kept ? kept : again;
@@ -469,7 +469,7 @@ double attention_flops(const struct tape *t, const struct record *r) {
     const struct attend *s = r->saved;
     double cells = 0; /* of all score matrices of one head */
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct place at = place_of(s, tape_cols_of(t, r->out), i, 0);
+        struct attention_place at = place_of(s, tape_cols_of(t, r->out), i, 0);
         cells += (double)head_size(s, &at);
     }
     double one = 2 * cells * tape_cols_of(t, r->out); /* one product of all heads */

@@ -139,36 +139,36 @@ void pool_mean_backward(struct tape *t, const struct record *r) {
 
 /* ---- parts of a matrix, and two matrices in one ---- */
 
-struct part {
+struct row_part {
     int lo;
 };
 
 node op_rows(struct tape *t, node x, int lo, int hi) {
     BUG_IF(lo < 0 || lo > hi || hi > tape_rows_of(t, x));
-    struct part s = { lo };
+    struct row_part s = { lo };
     return record_run(t, OP_rows, hi - lo, tape_cols_of(t, x), 1, &x, &s, sizeof s);
 }
 
 void rows_forward(struct tape *t, struct record *r) {
-    const struct part *s = r->saved;
+    const struct row_part *s = r->saved;
     size_t d = (size_t)tape_cols_of(t, r->out), n = (size_t)tape_rows_of(t, r->out);
     kernel_copy(n * d, tape_value(t, r->in[0]) + (size_t)s->lo * d, record_result(t, r));
 }
 
 void rows_backward(struct tape *t, const struct record *r) {
-    const struct part *s = r->saved;
+    const struct row_part *s = r->saved;
     size_t d = (size_t)tape_cols_of(t, r->out), n = (size_t)tape_rows_of(t, r->out);
     kernel_add_to(n * d, 1, grad_out(t, r), token_slot(t, r->in[0]) + (size_t)s->lo * d);
 }
 
 node op_cols(struct tape *t, node x, int lo, int hi) {
     BUG_IF(lo < 0 || lo > hi || hi > tape_cols_of(t, x));
-    struct part s = { lo };
+    struct row_part s = { lo };
     return record_run(t, OP_cols, tape_rows_of(t, x), hi - lo, 1, &x, &s, sizeof s);
 }
 
 void cols_forward(struct tape *t, struct record *r) {
-    const struct part *s = r->saved;
+    const struct row_part *s = r->saved;
     size_t d = (size_t)tape_cols_of(t, r->in[0]), part = (size_t)tape_cols_of(t, r->out);
     const real *x = tape_value(t, r->in[0]) + s->lo;
     real *y = record_result(t, r);
@@ -176,7 +176,7 @@ void cols_forward(struct tape *t, struct record *r) {
 }
 
 void cols_backward(struct tape *t, const struct record *r) {
-    const struct part *s = r->saved;
+    const struct row_part *s = r->saved;
     size_t d = (size_t)tape_cols_of(t, r->in[0]), part = (size_t)tape_cols_of(t, r->out);
     const real *dy = grad_out(t, r);
     real *dx = token_slot(t, r->in[0]) + s->lo;

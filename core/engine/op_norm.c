@@ -6,7 +6,7 @@
 
 enum { NORM_X, NORM_RESIDUAL, NORM_GAMMA, NORM_BETA };
 
-struct norm {
+struct norm_saved {
     double eps;
     struct row_groups groups;
     real *normed;  /* n×d: (z - mean)/σ */
@@ -18,7 +18,7 @@ static node run_norm(struct tape *t, enum op_id op, node x, node residual, node 
     int n = tape_rows_of(t, x), d = tape_cols_of(t, x);
     BUG_IF(residual != NODE_NONE &&
            (tape_rows_of(t, residual) != n || tape_cols_of(t, residual) != d));
-    struct norm s = { .eps = eps, .groups = groups_keep(t, g, n) };
+    struct norm_saved s = { .eps = eps, .groups = groups_keep(t, g, n) };
     int blocks = s.groups.blocks;
     BUG_IF(tape_rows_of(t, gamma) != blocks || tape_cols_of(t, gamma) != d);
     BUG_IF(beta != NODE_NONE && (tape_rows_of(t, beta) != blocks || tape_cols_of(t, beta) != d));
@@ -44,7 +44,7 @@ static const real *row_of(const struct tape *t, node n, int first) {
 }
 
 static void norm_forward(struct tape *t, struct record *r, bool centre) {
-    struct norm *s = r->saved;
+    struct norm_saved *s = r->saved;
     int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
     record_reads(t, r, r->in[NORM_GAMMA], true);
     if (record_needs(t, r)) {
@@ -62,7 +62,7 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
 }
 
 static void norm_backward(struct tape *t, const struct record *r, bool centre) {
-    const struct norm *s = r->saved;
+    const struct norm_saved *s = r->saved;
     node x = r->in[NORM_X], residual = r->in[NORM_RESIDUAL];
     int cols = tape_cols_of(t, r->out);
     groups_col_sum(t, r->in[NORM_GAMMA], &s->groups, cols, 1, grad_out(t, r), s->normed);

@@ -86,13 +86,13 @@ static double row_loss(const struct vocabulary *s, int i, int v, real *z, bool b
 }
 
 /* What is done with a part's gradient of the logits. */
-struct use {
+struct logit_use {
     real *dx, *dw, *db; /* NULL where not wanted; dx of all rows, of the loss itself */
     real s, beta_w, beta_b;
 };
 
 static void use_part(struct tape *t, const struct record *r, int from, int rows, const real *ds,
-                     struct use *u) {
+                     struct logit_use *u) {
     node w = r->in[IN_W];
     int v = tape_rows_of(t, w), d = tape_cols_of(t, w);
     size_t o = (size_t)from * (size_t)d;
@@ -111,7 +111,7 @@ static void use_part(struct tape *t, const struct record *r, int from, int rows,
 }
 
 /* All parts: the loss, and with `u` what their gradients give. */
-static double run_parts(struct tape *t, const struct record *r, struct use *u) {
+static double run_parts(struct tape *t, const struct record *r, struct logit_use *u) {
     const struct vocabulary *s = r->saved;
     int n = tape_rows_of(t, r->in[IN_X]), d = tape_cols_of(t, r->in[IN_X]);
     int v = tape_rows_of(t, r->in[IN_W]), part = part_rows(n, v);
@@ -145,7 +145,7 @@ void vocabulary_loss_forward(struct tape *t, struct record *r) {
     if (tape_needs_grad(t, x))
         s->dx = arena_keep(record_arena(t), (size_t)tape_rows_of(t, x) * (size_t)tape_cols_of(t, x) *
                                                 sizeof *s->dx);
-    struct use u = { .dx = s->dx };
+    struct logit_use u = { .dx = s->dx };
     record_result(t, r)[0] = (real)run_parts(t, r, s->dx ? &u : NULL);
 }
 
@@ -156,7 +156,7 @@ void vocabulary_loss_backward(struct tape *t, const struct record *r) {
     size_t size = (size_t)tape_rows_of(t, x) * (size_t)tape_cols_of(t, x);
     if (dx && beta == 0) kernel_scale(size, by, s->dx, dx);
     else if (dx) kernel_add_to(size, by, s->dx, dx);
-    struct use u = { .s = by };
+    struct logit_use u = { .s = by };
     u.dw = grad_slot(t, r->in[IN_W], &u.beta_w);
     u.db = grad_slot(t, r->in[IN_B], &u.beta_b);
     if (u.dw || u.db) run_parts(t, r, &u);

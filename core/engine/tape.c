@@ -23,7 +23,7 @@ struct grad {
 struct spare {
     struct spare *next;
 };
-struct shelf {
+struct spare_list {
     size_t size; /* numbers */
     struct spare *first;
 };
@@ -41,7 +41,7 @@ struct value {
     struct grad *shown; /* watched: the complete gradient, held until the end of the step */
 };
 
-struct site {
+struct site_name {
     char name[64];
 };
 
@@ -57,11 +57,11 @@ struct tape {
     size_t records, record_room;
     node *leaf; /* the trained leaves */
     size_t leaves, leaf_room;
-    struct shelf *shelf;
+    struct spare_list *shelf;
     size_t shelves, shelf_room;
     struct grad *headers; /* unused ones */
     size_t settled;       /* values below this were looked at by tape_recycle */
-    struct site *site; /* [0] is unnamed */
+    struct site_name *site; /* [0] is unnamed */
     size_t sites, site_room;
 };
 
@@ -127,16 +127,16 @@ void tape_site(struct tape *t, const char *format, ...) {
 
 /* ---- memory of values and gradients ---- */
 
-static struct shelf *shelf_of(struct tape *t, size_t size) {
+static struct spare_list *shelf_of(struct tape *t, size_t size) {
     for (size_t i = 0; i < t->shelves; i++)
         if (t->shelf[i].size == size) return &t->shelf[i];
     TAPE_GROW(t, t->shelf, t->shelf_room, t->shelves + 1);
-    t->shelf[t->shelves] = (struct shelf){ size, NULL };
+    t->shelf[t->shelves] = (struct spare_list){ size, NULL };
     return &t->shelf[t->shelves++];
 }
 
 static real *take_memory(struct tape *t, size_t size) {
-    struct shelf *s = shelf_of(t, size);
+    struct spare_list *s = shelf_of(t, size);
     struct spare *spare = s->first;
     if (!spare) return arena_keep(t->arena, size * sizeof(real));
     s->first = spare->next;
@@ -145,7 +145,7 @@ static real *take_memory(struct tape *t, size_t size) {
 
 /* The arena's pieces are 64 bytes at least, so that the link has room. */
 static void give_memory(struct tape *t, size_t size, const real *memory) {
-    struct shelf *s = shelf_of(t, size);
+    struct spare_list *s = shelf_of(t, size);
     struct spare *spare = (struct spare *)memory;
     spare->next = s->first;
     s->first = spare;

@@ -32,25 +32,25 @@ const struct network hyper_network = {"hyper", "generator", offsetof(struct meth
 static bool is_made(const struct method *m, int module) { return m->module[module].source == SOURCE_HYPER; }
 
 /* A module at one sublayer of a stack. */
-struct place {
+struct module_place {
     int module, site;
 };
 enum { PLACES = METHOD_MODULES * SPANS };
 
 /* In the order of the canonical text, so that a method means the same however its modules were listed. */
-static int places_in(const struct method *m, const struct arch *a, int stack, struct place out[PLACES]) {
+static int places_in(const struct method *m, const struct arch *a, int stack, struct module_place out[PLACES]) {
     struct span span[SPANS];
     int order[METHOD_MODULES], n = 0;
     method_order(m, order);
     for (int i = 0; i < m->count; i++) {
         int module = order[i], spans = is_made(m, module) ? module_spans(&m->module[module], a, span) : 0;
         for (int k = 0; k < spans; k++)
-            if (span[k].stack == stack) out[n++] = (struct place){module, span[k].site};
+            if (span[k].stack == stack) out[n++] = (struct module_place){module, span[k].site};
     }
     return n;
 }
 
-static int place_index(const struct place *place, int n, const struct plan_made *of) {
+static int place_index(const struct module_place *place, int n, const struct plan_made *of) {
     int i = 0;
     while (i < n && (place[i].module != of->module || place[i].site != of->site)) i++;
     BUG_IF(i == n);
@@ -59,7 +59,7 @@ static int place_index(const struct place *place, int n, const struct plan_made 
 
 /* Whether all places of a stack have the same slots, so that one head can make them. */
 static bool alike(const struct method *m, const struct arch *a, int stack) {
-    struct place place[PLACES];
+    struct module_place place[PLACES];
     struct slot_shape x, y;
     int n = places_in(m, a, stack, place);
     for (int i = 1; i < n; i++) {
@@ -133,7 +133,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
 }
 
 /* The heads of one place of a stack: its own at each layer, or for all of them. */
-static void add_place_heads(struct build *b, struct plan_tensor at, const struct place *place, const char *word) {
+static void add_place_heads(struct build *b, struct plan_tensor at, const struct module_place *place, const char *word) {
     struct span span[SPANS];
     const struct module *m = &b->p->method.module[place->module];
     int n = module_spans(m, b->a, span);
@@ -153,7 +153,7 @@ static void add_place_heads(struct build *b, struct plan_tensor at, const struct
 static void plan_stack(struct build *b, int stack) {
     const struct method *m = &b->p->method;
     const struct hyper *h = &m->hyper;
-    struct place place[PLACES];
+    struct module_place place[PLACES];
     int places = places_in(m, b->a, stack, place), layers = arch_layers(b->a, stack);
     struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
     const char *word = stack_word(stack);
@@ -225,7 +225,7 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
 
 /* ---- at work ---- */
 
-struct work {
+struct hyper_work {
     const struct plan *p;
     struct tape *t;
     const real *params;
@@ -248,14 +248,14 @@ const struct plan_tensor *plan_prototypes(const struct plan *p) {
     return p->method.hyper.on ? find(p, SLOT_HYPER_TASK, STACK_ENCODER, -1, 0, 0) : NULL;
 }
 
-static node leaf_of(const struct work *w, const struct plan_tensor *t) {
+static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
     return t ? source_leaf(w->t, t, w->params, w->grads) : NODE_NONE;
 }
 
-static node leaf(const struct work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
+static node leaf(const struct hyper_work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
 
 /* Rows (ℓ, p, τ): the conditions through the first map, added up. */
-static node conditions(const struct work *w, int stack, int layers, int places) {
+static node conditions(const struct hyper_work *w, int stack, int layers, int places) {
     const struct hyper *h = &w->p->method.hyper;
     int tasks = w->p->tasks, n = layers * places * tasks;
     struct embed_table table[EMBED_TABLES];
@@ -280,14 +280,14 @@ static node conditions(const struct work *w, int stack, int layers, int places) 
     return op_act(w->t, sum, ACT_RELU);
 }
 
-static node project(const struct work *w, int stack, int layers, int places) {
+static node project(const struct hyper_work *w, int stack, int layers, int places) {
     node x = conditions(w, stack, layers, places);
     x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
     if (!w->p->method.hyper.norm) return x;
     return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
-static node head(const struct work *w, node x, int layer, int place, int slot) {
+static node head(const struct hyper_work *w, node x, int layer, int place, int slot) {
     return op_linear(w->t, x, leaf_of(w, find(w->p, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot)),
                      leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot)));
 }
@@ -296,7 +296,7 @@ static node head(const struct work *w, node x, int layer, int place, int slot) {
 static int layer_of(const struct plan_made *of) { return of->layer < 0 ? 0 : of->layer; }
 
 /* How many layers and places of the stack in hand there is something made for. */
-static void measure(struct work *w) {
+static void measure(struct hyper_work *w) {
     const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
     w->layers = table ? table->rows : 0;
     w->places = 0;
@@ -309,7 +309,7 @@ static void measure(struct work *w) {
 }
 
 /* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
-static void make_stack(struct work *w, node shared, node *made) {
+static void make_stack(struct hyper_work *w, node shared, node *made) {
     const struct hyper *h = &w->p->method.hyper;
     int tasks = w->p->tasks;
     node all[SLOT_COUNT] = {NODE_NONE};
@@ -330,7 +330,7 @@ static void make_stack(struct work *w, node shared, node *made) {
 }
 
 void hyper_make(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
-    struct work w = {.p = p, .t = t, .params = params, .grads = grads};
+    struct hyper_work w = {.p = p, .t = t, .params = params, .grads = grads};
     node shared = one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         measure(&w);

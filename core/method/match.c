@@ -15,17 +15,17 @@
 enum far { FAR_SIZE, FAR_ROAD, FAR_SWITCH };
 
 /* A call under construction. */
-struct call {
+struct call_text {
     struct buf args;
     enum far far;
 };
 
-static void add(struct call *c, const char *key, const char *value, enum far far) {
+static void add(struct call_text *c, const char *key, const char *value, enum far far) {
     buf_printf(&c->args, "%s%s=%s", c->args.size ? "," : "", key, value);
     if (far > c->far) c->far = far;
 }
 
-static void add_double(struct call *c, const char *key, double v) {
+static void add_double(struct call_text *c, const char *key, double v) {
     char text[32];
     text_from_double(v, text);
     add(c, key, text, FAR_SIZE);
@@ -55,7 +55,7 @@ static void give_mlp(const struct module *run, struct module *base, int n) {
     }
 }
 
-static void add_sizes(struct call *c, const struct module *run, struct module *base, int n) {
+static void add_sizes(struct call_text *c, const struct module *run, struct module *base, int n) {
     static const char *const letters[] = {"l", "r"};
     const struct module *x, *y;
     char text[64];
@@ -83,7 +83,7 @@ static void add_sizes(struct call *c, const struct module *run, struct module *b
         add_double(c, "dropout", x->dropout);
 }
 
-static void add_switches(struct call *c, const struct module *run, const struct module *base,
+static void add_switches(struct call_text *c, const struct module *run, const struct module *base,
                          int n) {
     const struct module *x, *y;
     char text[64];
@@ -128,7 +128,7 @@ static const char *place_word(const struct module *m) {
 }
 
 /* Moves the preset to the run's places by at=; false when that cannot be. */
-static bool move(struct call *c, struct method *base, const struct module *run, int n) {
+static bool move(struct call_text *c, struct method *base, const struct module *run, int n) {
     struct buf places = BUF_INIT;
     enum fn fn = base->module[0].fn;
     bool good = function_at(fn)->places;
@@ -167,7 +167,7 @@ static bool same_places(const struct method *base, const struct module *run, int
 }
 
 /* The preset without its LayerNorms, when that is what the run is. */
-static bool without_norms(struct call *c, struct method *base, const struct module *run, int n) {
+static bool without_norms(struct call_text *c, struct method *base, const struct module *run, int n) {
     struct method less = *base;
     less.count = 0;
     for (int i = 0; i < base->count; i++)
@@ -204,7 +204,7 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
 /* The call of one preset, or NULL.  `run` is normalised. */
 static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
     struct method base = p->method;
-    struct call c = {.far = FAR_SIZE};
+    struct call_text c = {.far = FAR_SIZE};
     char *text = NULL;
     method_normalise(&base);
     if (same_places(&base, run, n) || (base.count && (without_norms(&c, &base, run, n) ||

@@ -17,7 +17,7 @@ struct arg {
     char key[32], value[128]; /* value "": a bare word */
 };
 
-struct item {
+struct method_item {
     char name[48];
     int count;
     struct arg arg[ARGS];
@@ -52,7 +52,7 @@ static const char *argument_end(const char *s) {
     return s;
 }
 
-static int add_argument(struct item *item, const char *from, const char *to, struct err *e) {
+static int add_argument(struct method_item *item, const char *from, const char *to, struct err *e) {
     char text[192];
     if (!copy(text, sizeof text, from, to))
         return err_set(e, ERR_USAGE, "%s: an argument is longer than %zu characters", item->name,
@@ -85,8 +85,8 @@ static int add_argument(struct item *item, const char *from, const char *to, str
 }
 
 /* Reads one item at *s and moves *s behind it. */
-static int read_item(const char **s, struct item *item, struct err *e) {
-    *item = (struct item){.count = 0};
+static int read_item(const char **s, struct method_item *item, struct err *e) {
+    *item = (struct method_item){.count = 0};
     const char *p = skip(*s), *start = p;
     while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-') p++;
     if (p > start && p[0] == '+' && p[1] == '+') p += 2; /* hyperformer++ */
@@ -135,7 +135,7 @@ static int no_such_key(const char *name, const char *key, const struct module *m
     return ERR_USAGE;
 }
 
-static const struct arg *argument(const struct item *item, const char *key) {
+static const struct arg *argument(const struct method_item *item, const char *key) {
     for (int i = 0; i < item->count; i++)
         if (!strcmp(item->arg[i].key, key)) return &item->arg[i];
     return NULL;
@@ -149,7 +149,7 @@ static int turn(const char *key) {
     return strcmp(key, "alpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
 }
 
-static int one_scale(const struct item *item, struct err *e) {
+static int one_scale(const struct method_item *item, struct err *e) {
     if (argument(item, "alpha") && (argument(item, "s") || argument(item, "comp")))
         return err_set(e, ERR_USAGE,
                        "V21: %s: alpha sets s = alpha/r, so give either alpha or s, not both",
@@ -173,7 +173,7 @@ static enum tap usual_write(const struct module *m) {
     return m->heads != HEADS_SHARED ? TAP_A_HEAD : f->usual.write;
 }
 
-static int parse_module(const struct item *item, enum fn fn, struct module *out, struct err *e) {
+static int parse_module(const struct method_item *item, enum fn fn, struct module *out, struct err *e) {
     static const char *const no_more[] = {NULL};
     const struct function *f = function_at(fn);
     struct module m = module_default(fn);
@@ -274,7 +274,7 @@ static bool takes_at_attention(const struct module *m) {
     return module_takes_site(m) && m->write != TAP_NONE;
 }
 
-static int apply_key(const struct item *item, const struct arg *a, const struct key *k,
+static int apply_key(const struct method_item *item, const struct arg *a, const struct key *k,
                      struct method *m, struct err *e) {
     int takers = 0;
     const struct module *first = NULL;
@@ -298,7 +298,7 @@ static int apply_key(const struct item *item, const struct arg *a, const struct 
     return 0;
 }
 
-static int parse_preset(const struct item *item, const struct preset *p, struct method *out,
+static int parse_preset(const struct method_item *item, const struct preset *p, struct method *out,
                         struct err *e) {
     static const char *const usual[] = {"norms", NULL}, *const with_at[] = {"at", "norms", NULL},
                              *const with_peft[] = {"at", "peft", "norms", NULL};
@@ -349,7 +349,7 @@ static int unknown(const char *name, struct err *e) {
     return ERR_USAGE;
 }
 
-static int parse_head(const struct item *item, struct method *out, struct err *e) {
+static int parse_head(const struct method_item *item, struct method *out, struct err *e) {
     if (item->count > 1 || (item->count && *item->arg[0].value) ||
         (item->count && strcmp(item->arg[0].key, "frozen")))
         return err_set(e, ERR_USAGE, "head takes only the word frozen, as head(frozen)");
@@ -357,7 +357,7 @@ static int parse_head(const struct item *item, struct method *out, struct err *e
     return 0;
 }
 
-static int parse_network(const struct item *item, const struct network *n, struct method *out, struct err *e) {
+static int parse_network(const struct method_item *item, const struct network *n, struct method *out, struct err *e) {
     if (network_is_on(n, out)) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
     network_take_usual(n, out);
     for (int i = 0; i < item->count; i++)
@@ -365,7 +365,7 @@ static int parse_network(const struct item *item, const struct network *n, struc
     return 0;
 }
 
-static int parse_item(const struct item *item, struct method *out, struct err *e) {
+static int parse_item(const struct method_item *item, struct method *out, struct err *e) {
     struct method part = {.count = 1};
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
     const struct network *n = network_find(item->name);
@@ -394,7 +394,7 @@ int method_parse(const char *text, struct method *out, struct err *e) {
     if (*skip(text) == '{') return method_from_json(text, strlen(text), out, e);
     if (strlen(text) > TEXT_LIMIT) return err_set(e, ERR_USAGE, "the method's text is too long");
     for (const char *s = text;;) {
-        struct item item;
+        struct method_item item;
         if (read_item(&s, &item, e) || parse_item(&item, &m, e)) return e->code;
         if (!*s) break;
         if (*s != '+')

@@ -19,7 +19,7 @@ enum {
 };
 
 /* What the readers below share.  The first error stays in *e. */
-struct reading {
+struct arch_reading {
     const char *file;
     const json_t *config;
     struct buf *report;
@@ -27,12 +27,12 @@ struct reading {
     bool failed;
 };
 
-static void taken(struct reading *r, const char *key, const char *value) {
+static void taken(struct arch_reading *r, const char *key, const char *value) {
     if (r->report) buf_printf(r->report, "%s: no \"%s\": %s is taken\n", r->file, key, value);
 }
 
 /* A whole number of lo…hi.  `fallback` < 0: the key must be there. */
-static int get_int(struct reading *r, const char *key, int fallback, int lo, int hi) {
+static int get_int(struct arch_reading *r, const char *key, int fallback, int lo, int hi) {
     if (r->failed) return 0;
     json_int_t v = 0;
     struct err bad = ERR_INIT;
@@ -58,7 +58,7 @@ static int get_int(struct reading *r, const char *key, int fallback, int lo, int
 }
 
 /* A number of lo…hi.  `said`: whether a default taken is worth a line. */
-static double get_double(struct reading *r, const char *key, double fallback, double lo, double hi,
+static double get_double(struct arch_reading *r, const char *key, double fallback, double lo, double hi,
                          bool said) {
     if (r->failed) return 0;
     double v = fallback;
@@ -83,11 +83,11 @@ static double get_double(struct reading *r, const char *key, double fallback, do
     return v;
 }
 
-static double get_rate(struct reading *r, const char *key, double fallback, bool said) {
+static double get_rate(struct arch_reading *r, const char *key, double fallback, bool said) {
     return get_double(r, key, fallback, 0, 0.999, said);
 }
 
-static bool get_bool(struct reading *r, const char *key, bool fallback) {
+static bool get_bool(struct arch_reading *r, const char *key, bool fallback) {
     bool v = fallback;
     struct err bad = ERR_INIT;
     if (r->failed) return fallback;
@@ -99,7 +99,7 @@ static bool get_bool(struct reading *r, const char *key, bool fallback) {
 }
 
 /* NULL when absent. */
-static const char *get_string(struct reading *r, const char *key) {
+static const char *get_string(struct arch_reading *r, const char *key) {
     const char *v = NULL;
     struct err bad = ERR_INIT;
     if (r->failed) return NULL;
@@ -111,7 +111,7 @@ static const char *get_string(struct reading *r, const char *key) {
 }
 
 /* A token's id, the first of a list of them; -1 for null, `fallback` without the key. */
-static int get_id(struct reading *r, const char *key, int fallback) {
+static int get_id(struct arch_reading *r, const char *key, int fallback) {
     const json_t *v = json_object_get(r->config, key);
     if (r->failed || !v) return fallback;
     if (json_is_null(v)) return -1;
@@ -128,7 +128,7 @@ static int get_id(struct reading *r, const char *key, int fallback) {
     return err_set(r->e, ERR_INPUT, "%s: \"%s\" is not the id of a token", r->file, key), fallback;
 }
 
-static void refuse(struct reading *r, const char *key, const char *found, const char *right) {
+static void refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
     if (r->failed) return;
     r->failed = true;
     err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; %s", r->file, key, found, right);
@@ -143,7 +143,7 @@ static const struct {
     {"silu", ACT_SILU},          {"swish", ACT_SILU},         {"tanh", ACT_TANH},
 };
 
-static enum act get_act(struct reading *r, const char *key, const char *fallback) {
+static enum act get_act(struct arch_reading *r, const char *key, const char *fallback) {
     const char *name = get_string(r, key);
     if (!name) {
         if (!r->failed) taken(r, key, fallback);
@@ -161,7 +161,7 @@ static enum act get_act(struct reading *r, const char *key, const char *fallback
     return ACT_NONE;
 }
 
-static void divide_heads(struct reading *r, const char *key, struct arch *a) {
+static void divide_heads(struct arch_reading *r, const char *key, struct arch *a) {
     if (r->failed) return;
     if (a->width % a->heads) {
         char *found = xprintf("%d", a->heads);
@@ -174,7 +174,7 @@ static void divide_heads(struct reading *r, const char *key, struct arch *a) {
     a->head_width = a->width / a->heads;
 }
 
-static void read_bert(struct reading *r, struct arch *a) {
+static void read_bert(struct arch_reading *r, struct arch *a) {
     bool roberta = a->family == FAMILY_ROBERTA;
     a->width = get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
     a->encoder_layers = get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
@@ -203,14 +203,14 @@ static void read_bert(struct reading *r, struct arch *a) {
 }
 
 /* petri's blocks have one count of heads and one inner width for both stacks. */
-static void same_on_both(struct reading *r, const char *key, int a, int b) {
+static void same_on_both(struct arch_reading *r, const char *key, int a, int b) {
     if (r->failed || a == b) return;
     char *found = xprintf("%d and differs from the encoder's %d", b, a);
     refuse(r, key, found, "petri reads only equal ones");
     free(found);
 }
 
-static void read_bart(struct reading *r, struct arch *a) {
+static void read_bart(struct arch_reading *r, struct arch *a) {
     bool mbart = a->family == FAMILY_MBART;
     a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
     a->encoder_layers = get_int(r, "encoder_layers", -1, 1, LAYERS_MAX);
@@ -245,7 +245,7 @@ static void read_bart(struct reading *r, struct arch *a) {
     a->tied = get_bool(r, "tie_word_embeddings", true);
 }
 
-static void read_t5(struct reading *r, struct arch *a) {
+static void read_t5(struct arch_reading *r, struct arch *a) {
     a->width = get_int(r, "d_model", -1, 1, WIDTH_MAX);
     a->encoder_layers = get_int(r, "num_layers", -1, 1, LAYERS_MAX);
     a->decoder_layers = get_int(r, "num_decoder_layers", a->encoder_layers, 1, LAYERS_MAX);
@@ -290,7 +290,7 @@ static void read_t5(struct reading *r, struct arch *a) {
 static const struct {
     const char *name;
     const char *architecture; /* how the class names in "architectures" begin */
-    void (*read)(struct reading *r, struct arch *a);
+    void (*read)(struct arch_reading *r, struct arch *a);
 } families[FAMILY_COUNT] = {
     [FAMILY_BERT] = {"bert", "Bert", read_bert},
     [FAMILY_ROBERTA] = {"roberta", "Roberta", read_bert},
@@ -309,12 +309,12 @@ static char *known_families(void) {
     return buf_take(&b);
 }
 
-static const char *first_architecture(const struct reading *r) {
+static const char *first_architecture(const struct arch_reading *r) {
     return json_string_value(json_array_get(json_object_get(r->config, "architectures"), 0));
 }
 
 /* Folders older than the key "model_type" still name their class. */
-static const char *type_of_architecture(struct reading *r) {
+static const char *type_of_architecture(struct arch_reading *r) {
     const char *class = first_architecture(r);
     for (int i = 0; class && i < FAMILY_COUNT; i++)
         if (text_starts(class, families[i].architecture)) {
@@ -325,7 +325,7 @@ static const char *type_of_architecture(struct reading *r) {
 }
 
 /* Ids of special tokens. */
-static void read_ids(struct reading *r, struct arch *a) {
+static void read_ids(struct arch_reading *r, struct arch *a) {
     const int start = a->family == FAMILY_T5 ? a->pad_id : -1;
     a->bos_id = get_id(r, "bos_token_id", a->bos_id);
     a->eos_id = get_id(r, "eos_token_id", a->eos_id);
@@ -352,7 +352,7 @@ static void read_ids(struct reading *r, struct arch *a) {
     }
 }
 
-static void read_family(struct reading *r, struct arch *a) {
+static void read_family(struct arch_reading *r, struct arch *a) {
     const char *type = get_string(r, "model_type");
     if (r->failed) return;
     if (!type) type = type_of_architecture(r);
@@ -374,7 +374,7 @@ static void read_family(struct reading *r, struct arch *a) {
 }
 
 /* id2label: an object from "0", "1", … to names, each id once and none left out. */
-static void read_labels(struct reading *r, struct arch *a) {
+static void read_labels(struct arch_reading *r, struct arch *a) {
     const json_t *map = json_object_get(r->config, "id2label");
     if (r->failed || !map || json_is_null(map)) return;
     size_t n = json_object_size(map);
@@ -406,7 +406,7 @@ static int read_config(const char *file, json_t *config, struct err *first, stru
                        struct buf *report, struct err *e) {
     *out = (struct arch){
         .bos_id = -1, .eos_id = -1, .decoder_start = -1, .forced_bos = -1, .forced_eos = -1};
-    struct reading r = {file, config, report, first, !config};
+    struct arch_reading r = {file, config, report, first, !config};
     if (config && !json_is_object(config)) {
         r.failed = true;
         err_set(first, ERR_INPUT, "%s: is not a JSON object", file);

@@ -16,7 +16,7 @@ enum size { ONE, WIDTH, PROJECTED, INNER, VOCABULARY, POSITIONS, TYPES, BUCKETS,
 /* When a part is there at all. */
 enum when { ALWAYS, IF_POOLER, IF_GATED, IF_PLAIN, IF_PRE_NORM, IF_UNTIED, FIRST_LAYER };
 
-struct part {
+struct tensor_part {
     enum tensor_role role;
     enum sublayer sublayer;
     enum size rows, cols; /* rows ONE: a vector */
@@ -27,7 +27,7 @@ struct part {
 struct segment {
     enum stack stack;
     bool per_layer;
-    const struct part *part;
+    const struct tensor_part *part;
     size_t parts;
 };
 
@@ -43,7 +43,7 @@ struct segment {
 
 /* ---- BERT and RoBERTa ---- */
 
-static const struct part bert_embeddings[] = {
+static const struct tensor_part bert_embeddings[] = {
     {ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "embeddings.word_embeddings.weight"},
     {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS,
      "embeddings.position_embeddings.weight"},
@@ -51,7 +51,7 @@ static const struct part bert_embeddings[] = {
     NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS, "embeddings.LayerNorm"),
 };
 #define BERT_LAYER "encoder.layer.%d."
-static const struct part bert_layer[] = {
+static const struct tensor_part bert_layer[] = {
     PROJECTIONS(SUB_SELF, BERT_LAYER "attention.self.query", BERT_LAYER "attention.self.key",
                 BERT_LAYER "attention.self.value", BERT_LAYER "attention.output.dense"),
     NORM_PAIR(ROLE_A_NORM_W, ROLE_A_NORM_B, SUB_SELF, ALWAYS,
@@ -60,14 +60,14 @@ static const struct part bert_layer[] = {
     LINEAR_PAIR(ROLE_F2_W, ROLE_F2_B, SUB_FFN, WIDTH, INNER, BERT_LAYER "output.dense"),
     NORM_PAIR(ROLE_F_NORM_W, ROLE_F_NORM_B, SUB_FFN, ALWAYS, BERT_LAYER "output.LayerNorm"),
 };
-static const struct part bert_pooler[] = {
+static const struct tensor_part bert_pooler[] = {
     {ROLE_POOLER_W, SUB_EMBED, WIDTH, WIDTH, IF_POOLER, "pooler.dense.weight"},
     {ROLE_POOLER_B, SUB_EMBED, ONE, WIDTH, IF_POOLER, "pooler.dense.bias"},
 };
 
 /* ---- BART and mBART ---- */
 
-static const struct part bart_shared[] = {
+static const struct tensor_part bart_shared[] = {
     {ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "shared.weight"},
 };
 #define BART_EMBEDDINGS(stack)                                                                     \
@@ -85,20 +85,20 @@ static const struct part bart_shared[] = {
 #define BART_FINAL(stack)                                                                          \
     NORM_PAIR(ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B, SUB_EMBED, IF_PRE_NORM, stack ".layer_norm")
 
-static const struct part bart_encoder[] = {BART_EMBEDDINGS("encoder")};
-static const struct part bart_encoder_layer[] = {
+static const struct tensor_part bart_encoder[] = {BART_EMBEDDINGS("encoder")};
+static const struct tensor_part bart_encoder_layer[] = {
     BART_ATTENTION(SUB_SELF, "encoder.layers.%d.", "self_attn", "self_attn_layer_norm"),
     BART_FFN("encoder.layers.%d."),
 };
-static const struct part bart_encoder_end[] = {BART_FINAL("encoder")};
-static const struct part bart_decoder[] = {BART_EMBEDDINGS("decoder")};
-static const struct part bart_decoder_layer[] = {
+static const struct tensor_part bart_encoder_end[] = {BART_FINAL("encoder")};
+static const struct tensor_part bart_decoder[] = {BART_EMBEDDINGS("decoder")};
+static const struct tensor_part bart_decoder_layer[] = {
     BART_ATTENTION(SUB_SELF, "decoder.layers.%d.", "self_attn", "self_attn_layer_norm"),
     BART_ATTENTION(SUB_CROSS, "decoder.layers.%d.", "encoder_attn", "encoder_attn_layer_norm"),
     BART_FFN("decoder.layers.%d."),
 };
-static const struct part bart_decoder_end[] = {BART_FINAL("decoder")};
-static const struct part language_head[] = {
+static const struct tensor_part bart_decoder_end[] = {BART_FINAL("decoder")};
+static const struct tensor_part language_head[] = {
     {ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight"},
 };
 
@@ -121,21 +121,21 @@ static const struct part language_head[] = {
         {ROLE_F1G_W, SUB_FFN, INNER, WIDTH, IF_GATED, prefix "DenseReluDense.wi_1.weight"},        \
         {ROLE_F2_W, SUB_FFN, WIDTH, INNER, ALWAYS, prefix "DenseReluDense.wo.weight"}
 
-static const struct part t5_encoder_layer[] = {
+static const struct tensor_part t5_encoder_layer[] = {
     T5_ATTENTION(SUB_SELF, "encoder.block.%d.layer.0.", "SelfAttention"),
     T5_BIAS("encoder.block.%d.layer.0."),
     T5_FFN("encoder.block.%d.layer.1."),
 };
-static const struct part t5_encoder_end[] = {
+static const struct tensor_part t5_encoder_end[] = {
     T5_NORM(ROLE_FINAL_NORM_W, SUB_EMBED, "encoder.final_layer_norm.weight"),
 };
-static const struct part t5_decoder_layer[] = {
+static const struct tensor_part t5_decoder_layer[] = {
     T5_ATTENTION(SUB_SELF, "decoder.block.%d.layer.0.", "SelfAttention"),
     T5_BIAS("decoder.block.%d.layer.0."),
     T5_ATTENTION(SUB_CROSS, "decoder.block.%d.layer.1.", "EncDecAttention"),
     T5_FFN("decoder.block.%d.layer.2."),
 };
-static const struct part t5_decoder_end[] = {
+static const struct tensor_part t5_decoder_end[] = {
     T5_NORM(ROLE_FINAL_NORM_W, SUB_EMBED, "decoder.final_layer_norm.weight"),
 };
 
@@ -217,7 +217,7 @@ static void write_name(char *out, size_t room, const char *format, int layer) {
     else snprintf(out, room, "%.*s%d%s", (int)(mark - format), format, layer, mark + 2);
 }
 
-static void fill(const struct arch *a, const struct segment *s, const struct part *p, int layer,
+static void fill(const struct arch *a, const struct segment *s, const struct tensor_part *p, int layer,
                  struct tensor_info *out) {
     *out = (struct tensor_info){
         .rows = size_of(a, p->rows),

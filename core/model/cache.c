@@ -8,7 +8,7 @@
 enum { FIRST_ROOM = 16 }; /* tokens a row, to begin with */
 
 /* Keys and values of one attention, rows × cols each. */
-struct store {
+struct kept_pair {
     real *k, *v;
     size_t size; /* reals that each has room for */
 };
@@ -24,8 +24,8 @@ struct decode_cache {
     int layers, cols;
     int sources, beams, length;
     int room;              /* tokens that a slot holds */
-    struct store *self;    /* layers: slots × room */
-    struct store *cross;   /* layers: the source tokens */
+    struct kept_pair *self;    /* layers: slots × room */
+    struct kept_pair *cross;   /* layers: the source tokens */
     bool *crossed;         /* layers */
     int cross_tokens;
     int *source_start;     /* sources+1 */
@@ -128,7 +128,7 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
 /* ---- room ---- */
 
 /* At least `size` reals in each of k and v; what they held is lost. */
-static int take(struct store *s, size_t size, struct err *e) {
+static int take(struct kept_pair *s, size_t size, struct err *e) {
     if (size <= s->size) return 0;
     free(s->k);
     free(s->v);
@@ -140,7 +140,7 @@ static int take(struct store *s, size_t size, struct err *e) {
 
 /* Moves the live rows of a layer to slots of `room` tokens, in memory of their own. */
 static int widen(struct decode_cache *c, int layer, size_t size, int room, struct err *e) {
-    struct store wide = { 0 }, *old = &c->self[layer];
+    struct kept_pair wide = { 0 }, *old = &c->self[layer];
     int rc = take(&wide, size, e);
     size_t cols = (size_t)c->cols, bytes = (size_t)c->length * cols * sizeof(real);
     for (int i = 0; !rc && bytes && i < c->lives; i++)
@@ -183,7 +183,7 @@ static void copy_slot(const struct decode_cache *c, int from, int to) {
     size_t slot = (size_t)c->room * (size_t)c->cols;
     size_t bytes = (size_t)c->length * (size_t)c->cols * sizeof(real);
     for (int i = 0; i < c->layers; i++) {
-        const struct store *s = &c->self[i];
+        const struct kept_pair *s = &c->self[i];
         memcpy(s->k + (size_t)to * slot, s->k + (size_t)from * slot, bytes);
         memcpy(s->v + (size_t)to * slot, s->v + (size_t)from * slot, bytes);
     }
@@ -230,7 +230,7 @@ void cache_step(struct decode_cache *c, const int *rows, const int *parent) {
 
 void cache_self(struct decode_cache *c, struct tape *t, int layer, node *k, node *v,
                 struct attention *how) {
-    const struct store *s = &c->self[layer];
+    const struct kept_pair *s = &c->self[layer];
     size_t cols = (size_t)c->cols, bytes = cols * sizeof(real);
     BUG_IF(layer < 0 || layer >= c->layers || c->length >= c->room);
     BUG_IF(tape_rows_of(t, *k) != c->rows || tape_cols_of(t, *k) != c->cols);
@@ -251,7 +251,7 @@ bool cache_has_cross(const struct decode_cache *c, int layer) { return c->crosse
 /* Copies k and v: their memory on the tape is used again. */
 static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
                         const struct tape_rows *sources, node k, node v) {
-    struct store *s = &c->cross[layer];
+    struct kept_pair *s = &c->cross[layer];
     size_t size = (size_t)tape_rows_of(t, k) * (size_t)c->cols;
     BUG_IF(sources->count != c->sources || tape_cols_of(t, k) != c->cols);
     if (size > s->size) {

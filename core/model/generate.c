@@ -167,18 +167,18 @@ int generation_group(const struct generation *g, int group, const struct generat
 /* ---- all groups by a crew ---- */
 
 /* A worker's own things, made with its first group. */
-struct seat {
+struct generate_seat {
     bool open;
     void *opened;
     struct generate_desk desk;
 };
 
-struct work {
+struct generate_work {
     const struct generation *g;
     const struct generate_method *method;
     const struct generate_watch *watch;
     struct generated *out;
-    struct seat *seat;    /* by worker */
+    struct generate_seat *seat;    /* by worker */
     pthread_mutex_t lock; /* of what follows */
     int told;             /* groups whose rows were told */
     int bad;              /* the first group that failed; groups when none did */
@@ -187,12 +187,12 @@ struct work {
 };
 
 static bool asked_to_stop(void *self) {
-    const struct work *w = self;
+    const struct generate_work *w = self;
     return w->watch && w->watch->stop && w->watch->stop(w->watch->self);
 }
 
 /* Under the lock. */
-static void tell(struct work *w) {
+static void tell(struct generate_work *w) {
     const struct generation *g = w->g;
     for (; w->told < g->groups && w->done[w->told]; w->told++)
         for (size_t i = g->first[w->told]; i < g->first[w->told + 1]; i++)
@@ -200,14 +200,14 @@ static void tell(struct work *w) {
 }
 
 /* Whether a group failed: the others are then left. */
-static bool has_failed(struct work *w) {
+static bool has_failed(struct generate_work *w) {
     pthread_mutex_lock(&w->lock);
     bool failed = w->bad < w->g->groups;
     pthread_mutex_unlock(&w->lock);
     return failed;
 }
 
-static void finish_group(struct work *w, int group, int rc, const struct err *e) {
+static void finish_group(struct generate_work *w, int group, int rc, const struct err *e) {
     pthread_mutex_lock(&w->lock);
     if (rc && group < w->bad) {
         w->bad = group;
@@ -218,7 +218,7 @@ static void finish_group(struct work *w, int group, int rc, const struct err *e)
     pthread_mutex_unlock(&w->lock);
 }
 
-static void open_seat(struct work *w, struct seat *s) {
+static void open_seat(struct generate_work *w, struct generate_seat *s) {
     const struct generate_method *m = w->method;
     struct arena *arena = arena_new();
     s->open = true;
@@ -229,7 +229,7 @@ static void open_seat(struct work *w, struct seat *s) {
                                       .stop = asked_to_stop, .stop_self = w };
 }
 
-static void close_seat(const struct work *w, struct seat *s) {
+static void close_seat(const struct generate_work *w, struct generate_seat *s) {
     if (!s->open) return;
     cache_free(s->desk.cache);
     tape_free(s->desk.tape);
@@ -238,8 +238,8 @@ static void close_seat(const struct work *w, struct seat *s) {
 }
 
 static void do_group(void *self, int group, int worker) {
-    struct work *w = self;
-    struct seat *s = &w->seat[worker];
+    struct generate_work *w = self;
+    struct generate_seat *s = &w->seat[worker];
     struct err e = ERR_INIT;
     if (has_failed(w)) return;
     if (!s->open) open_seat(w, s);
@@ -249,7 +249,7 @@ static void do_group(void *self, int group, int worker) {
 int generate_rows(const struct generation *g, const struct generate_method *method, struct crew *crew,
                   const struct generate_watch *watch, struct generated *out, struct err *e) {
     int workers = crew_width(crew);
-    struct work w = { .g = g, .method = method, .watch = watch, .out = out, .bad = g->groups,
+    struct generate_work w = { .g = g, .method = method, .watch = watch, .out = out, .bad = g->groups,
                       .e = ERR_INIT };
     w.done = xcalloc((size_t)g->groups + 1, sizeof *w.done);
     w.seat = xcalloc((size_t)workers, sizeof *w.seat);

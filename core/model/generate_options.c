@@ -12,7 +12,7 @@
 enum { FILE_LIMIT = 1 << 20, LIBRARY_MOST = 20 };
 
 /* The file being read; the first error stays in *e. */
-struct reading {
+struct options_reading {
     const char *file;
     const json_t *object;
     bool own;              /* generation_config.json, not config.json */
@@ -21,7 +21,7 @@ struct reading {
     struct err *e;
 };
 
-static int int_of(struct reading *r, const char *key, int fallback, int lo, int hi) {
+static int int_of(struct options_reading *r, const char *key, int fallback, int lo, int hi) {
     json_int_t v = fallback;
     if (r->e->code || !json_get_int(r->object, r->file, key, &v, r->e)) return fallback;
     if (v >= lo && v <= hi) return (int)v;
@@ -30,18 +30,18 @@ static int int_of(struct reading *r, const char *key, int fallback, int lo, int 
     return fallback;
 }
 
-static int32_t token_of(struct reading *r, const char *key, int32_t fallback) {
+static int32_t token_of(struct options_reading *r, const char *key, int32_t fallback) {
     return int_of(r, key, fallback, 0, r->arch->vocabulary - 1);
 }
 
 /* A token that is forced: none where the file says null, and none where a file of its own for
  * generation leaves it out; what the family has for a habit where config.json does. */
-static int32_t forced_of(struct reading *r, const char *key, int32_t habit) {
+static int32_t forced_of(struct options_reading *r, const char *key, int32_t habit) {
     bool null = json_is_null(json_object_get(r->object, key));
     return token_of(r, key, null || r->own ? -1 : habit);
 }
 
-static void add_end(struct reading *r, struct generate_options *o, const json_t *id) {
+static void add_end(struct options_reading *r, struct generate_options *o, const json_t *id) {
     json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
     if (v < 0 || v >= r->arch->vocabulary)
         err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" must be a token's id, 0 to %d", r->file,
@@ -53,7 +53,7 @@ static void add_end(struct reading *r, struct generate_options *o, const json_t 
 }
 
 /* One id, or several. */
-static void read_ends(struct reading *r, struct generate_options *o) {
+static void read_ends(struct options_reading *r, struct generate_options *o) {
     const json_t *v = json_object_get(r->object, "eos_token_id");
     if (r->e->code) return;
     if (!v || json_is_null(v)) {
@@ -69,7 +69,7 @@ static void read_ends(struct reading *r, struct generate_options *o) {
     json_array_foreach(v, i, id) if (!r->e->code) add_end(r, o, id);
 }
 
-static void read_early(struct reading *r, struct generate_options *o) {
+static void read_early(struct options_reading *r, struct generate_options *o) {
     const json_t *v = json_object_get(r->object, "early_stopping");
     const char *word = json_string_value(v);
     if (r->e->code || !v || json_is_null(v)) return;
@@ -79,7 +79,7 @@ static void read_early(struct reading *r, struct generate_options *o) {
 }
 
 /* Lengths: those of the files count the start token, except where they say "new". */
-static void read_lengths(struct reading *r, struct generate_options *o) {
+static void read_lengths(struct options_reading *r, struct generate_options *o) {
     int longest = arch_longest(r->arch);
     int most = int_of(r, "max_length", 0, 0, INT32_MAX);
     o->max_new = most ? most - 1 : LIBRARY_MOST;
@@ -93,7 +93,7 @@ static void read_lengths(struct reading *r, struct generate_options *o) {
 }
 
 /* Settings that would change the text and are not followed. */
-static void say_ignored(const struct reading *r) {
+static void say_ignored(const struct options_reading *r) {
     static const struct {
         const char *key;
         double plain; /* the value that changes nothing */
@@ -115,7 +115,7 @@ static void say_ignored(const struct reading *r) {
     }
 }
 
-static void read_all(struct reading *r, struct generate_options *o) {
+static void read_all(struct options_reading *r, struct generate_options *o) {
     const struct arch *a = r->arch;
     o->beams = int_of(r, "num_beams", 1, 1, BEAMS_MOST);
     read_lengths(r, o);
@@ -141,7 +141,7 @@ static int read_object(const struct arch *a, const char *file, json_t *object, b
                        struct err *e) {
     *out = (struct generate_options){ .length_penalty = 1 };
     if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
-    struct reading r = { file, object, own, a, report, first };
+    struct options_reading r = { file, object, own, a, report, first };
     if (!first->code) read_all(&r, out);
     json_decref(object);
     if (first->code && e) *e = *first;

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 
-struct candidate {
+struct continuation {
     real score;
     int row;
     int32_t id;
@@ -126,7 +126,7 @@ static bool greedy(struct search *s, const real *logits, int *parent) {
 /* ---- beams ---- */
 
 /* Puts a candidate into the ranked list of at most `room`, behind its equals. */
-static int rank(struct candidate *list, int n, int room, struct candidate c) {
+static int rank(struct continuation *list, int n, int room, struct continuation c) {
     int at = n < room ? n++ : room - 1;
     while (at > 0 && c.score > list[at - 1].score) {
         list[at] = list[at - 1];
@@ -142,7 +142,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
     real before = s->score[row];
     int32_t only = forced(s);
     if (only >= 0) {
-        struct candidate c = { before, row, only, false };
+        struct continuation c = { before, row, only, false };
         return n < room || before > s->candidate[room - 1].score
                    ? rank(s->candidate, n, room, c)
                    : n;
@@ -155,13 +155,13 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
         real score = (logits[id] - top - sum) + before;
         if (n == room && !(score > s->candidate[room - 1].score)) continue;
         if (is_banned(s, banned, id)) continue;
-        n = rank(s->candidate, n, room, (struct candidate){ score, row, id, false });
+        n = rank(s->candidate, n, room, (struct continuation){ score, row, id, false });
     }
     return n;
 }
 
 /* A candidate that ends joins the finished texts, when it is among the best. */
-static void finish(struct search *s, const struct candidate *c) {
+static void finish(struct search *s, const struct continuation *c) {
     const struct generate_options *o = s->o;
     size_t most = (size_t)o->max_new;
     real score = c->score / (real)pow(s->length + 1, o->length_penalty);
@@ -187,7 +187,7 @@ static void go_on(struct search *s, int n, int *parent) {
     size_t most = (size_t)s->o->max_new;
     s->rows = 0;
     for (int i = 0; i < n && s->rows < s->o->beams; i++) {
-        const struct candidate *c = &s->candidate[i];
+        const struct continuation *c = &s->candidate[i];
         if (c->ends) continue;
         int32_t *to = s->next_ids + (size_t)s->rows * most;
         memcpy(to, ids_of(s, c->row), (size_t)s->length * sizeof *to);
@@ -218,7 +218,7 @@ static bool beams(struct search *s, const real *logits, int *parent) {
         if (n < 0) return false;
     }
     for (int i = 0; i < n; i++) {
-        struct candidate *c = &s->candidate[i];
+        struct continuation *c = &s->candidate[i];
         c->ends = s->length + 1 == o->max_new || is_end(o, c->id);
         if (c->ends && i < o->beams) finish(s, c);
     }

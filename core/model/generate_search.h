@@ -50,7 +50,7 @@ struct search {
     real *found_score;
     /* scratch */
     int32_t *next_ids, *banned;
-    struct candidate *candidate;
+    struct continuation *candidate;
 };
 
 /* `o` must outlive the search. */

@@ -60,16 +60,16 @@ size_t cutter_gpt2(const char *s, size_t n, size_t at) {
 
 /* ---- the chain ---- */
 
-struct run {
+struct cutter_run {
     const struct cutter *cutter;
     struct cutter_work *work;
     void (*piece)(void *self, const char *s, size_t n);
     void *self;
 };
 
-static void cut(const struct run *r, size_t level, const char *s, size_t n, bool start);
+static void cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start);
 
-static void at_blanks(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+static void at_blanks(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     size_t at = 0, from = 0;
     while (at <= n) {
         uint32_t cp = ' ';
@@ -82,7 +82,7 @@ static void at_blanks(const struct run *r, size_t level, const char *s, size_t n
     }
 }
 
-static void byte_level(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+static void byte_level(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     const struct cut *c = &r->cutter->step[level];
     struct buf *text = &r->work->text[level], *signs = &r->work->signs[level];
     if (c->prepend == PREPEND_ALWAYS && n && s[0] != ' ') {
@@ -100,7 +100,7 @@ static void byte_level(const struct run *r, size_t level, const char *s, size_t 
     }
 }
 
-static void metaspace(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+static void metaspace(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     const struct cut *c = &r->cutter->step[level];
     struct buf *text = &r->work->text[level];
     bool signed_already = s[0] == ' ' || (n >= c->sign_size && !memcmp(s, c->sign, c->sign_size));
@@ -124,7 +124,7 @@ static void metaspace(const struct run *r, size_t level, const char *s, size_t n
     }
 }
 
-static void cut(const struct run *r, size_t level, const char *s, size_t n, bool start) {
+static void cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     if (!n) return;
     if (level == r->cutter->count) {
         r->piece(r->self, s, n);
@@ -144,7 +144,7 @@ static void cut(const struct run *r, size_t level, const char *s, size_t n, bool
 
 void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
                 void (*piece)(void *self, const char *s, size_t n), void *self) {
-    cut(&(struct run){c, w, piece, self}, 0, s, n, start);
+    cut(&(struct cutter_run){c, w, piece, self}, 0, s, n, start);
 }
 
 /* ---- reading ---- */

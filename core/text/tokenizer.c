@@ -100,7 +100,7 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
 /* ---- text to ids ---- */
 
 /* One text on its way. */
-struct work {
+struct tokenizer_work {
     const struct tokenizer *t;
     struct id_list *out;
     size_t unknown, special;
@@ -110,7 +110,7 @@ struct work {
 };
 
 static void piece(void *self, const char *s, size_t n) {
-    struct work *w = self;
+    struct tokenizer_work *w = self;
     switch (w->t->kind) {
     case MODEL_WORDPIECE:
         w->unknown += wordpiece_word(&w->t->wordpiece, &w->t->vocab, s, n, w->out);
@@ -126,10 +126,10 @@ static void piece(void *self, const char *s, size_t n) {
     }
 }
 
-typedef void rest_of_text(struct work *w, const char *s, size_t n, bool start);
+typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, bool start);
 
 /* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
-static void split(struct work *w, const struct added_set *set, const char *s, size_t n, bool start,
+static void split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n, bool start,
                   rest_of_text *rest) {
     size_t at = 0, done = 0, from, to;
     const struct added_token *token;
@@ -142,11 +142,11 @@ static void split(struct work *w, const struct added_set *set, const char *s, si
     if (n > done) rest(w, s + done, n - done, start && !done);
 }
 
-static void cut(struct work *w, const char *s, size_t n, bool start) {
+static void cut(struct tokenizer_work *w, const char *s, size_t n, bool start) {
     cutter_run(&w->t->cutter, s, n, start, &w->cutter, piece, w);
 }
 
-static void normalize_and_split(struct work *w, const char *s, size_t n, bool start) {
+static void normalize_and_split(struct tokenizer_work *w, const char *s, size_t n, bool start) {
     struct buf text = BUF_INIT;
     normalizer_run(&w->t->normalizer, s, n, &start, &text);
     split(w, &w->t->normalized, buf_text(&text), text.size, start, cut);
@@ -160,7 +160,7 @@ struct counts {
 /* What is not UTF-8 is read as U+FFFD, one a byte. */
 static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
                      struct counts *c) {
-    struct work w = {.t = t, .out = out};
+    struct tokenizer_work w = {.t = t, .out = out};
     struct buf mended = BUF_INIT;
     if (!utf8_valid(s, n)) {
         for (size_t at = 0; at < n;) {

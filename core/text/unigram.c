@@ -12,14 +12,14 @@
 
 /* ---- the trie ---- */
 
-struct spelling {
+struct trie_spelling {
     const char *s;
     uint32_t size;
     int32_t id;
 };
 
 static int by_bytes(const void *a, const void *b) {
-    const struct spelling *x = a, *y = b;
+    const struct trie_spelling *x = a, *y = b;
     int c = memcmp(x->s, y->s, x->size < y->size ? x->size : y->size);
     return c ? c : x->size < y->size ? -1 : x->size > y->size;
 }
@@ -28,7 +28,7 @@ static int by_bytes(const void *a, const void *b) {
  * of the node after it in the same depth begin or before: `end` holds that. */
 struct growth {
     struct unigram *u;
-    const struct spelling *spelling;
+    const struct trie_spelling *spelling;
     uint32_t *end;
     size_t room, end_room;
 };
@@ -58,7 +58,7 @@ static bool branch(struct growth *g, size_t at, size_t depth) {
     return true;
 }
 
-static bool build(struct unigram *u, const struct spelling *spelling, size_t count) {
+static bool build(struct unigram *u, const struct trie_spelling *spelling, size_t count) {
     struct growth g = {.u = u, .spelling = spelling};
     bool fits = add_node(&g, 0, count, 0);
     size_t depth = 0, level = 1; /* nodes before `level` lie at `depth` or above */
@@ -78,12 +78,12 @@ int unigram_ready(struct unigram *u, const struct vocab *v, const char *path, do
     u->score = score;
     u->tokens = v->ids;
     double least = INFINITY;
-    struct spelling *spelling = xmalloc((v->ids ? v->ids : 1) * sizeof *spelling);
+    struct trie_spelling *spelling = xmalloc((v->ids ? v->ids : 1) * sizeof *spelling);
     size_t count = 0;
     for (size_t i = 0; i < v->ids; i++) {
         if (score[i] < least) least = score[i];
         if (v->token[i].size)
-            spelling[count++] = (struct spelling){vocab_text(v, (int32_t)i), v->token[i].size,
+            spelling[count++] = (struct trie_spelling){vocab_text(v, (int32_t)i), v->token[i].size,
                                                   (int32_t)i};
     }
     u->unknown_score = least - UNKNOWN_PENALTY;

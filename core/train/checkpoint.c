@@ -107,13 +107,13 @@ static char *tasks_json(const struct run *r) {
 
 /* ---- writing ---- */
 
-struct writer {
+struct checkpoint_writer {
     struct st_write *tensor;
     size_t count, room;
 };
 
 /* `name` is taken over. */
-static void add_tensor(struct writer *w, char *name, int rows, int cols, const real *data) {
+static void add_tensor(struct checkpoint_writer *w, char *name, int rows, int cols, const real *data) {
     GROW(w->tensor, w->room, w->count + 1);
     struct st_write *t = &w->tensor[w->count++];
     *t = (struct st_write){ .name = name,
@@ -127,7 +127,7 @@ static void add_tensor(struct writer *w, char *name, int rows, int cols, const r
     }
 }
 
-static void add_state(struct writer *w, const struct plan *p, const char *kind,
+static void add_state(struct checkpoint_writer *w, const struct plan *p, const char *kind,
                       const real *values) {
     for (int i = 0; i < p->tensors && values; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -135,7 +135,7 @@ static void add_state(struct writer *w, const struct plan *p, const char *kind,
     }
 }
 
-static void add_tensors(struct writer *w, const struct run *r, bool last) {
+static void add_tensors(struct checkpoint_writer *w, const struct run *r, bool last) {
     const struct plan *p = r->plan;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -152,7 +152,7 @@ static void add_tensors(struct writer *w, const struct run *r, bool last) {
 }
 
 int checkpoint_save(struct run *r, int which, struct err *e) {
-    struct writer w = { NULL, 0, 0 };
+    struct checkpoint_writer w = { NULL, 0, 0 };
     bool last = which == CHECKPOINT_LAST, single = run_is_single(r);
     char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
     char sha256[65], *config = config_json(&r->c);

@@ -38,17 +38,17 @@ int evaluation_prepare(struct run *r) {
 }
 
 /* A unit of a split, of the watched rows, or of the sampled ones. */
-struct place {
+struct unit_place {
     int split; /* SPLIT_TEST; the run's splits: watched, one more: sampled */
     int unit;
 };
-static struct place place_of(const struct run *r, int index) {
-    if (r->testing) return (struct place){ SPLIT_TEST, index };
+static struct unit_place place_of(const struct run *r, int index) {
+    if (r->testing) return (struct unit_place){ SPLIT_TEST, index };
     int split = 0, splits = r->evaluating ? r->splits : 0;
     while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
-    if (split < splits) return (struct place){ split, index };
+    if (split < splits) return (struct unit_place){ split, index };
     int watched = r->watch.now ? r->watch.scoring.chunks : 0;
-    return index < watched ? (struct place){ r->splits, index } : (struct place){ r->splits + 1, index - watched };
+    return index < watched ? (struct unit_place){ r->splits, index } : (struct unit_place){ r->splits + 1, index - watched };
 }
 
 static struct run_split *split_at(const struct run *r, int split) {
@@ -60,7 +60,7 @@ static int64_t chunk_rows(const struct scoring *s, int chunk) {
 }
 
 int64_t evaluation_rows(const struct run *r, int index) {
-    struct place at = place_of(r, index);
+    struct unit_place at = place_of(r, index);
     if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
     if (at.split > r->splits) return samples_rows(r, at.unit);
     if (at.split == r->splits) return chunk_rows(&r->watch.scoring, at.unit);
@@ -76,7 +76,7 @@ static bool score(struct run *r, struct run_split *s, int unit, struct worker *w
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
-    struct place at = place_of(r, index);
+    struct unit_place at = place_of(r, index);
     uint64_t bad = 0;
     if (at.split == r->splits) watch_chunk(r, at.unit, w);
     else if (at.split > r->splits) samples_unit(r, at.unit, w);

@@ -29,14 +29,14 @@ static void give_target(struct batch *b, struct arena *a, size_t tokens) {
     b->target_start[1] = (int)tokens;
 }
 
-struct reading {
+struct logit_reading {
     struct predictor *p;
     const struct dataset *d;
     double *logits;
 };
 
 static void read_rows(void *self) {
-    const struct reading *r = self;
+    const struct logit_reading *r = self;
     struct predictor *p = r->p;
     const struct dataset *d = r->d;
     double *logits = r->logits;
@@ -68,7 +68,7 @@ static size_t logit_count(const struct predictor *p, const struct dataset *d) {
 
 static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits, struct err *e) {
     if (!p->text) return predictor_run(p, d, crew, NULL, logits, e);
-    crew_call(crew, read_rows, &(struct reading){ p, d, logits });
+    crew_call(crew, read_rows, &(struct logit_reading){ p, d, logits });
     return 0;
 }
 

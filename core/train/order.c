@@ -43,7 +43,7 @@ static size_t tokens_of(const size_t *start_of, const size_t *target_of, uint32_
 }
 
 /* Rows of one micro-batch into at most `shards` parts from part *c->parts on. */
-static void cut_micro(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int shards) {
+static void cut_micro(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int shards) {
     size_t load[SHARDS] = { 0 };
     int count[SHARDS] = { 0 }, fill[SHARDS];
     if (shards > n) shards = n;
@@ -71,7 +71,7 @@ static void cut_micro(struct cut *c, const uint32_t *rows, const uint32_t *token
     for (int i = 0; i < n; i++) c->row[fill[c->scratch[i] >> 32]++] = rows[(uint32_t)c->scratch[i]];
 }
 
-void order_cut(struct cut *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards) {
+void order_cut(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards) {
     BUG_IF(n < 1 || micro < 1 || shards < 1 || shards > SHARDS);
     if (micro > n) micro = n;
     c->parts = 0;
@@ -88,7 +88,7 @@ int order_task(int tasks, const uint32_t *first, uint32_t row) {
     return t;
 }
 
-void order_by_task(struct cut *c, int tasks, const uint32_t *first) {
+void order_by_task(struct row_parts *c, int tasks, const uint32_t *first) {
     for (int p = 0; p < c->parts && tasks > 1; p++) {
         int from = c->start[p], n = c->start[p + 1] - from;
         for (int i = 0; i < n; i++)

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/train/state.h"
 
-struct entry {
+struct pool_entry {
     struct run *run;
     int limit;   /* workers, 0: all */
     int in_hand; /* units that workers hold */
@@ -18,7 +18,7 @@ struct entry {
 /* What a worker has taken. */
 struct taken {
     bool tell;           /* the listener is told first */
-    struct entry *entry; /* NULL: nothing else */
+    struct pool_entry *entry; /* NULL: nothing else */
     struct unit unit;
 };
 
@@ -29,7 +29,7 @@ struct pool {
     struct taken taken[CREW_MOST];
     pthread_mutex_t lock;
     pthread_cond_t over;
-    struct entry **entry;
+    struct pool_entry **entry;
     size_t entries, room;
     size_t turn; /* where the next worker begins to look */
     bool freed;  /* a place among the runs that train was left in this search */
@@ -60,7 +60,7 @@ static int started_runs(const struct pool *p) {
 static void remove_over(struct pool *p) {
     size_t kept = 0;
     for (size_t i = 0; i < p->entries; i++) {
-        struct entry *x = p->entry[i];
+        struct pool_entry *x = p->entry[i];
         if (x->over && !x->in_hand) free(x);
         else p->entry[kept++] = x;
     }
@@ -72,7 +72,7 @@ static void remove_over(struct pool *p) {
 }
 
 /* Asks one run for a unit. */
-static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
+static bool take_from(struct pool *p, struct pool_entry *x, struct unit *u) {
     if (x->over || (x->limit && x->in_hand >= x->limit)) return false;
     if (!x->started && started_runs(p) >= p->width && !run_wants_stop(x->run)) return false;
     switch (run_take(x->run, u)) {
@@ -95,8 +95,8 @@ static bool take_from(struct pool *p, struct entry *x, struct unit *u) {
 }
 
 /* Runs take turns: each search begins behind the run that gave the last unit. */
-static struct entry *search(struct pool *p, struct unit *u) {
-    struct entry *found = NULL;
+static struct pool_entry *search(struct pool *p, struct unit *u) {
+    struct pool_entry *found = NULL;
     for (size_t i = 0; i < p->entries && !found; i++) {
         size_t at = (p->turn + i) % p->entries;
         if (!take_from(p, p->entry[at], u)) continue;
@@ -108,8 +108,8 @@ static struct entry *search(struct pool *p, struct unit *u) {
 }
 
 /* A place that was left may be taken by a run that the search had passed. */
-static struct entry *find_work(struct pool *p, struct unit *u) {
-    struct entry *found;
+static struct pool_entry *find_work(struct pool *p, struct unit *u) {
+    struct pool_entry *found;
     do {
         p->freed = false;
         found = search(p, u);
@@ -170,8 +170,8 @@ void pool_free(struct pool *p) {
 struct crew *pool_crew(struct pool *p) { return p->crew; }
 
 void pool_add(struct pool *p, struct run *r, int workers) {
-    struct entry *x = xcalloc(1, sizeof *x);
-    *x = (struct entry){ .run = r, .limit = workers };
+    struct pool_entry *x = xcalloc(1, sizeof *x);
+    *x = (struct pool_entry){ .run = r, .limit = workers };
     pthread_mutex_lock(&p->lock);
     GROW(p->entry, p->room, p->entries + 1);
     p->entry[p->entries++] = x;

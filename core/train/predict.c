@@ -182,7 +182,7 @@ const char *predictor_label(const struct predictor *p, int i) {
 /* ---- scoring by a crew ---- */
 
 /* A worker's own things, made with its first unit. */
-struct seat {
+struct predict_seat {
     bool open;
     struct worker w;
     struct attach *a;
@@ -192,14 +192,14 @@ struct scorer {
     const struct model *m;
     const struct predictor *p;
     const struct predictor_work *work;
-    struct seat *seat;   /* by worker */
+    struct predict_seat *seat;   /* by worker */
     atomic_int bad_unit; /* the first whose logits are not finite; units when none is */
     uint64_t *bad_row;   /* by unit */
 };
 
 static void do_unit(void *self, int unit, int worker) {
     struct scorer *j = self;
-    struct seat *at = &j->seat[worker];
+    struct predict_seat *at = &j->seat[worker];
     if (!at->open) {
         at->open = true;
         worker_init(&at->w, worker);

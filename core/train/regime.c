@@ -17,7 +17,7 @@ static const char *const outers[] = { "shared", "start", "rates", NULL };
 
 enum part_kind { PART_INT, PART_INT64, PART_WORD, PART_SAMPLING, PART_RATE, PART_CLIP, PART_OUTER, PART_LOSSES };
 
-struct part {
+struct regime_part {
     enum regime_kind of;
     const char *key;
     enum part_kind kind;
@@ -27,7 +27,7 @@ struct part {
     const char *values;
 };
 #define AT(member) offsetof(struct regime, member)
-static const struct part parts[] = {
+static const struct regime_part parts[] = {
     { REGIME_MULTI, "sampling", PART_SAMPLING, AT(sampling), 0, 0, NULL,
       "proportional, temperature(T), one-task(T) or stratified(T)" },
     { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, averages, "one or all" },
@@ -63,8 +63,8 @@ struct regime regime_usual(enum regime_kind kind) {
     };
 }
 
-static void *at(struct regime *r, const struct part *p) { return (char *)r + p->offset; }
-static const void *in(const struct regime *r, const struct part *p) { return (const char *)r + p->offset; }
+static void *at(struct regime *r, const struct regime_part *p) { return (char *)r + p->offset; }
+static const void *in(const struct regime *r, const struct regime_part *p) { return (const char *)r + p->offset; }
 
 /* ---- printing ---- */
 
@@ -74,7 +74,7 @@ static void print_number(struct buf *b, double v) {
     buf_puts(b, text);
 }
 
-static void print_part(struct buf *b, const struct regime *r, const struct part *p) {
+static void print_part(struct buf *b, const struct regime *r, const struct regime_part *p) {
     char text[48];
     switch (p->kind) {
     case PART_INT: buf_printf(b, "%d", *(const int *)in(r, p)); break;
@@ -139,9 +139,9 @@ static bool take_inner(const char *text, const char *name, double *v) {
     return good;
 }
 
-static bool take_whole(const struct part *p, double v) { return v >= p->low && v <= p->high && v == floor(v); }
+static bool take_whole(const struct regime_part *p, double v) { return v >= p->low && v <= p->high && v == floor(v); }
 
-static bool take_rate(const struct part *p, struct regime *r, const char *text) {
+static bool take_rate(const struct regime_part *p, struct regime *r, const char *text) {
     double v = regime_usual(REGIME_META).inner_lr;
     bool learned = !strcmp(text, "learned") || take_inner(text, "learned", &v);
     if (!learned && !text_to_double(text, &v)) return false;
@@ -162,7 +162,7 @@ static bool take_outer(struct regime *r, const char *text) {
     return true;
 }
 
-static bool take_value(const struct part *p, struct regime *r, const char *text) {
+static bool take_value(const struct regime_part *p, struct regime *r, const char *text) {
     double v = 0;
     struct err own = ERR_INIT;
     int i;
@@ -201,7 +201,7 @@ static int take_part(char *text, struct regime *r, struct err *e) {
     if (!equals) return err_set(e, ERR_USAGE, "--regime %s: \"%s\" is no part=value", kinds[r->kind], text);
     *equals = 0;
     for (int i = 0; i < PARTS; i++) {
-        const struct part *p = &parts[i];
+        const struct regime_part *p = &parts[i];
         if (p->of != r->kind) continue;
         names[n++] = p->key;
         if (strcmp(p->key, text)) continue;

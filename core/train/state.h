@@ -151,7 +151,7 @@ struct run {
     struct sampler *sampler;
     uint32_t *row, *tokens;   /* a batch: the rows of this step as drawn, and their lengths */
     int rows;
-    struct cut cut;
+    struct row_parts cut;
     struct part *part;
     double *part_losses;      /* parts × tasks: what part.by_task points into */
     struct join join;

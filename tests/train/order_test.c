@@ -45,7 +45,7 @@ static void parts_are_whole_and_balanced(void **state) {
     uint32_t rows[MOST], row[MOST];
     uint64_t scratch[MOST];
     int start[MOST * 8 + 1];
-    struct cut c = { .start = start, .row = row, .scratch = scratch };
+    struct row_parts c = { .start = start, .row = row, .scratch = scratch };
     for (int n = 1; n <= MOST; n++) {
         random_lengths((uint64_t)n, length, n);
         order_epoch(3, n, rows, (size_t)n);
@@ -78,7 +78,7 @@ static void micro_batches_are_runs_of_rows(void **state) {
     uint32_t rows[ROWS], row[ROWS];
     uint64_t scratch[ROWS];
     int start[ROWS + 1];
-    struct cut c = { .start = start, .row = row, .scratch = scratch };
+    struct row_parts c = { .start = start, .row = row, .scratch = scratch };
     random_lengths(9, length, ROWS);
     order_epoch(1, 0, rows, ROWS);
     order_cut(&c, rows, lengths_of(rows, ROWS, length), ROWS, 3, 1);

@@ -198,7 +198,7 @@ static void reasons_are_whole(void **state) {
     static const char last[] = "\u201Cend\u201D";
     struct ui ui;
     struct run_row failed = scene_rows[6];
-    struct job job = scene_jobs[2];
+    struct job_row job = scene_jobs[2];
     open(&ui);
     failed.reason = job.reason = long_reason;
     job.id = 3; /* the run whose series is shown */

@@ -40,7 +40,7 @@ static double scene_step[SCENE_POINTS], scene_loss[SCENE_POINTS], scene_lr[SCENE
 static const double scene_eval_step[] = {40, 80, 120, 160, 200, 240};
 static const double scene_eval[] = {0.702, 0.781, 0.812, 0.829, 0.826, 0.838};
 
-static const struct job scene_jobs[] = {
+static const struct job_row scene_jobs[] = {
     {3, RUN_RUNNING, "lora(r=8)", "reviews", 1, 241, 320, 1620, 38, 0.838, 0.4312, NULL, false, 0, 0, 0, false},
     {4, RUN_QUEUED, "mam(l=16,r=16)", "reviews", 1, 0, 320, 0, -1, NAN, NAN, NULL, false, 1, 0, 0, false},
     {2, RUN_FAILED, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", 7, 118, 320, 0, -1, NAN, NAN,
@@ -223,12 +223,12 @@ static inline void scene_tasks(struct ui *ui) {
 }
 
 /* Runs of several tasks beside those of one, and the page of one of them. */
-static const struct run_task scene_results[] = {
+static const struct task_row scene_results[] = {
     {"mrpc", "accuracy", 0.744, NULL, 240, 0.684, 408},
     {"cola", "matthews", NAN, "constant predictions", 240, NAN, 1043},
     {"\u597D\x1b[2J-debates", "f1", 0.512, NULL, 160, NAN, 0},
 };
-static const struct run_task scene_results_2[] = {{"mrpc", "accuracy", 0.651, NULL, 80, 0.684, 408},
+static const struct task_row scene_results_2[] = {{"mrpc", "accuracy", 0.651, NULL, 80, 0.684, 408},
                                                   {"rte", "accuracy", 0.583, NULL, 80, 0.527, 277}};
 static struct run_row scene_task_rows[3];
 static inline void scene_task_runs(struct ui *ui) {

@@ -47,7 +47,7 @@ static void run_screens(void) {
     canvas_init(&c, w, h, ui.glyphs, ui.colours);
     for (;;) {
         struct pollfd p = {term_fd(), POLLIN, 0};
-        struct input in;
+        struct term_input in;
         ui_draw(&ui, &c);
         term_show(&c, -1, 0);
         poll(&p, 1, 500);

@@ -99,7 +99,7 @@ static void jobs_are_walked_and_asked_about(void **state) {
 static void jobs_say_how_they_stand(void **state) {
     (void)state;
     struct ui ui;
-    struct job job[3] = { scene_jobs[0], scene_jobs[1], scene_jobs[1] };
+    struct job_row job[3] = { scene_jobs[0], scene_jobs[1], scene_jobs[1] };
     open(&ui);
     job[0].scored = 120;
     job[0].to_score = 256;
@@ -135,7 +135,7 @@ static void a_curve_of_nan_says_so(void **state) {
 static void a_finished_run_is_summed_up(void **state) {
     (void)state;
     struct ui ui;
-    struct job done = scene_jobs[0];
+    struct job_row done = scene_jobs[0];
     open(&ui);
     done.state = RUN_FINISHED;
     ui.train.job = &done;

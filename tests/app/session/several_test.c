@@ -120,7 +120,7 @@ static void the_history_tells_each_task(void **state) {
         assert_string_equal(r->metric, "average");
         double sum = 0;
         for (int i = 0; i < 3; i++) {
-            const struct run_task *t = &r->task_result[i];
+            const struct task_row *t = &r->task_result[i];
             assert_string_equal(t->metric, "accuracy");
             assert_int_equal(t->step, r->best_step);
             assert_int_equal(t->rows, 20);

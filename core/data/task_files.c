@@ -1,4 +1,4 @@
-#include "core/data/plan.h"
+#include "core/data/task_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-void plan_release(struct plan *p) {
+void task_files_release(struct task_files *p) {
     free(p->train);
     for (int i = 0; i < TASK_DEVS; i++) free(p->dev[i]);
 }
@@ -24,7 +24,7 @@ static char *first_there(const char *folder, const char *before, const char *ste
     return NULL;
 }
 
-char *plan_split(const char *folder, const char *stem) {
+char *task_files_split(const char *folder, const char *stem) {
     static const char *const ending[] = {".tsv", ".csv", ".jsonl"};
     return first_there(folder, "", stem, ending, COUNT_OF(ending));
 }
@@ -42,20 +42,20 @@ static char *scitail_split(const char *folder, const char *stem) {
     return path;
 }
 
-static char *find_split(const struct plan *p, const char *folder, const char *stem) {
-    char *path = plan_split(folder, stem);
+static char *find_split(const struct task_files *p, const char *folder, const char *stem) {
+    char *path = task_files_split(folder, stem);
     if (!path && p->layout && p->layout->scitail) path = scitail_split(folder, stem);
     return path;
 }
 
-static void add_dev(struct plan *p, const char *folder, const char *stem) {
+static void add_dev(struct task_files *p, const char *folder, const char *stem) {
     char *path = find_split(p, folder, stem);
     if (!path) return;
     p->dev[p->devs] = path;
     p->dev_name[p->devs++] = stem;
 }
 
-static void add_devs(struct plan *p, const char *folder) {
+static void add_devs(struct task_files *p, const char *folder) {
     static const char *const usual[] = {"dev", "val", "validation"};
     add_dev(p, folder, "dev_matched");
     add_dev(p, folder, "dev_mismatched");
@@ -90,7 +90,7 @@ static bool columns_named(const struct task_source *s) {
 /* Whether the train rows are read, be it for the dev rows among them. */
 static bool wants_train(const struct task_source *s) { return !s->no_train || s->split > 0 || s->split_validation; }
 
-static int plan_folder(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+static int files_of_folder(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
     *name = file_base_name(folder);
@@ -116,7 +116,7 @@ static int plan_folder(struct plan *p, const struct task_source *s, char **name,
     return rc;
 }
 
-static int plan_files(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+static int files_named(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     if (!s->train && !s->dev) return err_set(e, ERR_USAGE, "neither a task nor a file was given");
     *name = file_base_name(s->train ? s->train : s->dev);
     char *dot = strrchr(*name, '.');
@@ -149,9 +149,9 @@ static const struct layout *layout_of_file(const char *path) {
     return l;
 }
 
-int plan_make(struct plan *p, const struct task_source *s, char **name, struct err *e) {
+int task_files_find(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     memset(p, 0, sizeof *p);
-    int rc = s->where ? plan_folder(p, s, name, e) : plan_files(p, s, name, e);
+    int rc = s->where ? files_of_folder(p, s, name, e) : files_named(p, s, name, e);
     if (!rc && !p->layout && !columns_named(s) && (s->format == DATA_AUTO || s->format == DATA_JSONL))
         p->layout = layout_of_file(p->train ? p->train : p->dev[0]);
     if (p->layout && !s->where && s->kind != DATA_KIND_AUTO && s->kind != p->layout->kind) p->layout = NULL;
