@@ -141,6 +141,7 @@ static void add_whole(struct buf *b, const struct store_run *r) {
     buf_putc(b, '[');
     for (int i = 0; i < r->reports; i++) json_member_string(b, NULL, r->report[i]);
     buf_putc(b, ']');
+    if (r->imported) add_raw(b, "imported", r->imported);
     add_raw(b, "config", r->config);
     add_raw(b, "method_json", r->method_json);
 }

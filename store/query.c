@@ -128,7 +128,7 @@ void store_run_release(struct store_run *r) {
                             r->metric, r->decides, r->weights_sha256, r->tags, r->note, r->version, r->config,
                             r->canonical, r->method_json, r->model_folder, r->model_sha256,
                             r->task_folder, r->train_file, r->dev_file, r->train_sha256,
-                            r->dev_sha256, r->kernel, r->folder };
+                            r->dev_sha256, r->kernel, r->folder, r->imported };
     for (size_t i = 0; i < COUNT_OF(texts); i++) free(texts[i]);
     release_value(&r->best);
     release_value(&r->loss);
@@ -304,7 +304,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
     sqlite3_stmt *st = db_prepare(s->reader, e,
                                   "SELECT " RUN_COLUMNS ", r.config, r.canonical, r.method_json,"
                                   " r.model_folder, r.model_sha256, r.task_folder, r.train_file,"
-                                  " r.dev_file, r.train_sha256, r.dev_sha256, r.kernel" RUN_TABLES
+                                  " r.dev_file, r.train_sha256, r.dev_sha256, r.kernel, r.imported" RUN_TABLES
                                   " WHERE r.id=?", "i", run);
     if (!st) return e->code;
     int rc = db_step(st, e);
@@ -313,7 +313,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
         char **const texts[] = { &out->config,       &out->canonical,    &out->method_json,
                                  &out->model_folder, &out->model_sha256, &out->task_folder,
                                  &out->train_file,   &out->dev_file,     &out->train_sha256,
-                                 &out->dev_sha256,   &out->kernel };
+                                 &out->dev_sha256,   &out->kernel,       &out->imported };
         for (int i = 0; i < (int)COUNT_OF(texts); i++)
             *texts[i] = db_text(st, RUN_WIDTH + i, false);
         out->folder = store_run_folder(s, run);

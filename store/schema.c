@@ -267,8 +267,14 @@ static const char sixth_step[] =
     " LEFT JOIN note n ON n.run = r.id"
     " WHERE r.trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step,  second_step, third_step,
-                                                  fourth_step, fifth_step,  sixth_step };
+/* Where a run that was not trained here came from; NULL: it was. */
+static const char seventh_step[] =
+    "ALTER TABLE run ADD COLUMN imported TEXT;" /* JSON: format, version, read, ignored, assumed */
+    "CREATE VIEW v_imports AS SELECT id AS run, imported FROM run"
+    " WHERE imported IS NOT NULL AND trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step,  fourth_step,
+                                                  fifth_step, sixth_step,  seventh_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -114,6 +114,7 @@ struct store_new_run {
     const struct store_module *modules;
     int module_count;
     const char *note;   /* as store_note; NULL: none */
+    const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
 
 /* Adds a queued run, makes its folder and takes its lock, which the store holds until
@@ -271,6 +272,7 @@ struct store_run {
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *dev_sha256, *kernel, *folder;
+    char *imported;                /* JSON: where it came from; NULL: it was trained here */
     int module_count;
     struct store_module *module;   /* strings owned */
     size_t value_count;

@@ -6,16 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
 #include "app/history/backbone.h"
 #include "app/history/moved.h"
+#include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
 #include "app/verbs/use.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/engine/blas.h"
-#include "core/method/keys.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 #include "core/train/head.h"
@@ -41,38 +39,6 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* One row of the history for each module. */
-static void fill_module(struct store_module *row, const struct method *method, int i,
-                        const struct plan *p, char layers[32], char **text) {
-    struct module own = method->module[i];
-    const struct module *m = &own;
-    module_normalise(&own);
-    struct method single = { .count = 1, .module = { *m } };
-    *text = method_canonical(&single);
-    int64_t trained = 0, kept = 0;
-    for (int k = 0; k < p->tensors; k++) {
-        if (p->tensor[k].module != i) continue;
-        trained += (int64_t)p->tensor[k].count;
-        if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
-    }
-    for (int k = 0; k < p->made; k++)
-        if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
-    key_layers_text(m, layers);
-    *row = (struct store_module){
-        .text = *text, .fn = fn_name(m->fn),
-        .act = module_takes(m, TAKES_ACT) ? method_act_name(m->act) : NULL,
-        .read = m->read ? tap_name(m->read) : NULL, .write = m->write ? tap_name(m->write) : NULL,
-        .insertion = module_insertion(m),
-        .composition = comp_name(m->comp), .source = source_name(m->source),
-        .heads = heads_name(m->heads),
-        .init = module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
-        .target = module_in_weight(m) ? target_name(m->target) : NULL,
-        .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
-        .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
-        .trained = trained, .kept = kept,
-    };
-}
-
 /* What is kept of the reading of a split; caller frees. */
 static char *split_report(const struct run_config *c, int task, const struct dataset *split) {
     struct buf b = BUF_INIT;
@@ -83,47 +49,18 @@ static char *split_report(const struct run_config *c, int task, const struct dat
 
 static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
                       const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
-    const struct method *method = &c->method;
-    struct store_module row[METHOD_MODULES];
-    char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
-    for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
-    char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
-    char *json = method_json(method, p->decoder);
-    char *regime = config_regime_text(c);
-    const struct preset *preset = method_preset(method);
-    const struct blas_facts *facts = blas_facts();
-    char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
-    struct store_new_run n = {
-        .config = config, .method = text_form, .canonical = canonical, .method_json = json,
-        .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
-        .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
-        .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
-        .dev_sha256 = c->dev_sha256, .metric = c->metric,
-        .direction = c->tasks ? 1 : metric_direction((enum metric_id)metric_find(c->metric)),
-        .split = job_tasks_split(t),
-        .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
-        .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = c->steps,
-        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = r->parent, .modules = row,
-        .module_count = method->count, .note = r->note,
-    };
+    struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .note = r->note };
     char **report = xcalloc((size_t)t->count * TASK_SPLITS, sizeof *report);
     for (int i = 0; i < t->count; i++) {
         struct dataset *split[TASK_SPLITS];
         const char *name[TASK_SPLITS];
         int splits = task_splits(t->task[i], split, name);
-        for (int k = 0; k < splits; k++) report[n.reports++] = split_report(c, i, split[k]);
+        for (int k = 0; k < splits; k++) report[row.reports++] = split_report(c, i, split[k]);
     }
-    n.report = (const char *const *)report;
-    int rc = store_create_run(j->store, &n, id, e);
-    for (int i = 0; i < n.reports; i++) free(report[i]);
+    row.report = (const char *const *)report;
+    int rc = run_row_create(j->store, c, p, &row, id, e);
+    for (int i = 0; i < row.reports; i++) free(report[i]);
     free(report);
-    free(config);
-    free(regime);
-    free(text_form);
-    free(canonical);
-    free(json);
-    free(kernel);
-    for (int i = 0; i < method->count; i++) free(text[i]);
     return rc;
 }
 
@@ -281,6 +218,9 @@ static int look(struct job_record *job, struct err *e) {
 
 static int check_resumable(const struct store_run *stored, struct err *e) {
     if (stored->state != STORE_FINISHED) return 0;
+    if (stored->imported)
+        return err_set(e, ERR_USAGE, "run %lld was imported: there is no training of it to go on with",
+                       (long long)stored->id);
     return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
 }
 

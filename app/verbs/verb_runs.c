@@ -8,10 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/files/outfile.h"
 #include "app/files/paths.h"
 #include "app/history/task_results.h"
-#include "app/verbs/export_hf.h"
 #include "app/verbs/output.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -228,6 +226,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     store_time_text(r->created, at);
     show_line("created", at);
     show_line("weights sha256", r->weights_sha256);
+    show_line("imported", r->imported);
     if (r->parent) printf("%-14s %lld\n", "parent", (long long)r->parent);
     show_line("tags", r->tags);
     show_line("note", r->note);
@@ -310,8 +309,8 @@ static int move_runs(const struct args *a, struct err *e,
 int verb_trash(const struct args *a, struct err *e) { return move_runs(a, e, store_trash, "trashed"); }
 int verb_restore(const struct args *a, struct err *e) { return move_runs(a, e, store_restore, "restored"); }
 
-/* Files and pipes get the bytes as they are; a terminal, which would obey them, sees them made visible. */
-static int to_stdout(void *self, const char *bytes, size_t n) {
+/* A terminal would obey what is in the bytes: it sees them made visible. */
+int verb_to_stdout(void *self, const char *bytes, size_t n) {
     (void)self;
     if (!isatty(STDOUT_FILENO)) return fwrite(bytes, 1, n, stdout) == n ? 0 : ERR_SYSTEM;
     for (const char *end = bytes + n; bytes < end;) {
@@ -330,68 +329,6 @@ int verb_sql(const struct args *a, struct err *e) {
     int rc = open_to_read(a, &s, e);
     if (rc) return rc;
     rc = store_sql_text(s, a->positional[0], args_flag(a, "json") ? STORE_JSON : STORE_CSV,
-                        (struct store_sink){ NULL, to_stdout }, e);
-    return verb_close(s, rc, e);
-}
-
-/* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
-static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
-                       struct err *e) {
-    struct outfile_sink f = { .e = e };
-    struct store_sink sink = { NULL, to_stdout };
-    int rc = path ? outfile_open(&f.file, g, path, e) : 0;
-    if (rc) return rc;
-    if (path) sink = (struct store_sink){ &f, outfile_sink_add };
-    if (json) {
-        struct store_run run;
-        struct buf b = BUF_INIT;
-        rc = store_run(s, id, &run, e);
-        if (!rc) {
-            store_run_json(&run, &b);
-            buf_putc(&b, '\n');
-            rc = sink.write(sink.self, b.data, b.size);
-            store_run_release(&run);
-        }
-        buf_release(&b);
-        if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &id, 1, sink, e);
-    } else {
-        rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
-    }
-    return path ? outfile_end(&f.file, rc, e) : rc;
-}
-
-static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struct err *e) {
-    struct store_run run;
-    struct run_config c;
-    int rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    if (!config_from_json(run.config, strlen(run.config), &c, NULL)) { /* points are exported all the same */
-        outfile_guard_run(g, &c);
-        config_release(&c);
-    }
-    store_run_release(&run);
-    return 0;
-}
-
-int verb_export(const struct args *a, struct err *e) {
-    const char *to = args_get(a, "to"), *path = a->count > 1 ? a->positional[1] : NULL;
-    if (!to || (strcmp(to, "csv") && strcmp(to, "json") && strcmp(to, "hf")))
-        return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, --to json or --to hf FOLDER");
-    bool hf = !strcmp(to, "hf");
-    if (hf && !path) return err_set(e, ERR_USAGE, "petri export RUN --to hf FOLDER: the folder is missing");
-    if (args_flag(a, "overwrite") && (hf || !path))
-        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", hf ? "; a folder must be new or empty" : "");
-    struct store *s;
-    int rc = verb_store(a, STORE_WRITE, &s, e);
-    if (rc) return rc;
-    int64_t id;
-    struct outfile_guard g;
-    outfile_guard_init(&g, store_path(s), args_flag(a, "overwrite"));
-    rc = store_find(s, a->positional[0], &id, e);
-    if (!rc) rc = guard_run(&g, s, id, e);
-    if (!rc && hf) rc = outfile_check_folder(&g, path, e);
-    if (!rc) rc = hf ? export_hf(s, id, args_get(a, "task"), args_get(a, "model"), path, args_flag(a, "json"), e)
-                     : export_text(&g, s, id, !strcmp(to, "json"), path, e);
-    outfile_guard_release(&g);
+                        (struct store_sink){ NULL, verb_to_stdout }, e);
     return verb_close(s, rc, e);
 }

@@ -210,9 +210,15 @@ static const struct option_spec MAP[] = {
 };
 static const struct option_spec EXPORT[] = {
     OF_TASK,
-    { "to", "csv|json|hf", "points as CSV; the run, then its points, as JSON Lines; or a Hugging Face folder" },
+    { "to", "csv|json|hf|petri", "points as CSV; the run, then its points, as JSON Lines; a Hugging Face folder; or a "
+                                 "file for `petri import`" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
     MOVED,
+    END,
+};
+static const struct option_spec IMPORT[] = {
+    { "model", "DIR|NAME", "the model that it is for (default: as it says itself)" },
+    { "note", "TEXT", "kept with the run" },
     END,
 };
 static const struct option_spec BENCH[] = {
@@ -250,8 +256,9 @@ static const struct verb VERBS[] = {
     { "similarity", "[RUN [RUN]] --of classes|rows|layers|tensors|attention", "a matrix of similarities, kept",
       SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
-    { "export", "RUN --to csv|json|hf [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
+    { "export", "RUN --to csv|json|hf|petri [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
+    { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
 };

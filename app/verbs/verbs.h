@@ -59,7 +59,11 @@ int verb_show(const struct args *a, struct err *e);
 int verb_trash(const struct args *a, struct err *e);
 int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
+/* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */
+int verb_to_stdout(void *self, const char *bytes, size_t n);
+/* verb_export.c, verb_import.c */
 int verb_export(const struct args *a, struct err *e);
+int verb_import(const struct args *a, struct err *e);
 /* verb_embed.c, verb_map.c */
 int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);

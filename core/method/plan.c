@@ -369,12 +369,11 @@ static const real *block_of(const real *values, size_t offset, int blocks, size_
     return values + offset + (blocks > 1 ? (size_t)task : 0) * count;
 }
 
-struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
-                          const real *made, real **own_params, real **own_made, struct err *e) {
-    struct method m = p->method;
+/* The plan of a narrowed method for one task, with that task's values. */
+static struct plan *take(const struct plan *p, const struct method *m, const struct arch *a, int task,
+                         const real *params, const real *made, real **own_params, real **own_made, struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
-    narrow(&m);
-    struct plan *own = plan_new(&m, a, p->outputs[task], e);
+    struct plan *own = plan_new(m, a, p->outputs[task], e);
     if (!own) return NULL;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
@@ -395,5 +394,27 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
                  : block_of(made, made_from->offset, made_from->blocks, made_from->count, task, t->count);
         memcpy(*own_params + t->offset, values, t->count * sizeof **own_params);
     }
+    return own;
+}
+
+struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
+                          const real *made, real **own_params, real **own_made, struct err *e) {
+    struct method m = p->method;
+    narrow(&m);
+    return take(p, &m, a, task, params, made, own_params, own_made, e);
+}
+
+struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
+                        real **own_params, struct err *e) {
+    struct method m = p->method;
+    real *none;
+    BUG_IF(p->tasks != 1);
+    for (int i = 0; i < m.count; i++)
+        if (source_row(m.module[i].source)->when == SOURCE_PROLOGUE) m.module[i].source = SOURCE_FREE;
+    narrow(&m);
+    struct plan *own = take(p, &m, a, 0, params, made, own_params, &none, e);
+    if (!own) return NULL;
+    BUG_IF(own->made);
+    free(none);
     return own;
 }

@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/train/predictor.h"
 
 enum { ST_REAL = REAL_IS_DOUBLE ? ST_F64 : ST_F32 };
 
@@ -30,14 +31,16 @@ static void hash_tensor(struct sha256 *h, const char *name, int rows, int cols,
     sha256_add(h, values, (size_t)rows * (size_t)cols * sizeof *values);
 }
 
-void run_weights_sha256(const struct run *r, char out[65]) {
+static void weights_sha256(const struct plan *p, const real *params, char out[65]) {
     struct sha256 *h = sha256_start();
-    for (int i = 0; i < r->plan->tensors; i++) {
-        const struct plan_tensor *t = &r->plan->tensor[i];
-        hash_tensor(h, t->name, t->rows, t->cols, r->params + t->offset);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        hash_tensor(h, t->name, t->rows, t->cols, params + t->offset);
     }
     sha256_finish(h, out);
 }
+
+void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->plan, r->params, out); }
 
 /* ---- what is said in the metadata ---- */
 
@@ -74,11 +77,11 @@ static char *state_json(const struct run *r) {
     return buf_take(&b);
 }
 
-static void add_labels(struct buf *b, const struct task *t) {
+static void add_labels(struct buf *b, char *const *label, int n) {
     buf_putc(b, '[');
-    for (int i = 0; i < t->classes; i++) {
+    for (int i = 0; i < n; i++) {
         if (i) buf_putc(b, ',');
-        json_add_string(b, t->class_name[i]);
+        json_add_string(b, label[i]);
     }
     buf_putc(b, ']');
 }
@@ -90,7 +93,7 @@ static const char *gold_name(enum data_kind gold) {
 static char *tasks_json(const struct run *r) {
     struct buf b = BUF_INIT;
     if (run_is_single(r)) {
-        add_labels(&b, r->of[0].task);
+        add_labels(&b, r->of[0].task->class_name, r->of[0].task->classes);
         return buf_take(&b);
     }
     buf_putc(&b, '[');
@@ -98,7 +101,7 @@ static char *tasks_json(const struct run *r) {
         buf_puts(&b, i ? ",{\"name\":" : "{\"name\":");
         json_add_string(&b, r->of[i].name);
         buf_printf(&b, ",\"kind\":\"%s\",\"labels\":", gold_name(r->of[i].task->gold));
-        add_labels(&b, r->of[i].task);
+        add_labels(&b, r->of[i].task->class_name, r->of[i].task->classes);
         buf_putc(&b, '}');
     }
     buf_putc(&b, ']');
@@ -135,57 +138,89 @@ static void add_state(struct checkpoint_writer *w, const struct plan *p, const c
     }
 }
 
-static void add_tensors(struct checkpoint_writer *w, const struct run *r, bool last) {
-    const struct plan *p = r->plan;
+/* What is kept, or with `all` also what only training needs. */
+static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const real *params, const real *made, bool all) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (last || t->kept)
-            add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, r->params + t->offset);
+        if (all || t->kept)
+            add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, params + t->offset);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (t->kept) add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, r->made + t->offset);
+        if (t->kept) add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, made + t->offset);
     }
-    if (!last) return;
-    add_state(w, p, "adam.m", r->adam_m);
-    add_state(w, p, "adam.v", r->adam_v);
 }
 
-int checkpoint_save(struct run *r, int which, struct err *e) {
-    struct checkpoint_writer w = { NULL, 0, 0 };
-    bool last = which == CHECKPOINT_LAST, single = run_is_single(r);
-    char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
-    char sha256[65], *config = config_json(&r->c);
-    char *canonical = method_canonical(&r->plan->method), *method = method_text(&r->c.method), *state = state_json(r);
-    char *tasks = tasks_json(r);
-    step_make(r);
-    run_weights_sha256(r, sha256);
+/* What the metadata says beside the method. */
+struct about {
+    const struct run_config *config;
+    const struct model *model;
+    const char *state, *tasks, *sha256;
+    bool single;
+    enum data_kind gold;
+};
+
+static int save(const char *path, struct checkpoint_writer *w, const struct plan *p, const struct about *x, struct err *e) {
+    char *config = config_json(x->config), *canonical = method_canonical(&p->method),
+         *method = method_text(&x->config->method);
     const struct st_pair meta[] = {
         { "petri", "1" },
         { "method", canonical },
         { "method_text", method },
         { "config", config },
-        { "state", state },
-        { "backbone", r->m->name },
-        { "backbone_sha256", r->m->sha256 },
-        { "weights_sha256", sha256 },
-        { single ? "labels" : "tasks", tasks },
-        { "kind", gold_name(r->of[0].task->gold) },
+        { "state", x->state },
+        { "backbone", x->model->name },
+        { "backbone_sha256", x->model->sha256 },
+        { "weights_sha256", x->sha256 },
+        { x->single ? "labels" : "tasks", x->tasks },
+        { "kind", gold_name(x->gold) },
     };
-    size_t count = COUNT_OF(meta) - (single ? 0 : 1); /* the kinds of several stand with them */
-    add_tensors(&w, r, last);
-    int rc = st_save(path, w.tensor, w.count, meta, count, e);
+    size_t count = COUNT_OF(meta) - (x->single ? 0 : 1); /* the kinds of several stand with them */
+    int rc = st_save(path, w->tensor, w->count, meta, count, e);
+    for (size_t i = 0; i < w->count; i++) free((char *)(uintptr_t)w->tensor[i].name);
+    free(w->tensor);
+    free(config);
+    free(canonical);
+    free(method);
+    return rc;
+}
+
+int checkpoint_save(struct run *r, int which, struct err *e) {
+    struct checkpoint_writer w = { NULL, 0, 0 };
+    bool last = which == CHECKPOINT_LAST;
+    char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
+    char sha256[65], *state = state_json(r), *tasks = tasks_json(r);
+    step_make(r);
+    run_weights_sha256(r, sha256);
+    add_tensors(&w, r->plan, r->params, r->made, last);
+    if (last) {
+        add_state(&w, r->plan, "adam.m", r->adam_m);
+        add_state(&w, r->plan, "adam.v", r->adam_v);
+    }
+    const struct about about = { &r->c, r->m, state, tasks, sha256, run_is_single(r), r->of[0].task->gold };
+    int rc = save(path, &w, r->plan, &about, e);
     if (!rc)
         run_send(r, (struct event){
                         .kind = EVENT_CHECKPOINT, .task = which >= 0 ? r->of[which].name : NULL, .best = !last,
                         .path = path, .sha256 = sha256 });
-    for (size_t i = 0; i < w.count; i++) free((char *)(uintptr_t)w.tensor[i].name);
-    free(w.tensor);
     free(path);
-    free(config);
-    free(canonical);
-    free(method);
     free(state);
     free(tasks);
+    return rc;
+}
+
+int predictor_save(const struct predictor *p, const struct run_config *c, const char *path, char sha256[65],
+                   struct err *e) {
+    static const char state[] = "{\"step\":0,\"seconds\":0,\"loss\":null,\"evaluated\":-1,\"worse\":0,"
+                                "\"finished\":true,\"best\":null}";
+    struct checkpoint_writer w = { NULL, 0, 0 };
+    struct buf labels = BUF_INIT;
+    BUG_IF(p->plan->made || p->plan->tasks != 1);
+    add_labels(&labels, p->label, p->labels);
+    weights_sha256(p->plan, p->params, sha256);
+    add_tensors(&w, p->plan, p->params, NULL, false);
+    const struct about about = { c, p->m, state, buf_text(&labels), sha256, true, p->gold };
+    int rc = save(path, &w, p->plan, &about, e);
+    buf_release(&labels);
     return rc;
 }

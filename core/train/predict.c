@@ -100,6 +100,17 @@ struct predictor *predictor_open(const char *checkpoint, const char *task, struc
     return NULL;
 }
 
+int predictor_make_plain(struct predictor *p, struct err *e) {
+    real *params;
+    struct plan *plain = plan_plain(p->plan, &p->m->arch, p->params, p->made, &params, e);
+    if (!plain) return e->code;
+    plan_free(p->plan);
+    free(p->params);
+    p->plan = plain;
+    p->params = params;
+    return 0;
+}
+
 /* A model that writes, by a method that changes nothing. */
 static int open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;

@@ -11,6 +11,7 @@
 #include "core/data/metrics.h"
 #include "core/method/plan.h"
 #include "core/model/model.h"
+#include "core/train/config.h"
 #include "core/data/text_form.h"
 #include "core/train/text_score.h"
 
@@ -101,6 +102,13 @@ int predictor_embed(struct predictor *p, const struct dataset *d, const struct e
                     double *probabilities, struct err *e);
 int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
                 struct err *e);
+
+/* From here on its plan has no value that a network makes (plan_plain): the same answers from free modules. */
+int predictor_make_plain(struct predictor *p, struct err *e);
+/* Writes a file that predictor_open reads on the same model, of a plan without made values: what the file is to say
+ * of model, rows and method stands in *c, whose method is the plan's.  *sha256: of the values, as run_weights_sha256. */
+int predictor_save(const struct predictor *p, const struct run_config *c, const char *path, char sha256[65],
+                   struct err *e);
 
 /* Writes a Hugging Face folder (config.json, model.safetensors in F32, the tokenizer's
  * files), merged where the method can be, refused (ERR_USAGE) with the reason otherwise.

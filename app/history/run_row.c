@@ -1,0 +1,83 @@
+#include "app/history/run_row.h"
+
+#include <stdlib.h>
+
+#include "app/files/paths.h"
+#include "core/base/mem.h"
+#include "core/data/metrics.h"
+#include "core/engine/blas.h"
+#include "core/method/functions.h"
+#include "core/method/keys.h"
+#include "core/train/regime.h"
+
+/* One row of the history for each module. */
+static void fill_module(struct store_module *row, const struct method *method, int i,
+                        const struct plan *p, char layers[32], char **text) {
+    struct module own = method->module[i];
+    const struct module *m = &own;
+    module_normalise(&own);
+    struct method single = { .count = 1, .module = { *m } };
+    *text = method_canonical(&single);
+    int64_t trained = 0, kept = 0;
+    for (int k = 0; k < p->tensors; k++) {
+        if (p->tensor[k].module != i) continue;
+        trained += (int64_t)p->tensor[k].count;
+        if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
+    }
+    for (int k = 0; k < p->made; k++)
+        if (p->made_tensor[k].module == i) kept += (int64_t)p->made_tensor[k].count;
+    key_layers_text(m, layers);
+    *row = (struct store_module){
+        .text = *text, .fn = fn_name(m->fn),
+        .act = module_takes(m, TAKES_ACT) ? method_act_name(m->act) : NULL,
+        .read = m->read ? tap_name(m->read) : NULL, .write = m->write ? tap_name(m->write) : NULL,
+        .insertion = module_insertion(m),
+        .composition = comp_name(m->comp), .source = source_name(m->source),
+        .heads = heads_name(m->heads),
+        .init = module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
+        .target = module_in_weight(m) ? target_name(m->target) : NULL,
+        .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
+        .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,
+        .trained = trained, .kept = kept,
+    };
+}
+
+static int direction_of(const struct run_config *c) {
+    if (c->tasks) return 1;
+    int metric = c->metric ? metric_find(c->metric) : -1;
+    return metric < 0 ? 0 : metric_direction((enum metric_id)metric);
+}
+
+int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
+                   int64_t *id, struct err *e) {
+    const struct method *method = &c->method;
+    struct store_module row[METHOD_MODULES];
+    char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
+    for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
+    char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
+    char *json = method_json(method, p->decoder), *regime = config_regime_text(c);
+    const struct preset *preset = method_preset(method);
+    const struct blas_facts *facts = blas_facts();
+    char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    const struct store_new_run n = {
+        .config = config, .method = text_form, .canonical = canonical, .method_json = json,
+        .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
+        .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
+        .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
+        .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = direction_of(c), .split = x->split,
+        .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
+        .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
+        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .modules = row,
+        .module_count = method->count, .note = x->note, .report = x->report, .reports = x->reports,
+        .imported = x->imported,
+    };
+    int rc = store_create_run(s, &n, id, e);
+    free(config);
+    free(text_form);
+    free(canonical);
+    free(json);
+    free(kernel);
+    free(regime);
+    for (int i = 0; i < method->count; i++) free(text[i]);
+    return rc;
+}

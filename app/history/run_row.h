@@ -1,0 +1,24 @@
+/* The row of the history that a run gets: what is frozen before its first step. */
+#ifndef APP_RUN_ROW_H
+#define APP_RUN_ROW_H
+
+#include "core/method/plan.h"
+#include "core/train/config.h"
+#include "store/store.h"
+
+/* What is said beside its completed description. */
+struct history_row {
+    const char *split;    /* whose metric decides; NULL: dev */
+    const char *const *report;
+    int reports;
+    int64_t steps;        /* planned */
+    int64_t parent;       /* 0: none */
+    const char *note;     /* NULL: none */
+    const char *imported; /* as of struct store_new_run */
+};
+/* Adds it with a row for each module, queued; its number is *id and its lock the store's (store_create_run).  `p`:
+ * the run's plan. */
+int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
+                   int64_t *id, struct err *e);
+
+#endif

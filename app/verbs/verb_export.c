@@ -1,0 +1,140 @@
+/* export: a run's points, its record, its weights. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/verbs/export_hf.h"
+#include "app/files/outfile.h"
+#include "app/verbs/output.h"
+#include "app/verbs/use.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/export.h"
+
+/* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
+static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
+                       struct err *e) {
+    struct outfile_sink f = { .e = e };
+    struct store_sink sink = { NULL, verb_to_stdout };
+    int rc = path ? outfile_open(&f.file, g, path, e) : 0;
+    if (rc) return rc;
+    if (path) sink = (struct store_sink){ &f, outfile_sink_add };
+    if (json) {
+        struct store_run run;
+        struct buf b = BUF_INIT;
+        rc = store_run(s, id, &run, e);
+        if (!rc) {
+            store_run_json(&run, &b);
+            buf_putc(&b, '\n');
+            rc = sink.write(sink.self, b.data, b.size);
+            store_run_release(&run);
+        }
+        buf_release(&b);
+        if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &id, 1, sink, e);
+    } else {
+        rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
+    }
+    return path ? outfile_end(&f.file, rc, e) : rc;
+}
+
+static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struct err *e) {
+    struct store_run run;
+    struct run_config c;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (!config_from_json(run.config, strlen(run.config), &c, NULL)) { /* points are exported all the same */
+        outfile_guard_run(g, &c);
+        config_release(&c);
+    }
+    store_run_release(&run);
+    return 0;
+}
+
+/* What PATH is to an export, and whether there must be one. */
+enum { TO_STDOUT_OR_FILE, TO_FOLDER, TO_FILE_OR_FOLDER };
+static const struct destination {
+    const char *name;
+    int path;
+} destinations[] = {
+    { "csv", TO_STDOUT_OR_FILE },
+    { "json", TO_STDOUT_OR_FILE },
+    { "hf", TO_FOLDER },
+    { "petri", TO_FILE_OR_FOLDER },
+};
+
+static const struct destination *find_destination(const char *to) {
+    for (size_t i = 0; to && i < COUNT_OF(destinations); i++)
+        if (!strcmp(to, destinations[i].name)) return &destinations[i];
+    return NULL;
+}
+
+static bool is_folder(const struct destination *to, const char *path) {
+    return to->path == TO_FOLDER || (to->path == TO_FILE_OR_FOLDER && !text_ends(path, ".safetensors"));
+}
+
+static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
+    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf or petri");
+    if (!path && to->path != TO_STDOUT_OR_FILE)
+        return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
+                       to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
+    if (args_flag(a, "overwrite") && (!path || is_folder(to, path)))
+        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
+    return 0;
+}
+
+static int export_own(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
+    struct user u = { 0 };
+    struct buf said = BUF_INIT;
+    char *file = NULL;
+    int rc = user_open_run(&u, s, id, args_get(a, "task"), &(struct backbone_hint){ .given = args_get(a, "model") },
+                           &said, e);
+    if (!rc) rc = export_petri(u.predictor, &u.config, path, &file, e);
+    user_release(&u);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_int(&b, "run", id);
+        json_member_string(&b, "file", file);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        out_text(file);
+        puts(": written");
+    }
+    free(file);
+    return rc;
+}
+
+static int write_to(const struct args *a, const struct outfile_guard *g, struct store *s, int64_t id,
+                     const struct destination *to, const char *path, struct err *e) {
+    int rc = 0;
+    if (path && is_folder(to, path)) rc = outfile_check_folder(g, path, e);
+    else if (path && to->path == TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);
+    if (rc) return rc;
+    if (!strcmp(to->name, "hf"))
+        return export_hf(s, id, args_get(a, "task"), args_get(a, "model"), path, args_flag(a, "json"), e);
+    if (!strcmp(to->name, "petri")) return export_own(a, s, id, path, e);
+    return export_text(g, s, id, !strcmp(to->name, "json"), path, e);
+}
+
+int verb_export(const struct args *a, struct err *e) {
+    const char *path = a->count > 1 ? a->positional[1] : NULL;
+    const struct destination *to = find_destination(args_get(a, "to"));
+    struct store *s;
+    int rc = check_words(a, to, path, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s), args_flag(a, "overwrite"));
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = guard_run(&g, s, id, e);
+    if (!rc) rc = write_to(a, &g, s, id, to, path, e);
+    outfile_guard_release(&g);
+    return verb_close(s, rc, e);
+}

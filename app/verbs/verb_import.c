@@ -1,0 +1,135 @@
+/* import: what was trained elsewhere, or in another history, becomes a run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/history/backbone.h"
+#include "app/verbs/output.h"
+#include "app/history/run_row.h"
+#include "app/verbs/verbs.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/import.h"
+
+/* ---- the run ---- */
+
+/* The description says which model it is, as that of a run which was trained here. */
+static void name_model(struct imported *x) {
+    struct run_config *c = &x->config;
+    const struct model *m = x->model;
+    char *full = realpath(m->folder, NULL);
+    if (!c->model) c->model = xstrdup(m->name);
+    free(c->model_folder);
+    c->model_folder = full ? full : xstrdup(m->folder);
+    xreplace(&c->model_sha256, m->sha256);
+    xreplace(&c->model_facts, m->facts);
+}
+
+/* Its values, in the folder of a run that has its row. */
+static int keep_values(struct store *s, int64_t id, const struct imported *x, struct err *e) {
+    char *folder = store_run_folder(s, id), *path = file_join(folder, "best.safetensors"), sha256[65];
+    struct stat st;
+    int rc = predictor_save(x->predictor, &x->config, path, sha256, e);
+    if (!rc)
+        rc = store_artifact(s, &(struct store_artifact){ .run = id, .kind = "best", .path = path, .sha256 = sha256,
+                                                         .bytes = stat(path, &st) ? 0 : (int64_t)st.st_size });
+    struct store_change change = { .run = id, .seconds = 0, .state = rc ? STORE_FAILED : STORE_FINISHED,
+                                   .reason = rc ? e->text : NULL, .weights_sha256 = rc ? NULL : sha256 };
+    int changed = store_change(s, &change);
+    if (!rc && changed) rc = err_set(e, ERR_SYSTEM, "run %lld: its state could not be stored", (long long)id);
+    free(folder);
+    free(path);
+    return rc;
+}
+
+static int make_run(struct store *s, const struct imported *x, const char *note, int64_t *id, struct err *e) {
+    char *imported = import_json(x);
+    const struct history_row row = { .note = note, .imported = imported };
+    struct err closing = ERR_INIT;
+    int rc = run_row_create(s, &x->config, predictor_plan(x->predictor), &row, id, e);
+    if (!rc) {
+        rc = keep_values(s, *id, x, e);
+        int closed = store_disown(s, *id, &closing);
+        if (!rc && closed) {
+            *e = closing;
+            rc = closed;
+        }
+    }
+    free(imported);
+    return rc;
+}
+
+/* ---- what is imported ---- */
+
+/* Reads a file of petri's own on the model that it names. */
+static int read_petri(const struct args *a, const char *file, struct imported *x, struct err *e) {
+    struct run_config c;
+    struct buf said = BUF_INIT;
+    int rc = import_petri_config(file, &c, e);
+    if (rc) return rc;
+    struct model *m = backbone_open(&c, &(struct backbone_hint){ .given = args_get(a, "model") }, &said, e);
+    config_release(&c);
+    rc = m ? import_petri(file, m, x, e) : e->code;
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    return rc;
+}
+
+static int read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
+    if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
+    char *own = import_petri_file(path);
+    int rc = own ? read_petri(a, own, x, e)
+                 : err_set(e, ERR_INPUT, "%s: is not a file that `petri export --to petri` writes, nor a folder with one",
+                           path);
+    free(own);
+    return rc;
+}
+
+static void tell_notes(const char *what, const struct notes *n) {
+    for (size_t i = 0; i < n->count; i++) {
+        printf("  %s ", what);
+        out_text(n->line[i]);
+        putchar('\n');
+    }
+}
+
+static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
+    struct store_run run;
+    int rc = store_flush(s, e);
+    if (!rc) rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        rc = verb_run_json(s, &run, e);
+    } else {
+        printf("run %lld: ", (long long)id);
+        out_text(run.method);
+        printf(" on ");
+        out_text(run.model);
+        printf(", of %s's format\n", x->format);
+        tell_notes("read", &x->read);
+        tell_notes("left aside:", &x->ignored);
+        tell_notes("assumed:", &x->assumed);
+    }
+    store_run_release(&run);
+    return rc;
+}
+
+int verb_import(const struct args *a, struct err *e) {
+    struct imported x = { 0 };
+    struct store *s;
+    int64_t id;
+    int rc = read_any(a, a->positional[0], &x, e);
+    if (!rc) {
+        name_model(&x);
+        rc = verb_store(a, STORE_WRITE, &s, e);
+        if (!rc) {
+            rc = make_run(s, &x, args_get(a, "note"), &id, e);
+            if (!rc) rc = tell(a, s, id, &x, e);
+            rc = verb_close(s, rc, e);
+        }
+        import_release(&x);
+    }
+    return rc;
+}

@@ -1,0 +1,14 @@
+/* What was trained here, written for others. */
+#ifndef CORE_EXCHANGE_EXPORT_H
+#define CORE_EXCHANGE_EXPORT_H
+
+#include "core/train/predict.h"
+
+/* Makes a new folder for an export, or takes an empty one; ERR_USAGE for one that holds something. */
+int export_folder(const char *path, struct err *e);
+
+/* Writes petri's own file, PATH where that ends in ".safetensors", else PATH/petri.safetensors in a folder that
+ * is new or empty.  *file: what was written, caller frees.  c: the run's, of one task.  p is plain afterwards. */
+int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file, struct err *e);
+
+#endif

@@ -1,0 +1,55 @@
+#include "core/exchange/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+
+void notes_add(struct notes *n, const char *format, ...) {
+    va_list args;
+    char *line;
+    va_start(args, format);
+    if (vasprintf(&line, format, args) < 0) BUG("no memory");
+    va_end(args);
+    GROW(n->line, n->room, n->count + 1);
+    n->line[n->count++] = line;
+}
+
+void notes_release(struct notes *n) {
+    for (size_t i = 0; i < n->count; i++) free(n->line[i]);
+    free(n->line);
+    *n = (struct notes){ 0 };
+}
+
+void import_release(struct imported *x) {
+    predictor_free(x->predictor);
+    if (x->model) model_release(x->model);
+    config_release(&x->config);
+    free(x->version);
+    notes_release(&x->read);
+    notes_release(&x->ignored);
+    notes_release(&x->assumed);
+    *x = (struct imported){ 0 };
+}
+
+static void add_notes(struct buf *b, const char *key, const struct notes *n) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n->count; i++) json_member_string(b, NULL, n->line[i]);
+    buf_putc(b, ']');
+}
+
+char *import_json(const struct imported *x) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "format", x->format);
+    json_member_string(&b, "version", x->version);
+    add_notes(&b, "read", &x->read);
+    add_notes(&b, "ignored", &x->ignored);
+    add_notes(&b, "assumed", &x->assumed);
+    buf_putc(&b, '}');
+    return buf_take(&b);
+}

@@ -1,0 +1,37 @@
+/* What somebody trained elsewhere, on its way into the history: a trained method with its head on a model, and
+ * a description as of a run. */
+#ifndef CORE_EXCHANGE_IMPORT_H
+#define CORE_EXCHANGE_IMPORT_H
+
+#include "core/train/predict.h"
+
+/* Lines of text in their order. */
+struct notes {
+    char **line;
+    size_t count, room;
+};
+void notes_add(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void notes_release(struct notes *n);
+
+struct imported {
+    const char *format;       /* "petri", "peft", … */
+    char *version;            /* of the format or of the program that wrote it, as it says; NULL: it does not */
+    struct notes read, ignored, assumed; /* files; what was left aside; what nothing said */
+    struct model *model;      /* taken over: import_release lets it go */
+    struct predictor *predictor; /* on it; without made values */
+    struct run_config config; /* completed; its method is the predictor's plan's */
+};
+void import_release(struct imported *x);
+/* {"format","version","read":[…],"ignored":[…],"assumed":[…]}; caller frees. */
+char *import_json(const struct imported *x);
+
+/* ---- petri's own: a file of one task's kept values, or a folder that holds it ---- */
+
+/* The file that a path stands for, or NULL where it is neither; caller frees. */
+char *import_petri_file(const char *path);
+/* What the file says of its run, to find the model by.  config_release. */
+int import_petri_config(const char *file, struct run_config *out, struct err *e);
+/* m: the model, taken over in either case.  On failure *out is empty. */
+int import_petri(const char *file, struct model *m, struct imported *out, struct err *e);
+
+#endif
