@@ -165,8 +165,8 @@ void inside_release(struct inside *s) {
         moments_release(&s->moments[i]);
         moments_release(&s->played[i]);
     }
-    album_drop(s->album);
-    album_drop(s->attention);
+    matrix_list_drop(s->matrices);
+    matrix_list_drop(s->attention);
     free(s->drawn);
     free(s->run_task);
     *s = (struct inside){ .perplexity = 30 };

@@ -40,7 +40,7 @@ struct insight {
     struct insight_heat *heat;
     /* the thread's own */
     struct inside inside;
-    struct shelf *shelf;
+    struct shared_rows *rows;
     bool playing;
     int64_t framed;            /* when the last frame of the layout began, clock_ms; 0: it stood still */
     char *trouble;             /* why the last order came to nothing; until the next */
@@ -67,7 +67,7 @@ static void publish_heat(struct insight *in, struct insight_heat *h) {
 }
 
 static void show(struct insight *in, const char *busy, const char *failed) {
-    publish(in, picture_of(&in->inside, in->shelf, in->playing, busy, failed ? failed : in->trouble));
+    publish(in, picture_of(&in->inside, in->rows, in->playing, busy, failed ? failed : in->trouble));
 }
 
 /* A picture without matrices, that says what is being done or why there is none. */
@@ -92,8 +92,8 @@ static bool tell_busy(void *self, const char *what) {
 
 static void drop(struct insight *in) {
     inside_release(&in->inside);
-    shelf_drop(in->shelf);
-    in->shelf = NULL;
+    shared_rows_drop(in->rows);
+    in->rows = NULL;
     in->playing = false;
 }
 
@@ -113,7 +113,7 @@ static void do_open(struct insight *in, const struct orders *o) {
         publish_heat(in, heat_says(NULL, e.text));
         return;
     }
-    in->shelf = shelf_of(&in->inside);
+    in->rows = shared_rows_of(&in->inside);
     in->playing = true;
     show(in, NULL, NULL);
     publish_heat(in, heat_says(NULL, NULL)); /* computed when they are asked for */
@@ -197,8 +197,8 @@ static void change_layer(struct insight *in, int panel, int by) {
     int to = p->layer + by;
     if (panel >= s->shown || !p->probe || to < 0 || to > p->layers) return;
     p->layer = to;
-    album_drop(s->album); /* those there were are of another layer */
-    s->album = NULL;
+    matrix_list_drop(s->matrices); /* those there were are of another layer */
+    s->matrices = NULL;
     publish_heat(in, heat_says(NULL, NULL));
     lay_anew(in, panel);
 }
@@ -215,8 +215,8 @@ static void turn(struct insight *in) {
         show(in, NULL, NULL);
         return;
     }
-    shelf_drop(in->shelf);
-    in->shelf = shelf_of(s);
+    shared_rows_drop(in->rows);
+    in->rows = shared_rows_of(s);
     in->playing = true;
     show(in, NULL, NULL);
 }
@@ -226,7 +226,7 @@ static void show_matrices(struct insight *in, const struct orders *o) {
     struct inside *s = &in->inside;
     if (o->chosen) inside_attention_row(s, o->chosen - 1);
     if (o->row || o->deeper || o->head) inside_attention(s, o->row, o->deeper, o->head);
-    if (!s->album) publish_heat(in, heat_says("comparing classes, layers and rows", NULL));
+    if (!s->matrices) publish_heat(in, heat_says("comparing classes, layers and rows", NULL));
     if (inside_matrices(s, &e)) publish_heat(in, heat_says(NULL, e.text));
     else publish_heat(in, inside_heat(s));
 }
@@ -464,11 +464,11 @@ int insight_now(struct store *s, const struct insight_subject *what, bool traini
     if (!rc && training) rc = inside_moment(&in, inside_moments(&in) - 1, e);
     if (map && !rc)
         while (!done(&in)) advance(&in, FRAME_ITERATIONS);
-    struct shelf *shelf = rc ? NULL : shelf_of(&in);
-    if (map) *map = picture_of(&in, shelf, false, NULL, rc ? e->text : NULL);
+    struct shared_rows *rows = rc ? NULL : shared_rows_of(&in);
+    if (map) *map = picture_of(&in, rows, false, NULL, rc ? e->text : NULL);
     if (heat && !rc) rc = inside_matrices(&in, e);
     if (heat) *heat = rc ? heat_says(NULL, e->text) : inside_heat(&in);
-    shelf_drop(shelf);
+    shared_rows_drop(rows);
     if (opened) inside_release(&in);
     return rc;
 }

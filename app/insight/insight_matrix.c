@@ -10,18 +10,18 @@
 enum { SHOWN_ROWS = 64, OTHERS = 12 };
 
 /* What a heat picture owns. */
-struct sheet {
-    struct album *album, *attention;
+struct heat_contents {
+    struct matrix_list *matrices, *attention;
     struct heat_matrix *matrix;
 };
 
-static struct album *album_new(void) {
-    struct album *a = xcalloc(1, sizeof *a);
+static struct matrix_list *matrix_list_new(void) {
+    struct matrix_list *a = xcalloc(1, sizeof *a);
     atomic_init(&a->refs, 1);
     return a;
 }
 
-void album_drop(struct album *a) {
+void matrix_list_drop(struct matrix_list *a) {
     if (!a || atomic_fetch_sub(&a->refs, 1) > 1) return;
     for (int i = 0; i < a->count; i++) matrix_release(&a->matrix[i]);
     free(a->matrix);
@@ -30,20 +30,20 @@ void album_drop(struct album *a) {
 
 void insight_heat_free(struct insight_heat *h) {
     if (!h) return;
-    struct sheet *s = h->memory;
+    struct heat_contents *s = h->memory;
     free((char *)(uintptr_t)h->data.busy);
     free((char *)(uintptr_t)h->data.failed);
     free((char *)(uintptr_t)h->data.run_task);
     if (s) {
-        album_drop(s->album);
-        album_drop(s->attention);
+        matrix_list_drop(s->matrices);
+        matrix_list_drop(s->attention);
         free(s->matrix);
     }
     free(s);
     free(h);
 }
 
-static void put(struct album *a, const struct matrix *m) {
+static void put(struct matrix_list *a, const struct matrix *m) {
     GROW(a->matrix, a->room, a->count + 1);
     a->matrix[a->count++] = *m;
 }
@@ -73,8 +73,8 @@ static void compare(void *self) {
     }
 }
 
-/* Makes a matrix, and keeps or reads it; what cannot be compared has no page in the album. */
-static int add(struct inside *s, struct album *a, struct comparison *c, struct err *e) {
+/* Makes a matrix, and keeps or reads it; what cannot be compared has no place in the list. */
+static int add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
     c->e = e;
     crew_call(s->crew, compare, c);
     if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
@@ -85,7 +85,7 @@ static int add(struct inside *s, struct album *a, struct comparison *c, struct e
 }
 
 /* Rows of one side: class after class, as many of each. */
-static int add_rows(struct inside *s, struct album *a, const struct probe *side, int layer, struct err *e) {
+static int add_rows(struct inside *s, struct matrix_list *a, const struct probe *side, int layer, struct err *e) {
     const struct rowset *r = &side->rows;
     int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order), at = 0;
     int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED, pick);
@@ -98,14 +98,14 @@ static int add_rows(struct inside *s, struct album *a, const struct probe *side,
     return rc;
 }
 
-static bool in_album(const struct album *a, int64_t id) {
+static bool is_listed(const struct matrix_list *a, int64_t id) {
     for (int i = 0; i < a->count; i++)
         if (a->matrix[i].id == id) return true;
     return false;
 }
 
-/* The newest kept matrices of the runs that are not in the album. */
-static int add_others(struct inside *s, struct album *a, struct err *e) {
+/* The newest kept matrices of the runs that are not listed yet. */
+static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
     int rc = 0, most = a->count + OTHERS;
     for (int r = 0; !rc && s->store && r < s->runs; r++) {
         struct store_matrices v;
@@ -113,7 +113,7 @@ static int add_others(struct inside *s, struct album *a, struct err *e) {
         if (rc) break;
         for (size_t i = v.count; !rc && i-- > 0 && a->count < most;) {
             struct matrix m;
-            if (in_album(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
+            if (is_listed(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
             rc = matrix_read(&m, s->store, v.matrix[i].id, e);
             if (!rc) put(a, &m);
         }
@@ -122,7 +122,7 @@ static int add_others(struct inside *s, struct album *a, struct err *e) {
     return rc;
 }
 
-static int fill_album(struct inside *s, struct album *a, struct err *e) {
+static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e) {
     const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
     struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->panels, .layer = s->live[0].layer };
     int runs = 0, rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->panels }, e);
@@ -136,7 +136,7 @@ static int fill_album(struct inside *s, struct album *a, struct err *e) {
 }
 
 /* By head and of one head, of each side. */
-static int fill_attention(struct inside *s, struct album *a, struct err *e) {
+static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e) {
     int rc = 0;
     if (!s->layer) s->layer = s->probe[0].layers;
     for (int i = 0; !rc && i < s->panels; i++)
@@ -156,18 +156,18 @@ int inside_matrices(struct inside *s, struct err *e) {
     if (!s->live[0].probe)
         return err_set(e, ERR_USAGE, "a kept set has no layers to compare: 3 lists the runs, 6 there compares one with "
                        "the model");
-    if (!s->album) {
-        s->album = album_new();
-        rc = fill_album(s, s->album, e);
+    if (!s->matrices) {
+        s->matrices = matrix_list_new();
+        rc = fill_matrices(s, s->matrices, e);
     }
     if (!rc && !s->attention) {
-        s->attention = album_new();
+        s->attention = matrix_list_new();
         rc = fill_attention(s, s->attention, e);
     }
     if (!rc) return 0;
-    album_drop(s->album);
-    album_drop(s->attention);
-    s->album = s->attention = NULL;
+    matrix_list_drop(s->matrices);
+    matrix_list_drop(s->attention);
+    s->matrices = s->attention = NULL;
     return rc;
 }
 
@@ -180,7 +180,7 @@ void inside_attention(struct inside *s, int row, int layer, int head) {
     s->row = turned(s->row, row, p->rows.n);
     s->layer = 1 + turned(s->layer - 1, layer, p->layers);
     s->head = turned(s->head, head, p->u.model->arch.heads);
-    album_drop(s->attention);
+    matrix_list_drop(s->attention);
     s->attention = NULL;
 }
 
@@ -202,26 +202,26 @@ static struct heat_matrix page_of(const struct matrix *m) {
                                  .row_cluster = m->order, .column_cluster = m->order };
 }
 
-/* A picture that holds the two albums with others; attention may be NULL. */
-static struct insight_heat *heat_of(struct album *album, struct album *attention) {
+/* A picture that holds the two lists with others; attention may be NULL. */
+static struct insight_heat *heat_of(struct matrix_list *matrices, struct matrix_list *attention) {
     struct insight_heat *h = xcalloc(1, sizeof *h);
-    struct sheet *sheet = xcalloc(1, sizeof *sheet);
-    struct album *const part[] = { album, attention };
-    h->memory = sheet;
-    sheet->album = album;
-    sheet->attention = attention;
-    sheet->matrix = xcalloc((size_t)(album->count + (attention ? attention->count : 0)) + 1, sizeof *sheet->matrix);
+    struct heat_contents *own = xcalloc(1, sizeof *own);
+    struct matrix_list *const part[] = { matrices, attention };
+    h->memory = own;
+    own->matrices = matrices;
+    own->attention = attention;
+    own->matrix = xcalloc((size_t)(matrices->count + (attention ? attention->count : 0)) + 1, sizeof *own->matrix);
     for (int k = 0; k < 2 && part[k]; k++) {
         atomic_fetch_add(&part[k]->refs, 1);
-        for (int i = 0; i < part[k]->count; i++) sheet->matrix[h->data.matrices++] = page_of(&part[k]->matrix[i]);
+        for (int i = 0; i < part[k]->count; i++) own->matrix[h->data.matrices++] = page_of(&part[k]->matrix[i]);
     }
-    h->data.matrix = sheet->matrix;
-    h->data.attention = album->count;
+    h->data.matrix = own->matrix;
+    h->data.attention = matrices->count;
     return h;
 }
 
 struct insight_heat *inside_heat(const struct inside *s) {
-    struct insight_heat *h = heat_of(s->album, s->attention);
+    struct insight_heat *h = heat_of(s->matrices, s->attention);
     h->data.run_task = s->run_task ? xstrdup(s->run_task) : NULL;
     h->data.run_task_at = s->run_task_at;
     h->data.run_tasks = s->run_tasks;
@@ -229,11 +229,11 @@ struct insight_heat *inside_heat(const struct inside *s) {
 }
 
 int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, struct err *e) {
-    struct album *a = album_new();
+    struct matrix_list *a = matrix_list_new();
     struct matrix m;
     int rc = matrix_read(&m, s, matrix, e);
     if (!rc) put(a, &m);
     *heat = rc ? NULL : heat_of(a, NULL);
-    album_drop(a);
+    matrix_list_drop(a);
     return rc;
 }

@@ -10,7 +10,7 @@
  * iterations later, of many points only at the end. */
 enum { RATE_EVERY = 75, RATE_POINTS = 2000 };
 
-struct shelf {
+struct shared_rows {
     atomic_int refs;
     int n, classes, tasks;
     char **text, **class_name, *task[ROWSET_TASKS], *drawn;
@@ -19,7 +19,7 @@ struct shelf {
 
 /* What a map's picture owns. */
 struct picture {
-    struct shelf *shelf;
+    struct shared_rows *rows;
     double *xy[MAP_PANELS];
     int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
@@ -27,7 +27,7 @@ struct picture {
     struct ratings ratings[MAP_PANELS]; /* reasons that the panels' scores point to */
 };
 
-void shelf_drop(struct shelf *s) {
+void shared_rows_drop(struct shared_rows *s) {
     if (!s || atomic_fetch_sub(&s->refs, 1) > 1) return;
     for (int i = 0; i < s->n; i++) free(s->text[i]);
     for (int i = 0; i < s->classes; i++) free(s->class_name[i]);
@@ -47,9 +47,9 @@ static int32_t *copied(const int32_t *from, int n) {
     return to;
 }
 
-struct shelf *shelf_of(const struct inside *in) {
+struct shared_rows *shared_rows_of(const struct inside *in) {
     const struct rowset *r = in->panel[0].rows;
-    struct shelf *s = xcalloc(1, sizeof *s);
+    struct shared_rows *s = xcalloc(1, sizeof *s);
     atomic_init(&s->refs, 1);
     s->n = r->n;
     s->classes = r->classes;
@@ -68,7 +68,7 @@ struct shelf *shelf_of(const struct inside *in) {
 void insight_map_free(struct insight_map *m) {
     if (!m) return;
     struct picture *p = m->memory;
-    shelf_drop(p->shelf);
+    shared_rows_drop(p->rows);
     for (int i = 0; i < MAP_PANELS; i++) {
         free(p->xy[i]);
         free(p->predicted[i]);
@@ -173,7 +173,7 @@ static double perplexity_of(const struct inside *in) {
     return in->training ? p->moments->used : p->tsne ? tsne_perplexity(p->tsne) : 0;
 }
 
-struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+struct insight_map *picture_of(struct inside *in, struct shared_rows *rows, bool playing, const char *busy,
                                const char *failed) {
     struct insight_map *m = xcalloc(1, sizeof *m);
     struct picture *p = xcalloc(1, sizeof *p);
@@ -182,21 +182,21 @@ struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool play
     d->playing = playing;
     d->busy = p->busy = busy ? xstrdup(busy) : NULL;
     d->failed = p->failed = failed ? xstrdup(failed) : NULL;
-    if (!shelf) return m;
-    atomic_fetch_add(&shelf->refs, 1);
-    p->shelf = shelf;
+    if (!rows) return m;
+    atomic_fetch_add(&rows->refs, 1);
+    p->rows = rows;
     const struct inside_panel *first = &in->panel[0];
     struct tsne_options o;
     tsne_options_init(&o);
-    d->n = shelf->n;
-    d->text = (const char *const *)shelf->text;
-    d->gold = shelf->gold;
-    d->classes = shelf->classes;
-    d->class_name = (const char *const *)shelf->class_name;
-    d->of_task = shelf->of_task;
-    d->tasks = shelf->tasks;
-    d->task_name = (const char *const *)shelf->task;
-    d->rows = shelf->drawn;
+    d->n = rows->n;
+    d->text = (const char *const *)rows->text;
+    d->gold = rows->gold;
+    d->classes = rows->classes;
+    d->class_name = (const char *const *)rows->class_name;
+    d->of_task = rows->of_task;
+    d->tasks = rows->tasks;
+    d->task_name = (const char *const *)rows->task;
+    d->rows = rows->drawn;
     d->run_task = p->run_task = in->run_task ? xstrdup(in->run_task) : NULL;
     d->run_task_at = in->run_task_at;
     d->run_tasks = in->run_tasks;

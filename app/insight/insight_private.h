@@ -13,12 +13,12 @@
 enum { INSIGHT_ROWS = 400, INSIGHT_SEED = 1 };
 
 /* Matrices that pictures share. */
-struct album {
+struct matrix_list {
     atomic_int refs;
     int count, room;
     struct matrix *matrix;
 };
-void album_drop(struct album *a); /* NULL is fine */
+void matrix_list_drop(struct matrix_list *a); /* NULL is fine */
 
 struct inside_panel {
     char *title;
@@ -54,7 +54,7 @@ struct inside {
     int panels, shown;         /* panels of `live`; of what is shown */
     struct inside_panel live[MAP_PANELS], play[MAP_PANELS];
     struct inside_panel *panel; /* live or play */
-    struct album *album, *attention;
+    struct matrix_list *matrices, *attention;
     int row, layer, head;      /* of the attention; layer 0: the last */
 };
 
@@ -82,7 +82,7 @@ int inside_moments(const struct inside *s); /* of the longest panel; 0 when none
 /* Another perplexity: everything is laid out anew. */
 int inside_perplexity(struct inside *s, double perplexity, struct err *e);
 
-/* Fills album and attention where they are not there. */
+/* Fills matrices and attention where they are not there. */
 int inside_matrices(struct inside *s, struct err *e);
 /* Another row, layer or head of the attention, by -1 or 1. */
 void inside_attention(struct inside *s, int row, int layer, int head);
@@ -91,10 +91,10 @@ void inside_attention_row(struct inside *s, int chosen);
 struct insight_heat *inside_heat(const struct inside *s);
 
 /* Pictures (insight_picture.c). */
-struct shelf; /* texts and labels, which pictures share */
-struct shelf *shelf_of(const struct inside *in);
-void shelf_drop(struct shelf *s);
-struct insight_map *picture_of(struct inside *in, struct shelf *shelf, bool playing, const char *busy,
+struct shared_rows; /* texts and labels, which pictures share */
+struct shared_rows *shared_rows_of(const struct inside *in);
+void shared_rows_drop(struct shared_rows *s);
+struct insight_map *picture_of(struct inside *in, struct shared_rows *rows, bool playing, const char *busy,
                                const char *failed);
 
 #endif

@@ -77,7 +77,7 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     clock_cond_init(&j->changed);
     j->pool = pool_new(workers);
     pool_tell(j->pool, on_left, j);
-    if (pthread_create(&j->keeper, NULL, jobs__keep, j) || pthread_create(&j->starter, NULL, jobs__start, j))
+    if (pthread_create(&j->supervisor, NULL, jobs__supervise, j) || pthread_create(&j->starter, NULL, jobs__start, j))
         BUG("no threads for the jobs");
     return j;
 }
@@ -93,7 +93,7 @@ void jobs_free(struct jobs *j, bool finish) {
     pthread_mutex_unlock(&j->lock);
     pool_wake(j->pool);
     pthread_join(j->starter, NULL);
-    pthread_join(j->keeper, NULL);
+    pthread_join(j->supervisor, NULL);
     pool_free(j->pool);
     while (j->first) {
         struct job_record *job = j->first;

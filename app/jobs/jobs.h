@@ -5,7 +5,7 @@
  * description and a number, and is built when its turn comes: no more runs have a model, rows and
  * parameters than train at once, but for those that were paused and, of the latest one that was looked at,
  * model and rows.  What was asked for can be taken back
- * until it has begun.  A starter thread looks and builds; a keeper thread obeys requests from other
+ * until it has begun.  A starter thread looks and builds; a supervisor thread obeys requests from other
  * processes every 250 ms, pauses runs while the disk is full, and puts away runs that are over.  All
  * functions may be called by any thread. */
 #ifndef APP_JOBS_JOBS_H

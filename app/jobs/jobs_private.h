@@ -1,8 +1,8 @@
-/* What jobs.c, job_keep.c, job_start.c, job_build.c, job_tasks.c and job_events.c share.
+/* What jobs.c, job_supervise.c, job_start.c, job_build.c, job_tasks.c and job_events.c share.
  *
  * A job goes one way: asked → queued → building → in work → over.  While it waits it is a description
  * and a number; model, rows and parameters are there from building on, and are let go with the work.
- * Two threads move jobs on: the starter (asked, queued, building: what takes long) and the keeper (in
+ * Two threads move jobs on: the starter (asked, queued, building: what takes long) and the supervisor (in
  * work, and whatever ends).  A job's own data belong to the thread that moves it; what is marked below
  * is shared under jobs->lock. */
 #ifndef APP_JOBS_JOBS_PRIVATE_H
@@ -93,8 +93,8 @@ struct jobs {
     struct pool *pool;
     struct jobs_hook hook;
     int key[KEYS];
-    pthread_t keeper, starter;
-    size_t left_out; /* the keeper's: records that the store could not keep and the user was told of */
+    pthread_t supervisor, starter;
+    size_t left_out; /* the supervisor's: records that the store could not keep and the user was told of */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */
@@ -147,8 +147,8 @@ void job_let_go(struct job_record *job);
 /* Ends a job that was queued and never begun. */
 void job_take_back(struct job_record *job);
 
-/* job_keep.c */
-void *jobs__keep(void *jobs);       /* the keeper's thread */
+/* job_supervise.c */
+void *jobs__supervise(void *jobs);       /* the supervisor's thread */
 /* While the disk is full every run waits; afterwards those go on that nobody else holds. */
 void jobs__hold(struct jobs *j, bool full, const char *why);
 

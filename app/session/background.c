@@ -20,10 +20,10 @@
 
 struct order {
     struct order *next;
-    struct desk_order what;
+    struct background_order what;
 };
 
-struct desk {
+struct background {
     struct store *store;
     struct jobs *jobs;
     void (*wake)(void *);
@@ -34,8 +34,8 @@ struct desk {
     bool leaving;
     struct order *orders;
     int64_t taken;
-    struct desk_answer *answers;
-    struct desk_tasks tasks; /* the thread's own */
+    struct background_answer *answers;
+    struct result_cache tasks; /* the thread's own */
 };
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
@@ -48,9 +48,9 @@ static void order_free(struct order *o) {
     free(o);
 }
 
-static void say(struct desk_answer *a, enum say how, const char *format, ...)
+static void say(struct background_answer *a, enum say how, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct desk_answer *a, enum say how, const char *format, ...) {
+static void say(struct background_answer *a, enum say how, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(a->message, sizeof a->message, format, args);
@@ -72,7 +72,7 @@ static int stored_config(struct store *s, int64_t id, struct run_config *c, enum
     return rc;
 }
 
-static int take_config(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+static int take_config(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     a->config = xcalloc(1, sizeof *a->config);
     int rc = stored_config(d->store, o->run[0], a->config, NULL, e);
     if (rc) {
@@ -87,7 +87,7 @@ static int take_config(struct desk *d, const struct desk_order *o, struct desk_a
 
 /* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
  * once more. */
-static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, struct err *e) {
+static int go_on(struct background *d, int64_t id, bool anew, struct background_answer *a, struct err *e) {
     struct job_request r = { 0 };
     enum store_state state;
     int rc = stored_config(d->store, id, &r.config, &state, e);
@@ -111,11 +111,11 @@ static int go_on(struct desk *d, int64_t id, bool anew, struct desk_answer *a, s
 }
 
 /* All that were marked; one that cannot go on does not keep the others. */
-static int again(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+static int again(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     int rc = 0, begun = 0;
     for (int i = 0; i < o->runs; i++) {
         struct err why = ERR_INIT;
-        int one = go_on(d, o->run[i], o->kind == DESK_AGAIN, a, &why);
+        int one = go_on(d, o->run[i], o->kind == BACKGROUND_AGAIN, a, &why);
         begun += !one;
         if (!one || rc) continue;
         rc = one;
@@ -127,7 +127,7 @@ static int again(struct desk *d, const struct desk_order *o, struct desk_answer 
 }
 
 /* The owner looks every quarter of a second and ends at a step with a checkpoint. */
-static int stop(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+static int stop(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     int rc = store_request(d->store, o->run[0], STORE_STOP, e);
     if (!rc)
         say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
@@ -135,8 +135,8 @@ static int stop(struct desk *d, const struct desk_order *o, struct desk_answer *
     return rc;
 }
 
-static int move(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
-    bool trash = o->kind == DESK_TRASH;
+static int move(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    bool trash = o->kind == BACKGROUND_TRASH;
     int rc = (trash ? store_trash : store_restore)(d->store, o->run, (size_t)o->runs, e);
     if (rc) return rc;
     a->run = xcalloc((size_t)o->runs, sizeof *a->run);
@@ -149,7 +149,7 @@ static int move(struct desk *d, const struct desk_order *o, struct desk_answer *
     return 0;
 }
 
-static int export(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+static int export(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     bool hf = !strcmp(o->text, "hf"), json = !strcmp(o->text, "json");
     char *stem = xprintf("petri-run-%lld%s", (long long)o->run[0], hf ? "-hf" : "");
     char *path = outfile_new_name(stem, hf ? "" : json ? ".json" : ".csv");
@@ -177,7 +177,7 @@ static int export(struct desk *d, const struct desk_order *o, struct desk_answer
 }
 
 /* Rows, classes and name of one of the config's tasks. */
-static int add_rows(struct desk_source *s, const struct run_config *c, int i, struct err *e) {
+static int add_rows(struct source_facts *s, const struct run_config *c, int i, struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
@@ -200,8 +200,8 @@ static int add_rows(struct desk_source *s, const struct run_config *c, int i, st
     return rc && c->tasks ? err_prefix(e, "task %s", config_task_name(c, i)) : rc;
 }
 
-static int source(const struct desk_order *o, struct desk_answer *a, struct err *e) {
-    struct desk_source *s = xcalloc(1, sizeof *s);
+static int source(const struct background_order *o, struct background_answer *a, struct err *e) {
+    struct source_facts *s = xcalloc(1, sizeof *s);
     a->source = s;
     const struct run_config *c = o->config;
     const char *model = c->model_folder ? c->model_folder : c->model;
@@ -226,13 +226,13 @@ static int source(const struct desk_order *o, struct desk_answer *a, struct err 
 
 static void measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
 
-static int serve(struct desk *d, const struct desk_order *o, struct desk_answer *a, struct err *e) {
+static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
     int rc;
     switch (o->kind) {
-    case DESK_RUNS: return desk__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
-    case DESK_DETAIL: return desk__detail(d->store, o->run[0], &a->detail, e);
-    case DESK_SERIES:
+    case BACKGROUND_RUNS: return background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
+    case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &a->detail, e);
+    case BACKGROUND_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
         a->series = series_new(o->run[0]);
@@ -243,21 +243,21 @@ static int serve(struct desk *d, const struct desk_order *o, struct desk_answer 
         }
         store_run_release(&run);
         return rc;
-    case DESK_CLONE: return take_config(d, o, a, e);
-    case DESK_AGAIN:
-    case DESK_RESUME: return again(d, o, a, e);
-    case DESK_STOP: return stop(d, o, a, e);
-    case DESK_TRASH:
-    case DESK_RESTORE: return move(d, o, a, e);
-    case DESK_EXPORT: return export(d, o, a, e);
-    case DESK_SOURCE: return source(o, a, e);
-    case DESK_MACHINE: crew_call(jobs_crew(d->jobs), measure, &a->gflops); return 0;
+    case BACKGROUND_CLONE: return take_config(d, o, a, e);
+    case BACKGROUND_AGAIN:
+    case BACKGROUND_RESUME: return again(d, o, a, e);
+    case BACKGROUND_STOP: return stop(d, o, a, e);
+    case BACKGROUND_TRASH:
+    case BACKGROUND_RESTORE: return move(d, o, a, e);
+    case BACKGROUND_EXPORT: return export(d, o, a, e);
+    case BACKGROUND_SOURCE: return source(o, a, e);
+    case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), measure, &a->gflops); return 0;
     }
     BUG("order %d", o->kind);
 }
 
 static void *work(void *self) {
-    struct desk *d = self;
+    struct background *d = self;
     pthread_mutex_lock(&d->lock);
     for (;;) {
         while (!d->orders && !d->leaving) pthread_cond_wait(&d->asked, &d->lock);
@@ -265,13 +265,13 @@ static void *work(void *self) {
         struct order *o = d->orders;
         d->orders = o->next;
         pthread_mutex_unlock(&d->lock);
-        struct desk_answer *a = xcalloc(1, sizeof *a);
+        struct background_answer *a = xcalloc(1, sizeof *a);
         a->kind = o->what.kind;
         struct err e = ERR_INIT;
         if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%s", e.text);
         order_free(o);
         pthread_mutex_lock(&d->lock);
-        struct desk_answer **end = &d->answers;
+        struct background_answer **end = &d->answers;
         while (*end) end = &(*end)->next;
         *end = a;
         pthread_mutex_unlock(&d->lock);
@@ -282,19 +282,19 @@ static void *work(void *self) {
     return NULL;
 }
 
-struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self) {
-    struct desk *d = xcalloc(1, sizeof *d);
+struct background *background_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self) {
+    struct background *d = xcalloc(1, sizeof *d);
     d->store = s;
     d->jobs = j;
     d->wake = wake;
     d->self = self;
     pthread_mutex_init(&d->lock, NULL);
     clock_cond_init(&d->asked);
-    if (pthread_create(&d->thread, NULL, work, d)) BUG("no thread for the desk");
+    if (pthread_create(&d->thread, NULL, work, d)) BUG("no background thread");
     return d;
 }
 
-void desk_ask(struct desk *d, const struct desk_order *o) {
+void background_ask(struct background *d, const struct background_order *o) {
     struct order *mine = xcalloc(1, sizeof *mine);
     mine->what = *o;
     mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
@@ -309,7 +309,7 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
     struct order **end = &d->orders;
     bool waiting = false; /* the same list asked for twice is fetched once */
     for (; *end; end = &(*end)->next)
-        if (o->kind == DESK_RUNS && (*end)->what.kind == DESK_RUNS && (*end)->what.trash == o->trash &&
+        if (o->kind == BACKGROUND_RUNS && (*end)->what.kind == BACKGROUND_RUNS && (*end)->what.trash == o->trash &&
             (*end)->what.by_task == o->by_task && !strcmp((*end)->what.text, o->text))
             waiting = true;
     if (!waiting) {
@@ -321,22 +321,22 @@ void desk_ask(struct desk *d, const struct desk_order *o) {
     if (waiting) order_free(mine);
 }
 
-int64_t desk_orders(struct desk *d) {
+int64_t background_orders(struct background *d) {
     pthread_mutex_lock(&d->lock);
     int64_t n = d->taken;
     pthread_mutex_unlock(&d->lock);
     return n;
 }
 
-struct desk_answer *desk_take(struct desk *d) {
+struct background_answer *background_take(struct background *d) {
     pthread_mutex_lock(&d->lock);
-    struct desk_answer *a = d->answers;
+    struct background_answer *a = d->answers;
     if (a) d->answers = a->next;
     pthread_mutex_unlock(&d->lock);
     return a;
 }
 
-void desk_source_free(struct desk_source *s) {
+void source_facts_free(struct source_facts *s) {
     if (!s) return;
     if (s->ok) arch_release(&s->arch);
     config_release(&s->config);
@@ -345,18 +345,18 @@ void desk_source_free(struct desk_source *s) {
     free(s);
 }
 
-void desk_answer_free(struct desk_answer *a) {
-    desk_runs_free(a->runs);
-    desk_detail_free(a->detail);
+void background_answer_free(struct background_answer *a) {
+    history_rows_free(a->runs);
+    run_page_free(a->detail);
     series_free(a->series);
-    desk_source_free(a->source);
+    source_facts_free(a->source);
     if (a->config) config_release(a->config);
     free(a->config);
     free(a->run);
     free(a);
 }
 
-void desk_free(struct desk *d) {
+void background_free(struct background *d) {
     pthread_mutex_lock(&d->lock);
     d->leaving = true;
     pthread_cond_signal(&d->asked);
@@ -367,9 +367,9 @@ void desk_free(struct desk *d) {
         d->orders = o->next;
         order_free(o);
     }
-    struct desk_answer *a;
-    while ((a = desk_take(d))) desk_answer_free(a);
-    desk_tasks_release(&d->tasks);
+    struct background_answer *a;
+    while ((a = background_take(d))) background_answer_free(a);
+    result_cache_release(&d->tasks);
     pthread_mutex_destroy(&d->lock);
     pthread_cond_destroy(&d->asked);
     free(d);

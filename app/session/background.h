@@ -1,4 +1,4 @@
-/* The desk: a thread that fetches for the screen what takes longer than a frame (rows of
+/* Background work: a thread that fetches for the screen what takes longer than a frame (rows of
  * the history, a run's page, a model's shape, writing a file), so that no key ever waits.  What is
  * to be computed it leaves to the jobs' crew.
  *
@@ -12,42 +12,42 @@
 #include "store/store.h"
 #include "views/ui.h"
 
-struct desk;
+struct background;
 
-/* `wake` is called from the desk's thread when an answer is ready. */
-struct desk *desk_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self);
-void desk_free(struct desk *d);
+/* `wake` is called from the background thread when an answer is ready. */
+struct background *background_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self);
+void background_free(struct background *d);
 
-enum desk_kind {
-    DESK_RUNS,    /* rows of the history, or of the trash; text: the filter that tells which fit */
-    DESK_DETAIL,  /* one run's page */
-    DESK_SERIES,  /* one run's series, from the store */
-    DESK_CLONE,   /* one run's config */
-    DESK_AGAIN,   /* resume, or train the same config anew; answers with a message */
-    DESK_RESUME,  /* resume, and nothing else; answers with a message */
-    DESK_STOP,    /* ask the process that trains the run to stop it; answers with a message */
-    DESK_TRASH, DESK_RESTORE, /* text: the key that takes it back */
-    DESK_EXPORT,  /* text: csv, json, hf; answers with a message */
-    DESK_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
-    DESK_MACHINE, /* kernel and GF/s of a core */
+enum background_kind {
+    BACKGROUND_RUNS,    /* rows of the history, or of the trash; text: the filter that tells which fit */
+    BACKGROUND_PAGE,  /* one run's page */
+    BACKGROUND_SERIES,  /* one run's series, from the store */
+    BACKGROUND_CLONE,   /* one run's config */
+    BACKGROUND_AGAIN,   /* resume, or train the same config anew; answers with a message */
+    BACKGROUND_RESUME,  /* resume, and nothing else; answers with a message */
+    BACKGROUND_STOP,    /* ask the process that trains the run to stop it; answers with a message */
+    BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
+    BACKGROUND_EXPORT,  /* text: csv, json, hf; answers with a message */
+    BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
+    BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
 
-struct desk_order {
-    enum desk_kind kind;
+struct background_order {
+    enum background_kind kind;
     int64_t *run; /* copied */
     int runs;
     bool trash;
-    bool by_task;     /* DESK_RUNS: with what each task came to */
+    bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
     const char *text; /* copied */
-    const struct run_config *config; /* DESK_SOURCE; copied */
-    bool taken;       /* DESK_SOURCE: the config is in use already, only what is found is news */
+    const struct run_config *config; /* BACKGROUND_SOURCE; copied */
+    bool taken;       /* BACKGROUND_SOURCE: the config is in use already, only what is found is news */
 };
-void desk_ask(struct desk *d, const struct desk_order *o);
-/* Orders taken since the desk was made. */
-int64_t desk_orders(struct desk *d);
+void background_ask(struct background *d, const struct background_order *o);
+/* Orders taken since it was made. */
+int64_t background_orders(struct background *d);
 
 /* The rows of Runs: run_row points into `stored`. */
-struct desk_runs {
+struct history_rows {
     bool trash;
     char *filter;    /* as it was asked for */
     char error[900]; /* why it cannot be read; "": it can */
@@ -59,7 +59,7 @@ struct desk_runs {
     char **started; /* local times */
 };
 
-struct desk_detail {
+struct run_page {
     struct detail_view view; /* pointers below are its memory */
     struct store_run stored;
     struct detail_pair *pair;
@@ -75,7 +75,7 @@ struct desk_detail {
     char started[32];
 };
 
-struct desk_source {
+struct source_facts {
     bool ok;
     struct arch arch;
     struct run_config config; /* as asked */
@@ -86,27 +86,27 @@ struct desk_source {
     size_t train_rows, dev_rows;
 };
 
-struct desk_answer {
-    struct desk_answer *next;
-    enum desk_kind kind;
+struct background_answer {
+    struct background_answer *next;
+    enum background_kind kind;
     enum say say;
     char message[900];     /* "" none */
-    struct desk_runs *runs;
-    struct desk_detail *detail;
-    struct run_series *series; /* DESK_SERIES; NULL where it could not be read */
-    struct desk_source *source;
-    struct run_config *config; /* DESK_CLONE */
-    int64_t *run;              /* DESK_TRASH, DESK_RESTORE: what was moved */
+    struct history_rows *runs;
+    struct run_page *detail;
+    struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
+    struct source_facts *source;
+    struct run_config *config; /* BACKGROUND_CLONE */
+    int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
     int moved;
     double gflops;
 };
-/* NULL when there is none.  desk_answer_free frees what was not taken (set to NULL). */
-struct desk_answer *desk_take(struct desk *d);
-void desk_answer_free(struct desk_answer *a);
+/* NULL when there is none.  background_answer_free frees what was not taken (set to NULL). */
+struct background_answer *background_take(struct background *d);
+void background_answer_free(struct background_answer *a);
 
 /* For parts that were taken out of an answer; NULL is no work. */
-void desk_runs_free(struct desk_runs *r);
-void desk_detail_free(struct desk_detail *d);
-void desk_source_free(struct desk_source *s);
+void history_rows_free(struct history_rows *r);
+void run_page_free(struct run_page *d);
+void source_facts_free(struct source_facts *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* What desk.c and desk_rows.c share. */
+/* What background.c and background_rows.c share. */
 #ifndef APP_SESSION_BACKGROUND_PRIVATE_H
 #define APP_SESSION_BACKGROUND_PRIVATE_H
 
@@ -7,8 +7,8 @@
 
 /* All rows; those that do not pass the filter (NULL: all do) are marked so.  tasks: what each task of runs with
  * several came to is read too; NULL: not. */
-int desk__runs(struct store *s, bool trash, const char *filter, struct desk_tasks *tasks, struct desk_runs **out,
+int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
                struct err *e);
-int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e);
+int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e);
 
 #endif

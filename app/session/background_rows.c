@@ -36,7 +36,7 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
 }
 
 /* Both lists are by falling id. */
-static void mark_unfit(struct desk_runs *d, const struct store_runs *fit) {
+static void mark_unfit(struct history_rows *d, const struct store_runs *fit) {
     size_t k = 0;
     for (int i = 0; i < d->rows; i++) {
         while (k < fit->count && fit->run[k].id > d->row[i].id) k++;
@@ -45,7 +45,7 @@ static void mark_unfit(struct desk_runs *d, const struct store_runs *fit) {
 }
 
 /* A filter that cannot be read lets all pass, and is told. */
-static int apply_filter(struct store *s, struct desk_runs *d, struct err *e) {
+static int apply_filter(struct store *s, struct history_rows *d, struct err *e) {
     struct store_runs fit;
     struct err why = ERR_INIT;
     if (!*d->filter) return 0;
@@ -63,23 +63,23 @@ static int apply_filter(struct store *s, struct desk_runs *d, struct err *e) {
 }
 
 /* What each task of the runs came to. */
-static int add_tasks(struct store *s, struct desk_runs *d, struct desk_tasks *tasks, struct err *e) {
+static int add_tasks(struct store *s, struct history_rows *d, struct result_cache *tasks, struct err *e) {
     int rc = 0;
     if (!tasks) return 0;
     d->results = xcalloc((size_t)d->rows, sizeof *d->results);
     d->task = xcalloc((size_t)d->rows, sizeof *d->task);
     for (int i = 0; i < d->rows && !rc; i++) {
-        rc = desk_tasks_of(tasks, s, &d->stored.run[i], &d->results[i], e);
+        rc = result_cache_of(tasks, s, &d->stored.run[i], &d->results[i], e);
         if (rc || !d->results[i].count) continue;
-        d->row[i].task_result = d->task[i] = desk_tasks_view(&d->results[i]);
+        d->row[i].task_result = d->task[i] = result_cache_rows(&d->results[i]);
         d->row[i].task_results = d->results[i].count;
     }
     return rc;
 }
 
-int desk__runs(struct store *s, bool trash, const char *filter, struct desk_tasks *tasks, struct desk_runs **out,
+int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
                struct err *e) {
-    struct desk_runs *d = xcalloc(1, sizeof *d);
+    struct history_rows *d = xcalloc(1, sizeof *d);
     int rc = store_list(s, &(struct store_list){ .trash = trash }, &d->stored, e);
     if (rc) {
         free(d);
@@ -96,12 +96,12 @@ int desk__runs(struct store *s, bool trash, const char *filter, struct desk_task
     }
     rc = apply_filter(s, d, e);
     if (!rc) rc = add_tasks(s, d, tasks, e);
-    if (rc) desk_runs_free(d);
+    if (rc) history_rows_free(d);
     else *out = d;
     return rc;
 }
 
-void desk_runs_free(struct desk_runs *r) {
+void history_rows_free(struct history_rows *r) {
     if (!r) return;
     for (int i = 0; i < r->rows; i++) free(r->started[i]);
     for (int i = 0; i < r->rows && r->results; i++) {
@@ -119,18 +119,18 @@ void desk_runs_free(struct desk_runs *r) {
 
 /* ---- the detail page ---- */
 
-static char *keep(struct desk_detail *d, char *text) {
+static char *keep(struct run_page *d, char *text) {
     d->text = xrealloc(d->text, (size_t)d->texts + 1, sizeof *d->text);
     return d->text[d->texts++] = text;
 }
 
 /* Grown one by one; d->view points into it when all are there. */
-static void pair(struct desk_detail *d, const char *key, char *value) {
+static void pair(struct run_page *d, const char *key, char *value) {
     GROW(d->pair, d->pair_room, d->pairs + 1);
     d->pair[d->pairs++] = (struct detail_pair){ key, keep(d, value) };
 }
 
-static void pair_text(struct desk_detail *d, const char *key, const char *value) {
+static void pair_text(struct run_page *d, const char *key, const char *value) {
     if (value && *value) pair(d, key, xstrdup(value));
 }
 
@@ -149,7 +149,7 @@ static char *member_text(const json_t *v) {
 }
 
 /* Of one of several tasks: what is there, "mrpc train_file". */
-static void fill_task_config(struct desk_detail *d, const json_t *o) {
+static void fill_task_config(struct run_page *d, const json_t *o) {
     const char *name = json_string_value(json_object_get(o, "task_name")), *key;
     json_t *v;
     json_object_foreach((json_t *)o, key, v) {
@@ -160,7 +160,7 @@ static void fill_task_config(struct desk_detail *d, const json_t *o) {
 }
 
 /* Every member of the frozen config, as it is kept. */
-static int fill_config(struct desk_detail *d, const struct store_run *r, struct err *e) {
+static int fill_config(struct run_page *d, const struct store_run *r, struct err *e) {
     json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v;
     const char *key;
     if (!o) return e->code;
@@ -179,7 +179,7 @@ static int fill_config(struct desk_detail *d, const struct store_run *r, struct 
     return 0;
 }
 
-static void fill_record(struct desk_detail *d, const struct store_run *r) {
+static void fill_record(struct run_page *d, const struct store_run *r) {
     char at[32];
     pair_text(d, "modules", r->canonical);
     pair_text(d, "preset", r->preset);
@@ -197,7 +197,7 @@ static void fill_record(struct desk_detail *d, const struct store_run *r) {
 }
 
 /* Everything frozen with the run, then its counts, then its files. */
-static int fill_pairs(struct desk_detail *d, const struct store_run *r, const struct store_files *files,
+static int fill_pairs(struct run_page *d, const struct store_run *r, const struct store_files *files,
                       struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
@@ -221,7 +221,7 @@ static int fill_pairs(struct desk_detail *d, const struct store_run *r, const st
 }
 
 /* What was found when the rows were read, a line each. */
-static void fill_reports(struct desk_detail *d, const struct store_run *r) {
+static void fill_reports(struct run_page *d, const struct store_run *r) {
     size_t room = 0;
     for (int i = 0; i < r->reports; i++)
         for (const char *at = r->report[i], *end; *at; at = end + (*end == '\n')) {
@@ -232,7 +232,7 @@ static void fill_reports(struct desk_detail *d, const struct store_run *r) {
     d->view.line_read = (const char *const *)d->line;
 }
 
-static void fill_detail_evals(struct desk_detail *d) {
+static void fill_detail_evals(struct run_page *d) {
     const struct series *from = &d->series->view;
     d->eval = xcalloc(from->evals, sizeof *d->eval);
     for (size_t i = 0; i < from->evals; i++)
@@ -243,8 +243,8 @@ static void fill_detail_evals(struct desk_detail *d) {
     d->view.evals = (int)from->evals;
 }
 
-int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct err *e) {
-    struct desk_detail *d = xcalloc(1, sizeof *d);
+int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e) {
+    struct run_page *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
     int rc = store_run(s, run, &d->stored, e);
     if (rc) {
@@ -261,7 +261,7 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
         free(started);
         d->view.run = row_of(&d->stored, d->started);
         d->view.run.majority = d->series->view.majority;
-        d->view.run.task_result = d->task = desk_tasks_view(&d->results);
+        d->view.run.task_result = d->task = result_cache_rows(&d->results);
         d->view.run.task_results = d->results.count;
         rc = fill_pairs(d, &d->stored, &files, e);
         fill_reports(d, &d->stored);
@@ -270,14 +270,14 @@ int desk__detail(struct store *s, int64_t run, struct desk_detail **out, struct 
     }
     store_files_release(&files);
     if (rc) {
-        desk_detail_free(d);
+        run_page_free(d);
         return rc;
     }
     *out = d;
     return 0;
 }
 
-void desk_detail_free(struct desk_detail *d) {
+void run_page_free(struct run_page *d) {
     if (!d) return;
     for (int i = 0; i < d->texts; i++) free(d->text[i]);
     free(d->text);

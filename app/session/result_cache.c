@@ -11,10 +11,10 @@ struct kept_results {
     struct task_results of;
 };
 
-void desk_tasks_release(struct desk_tasks *t) {
+void result_cache_release(struct result_cache *t) {
     for (size_t i = 0; i < t->count; i++) task_results_release(&t->kept[i].of);
     free(t->kept);
-    *t = (struct desk_tasks){ 0 };
+    *t = (struct result_cache){ 0 };
 }
 
 static int by_run(const void *key, const void *kept) {
@@ -23,7 +23,7 @@ static int by_run(const void *key, const void *kept) {
 }
 
 /* The place of the run, made where there is none; by rising number. */
-static struct kept_results *place_of(struct desk_tasks *t, int64_t run) {
+static struct kept_results *place_of(struct result_cache *t, int64_t run) {
     struct kept_results *found = t->count ? bsearch(&run, t->kept, t->count, sizeof *t->kept, by_run) : NULL;
     if (found) return found;
     GROW(t->kept, t->room, t->count + 1);
@@ -33,7 +33,7 @@ static struct kept_results *place_of(struct desk_tasks *t, int64_t run) {
     return &t->kept[at];
 }
 
-int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run *row, struct task_results *out,
+int result_cache_of(struct result_cache *t, struct store *s, const struct store_run *row, struct task_results *out,
                   struct err *e) {
     *out = (struct task_results){ 0 };
     if (!task_results_several(row)) return 0;
@@ -51,7 +51,7 @@ int desk_tasks_of(struct desk_tasks *t, struct store *s, const struct store_run 
     return 0;
 }
 
-struct task_row *desk_tasks_view(const struct task_results *r) {
+struct task_row *result_cache_rows(const struct task_results *r) {
     struct task_row *v = xcalloc((size_t)r->count, sizeof *v);
     for (int i = 0; i < r->count; i++) {
         const struct task_result *t = &r->of[i];

@@ -150,7 +150,7 @@ static void begin(struct session *s) {
     s->ui.database = s->database;
     struct err e = ERR_INIT;
     session__ask_source(s, &s->ui.compose.config);
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_MACHINE });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
     struct store_runs runs;
     if (!store_list(s->store, &(struct store_list){ .limit = 1 }, &runs, &e)) {
         s->ui.total_runs = (int)runs.all;
@@ -161,10 +161,10 @@ static void begin(struct session *s) {
 }
 
 static void release(struct session *s) {
-    desk_runs_free(s->runs);
-    desk_detail_free(s->detail);
+    history_rows_free(s->runs);
+    run_page_free(s->detail);
     series_free(s->series);
-    desk_source_free(s->source);
+    source_facts_free(s->source);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
     for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
@@ -231,7 +231,7 @@ int session_run(int argc, char **argv, struct err *e) {
     struct store_wait told_before = store_on_wait((struct store_wait){ NULL, on_wait });
     s.database = file_base_name(store_path(s.store));
     s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
-    s.desk = desk_new(s.store, s.jobs, notify, NULL);
+    s.background = background_new(s.store, s.jobs, notify, NULL);
     s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     config_take_model(&s.ui.compose.config, verb_model(&a));
@@ -244,7 +244,7 @@ int session_run(int argc, char **argv, struct err *e) {
     loop(&s);
     if (!hung_up) term_stop();
     store_on_wait(told_before);
-    desk_free(s.desk);
+    background_free(s.background);
     insight_free(s.insight);
     finish_runs(&s);
     rc = store_close(s.store, e);

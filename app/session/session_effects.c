@@ -61,7 +61,7 @@ static bool is_ours(const struct session *s, int64_t id) {
 static void stop(struct session *s, int64_t id, bool keep) {
     struct err e = ERR_INIT;
     if (!is_ours(s, id)) { /* another process trains it: it is asked, and keeps a checkpoint */
-        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_STOP, .run = &id, .runs = 1 });
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_STOP, .run = &id, .runs = 1 });
         return;
     }
     int rc = jobs_stop(s->jobs, id, &e);
@@ -72,13 +72,13 @@ static void stop(struct session *s, int64_t id, bool keep) {
            keep ? "with a checkpoint; R goes on later" : "and goes to the trash");
 }
 
-static void order_runs(struct session *s, enum desk_kind kind, const struct effect *x) {
+static void order_runs(struct session *s, enum background_kind kind, const struct effect *x) {
     if (!x->runs) return;
-    if (kind == DESK_TRASH || kind == DESK_RESTORE)
-        session__move(s, kind == DESK_TRASH, x->run, x->runs);
+    if (kind == BACKGROUND_TRASH || kind == BACKGROUND_RESTORE)
+        session__move(s, kind == BACKGROUND_TRASH, x->run, x->runs);
     else
-        desk_ask(s->desk, &(struct desk_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs,
-                                                .text = x->text });
+        background_ask(s->background, &(struct background_order){ .kind = kind, .run = (int64_t *)x->run,
+                                                                  .runs = x->runs, .text = x->text });
 }
 
 /* ---- moves into and out of the trash, one after the other ---- */
@@ -95,8 +95,8 @@ static void wish(struct session *s, int kind, const int64_t *run, int runs, bool
 
 static void ask_move(struct session *s, bool trash, int64_t *run, int runs, const char *back) {
     s->moving = true;
-    desk_ask(s->desk, &(struct desk_order){ .kind = trash ? DESK_TRASH : DESK_RESTORE, .run = run,
-                                            .runs = runs, .text = back });
+    enum background_kind kind = trash ? BACKGROUND_TRASH : BACKGROUND_RESTORE;
+    background_ask(s->background, &(struct background_order){ .kind = kind, .run = run, .runs = runs, .text = back });
 }
 
 void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
@@ -251,16 +251,16 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_TRAIN_FIRST: train_first(s); break;
     case EFFECT_PAUSE: pause(s, x->run[0]); break;
     case EFFECT_STOP: stop(s, x->run[0], x->keep); break;
-    case EFFECT_RESUME: order_runs(s, DESK_RESUME, x); break;
-    case EFFECT_AGAIN: order_runs(s, DESK_AGAIN, x); break;
+    case EFFECT_RESUME: order_runs(s, BACKGROUND_RESUME, x); break;
+    case EFFECT_AGAIN: order_runs(s, BACKGROUND_AGAIN, x); break;
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
-    case EFFECT_TRASH: order_runs(s, DESK_TRASH, x); break;
-    case EFFECT_RESTORE: order_runs(s, DESK_RESTORE, x); break;
+    case EFFECT_TRASH: order_runs(s, BACKGROUND_TRASH, x); break;
+    case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;
     case EFFECT_UNDO: undo(s, false); break;
     case EFFECT_REDO: undo(s, true); break;
     case EFFECT_FOCUS: session__fill_jobs(s); break;
-    case EFFECT_OPEN_RUN: order_runs(s, DESK_DETAIL, x); break;
-    case EFFECT_CLONE: order_runs(s, DESK_CLONE, x); break;
+    case EFFECT_OPEN_RUN: order_runs(s, BACKGROUND_PAGE, x); break;
+    case EFFECT_CLONE: order_runs(s, BACKGROUND_CLONE, x); break;
     case EFFECT_TRASH_VIEW:
     case EFFECT_ROWS: session__ask_facts(s); break;
     case EFFECT_BY_TASK:
@@ -270,7 +270,7 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MODEL: choose(s, x->text, NULL); break;
     case EFFECT_TASK: choose(s, NULL, x->text); break;
     case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
-    case EFFECT_EXPORT: order_runs(s, DESK_EXPORT, x); break;
+    case EFFECT_EXPORT: order_runs(s, BACKGROUND_EXPORT, x); break;
     case EFFECT_COPY:
         ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
         break;

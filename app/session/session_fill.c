@@ -1,4 +1,4 @@
-/* Filling the screens: from jobs of this process, and from the desk's answers. */
+/* Filling the screens: from jobs of this process, and from the background's answers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +52,13 @@ static void fill_series(struct session *s) {
         if (s->view[i].id == focus) before = s->view[i].resumed;
     if (before && s->stored == SERIES_HERE) {
         s->stored = SERIES_ASKED;
-        desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SERIES, .run = &focus, .runs = 1 });
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &focus, .runs = 1 });
     }
     if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, &s->cursor, s->series);
     s->ui.train.series = s->series->view;
 }
 
-static void take_series(struct session *s, struct desk_answer *a) {
+static void take_series(struct session *s, struct background_answer *a) {
     if (s->stored != SERIES_ASKED || (a->series && a->series->view.run != s->series->view.run)) return;
     if (a->series) {
         series_free(s->series);
@@ -143,30 +143,32 @@ bool session__page_moves(const struct session *s) {
 
 void session__ask_page(struct session *s) {
     int64_t id = s->ui.detail.run.id;
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_DETAIL, .run = &id, .runs = 1 });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PAGE, .run = &id, .runs = 1 });
 }
 
 void session__ask_runs(struct session *s) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_RUNS, .trash = s->ui.runs.trash, .by_task = s->ui.runs.by_task,
-                                             .text = s->ui.runs.filter });
+    const struct runs_view *v = &s->ui.runs;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS, .trash = v->trash,
+                                                              .by_task = v->by_task, .text = v->filter });
 }
 
 void session__ask_source(struct session *s, const struct run_config *c) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = c });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SOURCE, .config = c });
 }
 
 void session__ask_facts(struct session *s) {
-    desk_ask(s->desk, &(struct desk_order){ .kind = DESK_SOURCE, .config = &s->ui.compose.config, .taken = true });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SOURCE, .taken = true,
+                                                              .config = &s->ui.compose.config });
 }
 
-static void take_runs(struct session *s, struct desk_answer *a) {
+static void take_runs(struct session *s, struct background_answer *a) {
     struct runs_view *v = &s->ui.runs;
     if (a->runs->trash != v->trash || strcmp(a->runs->filter, v->filter) ||
         (v->by_task && !a->runs->results)) return; /* asked anew since */
     bool news = strcmp(v->filter_error, a->runs->error) != 0;
     memcpy(v->filter_error, a->runs->error, sizeof v->filter_error);
     if (news && *v->filter_error && !s->ui.prompt.open) ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
-    desk_runs_free(s->runs);
+    history_rows_free(s->runs);
     s->runs = a->runs;
     a->runs = NULL;
     s->ui.runs.row = s->runs->row;
@@ -174,15 +176,15 @@ static void take_runs(struct session *s, struct desk_answer *a) {
     if (!s->runs->trash) s->ui.total_runs = s->runs->rows;
 }
 
-static void take_source(struct session *s, struct desk_answer *a) {
-    struct desk_source *new = a->source;
+static void take_source(struct session *s, struct background_answer *a) {
+    struct source_facts *new = a->source;
     struct compose_view *v = &s->ui.compose;
     a->source = NULL;
     if (!new->ok && s->source && s->source->ok) { /* keep what works */
-        desk_source_free(new);
+        source_facts_free(new);
         return;
     }
-    desk_source_free(s->source);
+    source_facts_free(s->source);
     s->source = new;
     v->arch = new->ok ? &new->arch : NULL;
     v->model = new->model;
@@ -211,7 +213,7 @@ static void take_config(struct session *s, const struct run_config *c) {
     v->train_rows = v->dev_rows = 0;
     s->ui.first.model = s->ui.first.task = NULL;
     s->ui.first.model_ready = s->ui.first.task_ready = false;
-    desk_source_free(s->source);
+    source_facts_free(s->source);
     s->source = NULL;
     compose_take_config(v, c);
     ui_show(&s->ui, SCREEN_COMPOSE);
@@ -224,13 +226,13 @@ static void move_free(struct move *m) {
 }
 
 /* A key that was typed before the list showed the move before: the runs are there already. */
-static bool is_same_again(const struct session *s, const struct desk_answer *a) {
+static bool is_same_again(const struct session *s, const struct background_answer *a) {
     const struct move *m = s->done ? &s->moves[s->done - 1] : NULL;
-    return m && m->trash == (a->kind == DESK_TRASH) && m->runs == a->moved &&
+    return m && m->trash == (a->kind == BACKGROUND_TRASH) && m->runs == a->moved &&
            !memcmp(m->run, a->run, (size_t)m->runs * sizeof *m->run);
 }
 
-static void record_move(struct session *s, struct desk_answer *a) {
+static void record_move(struct session *s, struct background_answer *a) {
     if (s->undoing) {
         s->done -= s->undoing;
         s->undoing = 0;
@@ -243,27 +245,27 @@ static void record_move(struct session *s, struct desk_answer *a) {
         memmove(s->moves, s->moves + 1, (MOVES - 1) * sizeof *s->moves);
         s->done--;
     }
-    s->moves[s->done++] = (struct move){ a->kind == DESK_TRASH, a->run, a->moved };
+    s->moves[s->done++] = (struct move){ a->kind == BACKGROUND_TRASH, a->run, a->moved };
     s->undone = s->done;
     a->run = NULL;
 }
 
-static void take(struct session *s, struct desk_answer *a) {
+static void take(struct session *s, struct background_answer *a) {
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
-    if (a->kind == DESK_RUNS && a->runs) take_runs(s, a);
-    if (a->kind == DESK_SOURCE && a->source) take_source(s, a);
-    if (a->kind == DESK_MACHINE) s->ui.first.gflops = a->gflops;
-    if (a->kind == DESK_CLONE && a->config) take_config(s, a->config);
-    if (a->kind == DESK_SERIES) take_series(s, a);
-    if (a->kind == DESK_DETAIL && a->detail) {
+    if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
+    if (a->kind == BACKGROUND_SOURCE && a->source) take_source(s, a);
+    if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
+    if (a->kind == BACKGROUND_CLONE && a->config) take_config(s, a->config);
+    if (a->kind == BACKGROUND_SERIES) take_series(s, a);
+    if (a->kind == BACKGROUND_PAGE && a->detail) {
         int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;
-        desk_detail_free(s->detail);
+        run_page_free(s->detail);
         s->detail = a->detail;
         a->detail = NULL;
         s->ui.detail = s->detail->view;
         s->ui.detail.top = top;
     }
-    if (a->kind == DESK_TRASH || a->kind == DESK_RESTORE) {
+    if (a->kind == BACKGROUND_TRASH || a->kind == BACKGROUND_RESTORE) {
         if (a->moved) record_move(s, a);
         else s->undoing = 0;
         session__moved(s);
@@ -290,10 +292,10 @@ static void take_pictures(struct session *s) {
 
 void session__answers(struct session *s) {
     take_pictures(s);
-    struct desk_answer *a;
-    while ((a = desk_take(s->desk))) {
+    struct background_answer *a;
+    while ((a = background_take(s->background))) {
         take(s, a);
-        desk_answer_free(a);
+        background_answer_free(a);
         ui_changed(&s->ui);
     }
 }

@@ -29,16 +29,16 @@ struct session {
     struct canvas canvas;
     struct store *store;
     struct jobs *jobs;
-    struct desk *desk;
+    struct background *background;
     struct insight *insight;
     int wake;              /* eventfd: something has changed */
     bool leaving, finish;  /* finish: runs go on without a screen */
     char *database;
     /* what the screens' pointers point into */
-    struct desk_runs *runs;
-    struct desk_detail *detail;
+    struct history_rows *runs;
+    struct run_page *detail;
     struct run_series *series; /* of the run in focus */
-    struct desk_source *source;
+    struct source_facts *source;
     struct insight_map *map;
     struct insight_heat *heat;
     struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */

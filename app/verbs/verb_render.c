@@ -27,8 +27,8 @@ struct scene {
     struct task task;
     bool have_task;
     char *model;
-    struct desk_runs *runs;
-    struct desk_detail *detail;
+    struct history_rows *runs;
+    struct run_page *detail;
     struct insight_map *map;
     struct insight_heat *heat;
     struct job_row job;
@@ -69,7 +69,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
 
 /* Runs, and the run in focus: the one asked for, or the newest. */
 static int place_runs(struct scene *s, struct store *store, const struct args *a, struct err *e) {
-    int rc = desk__runs(store, false, NULL, NULL, &s->runs, e);
+    int rc = background__runs(store, false, NULL, NULL, &s->runs, e);
     if (rc) return rc;
     s->ui.runs.row = s->runs->row;
     s->ui.runs.rows = s->runs->rows;
@@ -79,7 +79,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     else if (s->runs->rows) id = s->runs->row[0].id;
     if (rc || !id) return rc;
     s->ui.runs.cursor_id = id;
-    rc = desk__detail(store, id, &s->detail, e);
+    rc = background__page(store, id, &s->detail, e);
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
     s->ui.detail = s->detail->view;
@@ -203,8 +203,8 @@ int verb_render(const struct args *a, struct err *e) {
     }
     if (store) store_close(store, &absent);
     free(path);
-    desk_runs_free(s.runs);
-    desk_detail_free(s.detail);
+    history_rows_free(s.runs);
+    run_page_free(s.detail);
     insight_map_free(s.map);
     insight_heat_free(s.heat);
     if (s.have_arch) arch_release(&s.arch);

@@ -10,7 +10,7 @@
 #include "core/engine/kernel.h"
 #include "core/engine/record.h"
 
-/* A gradient's memory.  Held by every value whose gradient it is; back on its shelf
+/* A gradient's memory.  Held by every value whose gradient it is; back on its list of spares
  * when none is left, so that it is used again while warm in the cache. */
 struct grad {
     real *data;
@@ -57,8 +57,8 @@ struct tape {
     size_t records, record_room;
     node *leaf; /* the trained leaves */
     size_t leaves, leaf_room;
-    struct spare_list *shelf;
-    size_t shelves, shelf_room;
+    struct spare_list *spares;
+    size_t spare_lists, spare_room;
     struct grad *headers; /* unused ones */
     size_t settled;       /* values below this were looked at by tape_recycle */
     struct site_name *site; /* [0] is unnamed */
@@ -83,7 +83,7 @@ void tape_free(struct tape *t) {
     free(t->value);
     free(t->record);
     free(t->leaf);
-    free(t->shelf);
+    free(t->spares);
     free(t->site);
     free(t);
 }
@@ -95,7 +95,7 @@ void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     t->seed = seed;
     t->step = step;
     t->flops = 0;
-    t->records = t->leaves = t->shelves = t->settled = 0;
+    t->records = t->leaves = t->spare_lists = t->settled = 0;
     t->headers = NULL;
     TAPE_GROW(t, t->value, t->value_room, 1);
     t->value[0] = (struct value){ 0 };
@@ -127,16 +127,16 @@ void tape_site(struct tape *t, const char *format, ...) {
 
 /* ---- memory of values and gradients ---- */
 
-static struct spare_list *shelf_of(struct tape *t, size_t size) {
-    for (size_t i = 0; i < t->shelves; i++)
-        if (t->shelf[i].size == size) return &t->shelf[i];
-    TAPE_GROW(t, t->shelf, t->shelf_room, t->shelves + 1);
-    t->shelf[t->shelves] = (struct spare_list){ size, NULL };
-    return &t->shelf[t->shelves++];
+static struct spare_list *spares_of(struct tape *t, size_t size) {
+    for (size_t i = 0; i < t->spare_lists; i++)
+        if (t->spares[i].size == size) return &t->spares[i];
+    TAPE_GROW(t, t->spares, t->spare_room, t->spare_lists + 1);
+    t->spares[t->spare_lists] = (struct spare_list){ size, NULL };
+    return &t->spares[t->spare_lists++];
 }
 
 static real *take_memory(struct tape *t, size_t size) {
-    struct spare_list *s = shelf_of(t, size);
+    struct spare_list *s = spares_of(t, size);
     struct spare *spare = s->first;
     if (!spare) return arena_keep(t->arena, size * sizeof(real));
     s->first = spare->next;
@@ -145,7 +145,7 @@ static real *take_memory(struct tape *t, size_t size) {
 
 /* The arena's pieces are 64 bytes at least, so that the link has room. */
 static void give_memory(struct tape *t, size_t size, const real *memory) {
-    struct spare_list *s = shelf_of(t, size);
+    struct spare_list *s = spares_of(t, size);
     struct spare *spare = (struct spare *)memory;
     spare->next = s->first;
     s->first = spare;
@@ -243,7 +243,7 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
     bool move = (size_t)*keep >= from;
     t->values = from;
     if (t->settled > from) t->settled = from;
-    t->shelves = 0; /* what is on them may lie above the mark */
+    t->spare_lists = 0; /* what is on them may lie above the mark */
     arena_keep_release(t->arena, m.memory);
     if (!move) return;
     if (kept.op >= 0) {

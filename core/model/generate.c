@@ -43,7 +43,7 @@ void generation_release(struct generation *g) {
 
 struct group {
     const struct generation *g;
-    const struct generate_desk *desk;
+    const struct generate_memory *memory;
     size_t first;          /* its first row */
     int sources;
     struct search *search; /* sources */
@@ -54,9 +54,9 @@ struct group {
 
 /* The target side of a step: the last token of each live row. */
 static void pack_tokens(const struct group *x, struct batch *b) {
-    struct arena *a = x->desk->arena;
-    size_t n = (size_t)cache_rows(x->desk->cache);
-    int position = cache_length(x->desk->cache), row = 0;
+    struct arena *a = x->memory->arena;
+    size_t n = (size_t)cache_rows(x->memory->cache);
+    int position = cache_length(x->memory->cache), row = 0;
     b->target_tokens = (int)n;
     b->target_in = arena_keep(a, n * sizeof *b->target_in);
     b->target_positions = arena_keep(a, n * sizeof *b->target_positions);
@@ -75,7 +75,7 @@ static void pack_tokens(const struct group *x, struct batch *b) {
 /* The source side, for the first step. */
 static void pack_sources(const struct group *x, struct batch *b) {
     const struct generate_sources *s = x->g->sources;
-    struct arena *a = x->desk->arena;
+    struct arena *a = x->memory->arena;
     size_t rows = (size_t)x->sources, from = s->start[x->first];
     size_t tokens = s->start[x->first + rows] - from;
     b->tokens = (int)tokens;
@@ -93,7 +93,7 @@ static void pack_sources(const struct group *x, struct batch *b) {
 
 /* The logits of the live rows' next tokens. */
 static const real *next_logits(const struct group *x) {
-    const struct generate_desk *d = x->desk;
+    const struct generate_memory *d = x->memory;
     struct batch b = { .rows = cache_rows(d->cache) };
     struct forward f;
     bool first = cache_length(d->cache) == 0;
@@ -108,7 +108,7 @@ static const real *next_logits(const struct group *x) {
 }
 
 static int step(struct group *x, struct err *e) {
-    const struct generate_desk *d = x->desk;
+    const struct generate_memory *d = x->memory;
     size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
     if (d->stop && d->stop(d->stop_self)) return err_set(e, ERR_INTERRUPTED, "stopped");
     int rc = cache_room(d->cache, e), kept = 0, *parent = x->parent;
@@ -139,9 +139,9 @@ static void take_texts(const struct group *x, struct generated *out) {
     }
 }
 
-int generation_group(const struct generation *g, int group, const struct generate_desk *desk,
+int generation_group(const struct generation *g, int group, const struct generate_memory *memory,
                      struct generated *out, struct err *e) {
-    struct group x = { .g = g, .desk = desk, .first = g->first[group] };
+    struct group x = { .g = g, .memory = memory, .first = g->first[group] };
     size_t n = g->first[group + 1] - x.first, beams = (size_t)g->options->beams;
     int rc = 0;
     x.sources = x.lives = (int)n;
@@ -153,7 +153,7 @@ int generation_group(const struct generation *g, int group, const struct generat
         search_init(&x.search[i], g->options, g->model->arch.vocabulary);
         x.live[i] = (int)i;
     }
-    cache_begin(desk->cache, (int)n, g->options->beams);
+    cache_begin(memory->cache, (int)n, g->options->beams);
     while (!rc && x.lives) rc = step(&x, e);
     if (!rc) take_texts(&x, out);
     for (size_t i = 0; i < n; i++) search_release(&x.search[i]);
@@ -170,7 +170,7 @@ int generation_group(const struct generation *g, int group, const struct generat
 struct generate_seat {
     bool open;
     void *opened;
-    struct generate_desk desk;
+    struct generate_memory memory;
 };
 
 struct generate_work {
@@ -223,7 +223,7 @@ static void open_seat(struct generate_work *w, struct generate_seat *s) {
     struct arena *arena = arena_new();
     s->open = true;
     s->opened = m && m->open ? m->open(m->self) : NULL;
-    s->desk = (struct generate_desk){ .tape = tape_new(arena), .arena = arena,
+    s->memory = (struct generate_memory){ .tape = tape_new(arena), .arena = arena,
                                       .cache = cache_new(&w->g->model->arch),
                                       .begin = m ? m->begin : NULL, .self = s->opened,
                                       .stop = asked_to_stop, .stop_self = w };
@@ -231,9 +231,9 @@ static void open_seat(struct generate_work *w, struct generate_seat *s) {
 
 static void close_seat(const struct generate_work *w, struct generate_seat *s) {
     if (!s->open) return;
-    cache_free(s->desk.cache);
-    tape_free(s->desk.tape);
-    arena_free(s->desk.arena);
+    cache_free(s->memory.cache);
+    tape_free(s->memory.tape);
+    arena_free(s->memory.arena);
     if (w->method && w->method->close) w->method->close(s->opened);
 }
 
@@ -243,7 +243,7 @@ static void do_group(void *self, int group, int worker) {
     struct err e = ERR_INIT;
     if (has_failed(w)) return;
     if (!s->open) open_seat(w, s);
-    finish_group(w, group, generation_group(w->g, group, &s->desk, w->out, &e), &e);
+    finish_group(w, group, generation_group(w->g, group, &s->memory, w->out, &e), &e);
 }
 
 int generate_rows(const struct generation *g, const struct generate_method *method, struct crew *crew,

@@ -57,7 +57,7 @@ void generation_init(struct generation *g, const struct model *m, const struct g
 void generation_release(struct generation *g);
 
 /* What one thread generates with. */
-struct generate_desk {
+struct generate_memory {
     struct tape *tape;           /* reset before each step; its arena is `arena` */
     struct arena *arena;
     struct decode_cache *cache;  /* of the same model */
@@ -70,7 +70,7 @@ struct generate_desk {
 };
 /* Fills out[i] for the rows i of one group.  ERR_FAILED names the first row whose logits
  * are not finite (counted from 1).  On failure the group's rows are left empty. */
-int generation_group(const struct generation *g, int group, const struct generate_desk *desk,
+int generation_group(const struct generation *g, int group, const struct generate_memory *memory,
                      struct generated *out, struct err *e);
 
 /* A method for a crew: `open` makes what one worker begins with (NULL: nothing). */

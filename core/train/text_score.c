@@ -138,15 +138,15 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     struct begun b = { attach, params, made };
     struct err e = ERR_INIT;
     size_t from = s->generation.first[group], to = s->generation.first[group + 1];
-    struct generate_desk desk = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
+    struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
                                   .begin = begin, .self = &b };
     for (size_t i = from; i < to; i++) { /* of an evaluation before */
         free(s->given[i]);
         s->given[i] = NULL;
     }
     generated_release(s->ids + from, to - from);
-    int rc = generation_group(&s->generation, group, &desk, s->ids, &e);
-    cache_free(desk.cache);
+    int rc = generation_group(&s->generation, group, &memory, s->ids, &e);
+    cache_free(memory.cache);
     if (rc) *bad = s->data->row[from].id;
     for (size_t i = from; i < to && !rc; i++) {
         struct buf text = BUF_INIT;

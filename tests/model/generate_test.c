@@ -292,18 +292,18 @@ static void test_memory(void **state) {
     o.min_new = 39;
     generation_init(&g, r.model, &o, &r.sources);
     struct arena *arena = arena_new();
-    struct generate_desk desk = { .tape = tape_new(arena), .arena = arena,
+    struct generate_memory memory = { .tape = tape_new(arena), .arena = arena,
                                   .cache = cache_new(&r.model->arch) };
     size_t grown = 0;
     for (int round = 0; round < 4; round++) {
-        test_ok(generation_group(&g, 1, &desk, out, &e), &e);
+        test_ok(generation_group(&g, 1, &memory, out, &e), &e);
         assert_int_equal(out[g.first[1]].count, 40);
         generated_release(out, INPUTS);
-        if (round == 1) grown = arena_grown(arena) + tape_grown(desk.tape);
-        if (round > 1) assert_int_equal(arena_grown(arena) + tape_grown(desk.tape), grown);
+        if (round == 1) grown = arena_grown(arena) + tape_grown(memory.tape);
+        if (round > 1) assert_int_equal(arena_grown(arena) + tape_grown(memory.tape), grown);
     }
-    cache_free(desk.cache);
-    tape_free(desk.tape);
+    cache_free(memory.cache);
+    tape_free(memory.tape);
     arena_free(arena);
     generation_release(&g);
     reference_close(&r);

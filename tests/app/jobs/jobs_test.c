@@ -182,7 +182,7 @@ static void a_full_disk_sets_nothing_going(void **state) {
     test_ok(jobs_pause(j, mine, &e), &e);
     await_state(j, mine, RUN_PAUSED);
     jobs__hold(j, true, "full");
-    rest(300); /* the keeper has found the disk good again */
+    rest(300); /* the supervisor has found the disk good again */
     await_state(j, other, RUN_RUNNING);
     assert_int_equal(progress(j, mine).state, RUN_PAUSED);
     test_ok(jobs_unpause(j, mine, &e), &e);
@@ -265,7 +265,7 @@ static void an_idle_screen_reads_nothing(void **state) {
     jobs_free(j, false);
     struct session s = { .store = store };
     s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
-    s.desk = desk_new(store, s.jobs, wake, NULL);
+    s.background = background_new(store, s.jobs, wake, NULL);
     s.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
     ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
     ui_resize(&s.ui, 80, 24);
@@ -287,12 +287,12 @@ static void an_idle_screen_reads_nothing(void **state) {
     for (size_t i = 0; i < v->count; i++) assert_true(v->step[i] == (double)i + 1 && isfinite(v->loss[i]) && isfinite(v->lr[i]));
     rest(300);
     frame(&s);
-    int64_t asked = desk_orders(s.desk);
+    int64_t asked = background_orders(s.background);
     for (int i = 0; i < 200; i++) { /* as many frames as in twenty seconds */
         frame(&s);
         rest(5);
     }
-    assert_int_equal(desk_orders(s.desk), asked);
+    assert_int_equal(background_orders(s.background), asked);
     /* and while it trains, its points come without the store */
     size_t count = v->count;
     test_ok(jobs_unpause(s.jobs, id, &e), &e);
@@ -302,11 +302,11 @@ static void an_idle_screen_reads_nothing(void **state) {
         rest(5);
     }
     assert_true(s.ui.train.series.count >= count + 50);
-    assert_int_equal(desk_orders(s.desk), asked);
-    desk_free(s.desk);
+    assert_int_equal(background_orders(s.background), asked);
+    background_free(s.background);
     insight_free(s.insight);
     jobs_free(s.jobs, false);
-    desk_runs_free(s.runs);
+    history_rows_free(s.runs);
     series_free(s.series);
     for (size_t i = 0; i < s.shown_count; i++) job_view_release(&s.view[i]);
     free(s.view);

@@ -99,7 +99,7 @@ static void open_session(struct session *s, const char *db) {
     memset(s, 0, sizeof *s);
     test_ok(store_open(&s->store, db, STORE_WRITE, &e), &e);
     s->jobs = jobs_new(s->store, 2, (struct jobs_hook){ .notify = no_notify });
-    s->desk = desk_new(s->store, s->jobs, no_notify, NULL);
+    s->background = background_new(s->store, s->jobs, no_notify, NULL);
     s->insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
     ui_init(&s->ui, GLYPHS_BRAILLE, COLOURS_NONE);
     config_take_model(&s->ui.compose.config, "no model of this name");
@@ -108,11 +108,11 @@ static void open_session(struct session *s, const char *db) {
 
 static void close_session(struct session *s) {
     struct err e = ERR_INIT;
-    desk_free(s->desk);
+    background_free(s->background);
     insight_free(s->insight);
     jobs_free(s->jobs, false);
-    desk_runs_free(s->runs);
-    desk_source_free(s->source);
+    history_rows_free(s->runs);
+    source_facts_free(s->source);
     ui_release(&s->ui);
     test_ok(store_close(s->store, &e), &e);
 }

@@ -110,11 +110,11 @@ static void tasks_live_and_stored_are_the_same(void **state) {
 static void the_history_tells_each_task(void **state) {
     (void)state;
     struct err e = ERR_INIT;
-    struct desk_tasks kept = { 0 };
-    struct desk_runs *runs;
-    struct desk_detail *page;
+    struct result_cache kept = { 0 };
+    struct history_rows *runs;
+    struct run_page *page;
     for (int again = 0; again < 2; again++) {
-        test_ok(desk__runs(store, false, NULL, &kept, &runs, &e), &e);
+        test_ok(background__runs(store, false, NULL, &kept, &runs, &e), &e);
         const struct run_row *r = &runs->row[runs->rows - 1];
         assert_int_equal(r->task_results, 3);
         assert_string_equal(r->metric, "average");
@@ -128,7 +128,7 @@ static void the_history_tells_each_task(void **state) {
         }
         assert_float_equal(sum / 3, r->best, 1e-12);
         assert_string_equal(r->task_result[1].name, "beta");
-        test_ok(desk__detail(store, r->id, &page, &e), &e);
+        test_ok(background__page(store, r->id, &page, &e), &e);
         assert_int_equal(page->view.run.task_results, 3);
         assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
         bool folder = false;
@@ -137,22 +137,22 @@ static void the_history_tells_each_task(void **state) {
             assert_string_not_equal(page->view.config[i].key, "tasks");
         }
         assert_true(folder);
-        desk_detail_free(page);
-        desk_runs_free(runs);
+        run_page_free(page);
+        history_rows_free(runs);
     }
-    desk_tasks_release(&kept);
-    test_ok(desk__runs(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
+    result_cache_release(&kept);
+    test_ok(background__runs(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
     assert_true(!runs->results && !runs->row[0].task_results);
-    desk_runs_free(runs);
+    history_rows_free(runs);
 }
 
-static double last_listed(struct desk_tasks *kept) {
+static double last_listed(struct result_cache *kept) {
     struct err e = ERR_INIT;
-    struct desk_runs *runs;
-    test_ok(desk__runs(store, false, NULL, kept, &runs, &e), &e);
+    struct history_rows *runs;
+    test_ok(background__runs(store, false, NULL, kept, &runs, &e), &e);
     assert_true(runs->rows > 1 && runs->row[0].task_results == 3);
     double value = runs->row[0].task_result[0].value;
-    desk_runs_free(runs);
+    history_rows_free(runs);
     return value;
 }
 
@@ -161,7 +161,7 @@ static double last_listed(struct desk_tasks *kept) {
 static void the_last_evaluation_is_listed(void **state) {
     (void)state;
     struct err e = ERR_INIT;
-    struct desk_tasks kept = { 0 };
+    struct result_cache kept = { 0 };
     struct run_config c;
     struct store_run like;
     int64_t id;
@@ -182,7 +182,7 @@ static void the_last_evaluation_is_listed(void **state) {
     test_ok(store_disown(store, id, &e), &e);
     assert_true(last_listed(&kept) == 0.75);
     test_ok(store_trash(store, &id, 1, &e), &e);
-    desk_tasks_release(&kept);
+    result_cache_release(&kept);
     free(config);
     config_release(&c);
     store_run_release(&like);

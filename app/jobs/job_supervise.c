@@ -1,4 +1,4 @@
-/* The keeper: obeys other processes, minds the disk, and puts away what is over. */
+/* The supervisor: obeys other processes, minds the disk, and puts away what is over. */
 #include <stdlib.h>
 
 #include "app/jobs/jobs_private.h"
@@ -93,7 +93,7 @@ static void collect(struct jobs *j) {
     }
 }
 
-void *jobs__keep(void *self) {
+void *jobs__supervise(void *self) {
     struct jobs *j = self;
     int64_t asked = 0;
     pthread_mutex_lock(&j->lock);
