@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/train/complete.h"
 #include "core/train/option.h"
+#include "core/train/regime.h"
 #include "views/compose_edit.h"
 
 void compose_init(struct compose_view *v) {
@@ -74,12 +75,16 @@ static struct plan *plan_of(const struct compose_view *v, struct err *e) {
     const struct run_config *c = &v->config;
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
-    if (!c->tasks) return plan_new(&c->method, v->arch, compose_outputs(v), e);
+    struct regime regime;
+    if (config_regime(c, &regime, e)) return NULL;
+    const struct plan_meta meta = regime_plan(&regime);
+    name[0] = "";
+    outputs[0] = compose_outputs(v);
     for (int i = 0; i < c->tasks; i++) {
         name[i] = c->of[i].task_name;
         outputs[i] = v->arch->decoder_layers ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
     }
-    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){c->tasks, name, outputs}, e);
+    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){config_task_count(c), name, outputs, &meta}, e);
 }
 
 static void count(struct compose_view *v) {

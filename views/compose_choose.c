@@ -300,7 +300,8 @@ static void list_details(struct compose_view *v, const struct module *m) {
     static const char *const inits[] = {
         "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
         "Normal with deviation 0.02.", "Truncated normal with deviation 0.01: nearly a no-op.",
-        "Normal with deviation 1.", "Normal with deviation 0.01: nearly a no-op."};
+        "Normal with deviation 1.", "Normal with deviation 0.01: nearly a no-op.",
+        "Truncated normal with deviation 0.02."};
     struct module n = *m;
     switch (v->axis) {
     case AXIS_ACTIVATION:

@@ -16,6 +16,7 @@
 #include "core/model/encode.h"
 #include "core/model/model.h"
 #include "core/train/config.h"
+#include "core/train/regime.h"
 
 const char *verb_model(const struct args *a) {
     const char *model = args_get(a, "model");
@@ -44,7 +45,8 @@ static void print_places(const struct plan *p) {
 }
 
 static void print_heads(const struct plan *p, const char *values) {
-    if (!p->classes) printf("no head: the model writes text\n");
+    if (p->label_width) printf("head's maps    %12s\n", values);
+    else if (!p->classes) printf("no head: the model writes text\n");
     else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
     else printf("head (%d out)  %12s\n", p->classes, values);
 }
@@ -55,6 +57,15 @@ static void print_per_task(const struct plan *p) {
     text_thousands((int64_t)p->own, own);
     printf("%.3f %% a task: %d tasks share %s and have %s of their own\n",
            100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
+}
+
+static void print_meta(const struct plan *p) {
+    char outer[32], inner[32];
+    text_thousands((int64_t)p->meta_trained, outer);
+    text_thousands((int64_t)p->adapted, inner);
+    printf("meta-trained  %12s  with the head's maps and %d rates of the inner loop%s\n", outer,
+           p->meta.learned ? p->rates : 0, p->meta.learned ? "" : ", whose rate is fixed");
+    printf("adapted       %12s  a task, and %d values a class\n", inner, p->label_width);
 }
 
 static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
@@ -81,6 +92,7 @@ static void print_counts(const struct plan *p, const struct method *m, const str
            100.0 * (double)p->trained_method / (double)p->model, trained, model,
            p->classes ? ", both without the head" : "");
     if (p->tasks > 1) print_per_task(p);
+    if (p->meta.on) print_meta(p);
     print_findings(m, arch);
 }
 
@@ -119,7 +131,10 @@ static struct plan *plan_counted(const struct method *m, const struct arch *arch
         if (read_classes(classes, (int)tasks, given, e)) return NULL;
         if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
     }
-    const struct plan_tasks all = { (int)tasks, name, outputs };
+    struct regime regime;
+    if (regime_of_method(m, tasks > 1, args_get(a, "regime"), &regime, e)) return NULL;
+    const struct plan_meta meta = regime_plan(&regime);
+    const struct plan_tasks all = { (int)tasks, name, outputs, &meta };
     return plan_new_tasks(m, arch, &all, e);
 }
 

@@ -131,6 +131,7 @@ static const struct option_spec COUNT[] = { MODEL,
                                             { "method", "TEXT", "a preset or modules" },
                                             { "classes", "N[,N…]", "outputs of the head (default 2), or of each task's" },
                                             { "tasks", "N", "of a run of so many tasks (default 1)" },
+                                            { "regime", "TEXT", "how it is learned, where that counts: meta" },
                                             END };
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {

@@ -130,7 +130,11 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
     }
     buf_printf(&b, "],\"tasks\":%d,\"per_task\":", p->tasks);
     json_add_double(&b, (double)p->trained_method / p->tasks);
-    buf_printf(&b, ",\"shared\":%zu,\"own\":%zu}", p->trained_method - p->own, p->own);
+    buf_printf(&b, ",\"shared\":%zu,\"own\":%zu", p->trained_method - p->own, p->own);
+    if (p->meta.on)
+        buf_printf(&b, ",\"meta_trained\":%zu,\"adapted\":%zu,\"rates\":%d,\"label_values\":%d", p->meta_trained,
+                   p->adapted, p->rates, p->label_width);
+    buf_putc(&b, '}');
     buf_release(&where);
     return buf_take(&b);
 }

@@ -88,6 +88,7 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     if (m->first != 1 || m->last) pair(b, "layers", layers);
     if (m->stack != STACK_ALL) pair(b, "stack", stack_name(m->stack));
     if (module_takes_site(m) && m->site != SITE_ALL) pair(b, "site", site_name(m->site));
+    if (m->learn != LEARN_BOTH) pair(b, "learn", learn_name(m->learn));
     if (b->size == open) { /* nothing to say: no brackets */
         b->data[--b->size] = 0;
         return;

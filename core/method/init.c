@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/fn.h"
+#include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
 
@@ -19,7 +20,7 @@ void init_normal(struct rng_key key, real *out, size_t n, double sigma) {
 }
 
 /* Draws beyond two sigma are taken again, from counters that no other element uses. */
-static void truncated(struct rng_key key, real *out, size_t n, double sigma) {
+void init_truncated(struct rng_key key, real *out, size_t n, double sigma) {
     for (size_t i = 0; i < n; i++) {
         double z = rng_normal(key, i);
         for (size_t again = 1; fabs(z) > 2; again++) z = rng_normal(key, i + again * n);
@@ -39,7 +40,8 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
         else init_uniform(key, out, t->count, 1 / sqrt(t->cols));
         return;
     case INIT_BERT: init_normal(key, out, t->count, 0.02); return;
-    case INIT_HOULSBY: truncated(key, out, t->count, 0.01); return;
+    case INIT_HOULSBY: init_truncated(key, out, t->count, 0.01); return;
+    case INIT_TRUNCATED: init_truncated(key, out, t->count, 0.02); return;
     case INIT_NORMAL: init_normal(key, out, t->count, 1); return;
     case INIT_HYPERFORMER: init_normal(key, out, t->count, 0.01); return;
     default: BUG("init %s of a matrix", init_name(m->init));
@@ -99,6 +101,8 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
         else if (t->kind == PLAN_NETWORK && t->role >= SLOT_HYPER_TASK) hyper_init(p, t, key, out);
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
+        else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);
+        else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
         else if (t->kind == PLAN_HEAD) head(key, m, t, row[t->task], p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */

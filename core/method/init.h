@@ -9,6 +9,8 @@
 /* U(-bound, bound), N(0, sigma), v. */
 void init_uniform(struct rng_key key, real *out, size_t n, double bound);
 void init_normal(struct rng_key key, real *out, size_t n, double sigma);
+/* N(0, sigma) without what lies beyond two sigma. */
+void init_truncated(struct rng_key key, real *out, size_t n, double sigma);
 void init_fill(real *out, size_t n, double v);
 
 #endif

@@ -61,6 +61,7 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
     add_place(b, m, decoder);
+    if (m->learn != LEARN_BOTH) word(b, "learn", learn_name(m->learn));
     buf_putc(b, '}');
 }
 
@@ -92,6 +93,7 @@ static const char *heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *source_at(int i) { return source_name((enum source)i); }
 static const char *norm_at(int i) { return norm_name((enum norm)i); }
 static const char *init_at(int i) { return init_name((enum init)i); }
+static const char *learn_at(int i) { return learn_name((enum learn)i); }
 static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
@@ -187,7 +189,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm"};
+        "norm",     "learn"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -207,6 +209,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("mid_activation", act_at, ACT_COUNT, mid_act);
     WORD("norm", norm_at, NORM_COUNT, norm);
     WORD("init", init_at, INIT_COUNT, init);
+    WORD("learn", learn_at, LEARN_COUNT, learn);
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
     if (read_place(o, where, version, m, e)) return e->code;
@@ -222,7 +225,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = {"version", "head", "modules", "retriever", "hyper"};
+    static const char *const known[] = {"version", "head", "modules", "retriever", "hyper", "generated-head"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;

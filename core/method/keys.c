@@ -257,6 +257,14 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
+static const char *learn_at(int i) { return learn_name((enum learn)i); }
+
+static int set_learn(struct module *m, const char *v, struct err *e) {
+    int i = key_word("learn", v, learn_at, LEARN_COUNT, e);
+    if (i >= 0) m->learn = (enum learn)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
 static int set_target(struct module *m, const char *v, struct err *e) {
     int i = key_word("target", v, target_at, TARGET_COUNT - TARGET_ALL, e);
     if (i >= 0) m->target = (enum target)(i + TARGET_ALL);
@@ -283,6 +291,7 @@ static const struct key keys[] = {
     {"layers", TAKES_PLACE, false, set_layers},
     {"stack", TAKES_PLACE, false, set_stack},
     {"site", TAKES_PLACE, false, set_site},
+    {"learn", TAKES_PLACE, false, set_learn},
 };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys) ? &keys[i] : NULL; }

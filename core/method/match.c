@@ -111,6 +111,7 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         add(c, "layers", text, FAR_SWITCH);
     }
     if (run->stack != base->stack) add(c, "stack", stack_name(run->stack), FAR_SWITCH);
+    if (run->learn != base->learn) add(c, "learn", learn_name(run->learn), FAR_SWITCH);
     for (int i = 0; i < n; i++) {
         if (run[i].site == base[i].site) continue;
         add(c, "site", site_name(run[i].site), FAR_SWITCH);

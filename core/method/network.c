@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/keys.h"
 #include "core/method/retriever.h"
@@ -13,7 +14,7 @@
 enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
-    static const struct network *const all[] = {&hyper_network, &retriever_network};
+    static const struct network *const all[] = {&hyper_network, &retriever_network, &generated_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -99,6 +100,10 @@ static int unknown(const struct network *n, const char *key, struct err *e) {
 bool network_is_on(const struct network *n, const struct method *m) { return *(const bool *)in(n, m); }
 
 void network_take_usual(const struct network *n, struct method *m) { memcpy((char *)m + n->offset, n->usual, n->size); }
+
+void network_take(const struct network *n, struct method *m, const struct method *from) {
+    memcpy((char *)m + n->offset, in(n, from), n->size);
+}
 
 bool network_equal(const struct network *n, const struct method *a, const struct method *b) {
     const void *x = in(n, a), *y = in(n, b);

@@ -39,6 +39,8 @@ const struct network *network_find(const char *name);
 
 bool network_is_on(const struct network *n, const struct method *m);
 void network_take_usual(const struct network *n, struct method *m);
+/* The same as *from has. */
+void network_take(const struct network *n, struct method *m, const struct method *from);
 bool network_equal(const struct network *n, const struct method *a, const struct method *b);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);

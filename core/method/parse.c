@@ -75,6 +75,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
                              copy(a->value, sizeof a->value, equals + 1, text + strlen(text))
                        : copy(a->key, sizeof a->key, text, text + strlen(text));
     if (!fits) return err_set(e, ERR_USAGE, "%s: '%s' is too long", item->name, text);
+    if (!strcmp(a->key, "m")) strcpy(a->key, "r"); /* Meta-Adapters' letter for an adapter's width */
     if (equals && (!*a->key || !*a->value))
         return err_set(e, ERR_USAGE, "%s: '%s' must be key=value", item->name, text);
     for (int i = 0; i < item->count; i++)
@@ -376,10 +377,11 @@ static int parse_item(const struct method_item *item, struct method *out, struct
     if (fn == FN_COUNT && !p) return unknown(item->name, e);
     int rc = p ? parse_preset(item, p, &part, e) : parse_module(item, (enum fn)fn, part.module, e);
     if (rc) return rc;
-    if ((part.hyper.on && out->hyper.on) || (part.retriever.on && out->retriever.on))
-        return err_set(e, ERR_USAGE, "%s: a method has one generator and one retriever", item->name);
-    if (part.hyper.on) out->hyper = part.hyper;
-    if (part.retriever.on) out->retriever = part.retriever;
+    for (int i = 0; (n = network_at(i)); i++) {
+        if (!network_is_on(n, &part)) continue;
+        if (network_is_on(n, out)) return err_set(e, ERR_USAGE, "%s: a method has one %s", item->name, n->noun);
+        network_take(n, out, &part);
+    }
     if (out->count + part.count > METHOD_MODULES)
         return err_set(e, ERR_USAGE, "a method has at most %d modules", METHOD_MODULES);
     memcpy(out->module + out->count, part.module, (size_t)part.count * sizeof *part.module);

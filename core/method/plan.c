@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
@@ -137,7 +138,7 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
     struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .stack = t->stack,
                             .site = t->sublayer, .layer = t->layer, .tensor = i, .blocks = 1, .rows = t->rows,
                             .cols = t->cols, .kept = true, .decays = !t->vector,
-                            .role = SLOT_MODEL};
+                            .role = SLOT_MODEL, .pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B};
     memcpy(x.name, t->name, sizeof x.name);
     add_tensor(b, x);
 }
@@ -158,8 +159,9 @@ static void add_module(struct build *b, int module, const struct tensor_info *li
 static void add_head(struct build *b, int task, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
-    if (!b->p->outputs[task]) return;
-    bool dense = a->pooler_absent || a->family == FAMILY_ROBERTA;
+    bool generated = b->p->method.generated.on && b->p->meta.on;
+    if (!b->p->outputs[task] && !generated) return;
+    bool dense = a->pooler_absent || (a->family == FAMILY_ROBERTA && !generated);
     const struct {
         const char *name;
         enum slot slot;
@@ -169,8 +171,8 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
         {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
          dense},
         {a->pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
-        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], a->width, true},
-        {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], true},
+        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], a->width, !generated},
+        {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated},
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
@@ -258,7 +260,7 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
     p->lowest_layer = a->encoder_layers + (a->decoder_layers ? a->decoder_layers + 1 : 0);
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
-        t->cannot_move = stands_still(p, a, list, t);
+        t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
         if (t->kind == PLAN_HEAD) continue;
         int layer = t->kind == PLAN_NETWORK ? a->encoder_layers : first_use(p, a, list, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
@@ -275,7 +277,7 @@ static void sum_up(struct plan *p, const struct arch *a, const struct tensor_inf
 }
 
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {
-    const struct plan_tasks one = {1, (const char *const[]){""}, &classes};
+    const struct plan_tasks one = {1, (const char *const[]){""}, &classes, NULL};
     return plan_new_tasks(m, a, &one, e);
 }
 
@@ -307,6 +309,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     int n = arch_tensors(a, &list);
     p->method = *m;
     set_tasks(p, tasks);
+    if (tasks->meta) p->meta = *tasks->meta;
     p->decoder = a->decoder_layers > 0;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
@@ -315,7 +318,9 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     }
     hyper_plan(&b);
     retriever_plan(&b);
+    generated_plan(&b);
     for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
+    learn_plan(&b);
     sum_up(p, a, list, n);
     free(list);
     return p;

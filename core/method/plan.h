@@ -31,7 +31,10 @@ struct plan_tensor {
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
     int place, of_slot; /* of a generator's head: which place, which slot it makes */
-    int role;           /* private to attach */
+    int role;           /* private to core/method */
+    bool pooler;        /* the model's own */
+    bool inner, outer;  /* over episodes: the inner loop adapts it, the outer one learns it */
+    int rate;           /* of inner ones: which of the inner loop's rates; -1 */
     bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
                          * prefix): listed, not expected to change */
 };
@@ -47,6 +50,14 @@ struct plan_made {
     size_t offset, count; /* in the block of made values, which follows the trained ones */
 };
 
+/* How a run over episodes learns (core/train/regime.h). */
+struct plan_meta {
+    bool on;
+    bool shared, start; /* whether the outer loop learns what tasks share, and where the inner loop starts */
+    bool learned;       /* and the rates */
+    double rate;        /* where these start, or are */
+};
+
 struct plan {
     struct method method;
     int tasks;            /* at least 1 */
@@ -60,6 +71,10 @@ struct plan {
     size_t made_size;     /* reals that the prologue makes */
     size_t trained_method, kept_method; /* without the head */
     size_t head;          /* the heads' own */
+    struct plan_meta meta;
+    int rates, rate_tensor, label_rate; /* of the inner loop; their tensor, -1 where they are fixed; the label vectors' */
+    int label_width;      /* values of a label vector of the generated head; 0 without */
+    size_t meta_trained, adapted; /* what the outer loop learns, what the inner one adapts (label vectors apart) */
     size_t own;           /* of trained_method, what belongs to one task each */
     size_t model;         /* the backbone's, each tensor once */
     bool decoder;         /* the model has one */
@@ -89,6 +104,7 @@ struct plan_tasks {
     int count;
     const char *const *name; /* each unlike the others, below PLAN_TASK bytes, without '/' */
     const int *outputs;
+    const struct plan_meta *meta; /* NULL: not over episodes */
 };
 struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const struct plan_tasks *tasks,
                             struct err *e);
@@ -105,7 +121,8 @@ void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…],"tasks":N,
  * "per_task":X,"shared":N,"own":N}, without the heads but in "head"; per_task: trained over tasks; own:
  * of trained, what belongs to one task each, of all tasks; shared: the rest; modules: index, text,
- * trained, kept, where.  Caller frees. */
+ * trained, kept, where; over episodes also meta_trained, adapted, rates (how many) and label_values (of one class).
+ * Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Trained values of a module at one place; a site that it is not at has 0. */
 /* The task embeddings of the method's generator (tasks × width), or NULL. */

@@ -42,6 +42,11 @@ EMBED(adapters_dagger, "adapters-dagger")
 EMBED(hyperformer, "hyperformer")
 EMBED(hyperformer_pp, "hyperformer++")
 EMBED(pha, "pha")
+EMBED(meta_adapters, "meta-adapters")
+EMBED(meta_adapters_sandwich, "meta-adapters-sandwich")
+EMBED(maml_adapters, "maml-adapters")
+EMBED(hybrid_smlmt, "hybrid-smlmt")
+EMBED(leopard, "leopard")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -69,6 +74,11 @@ static const struct {
     ROW(hyperformer, "hyperformer"),
     ROW(hyperformer_pp, "hyperformer++"),
     ROW(pha, "pha"),
+    ROW(meta_adapters, "meta-adapters"),
+    ROW(meta_adapters_sandwich, "meta-adapters-sandwich"),
+    ROW(maml_adapters, "maml-adapters"),
+    ROW(hybrid_smlmt, "hybrid-smlmt"),
+    ROW(leopard, "leopard"),
 };
 enum { PRESETS = COUNT_OF(files) };
 
@@ -94,6 +104,7 @@ static void load_one(int i) {
     p->paper = text_member(o, file, "paper");
     p->sizes = text_member(o, file, "sizes");
     p->note = text_member(o, file, "note");
+    if (json_object_get(o, "regime")) p->regime = text_member(o, file, "regime");
     if (json_object_get(o, "same_as")) p->same_as = text_member(o, file, "same_as");
     if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);

@@ -13,7 +13,8 @@ static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", 
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
-                                               "hyperformer"};
+                                               "hyperformer", "truncated"};
+static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
 static const char *const stack_names[] = {"encoder", "decoder", "all"};
 static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
@@ -32,6 +33,7 @@ const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
 const char *stack_name(int stack) { return NAME(stack_names, stack); }
 const char *site_name(int site) { return NAME(site_names, site); }
+const char *learn_name(enum learn l) { return NAME(learn_names, l); }
 const char *method_act_name(enum act a) { return NAME(act_names, a); }
 
 enum tap tap_map_input(enum tap output) {
@@ -151,7 +153,7 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
            a->init == b->init && a->dropout == b->dropout && a->first == b->first &&
-           a->last == b->last && a->stack == b->stack && a->site == b->site;
+           a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn;
 }
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works

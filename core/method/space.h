@@ -51,8 +51,12 @@ enum init {
     INIT_HOULSBY,  /* truncated N(0, 0.01), biases 0 */
     INIT_NORMAL,   /* N(0, 1) */
     INIT_HYPERFORMER, /* N(0, 0.01), biases 0 */
+    INIT_TRUNCATED,   /* truncated N(0, 0.02), biases 0 */
     INIT_COUNT
 };
+/* Over episodes (core/train/regime.h): whether the inner loop adapts a module's tensors, the outer one learns them, or
+ * the inner one adapts them from a start that the outer one learns. */
+enum learn { LEARN_BOTH, LEARN_INNER, LEARN_OUTER, LEARN_COUNT };
 /* Which existing tensors a module takes that trains them in their place. */
 enum target {
     TARGET_NONE,
@@ -88,6 +92,7 @@ struct module {
     int stack;            /* enum stack, or STACK_ALL: every stack that the model has */
     int site;             /* enum sublayer, or SITE_ALL: every one where the tap or target is.
                            * Of a tap at the FFN or the embedding it follows from the tap. */
+    enum learn learn;
 };
 
 /* The generator of modules with source hyper (core/method/hyper.h): widths of the embeddings (0: no condition),
@@ -117,12 +122,22 @@ struct retriever {
     double weight, temperature; /* λ and τ */
 };
 
+/* A head made from a few labelled rows (core/method/generated.h). */
+enum rates { RATES_MOVING, RATES_ALL };
+struct made_head {
+    bool on;
+    int hidden, width;  /* of its maps */
+    enum learn learn;   /* of the maps: outer, or both */
+    enum rates rates;   /* of the inner loop: for what moves alone, or as released */
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
     int head;             /* METHOD_HEAD_… */
     struct retriever retriever; /* .on false: none */
     struct hyper hyper;   /* likewise */
+    struct made_head generated;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
@@ -136,6 +151,7 @@ const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
+const char *learn_name(enum learn l); /* "both", "inner", "outer" */
 bool module_is_sequential(const struct module *m);
 const char *module_insertion(const struct module *m); /* "sequential", "parallel", "in-weight" */
 
@@ -183,6 +199,7 @@ struct preset {
     double lr;           /* a learning rate that trains, with AdamW */
     const char *note;    /* what is trained besides, what a library does otherwise */
     struct method method;/* at default sizes */
+    const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
     const char *same_as; /* the preset that is the same point and names it in texts and records;
                           * this one is another word for it.  Usually NULL */
 };

@@ -291,6 +291,9 @@ static int check_draws(const struct run_config *c, struct err *e) {
 static int check_regime(const struct run_config *c, struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
+    if (r.kind != REGIME_META && c->method.generated.on)
+        return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
+                                     "or leave + generated-head out");
     if (r.kind == REGIME_META)
         return err_set(e, ERR_USAGE, "--regime meta: runs over episodes cannot be trained yet");
     return 0;

@@ -10,6 +10,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/head.h"
 #include "core/train/predictor.h"
+#include "core/train/regime.h"
 #include "core/train/score.h"
 
 /* ---- opening ---- */
@@ -32,7 +33,7 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
         name[i] = t->name;
         outputs[i] = p->text ? 0 : t->gold == DATA_REGRESSION ? 1 : t->labels;
     }
-    const struct plan_tasks all = { k->tasks, name, outputs };
+    const struct plan_tasks all = { k->tasks, name, outputs, NULL };
     return plan_new_tasks(&k->method, &p->m->arch, &all, e);
 }
 
@@ -65,6 +66,11 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, cons
                        "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
                        k->path, backbone ? backbone : "unnamed", sha256 ? sha256 : "not given",
                        p->m->folder, p->m->sha256);
+    struct regime regime;
+    if (config_regime(&k->config, &regime, e)) return e->code;
+    if (regime.kind == REGIME_META)
+        return err_set(e, ERR_USAGE, "%s: was learned over episodes, so it has no classes of its own: it must be adapted to "
+                                     "a task before it predicts", k->path);
     const struct checkpoint_task *of = &k->task[task];
     p->facts_known = k->config.model_facts != NULL;
     if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;

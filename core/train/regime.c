@@ -288,9 +288,21 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
 
 /* ---- of a run ---- */
 
+int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out, struct err *e) {
+    const struct preset *p = method_preset(m);
+    *out = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
+    if (p && p->regime && regime_take(p->regime, out, e)) return e->code;
+    return text ? regime_take(text, out, e) : 0;
+}
+
+struct plan_meta regime_plan(const struct regime *r) {
+    return (struct plan_meta){ .on = r->kind == REGIME_META, .shared = r->outer & META_SHARED,
+                               .start = r->outer & META_START, .learned = r->learned, .rate = r->inner_lr };
+}
+
 /* What a run that says nothing is learned by. */
 static int usual_of(const struct run_config *c, struct regime *out, struct err *e) {
-    *out = regime_usual(c->tasks ? REGIME_MULTI : REGIME_SINGLE);
+    if (regime_of_method(&c->method, c->tasks > 0, NULL, out, e)) return e->code;
     if (!c->tasks) return 0;
     out->average = c->average;
     out->best_of = c->best_of;
@@ -326,15 +338,16 @@ static int take_together(struct run_config *c, const struct regime *r, struct er
 }
 
 int config_complete_regime(struct run_config *c, struct err *e) {
-    struct regime r;
-    if (!c->regime) return 0;
-    if (config_regime(c, &r, e)) return e->code;
+    struct regime r, usual;
+    if (usual_of(c, &usual, e) || config_regime(c, &r, e)) return e->code;
+    if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)
         return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs", c->tasks);
     if (r.kind == REGIME_MULTI && !c->tasks)
         return err_set(e, ERR_USAGE, "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
     if (r.kind == REGIME_MULTI && take_together(c, &r, e)) return e->code;
-    char *text = r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI ? NULL : regime_text(&r);
+    bool told = (r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI) && usual.kind == r.kind;
+    char *text = told ? NULL : regime_text(&r);
     xreplace(&c->regime, text);
     free(text);
     return 0;

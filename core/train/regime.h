@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/method/plan.h"
 #include "core/train/config.h"
 #include "core/train/sampling.h"
 
@@ -56,6 +57,12 @@ char *regime_text(const struct regime *r);
 const char *regime_kind_name(enum regime_kind k);
 /* Rows of an episode's support in all: with labels apart a batch more than the inner steps take. */
 int regime_batches(const struct regime *r);
+
+/* The regime that a method's preset names, with the parts of `text` (may be NULL) over it; one task's or several
+ * tasks' where it names none. */
+int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out, struct err *e);
+/* What a plan is made for. */
+struct plan_meta regime_plan(const struct regime *r);
 
 /* The regime of a run: what its description says, else its method's, else what its tasks make of it. */
 int config_regime(const struct run_config *c, struct regime *out, struct err *e);

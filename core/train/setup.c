@@ -12,6 +12,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "core/train/head.h"
+#include "core/train/regime.h"
 #include "core/train/state.h"
 
 /* ---- making and freeing ---- */
@@ -82,7 +83,10 @@ struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *ta
         name[i] = config_task_name(c, i);
         outputs[i] = run_outputs(tasks->task[i]);
     }
-    const struct plan_tasks all = { tasks->count, name, outputs };
+    struct regime regime;
+    if (config_regime(c, &regime, e)) return NULL;
+    const struct plan_meta meta = regime_plan(&regime);
+    const struct plan_tasks all = { tasks->count, name, outputs, &meta };
     return plan_new_tasks(&c->method, a, &all, e);
 }
 

@@ -124,7 +124,7 @@ static const json_t *member_of(const json_t *o, const char *key) {
 static json_t *counted(const char *text, const struct arch *a, int tasks) {
     static const char *const name[] = {"1", "2", "3", "4", "5", "6", "7", "8"};
     static const int outputs[COUNT_OF(name)] = {0};
-    const struct plan_tasks all = {tasks, name, outputs};
+    const struct plan_tasks all = {tasks, name, outputs, NULL};
     struct method m;
     struct err e = ERR_INIT;
     test_ok(method_parse(text, &m, &e), &e);

@@ -139,11 +139,11 @@ static void unions_dropout_and_sharing(void **state) {
     rig.attention_dropout = 0;
 }
 
-/* A head is no method where there is none. */
+/* A head is no method where there is none; those over episodes have modules that others have. */
 static void presets(void **state) {
     (void)state;
     for (int i = 0; i < preset_count(); i++)
-        if (rig.classes || strcmp(preset_at(i)->name, "head")) gradient_of(preset_at(i)->name);
+        if (!preset_at(i)->regime && (rig.classes || strcmp(preset_at(i)->name, "head"))) gradient_of(preset_at(i)->name);
 }
 
 /* Each kind of attention by itself, and what only one of them may have. */

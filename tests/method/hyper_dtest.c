@@ -20,7 +20,7 @@ static struct arch shape(const char *config) {
 static struct plan *plan_of(const char *text, const struct arch *a, int tasks) {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     static const int outputs[8] = {0};
-    const struct plan_tasks of = {tasks, names, outputs};
+    const struct plan_tasks of = {tasks, names, outputs, NULL};
     struct method m;
     struct err e = ERR_INIT;
     test_ok(method_parse(text, &m, &e), &e);

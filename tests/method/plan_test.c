@@ -455,8 +455,40 @@ static void a_tensor_starts_the_same_in_any_company(void **state) {
     plan_free(q);
 }
 
+/* The published counts of what is learned over episodes and what is adapted to a task. */
+static void what_episodes_learn_is_counted(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        size_t trained, adapted;
+        int rates;
+    } rows[] = {
+        {"meta-adapters(m=8)", 1453588, 351936, 19},
+        {"meta-adapters(m=16)", 2043796, 647040, 19},
+        {"maml-adapters(m=16)", 2043796 - 608640, 647040, 19},
+        {"hybrid-smlmt", 110270354, 53582721, 17},
+        {"lora + generated-head", 294912 + 788097 + 13, 294912, 13}, /* 12 layers, the label vectors */
+    };
+    struct arch a = shape_bert_base();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct plan_meta meta = {.on = true, .shared = true, .start = true, .learned = true, .rate = 0.01};
+        const struct plan_tasks one = {1, (const char *const[]){""}, (const int[]){0}, &meta};
+        struct method m;
+        struct err e = ERR_INIT;
+        test_ok(method_parse(rows[i].method, &m, &e), &e);
+        struct plan *p = plan_new_tasks(&m, &a, &one, &e);
+        assert_non_null(p);
+        assert_int_equal(p->meta_trained, rows[i].trained);
+        assert_int_equal(p->adapted, rows[i].adapted);
+        assert_int_equal(p->rates, rows[i].rates);
+        assert_int_equal(p->label_width, 257);
+        plan_free(p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_episodes_learn_is_counted),
         cmocka_unit_test(base_models_count_like_the_libraries),
         cmocka_unit_test(a_tiny_model_counts_by_hand),
         cmocka_unit_test(the_lowest_layer_is_known),

@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
 #include "tests/support/test.h"
@@ -215,6 +216,7 @@ static struct module random_module(struct dice *d) {
         .first = 1 + roll(d, 3),
         .stack = roll(d, 2) ? STACK_ALL : roll(d, STACK_ALL),
         .site = roll(d, 2) ? SITE_ALL : roll(d, SITE_ALL),
+        .learn = (enum learn)roll(d, LEARN_COUNT),
     };
     m.scale = roll(d, 2) ? 4 : rng_normal(d->key, 1000000 + d->count++) * 1e-7;
     m.last = roll(d, 2) ? 0 : m.first + roll(d, 3);
@@ -235,6 +237,9 @@ static struct method random_method(struct dice *d) {
                                  .hidden = 128 >> roll(d, 2), .inner = 64 >> roll(d, 2), .norm = roll(d, 2),
                                  .net = (enum hyper_net)roll(d, 3), .start = (enum hyper_start)roll(d, 2),
                                  .biases = roll(d, 3) != 0};
+    if (roll(d, 4) == 0)
+        m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
+                                         .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
     int parts = roll(d, 5);
     for (int i = 0; i < parts; i++) {
         if (roll(d, 2)) {
@@ -275,7 +280,7 @@ static void ten_thousand_come_back(void **state) {
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
         assert_true(network_equal(&retriever_network, &x, &y));
-        assert_true(network_equal(&hyper_network, &x, &y));
+        assert_true(network_equal(&hyper_network, &x, &y) && network_equal(&generated_network, &x, &y));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);
@@ -323,7 +328,8 @@ static void presets_are_named_and_recognised(void **state) {
         "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
         "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
-        "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "pha"};
+        "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "pha",
+        "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);

@@ -50,7 +50,7 @@ void rig_unmix(struct rig *r) {
 struct plan *rig_plan(const struct rig *r, const char *text) {
     static const char *const names[RIG_RANGES] = { "a", "b", "c" };
     const int outputs[RIG_RANGES] = { r->classes, r->classes, r->classes };
-    const struct plan_tasks several = { r->tasks, names, outputs };
+    const struct plan_tasks several = { r->tasks, names, outputs, NULL };
     struct method m;
     struct err e = ERR_INIT;
     struct plan *p = NULL;

@@ -1,0 +1,120 @@
+#include "core/method/generated.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/method/init.h"
+
+static const struct made_head usual = {.on = true, .hidden = 384, .width = 256, .learn = LEARN_OUTER,
+                                       .rates = RATES_MOVING};
+static const char *const learns[LEARN_COUNT] = {"both", "inner", "outer"};
+static const char *const rates[] = {"moving", "all"};
+
+#define KEY(member, kind, ...) {#member, offsetof(struct made_head, member), kind, __VA_ARGS__, false}
+static const struct network_key keys[] = {
+    KEY(hidden, NETWORK_SIZE, 1, NULL, 0),
+    KEY(width, NETWORK_SIZE, 1, NULL, 0),
+    KEY(learn, NETWORK_WORD, 0, learns, LEARN_COUNT),
+    KEY(rates, NETWORK_WORD, 0, rates, COUNT_OF(rates)),
+};
+const struct network generated_network = {"generated-head", "generated head", offsetof(struct method, generated),
+                                          sizeof usual, &usual, keys, COUNT_OF(keys)};
+
+void generated_plan(struct build *b) {
+    const struct made_head *g = &b->p->method.generated;
+    int d = b->a->width;
+    if (!g->on || !b->p->meta.on) return;
+    b->p->label_width = g->width + 1;
+    const struct {
+        const char *name;
+        enum slot slot;
+        int rows, cols;
+    } parts[] = {
+        {"feature.W_1", SLOT_FEATURE_W1, g->hidden, d}, {"feature.b_1", SLOT_FEATURE_B1, 1, g->hidden},
+        {"feature.W_2", SLOT_FEATURE_W2, g->width, g->hidden}, {"feature.b_2", SLOT_FEATURE_B2, 1, g->width},
+        {"label.W_1", SLOT_LABEL_W1, g->hidden, d}, {"label.b_1", SLOT_LABEL_B1, 1, g->hidden},
+        {"label.W_2", SLOT_LABEL_W2, g->width + 1, g->hidden}, {"label.b_2", SLOT_LABEL_B2, 1, g->width + 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+                                .blocks = 1, .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
+                                .decays = parts[i].rows > 1, .role = (int)parts[i].slot};
+        snprintf(t.name, sizeof t.name, "head.%s", parts[i].name);
+        build_network(b, &t);
+        b->p->head += (size_t)t.rows * (size_t)t.cols;
+    }
+}
+
+void generated_init(struct rng_key key, const struct plan_tensor *t, real *out) {
+    if (t->rows > 1) init_truncated(key, out, t->count, 0.02);
+    else init_fill(out, t->count, 0);
+}
+
+/* ---- who learns what ---- */
+
+static enum learn tensor_learn(const struct plan *p, const struct plan_tensor *t) {
+    if (t->kind == PLAN_HEAD) return p->method.generated.learn;
+    return t->module >= 0 ? p->method.module[t->module].learn : LEARN_OUTER;
+}
+
+/* The places that have a rate, in the order of the rates: the layers of the encoder, of the decoder, what is outside
+ * of them, the pooler, the label vectors, the maps. */
+enum { RATE_EMBED, RATE_POOLER, RATE_LABELS, RATE_FEATURE_1, RATE_FEATURE_2, RATE_LABEL_1, RATE_LABEL_2, RATE_ENDS };
+
+static int rate_place(const struct arch *a, const struct plan_tensor *t) {
+    int layers = a->encoder_layers + a->decoder_layers;
+    switch (t->role) {
+    case SLOT_FEATURE_W1: case SLOT_FEATURE_B1: return layers + RATE_FEATURE_1;
+    case SLOT_FEATURE_W2: case SLOT_FEATURE_B2: return layers + RATE_FEATURE_2;
+    case SLOT_LABEL_W1: case SLOT_LABEL_B1: return layers + RATE_LABEL_1;
+    case SLOT_LABEL_W2: case SLOT_LABEL_B2: return layers + RATE_LABEL_2;
+    case SLOT_POOLER_W: case SLOT_POOLER_B: return layers + RATE_POOLER;
+    default: break;
+    }
+    if (t->layer >= 0) return t->layer + (t->stack == STACK_DECODER ? a->encoder_layers : 0);
+    return layers + (t->pooler ? RATE_POOLER : RATE_EMBED);
+}
+
+static bool makes_labels(const struct plan_tensor *t) { return t->role >= SLOT_LABEL_W1 && t->role <= SLOT_LABEL_B2; }
+
+/* Numbers the rates that there are; at[place] is its number or -1. */
+static void number_rates(struct plan *p, const struct arch *a, int *at) {
+    int layers = a->encoder_layers + a->decoder_layers, places = layers + RATE_ENDS;
+    bool all = p->method.generated.rates == RATES_ALL;
+    for (int i = 0; i < places; i++) at[i] = all ? 0 : -1;
+    at[layers + RATE_LABELS] = 0;
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].inner) at[rate_place(a, &p->tensor[i])] = 0;
+    for (int i = 0; i < places; i++)
+        if (!at[i]) at[i] = p->rates++;
+    p->label_rate = at[layers + RATE_LABELS];
+}
+
+void learn_plan(struct build *b) {
+    struct plan *p = b->p;
+    const struct plan_meta *meta = &p->meta;
+    p->rate_tensor = -1;
+    if (!meta->on) return;
+    for (int i = 0; i < p->tensors; i++) {
+        struct plan_tensor *t = &p->tensor[i];
+        enum learn learn = tensor_learn(p, t);
+        /* the label vectors are made once: nothing of an inner step reaches what makes them */
+        t->inner = learn != LEARN_OUTER && !makes_labels(t);
+        t->outer = learn == LEARN_OUTER ? meta->shared : learn == LEARN_BOTH && meta->start;
+        if (t->inner || (t->kind == PLAN_HEAD && learn == LEARN_BOTH)) p->adapted += t->count;
+        if (t->outer) p->meta_trained += t->count;
+        t->decays = t->decays && t->outer;
+    }
+    int *at = xcalloc((size_t)(b->a->encoder_layers + b->a->decoder_layers) + RATE_ENDS, sizeof *at);
+    number_rates(p, b->a, at);
+    for (int i = 0; i < p->tensors; i++) p->tensor[i].rate = p->tensor[i].inner ? at[rate_place(b->a, &p->tensor[i])] : -1;
+    free(at);
+    if (!meta->learned) return;
+    p->rate_tensor = p->tensors;
+    p->meta_trained += (size_t)p->rates;
+    struct plan_tensor t = {.name = "rates", .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1,
+                            .tensor = -1, .blocks = 1, .rows = 1, .cols = p->rates, .kept = true, .outer = true,
+                            .rate = -1, .role = SLOT_RATES};
+    build_network(b, &t);
+}
