@@ -321,6 +321,19 @@ int store_note(struct store *s, int64_t run, const char *text, struct err *e) {
     return writer_call(s, set_note, &c, e);
 }
 
+static int add_log(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct text_call *c = arg;
+    enum store_state state;
+    int64_t trashed;
+    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    return rc ? rc : event_add(db, c->run, store_now(), -1, "message", NULL, c->text, e);
+}
+
+int store_log(struct store *s, int64_t run, const char *text, struct err *e) {
+    struct text_call c = { .run = run, .text = text };
+    return writer_call(s, add_log, &c, e);
+}
+
 static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct text_call *c = arg;

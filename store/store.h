@@ -230,6 +230,8 @@ int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
 int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);
+/* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
+int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 /* *id of a new sweep. */
 int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
                 struct err *e);

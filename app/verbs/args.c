@@ -142,28 +142,27 @@ void args_help_verb(const struct verb *v) {
     print_options(COMMON);
 }
 
-/* Verbs that share a line of the overview with the one after them. */
-static const char *pair_help(const char *name) {
-    static const char *const pairs[][2] = {
-        { "stop", "stop a run that trains, go on with one that stopped" },
-        { "trash", "put runs into the trash, take them out" },
-        { "tasks", "the tasks known by name, the models at hand" },
-    };
-    for (size_t i = 0; i < COUNT_OF(pairs); i++)
-        if (!strcmp(pairs[i][0], name)) return pairs[i][1];
-    return NULL;
-}
+/* The overview: verbs that belong together share a line, so that it fits a screen. */
+static const struct {
+    const char *verbs, *help;
+} OVERVIEW[] = {
+    { "train, stop, resume", "train a method on a task; the run is kept" },
+    { "runs, show, sql", "the history, one run of it, a question in SQL" },
+    { "trash, restore", "put runs into the trash, take them out" },
+    { "eval, predict, generate", "score, label, write: a run or a model on rows" },
+    { "encode", "token ids and vectors of a text" },
+    { "count, methods", "parameters of a method; the published ones" },
+    { "tasks, models", "the tasks and the models at hand" },
+    { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
+    { "export, import", "points, records and weights, out and in" },
+    { "replicate", "a paper's experiment beside what it published" },
+    { "render", "print a screen as text" },
+    { "doctor, bench", "check and measure this machine" },
+};
 
 void args_help(void) {
-    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
-           "  petri                opens the terminal workbench\n");
-    const struct verb *v;
-    for (size_t i = 0; (v = verb_at(i)); i++) {
-        const char *pair = pair_help(v->name);
-        char names[64];
-        snprintf(names, sizeof names, "%s%s%s", v->name, pair ? ", " : "", pair ? verb_at(i + 1)->name : "");
-        printf("  petri %-14s %s\n", names, pair ? pair : v->help);
-        i += pair != NULL;
-    }
-    printf("Everywhere: --db FILE, --json, --help.  petri --version tells the version.\n");
+    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n\n"
+           "petri alone opens the terminal workbench; petri VERB:\n");
+    for (size_t i = 0; i < COUNT_OF(OVERVIEW); i++) printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
+    printf("\npetri VERB --help tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
 }

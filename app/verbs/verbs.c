@@ -133,6 +133,18 @@ static const struct option_spec COUNT[] = { MODEL,
                                             { "tasks", "N", "of a run of so many tasks (default 1)" },
                                             { "regime", "TEXT", "how it is learned, where that counts: meta" },
                                             END };
+static const struct option_spec REPLICATE[] = {
+    { "data", "FOLDER", "where the rows lie that the experiment names as {data}/…" },
+    { "budget", "MINUTES", "begin nothing and stop what runs, with a checkpoint, after so long (default: no limit)" },
+    { "all", NULL, "also the cells that are ready to run but not run unasked" },
+    { "dry-run", NULL, "run nothing: what is there already" },
+    { "from", "RESULTS.json", "take the values of this file, which --out made, in place of the history's" },
+    { "out", "RESULTS.json", "write the results as JSON" },
+    { "page", "PAGE.md", "write them as a page" },
+    { "overwrite", NULL, "--out and --page may write over files that exist" },
+    WORKERS,
+    END,
+};
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {
     { "sampling", "proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of (proportional)" },
@@ -260,6 +272,8 @@ static const struct verb VERBS[] = {
     { "export", "RUN --to csv|json|hf|petri [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
+    { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
+      verb_replicate },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
 };

@@ -69,6 +69,8 @@ int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);
 /* verb_similarity.c */
 int verb_similarity(const struct args *a, struct err *e);
+/* verb_replicate.c */
+int verb_replicate(const struct args *a, struct err *e);
 /* verb_doctor.c, verb_bench.c, verb_render.c */
 int verb_doctor(const struct args *a, struct err *e);
 int verb_bench(const struct args *a, struct err *e);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/verbs/args.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -24,21 +25,16 @@ static int lines_of(const char *text) {
 
 /* ---- help and words that are not known ---- */
 
-static const char *const VERBS[] = {
-    "train", "stop",  "resume", "eval",    "predict", "encode", "runs",   "show",   "trash", "restore",
-    "sql",   "count", "methods", "tasks",  "models",  "map",    "render", "export", "doctor", "bench",
-    "embed", "similarity", "generate",
-};
-
 static void help_fits_a_screen(void **state) {
     (void)state;
     char *help = stage_out(0, "--help"), *same = stage_out(0, "help"), *version = stage_out(0, "--version");
     assert_string_equal(help, same);
     assert_in_range(lines_of(help), 10, 23); /* and the prompt below */
     assert_true(!strncmp(version, "petri ", 6) && lines_of(version) == 1);
-    for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
-        char *word = xprintf(" %s ", VERBS[i]), *pair = xprintf(" %s, ", VERBS[i]); /* two may share a line */
-        if (!strstr(help, word) && !strstr(help, pair)) fail_msg("%s is not in the help", VERBS[i]);
+    for (size_t i = 0; verb_at(i); i++) {
+        const char *name = verb_at(i)->name;
+        char *word = xprintf(" %s ", name), *pair = xprintf(" %s, ", name); /* some share a line */
+        if (!strstr(help, word) && !strstr(help, pair)) fail_msg("%s is not in the help", name);
         free(word);
         free(pair);
     }
@@ -62,8 +58,9 @@ static void options_are_aligned(const char *help) {
 
 static void every_verb_has_help(void **state) {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(VERBS); i++) {
-        char *help = stage_out(0, "%s --help", VERBS[i]), *word = xprintf("petri %s", VERBS[i]);
+    for (size_t i = 0; verb_at(i); i++) {
+        const char *name = verb_at(i)->name;
+        char *help = stage_out(0, "%s --help", name), *word = xprintf("petri %s", name);
         assert_true(!strncmp(help, word, strlen(word)));
         assert_non_null(strstr(help, "--db FILE"));
         assert_non_null(strstr(help, "--json"));

@@ -1,0 +1,188 @@
+#include "app/experiment/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { FILE_MOST = 1 << 20 };
+
+/* ---- the file ---- */
+
+/* A text member; NULL in *out when it is absent.  Two of them must be there. */
+static int take_text(const json_t *o, const char *file, const char *key, bool needed, char **out, struct err *e) {
+    const char *s = NULL;
+    e->code = 0;
+    if (json_get_string(o, file, key, &s, e)) *out = xstrdup(s);
+    else if (e->code) return e->code;
+    else if (needed) return err_set(e, ERR_INPUT, "%s: \"%s\" is missing", file, key);
+    return 0;
+}
+
+static int take_number(const json_t *o, const char *file, const char *key, double usual, double *out, struct err *e) {
+    e->code = 0;
+    *out = usual;
+    json_get_double(o, file, key, out, e);
+    return e->code;
+}
+
+/* Keys that are not known are a slip of the pen: a number that nobody reads. */
+static int known_keys(const json_t *o, const char *file, const char *const *known, size_t n, struct err *e) {
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)o, key, v) {
+        bool found = false;
+        for (size_t i = 0; i < n; i++) found |= !strcmp(key, known[i]);
+        if (found) continue;
+        const char *near = text_nearest(key, known, n);
+        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", file, key, near ? ", is \"" : "", near ? near : "",
+                       near ? "\" meant?" : "");
+    }
+    return 0;
+}
+
+static int find_cell(const struct experiment *x, const char *file, const char *id, int *at, struct err *e) {
+    for (*at = 0; *at < x->cells; ++*at)
+        if (!strcmp(x->cell[*at].id, id)) return 0;
+    return err_set(e, ERR_INPUT, "%s: no cell is called \"%s\" (a cell stands before what uses it)", file, id);
+}
+
+static int read_cell(struct experiment *x, const json_t *o, const char *file, struct err *e) {
+    static const char *const known[] = { "id", "text", "of", "path", "scale", "published", "status", "source", "skip" };
+    struct experiment_cell *c = &x->cell[x->cells];
+    *c = (struct experiment_cell){ .of = -1, .published = NAN };
+    x->cells++;
+    char *of = NULL;
+    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
+    if (!rc) rc = take_text(o, file, "text", true, &c->text, e);
+    if (!rc) rc = take_text(o, file, "of", false, &of, e);
+    if (!rc) rc = take_text(o, file, "path", of, &c->path, e);
+    if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
+    if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
+    if (!rc) rc = take_number(o, file, "scale", of ? 1 : 100, &c->scale, e);
+    if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
+    e->code = rc;
+    if (!rc) json_get_bool(o, file, "skip", &c->skip, e), rc = e->code;
+    for (int i = 0; !rc && i < x->cells - 1; i++)
+        if (!strcmp(x->cell[i].id, c->id)) rc = err_set(e, ERR_INPUT, "%s: two cells are called \"%s\"", file, c->id);
+    if (!rc && of) rc = find_cell(x, file, of, &c->of, e);
+    if (!rc && of && x->cell[c->of].of >= 0)
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is no run but a measure itself", file, c->id, of);
+    if (!rc && of && !strstr(c->text, "{run}"))
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but {run} does not stand in its text", file, c->id);
+    free(of);
+    return rc;
+}
+
+static int read_term(struct experiment *x, const json_t *o, const char *file, struct experiment_contrast *c, struct err *e) {
+    char *a = NULL, *b = NULL;
+    int at = c->terms, rc = 0;
+    if (at == EXPERIMENT_TERMS) return err_set(e, ERR_INPUT, "%s: more than %d terms", file, EXPERIMENT_TERMS);
+    c->term[at].b = -1;
+    rc = take_text(o, file, "a", true, &a, e);
+    if (!rc) rc = take_text(o, file, "b", false, &b, e);
+    if (!rc) rc = find_cell(x, file, a, &c->term[at].a, e);
+    if (!rc && b) rc = find_cell(x, file, b, &c->term[at].b, e);
+    if (!rc) rc = take_number(o, file, "x", NAN, &c->term[at].x, e);
+    c->terms++;
+    free(a);
+    free(b);
+    return rc;
+}
+
+static int read_contrast(struct experiment *x, const json_t *o, const char *file, struct err *e) {
+    static const char *const known[] = { "id", "a", "b", "terms", "direction", "margin", "published", "source" };
+    struct experiment_contrast *c = &x->contrast[x->contrasts++];
+    *c = (struct experiment_contrast){ .published = NAN };
+    char *direction = NULL;
+    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
+    if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
+    if (!rc) rc = take_text(o, file, "direction", true, &direction, e);
+    if (!rc) rc = take_number(o, file, "margin", 0, &c->margin, e);
+    if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
+    if (!rc && strcmp(direction, ">") && strcmp(direction, "<"))
+        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\" or \"<\", not \"%.20s\"", file, direction);
+    if (!rc) c->direction = *direction == '>' ? 1 : -1;
+    const json_t *terms = json_object_get(o, "terms");
+    if (!rc && !terms) rc = read_term(x, o, file, c, e);
+    for (size_t i = 0; !rc && i < json_array_size(terms); i++) {
+        rc = read_term(x, json_array_get(terms, i), file, c, e);
+        if (!rc && !(c->term[i].x > 0))
+            rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope needs an \"x\" above 0", file, c->id);
+    }
+    if (!rc && terms && c->terms < 2)
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": a slope needs two terms or more", file, c->id);
+    free(direction);
+    return rc;
+}
+
+static int read_seeds(struct experiment *x, const json_t *v, const char *file, struct err *e) {
+    size_t n = json_array_size(v);
+    if (!n || n > EXPERIMENT_SEEDS)
+        return err_set(e, ERR_INPUT, "%s: \"seeds\" is a list of 1 to %d whole numbers", file, EXPERIMENT_SEEDS);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *s = json_array_get(v, i);
+        if (!json_is_integer(s) || json_integer_value(s) < 0)
+            return err_set(e, ERR_INPUT, "%s: \"seeds\" holds something that is no whole number", file);
+        x->seed[x->seeds++] = (uint64_t)json_integer_value(s);
+    }
+    return 0;
+}
+
+typedef int reader(struct experiment *x, const json_t *o, const char *file, struct err *e);
+static int read_list(struct experiment *x, const json_t *root, const char *file, const char *key, reader *read, struct err *e) {
+    const json_t *list = json_object_get(root, key);
+    size_t n = json_array_size(list);
+    if (n > EXPERIMENT_CELLS) return err_set(e, ERR_INPUT, "%s: more than %d %s", file, EXPERIMENT_CELLS, key);
+    for (size_t i = 0; i < n; i++) {
+        int rc = read(x, json_array_get(list, i), file, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int experiment_read(struct experiment *x, const char *path, struct err *e) {
+    static const char *const known[] = { "version", "paper", "table", "claim", "about", "base", "seeds", "cells", "contrasts" };
+    memset(x, 0, sizeof *x);
+    json_t *root = json_read(path, FILE_MOST, e);
+    if (!root) return e->code;
+    json_int_t version = 0;
+    int rc = json_is_object(root) ? 0 : err_set(e, ERR_INPUT, "%s: an experiment is a JSON object", path);
+    if (!rc) rc = known_keys(root, path, known, COUNT_OF(known), e);
+    e->code = rc;
+    if (!rc) json_get_int(root, path, "version", &version, e), rc = e->code;
+    if (!rc && version != 1) rc = err_set(e, ERR_INPUT, "%s: \"version\" is 1, not %lld", path, (long long)version);
+    if (!rc) rc = take_text(root, path, "paper", true, &x->paper, e);
+    if (!rc) rc = take_text(root, path, "table", false, &x->table, e);
+    if (!rc) rc = take_text(root, path, "claim", true, &x->claim, e);
+    if (!rc) rc = take_text(root, path, "about", false, &x->about, e);
+    if (!rc) rc = take_text(root, path, "base", true, &x->base, e);
+    if (!rc) rc = read_seeds(x, json_object_get(root, "seeds"), path, e);
+    if (!rc) rc = read_list(x, root, path, "cells", read_cell, e);
+    if (!rc && !x->cells) rc = err_set(e, ERR_INPUT, "%s: \"cells\" is a list of at least one", path);
+    if (!rc) rc = read_list(x, root, path, "contrasts", read_contrast, e);
+    json_decref(root);
+    if (rc) {
+        experiment_release(x);
+        return rc;
+    }
+    x->name = file_base_name(path);
+    if (text_ends(x->name, ".json")) x->name[strlen(x->name) - 5] = '\0';
+    return 0;
+}
+
+void experiment_release(struct experiment *x) {
+    for (int i = 0; i < x->cells; i++) {
+        struct experiment_cell *c = &x->cell[i];
+        free(c->id), free(c->text), free(c->path), free(c->status), free(c->source);
+    }
+    for (int i = 0; i < x->contrasts; i++) free(x->contrast[i].id), free(x->contrast[i].source);
+    free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base);
+    memset(x, 0, sizeof *x);
+}

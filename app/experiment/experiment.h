@@ -1,0 +1,72 @@
+/* An experiment of a paper as a file: cells, which are command lines, with the number published for each, and what
+ * is claimed between them (docs/replicate.md has the form).  Reading it, and what came of it. */
+#ifndef APP_EXPERIMENT_EXPERIMENT_H
+#define APP_EXPERIMENT_EXPERIMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/analysis/statistics.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+enum { EXPERIMENT_CELLS = 128, EXPERIMENT_SEEDS = 64, EXPERIMENT_TERMS = 16 };
+
+/* A run for each seed; or, where `of` names a cell, what a verb says of each of that cell's runs. */
+struct experiment_cell {
+    char *id, *text;  /* options besides the base; of a measure a verb's whole line with {run} in it */
+    int of;           /* another cell's index, or −1 */
+    char *path;       /* of a measure: which number of the verb's JSON, "panels.0.silhouette" */
+    double scale;     /* what is shown is so many times the number: 100 for a share in points */
+    double published; /* NaN: none */
+    char *status, *source; /* of the published number: "copied", "not found" …; where it stands */
+    bool skip;        /* ready to run, but not part of what is run unasked */
+};
+
+/* A difference a − b, or with several terms the slope of a − b against ln x. */
+struct experiment_contrast {
+    char *id, *source;
+    int terms;
+    struct {
+        int a, b; /* cells; b −1: a alone */
+        double x;
+    } term[EXPERIMENT_TERMS];
+    int direction; /* 1: above `margin`, −1: below −margin */
+    double margin, published;
+};
+
+struct experiment {
+    char *name; /* the file's, without its end */
+    char *paper, *table, *claim, *about; /* about: how what is run here differs, and what it can show */
+    char *base;                          /* options of every run */
+    int seeds, cells, contrasts;
+    uint64_t seed[EXPERIMENT_SEEDS];
+    struct experiment_cell cell[EXPERIMENT_CELLS];
+    struct experiment_contrast contrast[EXPERIMENT_CELLS];
+};
+/* ERR_INPUT names the file, the key and what would be right.  experiment_release, not after a failure. */
+int experiment_read(struct experiment *x, const char *path, struct err *e);
+void experiment_release(struct experiment *x);
+
+/* What came of each cell and seed: NaN where nothing did. */
+struct experiment_result {
+    double value[EXPERIMENT_CELLS][EXPERIMENT_SEEDS]; /* scaled */
+    int64_t run[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];  /* 0: none */
+};
+void experiment_result_init(struct experiment_result *r);
+/* The values there are of a cell. */
+struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r, int cell);
+/* Of a contrast, over the seeds for which all its cells have a value. */
+struct spread experiment_contrast_spread(const struct experiment *x, const struct experiment_result *r, int contrast);
+/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, or with fewer than two seeds not at
+ * all.  Static text. */
+const char *experiment_verdict(const struct experiment_contrast *c, struct spread s);
+
+/* {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],"contrasts":
+ * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */
+void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out);
+int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e);
+/* The same as Markdown, a section of a page. */
+void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);
+
+#endif

@@ -1,0 +1,332 @@
+#include "app/experiment/replicate.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { WORDS = 256 };
+
+/* ---- lines ---- */
+
+/* The line with {data} and {run} put in; caller frees.  NULL with ERR_USAGE where nothing stands for {data}. */
+static char *filled(const struct replicate *how, const char *line, int64_t run, struct err *e) {
+    struct buf b = BUF_INIT;
+    while (*line) {
+        if (text_starts(line, "{data}")) {
+            if (!how->data) {
+                buf_release(&b);
+                err_set(e, ERR_USAGE, "the experiment's rows lie in {data}: say with --data FOLDER where that is");
+                return NULL;
+            }
+            buf_puts(&b, how->data);
+            line += 6;
+        } else if (text_starts(line, "{run}")) {
+            buf_printf(&b, "%lld", (long long)run);
+            line += 5;
+        } else {
+            buf_putc(&b, *line++);
+        }
+    }
+    return buf_take(&b);
+}
+
+/* Words of a line, parted by blanks; those in '…' or "…" hold blanks. */
+struct spoken {
+    int count;
+    char *word[WORDS + 1];
+};
+
+static void spoken_release(struct spoken *w) {
+    for (int i = 0; i < w->count; i++) free(w->word[i]);
+    w->count = 0;
+}
+
+static void add_word(struct spoken *w, const char *s, size_t n) {
+    BUG_IF(w->count == WORDS);
+    w->word[w->count++] = xstrndup(s, n);
+    w->word[w->count] = NULL;
+}
+
+static int add_words(struct spoken *w, const char *line, struct err *e) {
+    while (*line) {
+        if (*line == ' ') {
+            line++;
+            continue;
+        }
+        if (w->count > WORDS - 16) return err_set(e, ERR_INPUT, "a line of more than %d words", WORDS - 16);
+        struct buf b = BUF_INIT;
+        for (char quote = 0; *line && (quote || *line != ' '); line++) {
+            if (!quote && (*line == '\'' || *line == '"')) quote = *line;
+            else if (quote == *line) quote = 0;
+            else buf_putc(&b, *line);
+        }
+        add_word(w, buf_text(&b), b.size);
+        buf_release(&b);
+    }
+    return 0;
+}
+
+/* ---- a petri ---- */
+
+/* Reads what it says until it ends; after `until`, or an interrupt, it is asked to stop. */
+static void listen_to(const struct replicate *how, pid_t pid, int from, struct buf *out) {
+    bool asked = false;
+    for (;;) {
+        if (!asked && (clock_seconds() > how->until || how->interrupted())) {
+            kill(pid, SIGTERM);
+            asked = true;
+        }
+        struct pollfd p = { .fd = from, .events = POLLIN };
+        if (poll(&p, 1, 200) <= 0) continue;
+        char bytes[4096];
+        ssize_t n = read(from, bytes, sizeof bytes);
+        if (n <= 0) break;
+        if (out->size < (1u << 24)) buf_add(out, bytes, (size_t)n);
+    }
+}
+
+/* Runs it to its end; *status is its exit code. */
+static int run_petri(const struct replicate *how, const struct spoken *w, struct buf *out, int *status, struct err *e) {
+    int ends[2], state;
+    pid_t pid;
+    extern char **environ;
+    if (pipe2(ends, O_CLOEXEC)) return err_set(e, ERR_SYSTEM, "no pipe: %m");
+    posix_spawn_file_actions_t act;
+    posix_spawn_file_actions_init(&act);
+    posix_spawn_file_actions_adddup2(&act, ends[1], STDOUT_FILENO);
+    int failed = posix_spawn(&pid, "/proc/self/exe", &act, NULL, w->word, environ);
+    posix_spawn_file_actions_destroy(&act);
+    close(ends[1]);
+    if (failed) {
+        close(ends[0]);
+        return err_set(e, ERR_SYSTEM, "petri cannot be started: %s", strerror(failed));
+    }
+    listen_to(how, pid, ends[0], out);
+    close(ends[0]);
+    while (waitpid(pid, &state, 0) < 0) {}
+    *status = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    return how->interrupted() ? err_set(e, ERR_INTERRUPTED, "stopped; the same line goes on from there") : 0;
+}
+
+/* ---- runs ---- */
+
+/* What a run is found again by: the line as the file has it, so that a folder that moved makes no other run. */
+static char *note_of(const struct experiment *x, int cell, int s) {
+    return xprintf("%s/%s seed %llu: petri train %s %s", x->name, x->cell[cell].id, (unsigned long long)x->seed[s], x->base,
+                   x->cell[cell].text);
+}
+
+struct found {
+    int64_t run, finished, startable; /* newest of each; 0: none */
+};
+static int found_row(void *self, int count, const struct store_cell *cells) {
+    struct found *f = self;
+    const char *state = cells[1].text;
+    (void)count;
+    f->run = cells[0].integer;
+    if (!strcmp(state, "finished")) f->finished = f->run;
+    else if (strcmp(state, "failed")) f->startable = f->run;
+    return 0;
+}
+
+static int find_run(const struct replicate *how, const char *note, struct found *f, struct err *e) {
+    *f = (struct found){ 0 };
+    struct buf sql = BUF_INIT;
+    buf_puts(&sql, "SELECT id, state FROM v_runs WHERE note = '");
+    for (const char *c = note; *c; c++) {
+        if (*c == '\'') buf_putc(&sql, '\'');
+        buf_putc(&sql, *c);
+    }
+    buf_puts(&sql, "' ORDER BY id");
+    int rc = store_sql(how->store, buf_text(&sql), (struct store_rows){ .self = f, .row = found_row }, e);
+    buf_release(&sql);
+    return rc;
+}
+
+static int value_of_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
+                        int64_t id, struct err *e) {
+    struct store_run run;
+    int rc = store_run(how->store, id, &run, e);
+    if (rc) return rc;
+    r->run[cell][s] = id;
+    if (run.best.measured && !run.best.undefined) r->value[cell][s] = run.best.v * x->cell[cell].scale;
+    store_run_release(&run);
+    return 0;
+}
+
+static void start_line(struct spoken *w, const char *verb) {
+    add_word(w, "petri", 5);
+    add_word(w, verb, strlen(verb));
+}
+
+static void end_line(const struct replicate *how, struct spoken *w) {
+    add_word(w, "--db", 4);
+    add_word(w, how->database, strlen(how->database));
+}
+
+/* The words of `petri train` for the cell and seed, or of `petri resume`. */
+static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *note,
+                     int64_t begun, struct spoken *w, struct err *e) {
+    char number[32], workers[16];
+    int n = snprintf(workers, sizeof workers, "%d", how->workers);
+    if (begun) {
+        start_line(w, "resume");
+        add_word(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)begun));
+    } else {
+        char *line = xprintf("%s %s", x->base, x->cell[cell].text), *full = filled(how, line, 0, e);
+        free(line);
+        if (!full) return e->code;
+        start_line(w, "train");
+        int rc = add_words(w, full, e);
+        free(full);
+        if (rc) return rc;
+        add_word(w, "--seed", 6);
+        add_word(w, number, (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)x->seed[s]));
+        add_word(w, "--note", 6);
+        add_word(w, note, strlen(note));
+    }
+    add_word(w, "--workers", 9);
+    add_word(w, workers, (size_t)n);
+    end_line(how, w);
+    return 0;
+}
+
+static int do_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
+                  int *lacking, struct err *e) {
+    struct found f;
+    struct spoken w = { 0 };
+    struct buf out = BUF_INIT;
+    int status = 0;
+    char *note = note_of(x, cell, s);
+    int rc = find_run(how, note, &f, e);
+    if (!rc && !f.finished && !how->dry && clock_seconds() < how->until) {
+        rc = run_words(how, x, cell, s, note, f.startable, &w, e);
+        if (!rc) how->tell(note);
+        if (!rc) rc = run_petri(how, &w, &out, &status, e);
+        if (!rc) rc = find_run(how, note, &f, e);
+        /* a run that the clock stopped is gone on with next time */
+        if (!rc && !f.finished && clock_seconds() < how->until)
+            rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", note, status);
+    }
+    if (!rc && f.finished) rc = value_of_run(how, x, r, cell, s, f.finished, e);
+    else if (!rc) ++*lacking;
+    spoken_release(&w);
+    buf_release(&out);
+    free(note);
+    return rc;
+}
+
+/* ---- measures ---- */
+
+/* The number at "a.0.b" of a verb's JSON. */
+static int number_at(const char *json, size_t n, const char *path, double *out, struct err *e) {
+    json_t *root = json_parse("the measure's JSON", json, n, e), *at = root;
+    if (!root) return e->code;
+    char *copy = xstrdup(path), *rest = copy, *part;
+    while (at && (part = strsep(&rest, "."))) {
+        int64_t i;
+        if (json_is_array(at)) at = text_to_int(part, &i) && i >= 0 ? json_array_get(at, (size_t)i) : NULL;
+        else at = json_object_get(at, part);
+    }
+    free(copy);
+    int rc = json_is_number(at) ? 0 : err_set(e, ERR_INPUT, "the measure's JSON has no number at \"%s\"", path);
+    if (!rc) *out = json_number_value(at);
+    json_decref(root);
+    return rc;
+}
+
+/* A measure is a message of the run's log: "replicate: LINE = NUMBER". */
+static char *log_start(const char *line) { return xprintf("replicate: %s = ", line); }
+
+struct looked_for {
+    const char *start;
+    double *out;
+};
+static int log_row(void *self, int count, const struct store_cell *cells) {
+    const struct looked_for *l = self;
+    double v;
+    (void)count;
+    if (cells[0].text && text_starts(cells[0].text, l->start) && text_to_double(cells[0].text + strlen(l->start), &v)) *l->out = v;
+    return 0;
+}
+
+/* What was measured before with the same line; *out stays where nothing was. */
+static int measured(const struct replicate *how, int64_t run, const char *line, double *out, struct err *e) {
+    char *start = log_start(line);
+    char *sql = xprintf("SELECT text FROM v_events WHERE run = %lld AND kind = 'message'", (long long)run);
+    struct looked_for l = { start, out };
+    int rc = store_sql(how->store, sql, (struct store_rows){ .self = &l, .row = log_row }, e);
+    free(sql);
+    free(start);
+    return rc;
+}
+
+static int keep_measure(const struct replicate *how, int64_t run, const char *line, double value, struct err *e) {
+    char number[32], *start = log_start(line);
+    text_from_double(value, number);
+    char *text = xprintf("%s%s", start, number);
+    int rc = store_log(how->store, run, text, e);
+    free(text);
+    free(start);
+    return rc;
+}
+
+static int do_measure(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
+                      int *lacking, struct err *e) {
+    const struct experiment_cell *c = &x->cell[cell];
+    int64_t run = r->run[c->of][s];
+    double value = NAN;
+    if (!run) return ++*lacking, 0;
+    int rc = measured(how, run, c->text, &value, e), status = 0;
+    if (!rc && isnan(value) && !how->dry && clock_seconds() < how->until) {
+        struct spoken w = { 0 };
+        struct buf out = BUF_INIT;
+        char *line = filled(how, c->text, run, e);
+        add_word(&w, "petri", 5);
+        rc = line ? add_words(&w, line, e) : e->code;
+        end_line(how, &w);
+        if (!rc) how->tell(line);
+        if (!rc) rc = run_petri(how, &w, &out, &status, e);
+        bool late = clock_seconds() >= how->until;
+        if (!rc && status && !late) rc = err_set(e, ERR_FAILED, "petri %s: ended with %d", line, status);
+        if (!rc && !status) rc = number_at(buf_text(&out), out.size, c->path, &value, e);
+        if (!rc && !status) rc = keep_measure(how, run, c->text, value, e);
+        free(line);
+        spoken_release(&w);
+        buf_release(&out);
+    }
+    if (!rc && isnan(value)) ++*lacking;
+    r->run[cell][s] = run;
+    r->value[cell][s] = value * c->scale;
+    return rc;
+}
+
+int replicate(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int *lacking,
+              struct err *e) {
+    struct replicate reading = *how;
+    reading.dry = true;
+    experiment_result_init(r);
+    *lacking = 0;
+    /* seed by seed: when the time runs out, whole pairs are there */
+    for (int s = 0; s < x->seeds; s++) {
+        for (int i = 0; i < x->cells; i++) {
+            const struct replicate *by = x->cell[i].skip && !how->all ? &reading : how;
+            int before = *lacking;
+            int rc = x->cell[i].of < 0 ? do_run(by, x, r, i, s, lacking, e) : do_measure(by, x, r, i, s, lacking, e);
+            if (rc) return rc;
+            if (by != how) *lacking = before;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,218 @@
+/* What came of an experiment: means and contrasts, as JSON and back, as a section of a page. */
+#include "app/experiment/experiment.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+void experiment_result_init(struct experiment_result *r) {
+    for (int i = 0; i < EXPERIMENT_CELLS; i++)
+        for (int s = 0; s < EXPERIMENT_SEEDS; s++) r->value[i][s] = NAN, r->run[i][s] = 0;
+}
+
+struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r, int cell) {
+    double v[EXPERIMENT_SEEDS];
+    size_t n = 0;
+    for (int s = 0; s < x->seeds; s++)
+        if (isfinite(r->value[cell][s])) v[n++] = r->value[cell][s];
+    return spread_of(v, n);
+}
+
+/* Of one seed: the difference, or the least-squares slope of the differences against ln x. */
+static double contrast_of_seed(const struct experiment_contrast *c, const struct experiment_result *r, int s) {
+    double d[EXPERIMENT_TERMS], at[EXPERIMENT_TERMS], mean_d = 0, mean_at = 0, up = 0, down = 0;
+    for (int i = 0; i < c->terms; i++) {
+        d[i] = r->value[c->term[i].a][s] - (c->term[i].b < 0 ? 0 : r->value[c->term[i].b][s]);
+        at[i] = log(c->term[i].x);
+        mean_d += d[i] / c->terms;
+        mean_at += at[i] / c->terms;
+    }
+    if (c->terms == 1) return d[0];
+    for (int i = 0; i < c->terms; i++) up += (at[i] - mean_at) * (d[i] - mean_d), down += (at[i] - mean_at) * (at[i] - mean_at);
+    return up / down;
+}
+
+struct spread experiment_contrast_spread(const struct experiment *x, const struct experiment_result *r, int contrast) {
+    double v[EXPERIMENT_SEEDS];
+    size_t n = 0;
+    for (int s = 0; s < x->seeds; s++) {
+        double one = contrast_of_seed(&x->contrast[contrast], r, s);
+        if (isfinite(one)) v[n++] = one;
+    }
+    return spread_of(v, n);
+}
+
+const char *experiment_verdict(const struct experiment_contrast *c, struct spread s) {
+    struct interval i = spread_interval(s, 0.95);
+    double low = c->direction > 0 ? i.low : -i.high, high = c->direction > 0 ? i.high : -i.low;
+    if (!s.n) return "not run";
+    if (low > c->margin) return "as claimed";
+    if (high < -c->margin) return "the other way";
+    return "not shown";
+}
+
+/* ---- JSON ---- */
+
+static void member_number(struct buf *b, const char *key, double v) {
+    if (isfinite(v)) json_member_double(b, key, v);
+    else json_member_string(b, key, NULL);
+}
+
+static void cell_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
+    const struct experiment_cell *c = &x->cell[i];
+    struct spread s = experiment_cell_spread(x, r, i);
+    json_add_key(b, NULL);
+    buf_putc(b, '{');
+    json_member_string(b, "id", c->id);
+    json_member_string(b, "text", c->text);
+    member_number(b, "published", c->published);
+    json_member_string(b, "status", c->status);
+    json_member_string(b, "source", c->source);
+    json_add_key(b, "values");
+    buf_putc(b, '[');
+    for (int k = 0; k < x->seeds; k++) member_number(b, NULL, r->value[i][k]);
+    buf_putc(b, ']');
+    json_add_key(b, "runs");
+    buf_putc(b, '[');
+    for (int k = 0; k < x->seeds; k++) json_member_int(b, NULL, (long long)r->run[i][k]);
+    buf_putc(b, ']');
+    json_member_int(b, "n", (long long)s.n);
+    member_number(b, "mean", s.mean);
+    member_number(b, "sd", s.sd);
+    buf_putc(b, '}');
+}
+
+static void contrast_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
+    const struct experiment_contrast *c = &x->contrast[i];
+    struct spread s = experiment_contrast_spread(x, r, i);
+    struct interval v = spread_interval(s, 0.95);
+    json_add_key(b, NULL);
+    buf_putc(b, '{');
+    json_member_string(b, "id", c->id);
+    json_member_string(b, "direction", c->direction > 0 ? ">" : "<");
+    member_number(b, "published", c->published);
+    json_member_int(b, "n", (long long)s.n);
+    member_number(b, "mean", s.mean);
+    member_number(b, "low", v.low);
+    member_number(b, "high", v.high);
+    json_member_string(b, "verdict", experiment_verdict(c, s));
+    buf_putc(b, '}');
+}
+
+void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
+    json_add_key(out, NULL);
+    buf_putc(out, '{');
+    json_member_string(out, "experiment", x->name);
+    json_add_key(out, "seeds");
+    buf_putc(out, '[');
+    for (int k = 0; k < x->seeds; k++) json_member_int(out, NULL, (long long)x->seed[k]);
+    buf_putc(out, ']');
+    json_add_key(out, "cells");
+    buf_putc(out, '[');
+    for (int i = 0; i < x->cells; i++) cell_json(x, r, i, out);
+    buf_putc(out, ']');
+    json_add_key(out, "contrasts");
+    buf_putc(out, '[');
+    for (int i = 0; i < x->contrasts; i++) contrast_json(x, r, i, out);
+    buf_puts(out, "]}");
+}
+
+/* Which of the experiment's seeds stands at each place of the file; −1: none of them. */
+static void seeds_of(const struct experiment *x, const json_t *one, int at[EXPERIMENT_SEEDS]) {
+    const json_t *list = json_object_get(one, "seeds");
+    for (int i = 0; i < EXPERIMENT_SEEDS; i++) {
+        at[i] = -1;
+        for (int k = 0; k < x->seeds && (size_t)i < json_array_size(list); k++)
+            if ((uint64_t)json_integer_value(json_array_get(list, (size_t)i)) == x->seed[k]) at[i] = k;
+    }
+}
+
+int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e) {
+    experiment_result_init(r);
+    json_t *root = json_read(path, 1 << 22, e);
+    if (!root) return e->code;
+    bool found = false;
+    size_t i, k;
+    json_t *one, *cell;
+    json_array_foreach(root, i, one) {
+        const char *name = json_string_value(json_object_get(one, "experiment"));
+        if (!name || strcmp(name, x->name)) continue;
+        int at[EXPERIMENT_SEEDS];
+        found = true;
+        seeds_of(x, one, at);
+        json_array_foreach(json_object_get(one, "cells"), k, cell) {
+            const char *id = json_string_value(json_object_get(cell, "id"));
+            const char *text = json_string_value(json_object_get(cell, "text"));
+            for (int c = 0; id && text && c < x->cells; c++) {
+                if (strcmp(id, x->cell[c].id) || strcmp(text, x->cell[c].text)) continue;
+                for (int s = 0; s < EXPERIMENT_SEEDS; s++) {
+                    const json_t *v = json_array_get(json_object_get(cell, "values"), (size_t)s);
+                    if (at[s] < 0 || !json_is_number(v)) continue;
+                    r->value[c][at[s]] = json_number_value(v);
+                    r->run[c][at[s]] = json_integer_value(json_array_get(json_object_get(cell, "runs"), (size_t)s));
+                }
+            }
+        }
+    }
+    json_decref(root);
+    return found ? 0 : err_set(e, ERR_INPUT, "%s: no result of the experiment %s", path, x->name);
+}
+
+/* ---- a page ---- */
+
+/* Text in a table's cell: a bar would end it. */
+static void cell_text(struct buf *b, const char *s) {
+    for (; *s; s++) {
+        if (*s == '|') buf_putc(b, '\\');
+        buf_putc(b, *s == '\n' ? ' ' : *s);
+    }
+}
+
+static void page_cells(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
+    buf_puts(out, "| cell | options | published | ours: mean ± sd (n) |\n|---|---|---|---|\n");
+    for (int i = 0; i < x->cells; i++) {
+        const struct experiment_cell *c = &x->cell[i];
+        struct spread s = experiment_cell_spread(x, r, i);
+        buf_printf(out, "| %s | `", c->id);
+        cell_text(out, c->text);
+        buf_puts(out, "` | ");
+        if (isfinite(c->published)) buf_printf(out, "%g", c->published);
+        else buf_puts(out, "–");
+        if (c->status) buf_printf(out, " (%s)", c->status);
+        if (!s.n) buf_puts(out, " | not run |\n");
+        else if (s.n < 2) buf_printf(out, " | %.2f (1) |\n", s.mean);
+        else buf_printf(out, " | %.2f ± %.2f (%zu) |\n", s.mean, s.sd, s.n);
+    }
+}
+
+static void page_contrasts(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
+    if (!x->contrasts) return;
+    buf_puts(out, "\n| contrast | claimed | published | ours: mean [95 % interval], pairs | verdict |\n|---|---|---|---|---|\n");
+    for (int i = 0; i < x->contrasts; i++) {
+        const struct experiment_contrast *c = &x->contrast[i];
+        struct spread s = experiment_contrast_spread(x, r, i);
+        struct interval v = spread_interval(s, 0.95);
+        buf_printf(out, "| %s%s | %s %g | ", c->id, c->terms > 1 ? " (slope against ln x)" : "", c->direction > 0 ? "above" : "below",
+                   c->direction * c->margin);
+        if (isfinite(c->published)) buf_printf(out, "%+g", c->published);
+        else buf_puts(out, "–");
+        if (!s.n) buf_puts(out, " | – | ");
+        else if (isfinite(v.low)) buf_printf(out, " | %+.2f [%+.2f, %+.2f], %zu | ", s.mean, v.low, v.high, s.n);
+        else buf_printf(out, " | %+.2f, no interval, %zu | ", s.mean, s.n);
+        buf_printf(out, "%s |\n", experiment_verdict(c, s));
+    }
+}
+
+void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
+    buf_printf(out, "\n## %s\n\n%s%s%s: %s\n", x->name, x->paper, x->table ? ", " : "", x->table ? x->table : "", x->claim);
+    if (x->about) buf_printf(out, "\n%s\n", x->about);
+    buf_printf(out, "\nEvery run: `petri train %s`, seeds", x->base);
+    for (int k = 0; k < x->seeds; k++) buf_printf(out, "%s %llu", k ? "," : "", (unsigned long long)x->seed[k]);
+    buf_puts(out, ".\n\n");
+    page_cells(x, r, out);
+    page_contrasts(x, r, out);
+}

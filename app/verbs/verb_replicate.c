@@ -1,0 +1,141 @@
+/* replicate: experiments of papers, run where they are missing and set beside what was published. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/experiment/replicate.h"
+#include "app/files/outfile.h"
+#include "app/files/paths.h"
+#include "app/verbs/output.h"
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* A file, or one of those that come with petri by its name; caller frees. */
+static char *find_file(const char *typed) {
+    if (file_exists(typed)) return xstrdup(typed);
+    return xprintf("%s/experiments/%s.json", paths_assets(), typed);
+}
+
+static void tell(const char *line) {
+    char *shown = text_visible(line, strlen(line));
+    fprintf(stderr, "replicate: %s\n", shown);
+    free(shown);
+}
+
+static void print_tables(const struct experiment *x, const struct experiment_result *r) {
+    static const char *const cells[] = { "cell", "published", "mean", "sd", "n" };
+    static const char *const contrasts[] = { "contrast", "published", "mean", "95 % interval", "pairs", "verdict" };
+    struct table t;
+    char *head = xprintf("%s: %s", x->name, x->claim);
+    out_text(head);
+    putchar('\n');
+    free(head);
+    table_init(&t, COUNT_OF(cells), cells, "lrrrr");
+    for (int i = 0; i < x->cells; i++) {
+        struct spread s = experiment_cell_spread(x, r, i);
+        char published[32] = "-", mean[32] = "not run", sd[32] = "", n[16];
+        if (isfinite(x->cell[i].published)) snprintf(published, sizeof published, "%g", x->cell[i].published);
+        if (s.n) snprintf(mean, sizeof mean, "%.2f", s.mean);
+        if (s.n > 1) snprintf(sd, sizeof sd, "%.2f", s.sd);
+        snprintf(n, sizeof n, "%zu", s.n);
+        table_add(&t, (const char *[]){ x->cell[i].id, published, mean, sd, n });
+    }
+    table_print(&t);
+    if (!x->contrasts) return;
+    table_init(&t, COUNT_OF(contrasts), contrasts, "lrrrrl");
+    for (int i = 0; i < x->contrasts; i++) {
+        const struct experiment_contrast *c = &x->contrast[i];
+        struct spread s = experiment_contrast_spread(x, r, i);
+        struct interval v = spread_interval(s, 0.95);
+        char published[32] = "-", mean[32] = "", interval[48] = "", n[16];
+        if (isfinite(c->published)) snprintf(published, sizeof published, "%+g", c->published);
+        if (s.n) snprintf(mean, sizeof mean, "%+.2f", s.mean);
+        if (isfinite(v.low)) snprintf(interval, sizeof interval, "%+.2f … %+.2f", v.low, v.high);
+        snprintf(n, sizeof n, "%zu", s.n);
+        table_add(&t, (const char *[]){ c->id, published, mean, interval, n, experiment_verdict(c, s) });
+    }
+    table_print(&t);
+}
+
+/* JSON and page, as new files. */
+static int write_files(const struct args *a, const char *database, const struct buf *json, const struct buf *page, struct err *e) {
+    const char *names[] = { args_get(a, "out"), args_get(a, "page") };
+    const struct buf *what[] = { json, page };
+    struct outfile_guard g;
+    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    int rc = 0;
+    for (size_t i = 0; !rc && i < COUNT_OF(names); i++) {
+        struct file_aside f;
+        if (!names[i]) continue;
+        rc = outfile_open(&f, &g, names[i], e);
+        if (rc) break;
+        rc = file_aside_add(&f, buf_text(what[i]), what[i]->size, e);
+        if (rc) file_aside_abandon(&f);
+        else rc = file_aside_commit(&f, e);
+    }
+    outfile_guard_release(&g);
+    return rc;
+}
+
+/* One experiment after another; their results as one list. */
+static int run_all(const struct args *a, const struct replicate *how, struct buf *json, struct buf *page, int *lacking,
+                   struct err *e) {
+    const char *from = args_get(a, "from");
+    struct experiment *x = xcalloc(1, sizeof *x);
+    struct experiment_result *r = xcalloc(1, sizeof *r);
+    int rc = 0;
+    buf_putc(json, '[');
+    buf_puts(page, "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number in it was "
+                   "typed.  Values are in points (×100) where a metric is a share.\n");
+    for (int i = 0; !rc && i < a->count; i++) {
+        char *path = find_file(a->positional[i]);
+        int lacks = 0;
+        rc = experiment_read(x, path, e);
+        free(path);
+        if (rc) break;
+        rc = from ? experiment_result_read(x, from, r, e) : replicate(how, x, r, &lacks, e);
+        *lacking += lacks;
+        experiment_result_json(x, r, json);
+        experiment_page(x, r, page);
+        if (!args_flag(a, "json") && (!rc || rc == ERR_INTERRUPTED)) print_tables(x, r);
+        experiment_release(x);
+    }
+    buf_putc(json, ']');
+    free(x);
+    free(r);
+    return rc;
+}
+
+int verb_replicate(const struct args *a, struct err *e) {
+    int64_t minutes = 0;
+    int rc = args_int(a, "budget", 1, 100000, &minutes, e);
+    struct replicate how = { .data = args_get(a, "data"), .dry = args_flag(a, "dry-run"), .all = args_flag(a, "all"),
+                             .interrupted = verb_interrupted, .tell = tell };
+    if (!rc) rc = verb_workers(a, &how.workers, e);
+    if (rc) return rc;
+    how.until = minutes ? clock_seconds() + 60.0 * (double)minutes : INFINITY;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    how.database = database;
+    struct buf json = BUF_INIT, page = BUF_INIT;
+    int lacking = 0;
+    bool stored = !args_get(a, "from");
+    if (stored) rc = verb_store(a, STORE_WRITE, &how.store, e);
+    if (!rc) {
+        verb_catch_signals();
+        rc = run_all(a, &how, &json, &page, &lacking, e);
+        if (!rc) rc = write_files(a, database, &json, &page, e);
+        if (!rc && args_flag(a, "json")) out_line(&json);
+        if (!rc && lacking) fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
+        if (stored) rc = verb_close(how.store, rc, e);
+    }
+    buf_release(&json);
+    buf_release(&page);
+    free(database);
+    return rc;
+}

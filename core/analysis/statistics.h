@@ -1,0 +1,26 @@
+/* Statistics of a handful of runs: means, Student's t.  Doubles throughout. */
+#ifndef CORE_ANALYSIS_STATISTICS_H
+#define CORE_ANALYSIS_STATISTICS_H
+
+#include <stddef.h>
+
+/* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
+struct spread {
+    size_t n;
+    double mean, sd;
+};
+struct spread spread_of(const double *v, size_t n);
+
+/* The interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.  NaN for fewer than two
+ * values, and for values without any spread: nothing is known of how sure they are. */
+struct interval {
+    double low, high;
+};
+struct interval spread_interval(struct spread s, double level);
+
+/* P(T ≤ t) of Student's t with `df` > 0 degrees of freedom, which need not be whole. */
+double student_cdf(double t, double df);
+/* The t with student_cdf(t, df) = p, 0 < p < 1; to some 1e-13 of its size. */
+double student_quantile(double p, double df);
+
+#endif

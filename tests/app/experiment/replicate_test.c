@@ -1,0 +1,115 @@
+/* An experiment's file, from its lines to runs, contrasts and a page; and files that are none. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/experiment/experiment.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static const char FORM[] =
+    "{\"version\":1,\"paper\":\"A paper\",\"table\":\"Table 1\",\"claim\":\"lora beats bitfit\",\"base\":"
+    "\"--model '%s' --task {data}/toys --steps 12 --batch 2 --lr 1e-3\",\"seeds\":[1,2],\"cells\":["
+    "{\"id\":\"lora\",\"text\":\"--method 'lora(r=2)'\",\"published\":80.5,\"status\":\"copied\",\"source\":\"here | there\"},"
+    "{\"id\":\"bitfit\",\"text\":\"--method bitfit\"},"
+    "{\"id\":\"later\",\"text\":\"--method full\",\"skip\":true},"
+    "{\"id\":\"steps\",\"of\":\"lora\",\"text\":\"show {run} --json\",\"path\":\"steps\"}],\"contrasts\":["
+    "{\"id\":\"gain\",\"a\":\"lora\",\"b\":\"bitfit\",\"direction\":\">\",\"published\":1.5},"
+    "{\"id\":\"slope\",\"terms\":[{\"a\":\"lora\",\"b\":\"bitfit\",\"x\":1},{\"a\":\"steps\",\"x\":10}],\"direction\":\"<\"}]}";
+
+static char *written(const char *name, const char *text) { return test_file(stage.folder, name, text, strlen(text)); }
+
+static void a_file_is_run_and_gone_on_with(void **state) {
+    (void)state;
+    free(stage_task(&stage, "toys", 12));
+    char *text = xprintf(FORM, stage.model), *file = written("small.json", text);
+    char *results = file_join(stage.folder, "results.json"), *page = file_join(stage.folder, "page.md");
+    stage_refused(2, "--data FOLDER", "replicate '%s' --db '%s'", file, stage.db);
+    json_t *none = stage_json("replicate '%s' --data '%s' --db '%s' --dry-run --json", file, stage.folder, stage.db);
+    assert_int_equal(json_integer_value(stage_at(json_array_get(stage_at(json_array_get(none, 0), "cells"), 0), "n")), 0);
+    json_decref(none);
+    json_t *all = stage_json("replicate '%s' --data '%s' --db '%s' --out '%s' --page '%s' --json", file, stage.folder, stage.db,
+                             results, page);
+    json_t *one = json_array_get(all, 0), *cells = stage_at(one, "cells");
+    assert_string_equal(stage_text(one, "experiment"), "small");
+    for (int i = 0; i < 4; i++) assert_int_equal(json_integer_value(stage_at(json_array_get(cells, (size_t)i), "n")), i == 2 ? 0 : 2);
+    assert_true(json_number_value(stage_at(json_array_get(cells, 3), "mean")) == 12);
+    /* the numbers are the runs' own */
+    json_int_t id = json_integer_value(json_array_get(stage_at(json_array_get(cells, 1), "runs"), 1));
+    json_t *run = stage_json("show %lld --db '%s' --json", (long long)id, stage.db);
+    assert_int_equal(json_integer_value(stage_at(run, "seed")), 2);
+    assert_true(json_number_value(json_array_get(stage_at(json_array_get(cells, 1), "values"), 1)) ==
+                100 * json_number_value(stage_at(run, "best.value")));
+    json_decref(run);
+    /* nothing is run twice; and the same page comes from the results alone */
+    json_t *again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
+    assert_true(json_equal(all, again));
+    json_t *runs = stage_json("runs --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(runs), 4);
+    char *other = file_join(stage.folder, "other.md");
+    free(stage_out(0, "replicate '%s' --from '%s' --page '%s'", file, results, other));
+    struct buf a = BUF_INIT, b = BUF_INIT;
+    struct err e = ERR_INIT;
+    test_ok(file_read(page, 1 << 20, &a, &e), &e);
+    test_ok(file_read(other, 1 << 20, &b, &e), &e);
+    assert_string_equal(buf_text(&a), buf_text(&b));
+    assert_non_null(strstr(buf_text(&a), "80.5 (copied)"));
+    assert_non_null(strstr(buf_text(&a), "| later | `--method full` | – | not run |"));
+    stage_refused(2, "exists", "replicate '%s' --from '%s' --page '%s' --json", file, results, other);
+    json_decref(all), json_decref(again), json_decref(runs);
+    buf_release(&a), buf_release(&b);
+    free(text), free(file), free(results), free(page), free(other);
+}
+
+static void a_slip_is_named(void **state) {
+    (void)state;
+    static const struct {
+        const char *said, *text;
+    } bad[] = {
+        { "a JSON object", "[]" },
+        { "\"version\" is 1", "{\"version\":2}" },
+        { "is \"claim\" meant?", "{\"version\":1,\"clam\":\"x\"}" },
+        { "\"base\" is missing", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\"}" },
+        { "\"seeds\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[]}" },
+        { "two cells", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":[{\"id\":\"a\","
+                       "\"text\":\"\"},{\"id\":\"a\",\"text\":\"\"}]}" },
+        { "{run} does not stand", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+                                  "{\"id\":\"a\",\"text\":\"\"},{\"id\":\"b\",\"of\":\"a\",\"path\":\"x\",\"text\":\"show\"}]}" },
+        { "no cell is called \"b\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+                                     "{\"id\":\"a\",\"text\":\"\"}],\"contrasts\":[{\"id\":\"c\",\"a\":\"b\",\"direction\":\">\"}]}" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct experiment x;
+        struct err e = ERR_INIT;
+        char *file = written("bad.json", bad[i].text);
+        assert_int_equal(experiment_read(&x, file, &e), ERR_INPUT);
+        if (!strstr(e.text, bad[i].said) || !strstr(e.text, "bad.json")) fail_msg("%s", e.text);
+        free(file);
+    }
+}
+
+/* As claimed only where the interval allows it. */
+static void a_verdict_needs_an_interval(void **state) {
+    (void)state;
+    struct experiment_contrast up = { .direction = 1 }, down = { .direction = -1 };
+    const double clear[] = { 2, 2.1, 1.9 }, wide[] = { 5, -1, 3 };
+    assert_string_equal(experiment_verdict(&up, spread_of(clear, 3)), "as claimed");
+    assert_string_equal(experiment_verdict(&down, spread_of(clear, 3)), "the other way");
+    assert_string_equal(experiment_verdict(&up, spread_of(wide, 3)), "not shown");
+    assert_string_equal(experiment_verdict(&up, spread_of(clear, 1)), "not shown");
+    assert_string_equal(experiment_verdict(&up, spread_of(clear, 0)), "not run");
+    up.margin = 2.5;
+    assert_string_equal(experiment_verdict(&up, spread_of(clear, 3)), "not shown");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_run_and_gone_on_with),
+        cmocka_unit_test(a_slip_is_named),
+        cmocka_unit_test(a_verdict_needs_an_interval),
+    };
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
+}
