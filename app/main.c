@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
-#include "app/session/session.h"
-#include "app/verbs/args.h"
+#include "app/verbs/verbs.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
@@ -51,7 +50,7 @@ int main(int argc, char **argv) {
     blas_start(argv);
     store_on_wait((struct store_wait){ NULL, say_waiting });
     int at = args_verb_at(argc - 1, argv + 1);
-    if (at < 0) return report(session_run(argc - 1, argv + 1, &e), &e);
+    if (at < 0) return report(verb_screen(argc - 1, argv + 1, &e), &e);
     word = argv[at + 1];
     const struct verb *v = verb_find(word);
     if (!v) return report(unknown_verb(word, &e), &e);

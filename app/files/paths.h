@@ -1,10 +1,14 @@
-/* Where things are: the assets and the database. */
+/* Where things are: the assets, with the default model and task, and the database. */
 #ifndef APP_FILES_PATHS_H
 #define APP_FILES_PATHS_H
 
 #include <stdbool.h>
 
 #include "core/base/err.h"
+
+/* What is fetched on a new machine, and stands where nobody says another. */
+#define DEFAULT_MODEL "all-MiniLM-L6-v2"
+#define DEFAULT_TASK "reviews"
 
 /* "assets" of the working folder when there is one, else the one beside the program.
  * Static storage. */

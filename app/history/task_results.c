@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/jobs_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -30,7 +29,7 @@ void task_results_copy(struct task_results *to, const struct task_results *from)
     }
 }
 
-bool task_results_several(const struct store_run *run) { return text_starts(run->decides, JOB_ALL_TASKS "."); }
+bool task_results_several(const struct store_run *run) { return text_starts(run->decides, ALL_TASKS_SPLIT "."); }
 
 /* In whichever split. */
 static bool is_of(const char *name, const char *task, const char *metric) {

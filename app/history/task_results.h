@@ -5,6 +5,9 @@
 #include "core/base/buf.h"
 #include "store/store.h"
 
+/* The split that the average of several tasks is stored under. */
+#define ALL_TASKS_SPLIT "tasks"
+
 struct task_result {
     char *task, *metric; /* the deciding one */
     double value;        /* of the kept checkpoint: at the run's best step, or at the task's own; NaN without */

@@ -5,14 +5,12 @@
 
 #include "app/history/task_results.h"
 #include "app/insight/insight_private.h"
-#include "app/jobs/jobs.h"
-#include "app/verbs/verbs.h"
 #include "core/base/mem.h"
 #include "core/train/complete.h"
 #include "core/base/text.h"
 
 /* Two runs are laid side by side only where the same rows mean the same to both. */
-static int comparable(const struct user *a, const struct user *b, struct err *e) {
+static int comparable(const struct opened *a, const struct opened *b, struct err *e) {
     if (strcmp(a->model->fingerprint, b->model->fingerprint))
         return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
                        (long long)b->run);
@@ -58,14 +56,14 @@ static int open_sides(struct inside *s, const struct insight_subject *what, stru
         if (!rc) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], task, NULL, NULL, e);
     }
     if (rc) return rc;
-    if (what->runs > 1) return comparable(&s->probe[0].u, &s->probe[1].u, e);
-    return probe_open_model(&s->probe[0], what->runs ? s->probe[1].u.model->folder : what->model, e);
+    if (what->runs > 1) return comparable(&s->probe[0].opened, &s->probe[1].opened, e);
+    return probe_open_model(&s->probe[0], what->runs ? s->probe[1].opened.model->folder : what->model, e);
 }
 
 /* The same rows on both sides: those of the first run, or of the task named. */
 static int draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     int sides = sides_of(what);
-    const struct user *run = what->runs ? &s->probe[sides - what->runs].u : NULL;
+    const struct opened *run = what->runs ? &s->probe[sides - what->runs].opened : NULL;
     const struct task_source source = { .where = what->task };
     struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .max_len = PROBE_MODEL_LEN };
     if (run) {
@@ -94,7 +92,7 @@ static int open_layers(struct inside *s, const struct inside_means *by, const st
         rc = probe_embed(p, -1, &look, e);
         *to = (struct inside_panel){ .rows = &p->rows, .layer = p->layers, .layers = p->layers, .width = p->width,
                                      .probe = p, .predicted = p->predicted };
-        to->title = p->u.run ? xprintf("#%lld %s", (long long)p->u.run, p->u.method) : xstrdup("model");
+        to->title = p->opened.run ? xprintf("#%lld %s", (long long)p->opened.run, p->opened.method) : xstrdup("model");
         s->panels++;
     }
     if (rc) return rc;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "app/insight/insight_private.h"
-#include "app/jobs/jobs.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 

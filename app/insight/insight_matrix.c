@@ -128,7 +128,7 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
     int runs = 0, rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->panels }, e);
     if (!rc) rc = add(s, a, &classes, e);
     for (int i = 0; i < s->panels; i++)
-        if (side[i]->u.run) run[runs++] = side[i];
+        if (side[i]->opened.run) run[runs++] = side[i];
     if (!rc && runs) rc = add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
     for (int i = 0; !rc && i < s->panels; i++) rc = add_rows(s, a, side[i], s->live[i].layer, e);
     if (!rc) rc = add_others(s, a, e);
@@ -179,7 +179,7 @@ void inside_attention(struct inside *s, int row, int layer, int head) {
     if (!s->layer) s->layer = p->layers;
     s->row = turned(s->row, row, p->rows.n);
     s->layer = 1 + turned(s->layer - 1, layer, p->layers);
-    s->head = turned(s->head, head, p->u.model->arch.heads);
+    s->head = turned(s->head, head, p->opened.model->arch.heads);
     matrix_list_drop(s->attention);
     s->attention = NULL;
 }

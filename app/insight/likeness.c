@@ -57,9 +57,9 @@ static void take_tensor(struct piece *c, const struct model *m, const struct pla
     c->v = c->made;
 }
 
-static struct tensor_pieces pieces_of(const struct user *u) {
-    const struct plan *p = predictor_plan(u->predictor);
-    const real *params = predictor_params(u->predictor);
+static struct tensor_pieces pieces_of(const struct opened *o) {
+    const struct plan *p = predictor_plan(o->predictor);
+    const real *params = predictor_params(o->predictor);
     struct tensor_pieces s = { .piece = xcalloc((size_t)p->tensors + 1, sizeof *s.piece) };
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *up = partner(p, t);
@@ -67,7 +67,7 @@ static struct tensor_pieces pieces_of(const struct user *u) {
         if (is_up_of_pair(p, t)) continue;
         s.count++;
         if (!up) {
-            take_tensor(c, u->model, t, params);
+            take_tensor(c, o->model, t, params);
             continue;
         }
         *c = (struct piece){ .name = xstrndup(t->name, strlen(t->name) - 4), .u = params + up->offset,
@@ -96,7 +96,7 @@ static double alike(const struct piece *a, const struct piece *b) {
     return v;
 }
 
-void likeness_of(struct likeness *l, const struct user *a, const struct user *b) {
+void likeness_of(struct likeness *l, const struct opened *a, const struct opened *b) {
     struct tensor_pieces x = pieces_of(a), y = pieces_of(b);
     *l = (struct likeness){ .rows = x.count, .columns = y.count };
     l->row_name = xcalloc((size_t)x.count + 1, sizeof *l->row_name);

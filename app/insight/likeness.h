@@ -2,7 +2,7 @@
 #ifndef APP_INSIGHT_LIKENESS_H
 #define APP_INSIGHT_LIKENESS_H
 
-#include "app/verbs/use.h"
+#include "app/history/opened.h"
 
 struct likeness {
     int rows, columns;
@@ -11,6 +11,6 @@ struct likeness {
 };
 /* Low-rank products by their principal angles, other tensors (of the model: their change) by
  * cosine.  Both are opened runs; names and values are the caller's to free. */
-void likeness_of(struct likeness *l, const struct user *a, const struct user *b);
+void likeness_of(struct likeness *l, const struct opened *a, const struct opened *b);
 
 #endif

@@ -36,7 +36,7 @@ void matrix_release(struct matrix *m) {
 
 /* "model", "#3" */
 static char *side_name(const struct probe *p) {
-    return p->u.run ? xprintf("#%lld", (long long)p->u.run) : xstrdup("model");
+    return p->opened.run ? xprintf("#%lld", (long long)p->opened.run) : xstrdup("model");
 }
 
 static const char debiased_cka[] = "debiased-cka";
@@ -47,15 +47,15 @@ static void describe(struct matrix *m, const struct probe *const *side, int side
     json_member_string(b, "of", matrix_of_names[m->of]);
     json_member_string(b, "measure", m->measure);
     for (int i = 0; i < 2; i++) {
-        const struct user *u = &side[i < sides ? i : 0]->u;
-        if (u->run) json_member_int(b, i ? "column_run" : "row_run", u->run);
+        const struct opened *o = &side[i < sides ? i : 0]->opened;
+        if (o->run) json_member_int(b, i ? "column_run" : "row_run", o->run);
         else json_member_string(b, i ? "column_run" : "row_run", NULL);
-        if (u->run) json_member_int(b, i ? "column_step" : "row_step", u->step);
-        if (u->run) m->run = u->run;
+        if (o->run) json_member_int(b, i ? "column_step" : "row_step", o->step);
+        if (o->run) m->run = o->run;
     }
-    json_member_string(b, "model", side[0]->u.model->name);
-    json_member_string(b, "model_sha256", side[0]->u.model->sha256);
-    json_member_string(b, "model_fingerprint", side[0]->u.model->fingerprint);
+    json_member_string(b, "model", side[0]->opened.model->name);
+    json_member_string(b, "model_sha256", side[0]->opened.model->sha256);
+    json_member_string(b, "model_fingerprint", side[0]->opened.model->fingerprint);
     if (m->of == OF_TENSORS) return;
     json_member_string(b, "task", side[0]->name);
     json_member_string(b, "split", side[0]->split);
@@ -208,7 +208,7 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
 /* ---- trained tensors ---- */
 
 int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides, struct err *e) {
-    const struct user *a = &side[0]->u, *b = &side[sides - 1]->u;
+    const struct opened *a = &side[0]->opened, *b = &side[sides - 1]->opened;
     struct likeness l;
     if (!a->run || !b->run) return err_set(e, ERR_USAGE, "--of tensors compares runs: give one or two");
     likeness_of(&l, a, b);
@@ -236,12 +236,12 @@ static const struct dataset *place_of(const struct probe *p, int row, size_t *at
 
 /* Numbered, since a word may stand twice. */
 static char *token_name(const struct probe *p, const struct dataset *d, size_t row, int token) {
-    const char *text = tokenizer_token(p->u.model->tokenizer, d->ids[d->start[row] + (size_t)token]);
+    const char *text = tokenizer_token(p->opened.model->tokenizer, d->ids[d->start[row] + (size_t)token]);
     return xprintf("%d %s", token + 1, text ? text : "?");
 }
 
 int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer, int head, struct err *e) {
-    const struct model *model = p->u.model;
+    const struct model *model = p->opened.model;
     size_t at;
     if (row < 0 || row >= p->rows.n) return err_set(e, ERR_USAGE, "there is no drawn row %d of %d", row + 1, p->rows.n);
     if (layer < 1 || layer > p->layers)
@@ -250,7 +250,7 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
         return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
     const struct dataset *d = place_of(p, row, &at);
     struct attention_map map;
-    int rc = attention_of_row(model, p->u.predictor, d, at, layer, &map, e);
+    int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
     if (rc) return rc;
     int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;
     matrix_new(m, OF_ATTENTION, "share", lines, columns);

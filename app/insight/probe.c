@@ -4,18 +4,17 @@
 #include <string.h>
 
 #include "app/files/paths.h"
-#include "app/jobs/jobs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
 #include "core/train/complete.h"
 #include "core/train/score.h"
 
-static int opened(struct probe *p, struct err *e) {
-    if (!p->u.model->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->u.model->folder);
-    p->layers = p->u.model->arch.encoder_layers;
-    p->width = p->u.model->arch.width;
+static int check_model(struct probe *p, struct err *e) {
+    if (!p->opened.model->tokenizer)
+        return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->opened.model->folder);
+    p->layers = p->opened.model->arch.encoder_layers;
+    p->width = p->opened.model->arch.width;
     p->layer = xcalloc((size_t)p->layers + 1, sizeof *p->layer);
     p->set = xcalloc((size_t)p->layers + 1, sizeof *p->set);
     return 0;
@@ -24,14 +23,14 @@ static int opened(struct probe *p, struct err *e) {
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
                    struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
-    int rc = user_open_run(&p->u, s, run, task, hint, said, e);
-    return rc ? rc : opened(p, e);
+    int rc = opened_run(&p->opened, s, run, task, hint, said, e);
+    return rc ? rc : check_model(p, e);
 }
 
 int probe_open_model(struct probe *p, const char *model, struct err *e) {
     *p = (struct probe){ 0 };
-    p->u.model = model_share(model, e);
-    return p->u.model ? opened(p, e) : e->code;
+    p->opened.model = model_share(model, e);
+    return p->opened.model ? check_model(p, e) : e->code;
 }
 
 /* ---- rows ---- */
@@ -73,14 +72,14 @@ static int open_task(struct probe *p, const struct task_source *from, const stru
 
 /* The run's own rows, whose labels are its head's by name. */
 static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
-    const struct user *run = how->own ? how->own : &p->u;
-    const struct predictor *u = run->predictor;
+    const struct opened *run = how->own ? how->own : &p->opened;
+    const struct predictor *used = run->predictor;
     struct task_source s = config_source(&run->config, paths_assets());
     const char **name = NULL;
-    if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
-        s.name_count = predictor_classes(u);
+    if (predictor_classes(used) > 1 && !predictor_is_regression(used)) {
+        s.name_count = predictor_classes(used);
         name = xcalloc((size_t)s.name_count, sizeof *name);
-        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(u, i);
+        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(used, i);
         s.names = name;
         s.names_from = "the run";
     }
@@ -109,12 +108,12 @@ static int share_of(const struct probe *p, int64_t most, int t) {
 
 /* Puts the task into the form that the model reads, and keeps the rows as they were. */
 static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
-    const struct predictor *run = p->u.predictor ? p->u.predictor : how->own ? how->own->predictor : NULL;
+    const struct predictor *run = p->opened.predictor ? p->opened.predictor : how->own ? how->own->predictor : NULL;
     enum data_kind was = k->t.kind;
     size_t before = k->t.report.size;
     k->given = xmalloc(k->d->rows * sizeof *k->given);
     memcpy(k->given, k->d->row, k->d->rows * sizeof *k->given);
-    int rc = predictor_task_form(run, p->u.model, &k->t, e);
+    int rc = predictor_task_form(run, p->opened.model, &k->t, e);
     if (rc || k->t.kind == was) return rc;
     const char *line = buf_text(&k->t.report) + before;
     k->form = xstrndup(line, strcspn(line, "\n"));
@@ -145,8 +144,8 @@ static void list_rows(struct probe *p) {
 }
 
 static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
-    const struct model *m = p->u.model;
-    const struct predictor *run = how->own ? how->own->predictor : p->u.predictor;
+    const struct model *m = p->opened.model;
+    const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
     int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
     int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
     if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
@@ -180,9 +179,9 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 /* What a set of these rows at a layer is like. */
 static struct store_embedding like(struct probe *p, int layer, const struct probe_look *how) {
     return (struct store_embedding){
-        .run = p->u.run, .step = p->u.step, .model = p->u.model->name, .task = p->name,
+        .run = p->opened.run, .step = p->opened.step, .model = p->opened.model->name, .task = p->name,
         .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)(how->mean ? "mean" : "cls"),
-        .model_sha256 = p->u.model->sha256, .model_fingerprint = p->u.model->fingerprint,
+        .model_sha256 = p->opened.model->sha256, .model_fingerprint = p->opened.model->fingerprint,
         .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
         .rows = p->rows.n, .columns = p->width };
 }
@@ -214,24 +213,24 @@ static int read_kept(struct probe *p, int layer, const struct probe_look *how, b
 
 /* Whether the head's outputs are this task's classes, whatever their order. */
 static bool head_is_of(const struct probe *p, int task) {
-    const struct predictor *u = p->u.predictor;
+    const struct predictor *used = p->opened.predictor;
     const struct dataset *d = p->task[task].d;
-    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes) return false;
+    if (!used || predictor_is_regression(used) || predictor_classes(used) < 2 || predictor_classes(used) != d->classes) return false;
     for (int i = 0; i < d->classes; i++)
-        if (rowset_class(&p->rows, task, predictor_label(u, i)) < 0) return false;
+        if (rowset_class(&p->rows, task, predictor_label(used, i)) < 0) return false;
     return true;
 }
 
 static void take_predictions(struct probe *p, int task, int first, size_t rows, const double *share) {
-    const struct predictor *u = p->u.predictor;
-    size_t k = (size_t)predictor_classes(u);
+    const struct predictor *used = p->opened.predictor;
+    size_t k = (size_t)predictor_classes(used);
     if (!p->predicted) {
         p->predicted = xcalloc((size_t)p->rows.n + 1, sizeof *p->predicted);
         for (int i = 0; i < p->rows.n; i++) p->predicted[i] = -1;
     }
     for (size_t i = 0; i < rows; i++) {
         int best = argmax(share + i * k, (int)k);
-        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(u, best));
+        p->predicted[first + (int)i] = rowset_class(&p->rows, task, predictor_label(used, best));
     }
 }
 
@@ -245,7 +244,7 @@ struct embedding {
 static bool tell_rows(void *self, size_t rows) {
     const struct embedding *x = self;
     const struct probe *p = x->p;
-    char *what = xprintf("rows through %s: %d of %d", p->u.run ? p->u.method : "the model", x->first + (int)rows, p->rows.n);
+    char *what = xprintf("rows through %s: %d of %d", p->opened.run ? p->opened.method : "the model", x->first + (int)rows, p->rows.n);
     bool on = x->how->busy(x->how->self, what);
     free(what);
     return on;
@@ -260,11 +259,11 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     const struct embed_how terms = { how->mean, how->crew, how->busy ? tell_rows : NULL, &x };
     if (how->busy && !tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
-    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->u.predictor), sizeof *share) : NULL;
+    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share) : NULL;
     for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
     int rc;
-    if (p->u.predictor) rc = predictor_embed(p->u.predictor, d, &terms, at, share, e);
-    else rc = model_embed(p->u.model, d, &terms, at, e);
+    if (p->opened.predictor) rc = predictor_embed(p->opened.predictor, d, &terms, at, share, e);
+    else rc = model_embed(p->opened.model, d, &terms, at, e);
     if (!rc && head) take_predictions(p, task, first, d->rows, share);
     free(at);
     free(share);
@@ -323,6 +322,6 @@ void probe_release(struct probe *p) {
     free(p->name);
     free(p->predicted);
     rowset_release(&p->rows);
-    user_release(&p->u);
+    opened_release(&p->opened);
     *p = (struct probe){ 0 };
 }

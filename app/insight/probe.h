@@ -4,8 +4,8 @@
 #ifndef APP_INSIGHT_PROBE_H
 #define APP_INSIGHT_PROBE_H
 
+#include "app/history/opened.h"
 #include "app/history/rowset.h"
-#include "app/verbs/use.h"
 #include "core/data/task.h"
 
 enum { PROBE_ROWS = 1000, PROBE_MODEL_LEN = 128 };
@@ -19,7 +19,7 @@ struct probe_task {
 };
 
 struct probe {
-    struct user u;         /* predictor NULL: the model as it is */
+    struct opened opened;  /* predictor NULL: the model as it is */
     int tasks;
     struct probe_task task[ROWSET_TASKS];
     char *name;            /* of the tasks, "A,B" */
@@ -38,7 +38,7 @@ struct probe_draw {
     const char *split;     /* NULL: the first dev split; "train"; a dev split's name */
     int64_t most;
     uint64_t seed;
-    const struct user *own; /* the run whose task is meant without sources; NULL: the probe's */
+    const struct opened *own; /* the run whose task is meant without sources; NULL: the probe's */
     int max_len;           /* 0: the run's, or what the model takes */
 };
 
@@ -56,7 +56,7 @@ struct probe_look {
 };
 
 /* A run's best weights, or the model that `model` names.  probe_release frees, also after a
- * failure.  `task` as user_open_run takes it. */
+ * failure.  `task` as opened_run takes it. */
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
                    struct buf *said, struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);

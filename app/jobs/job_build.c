@@ -1,8 +1,8 @@
 /* The starter: jobs that were asked for are looked at and queued, those whose turn comes are built. */
 #include <stdlib.h>
 
+#include "app/history/opened.h"
 #include "app/jobs/jobs_private.h"
-#include "app/verbs/use.h"
 #include "core/base/mem.h"
 #include "core/train/sampling.h"
 
@@ -73,7 +73,7 @@ static struct run_series *tell_tasks(const struct job_record *job) {
 
 /* What is worth knowing of a run that goes on. */
 static void say_how(const struct job_record *job, bool anew, bool unknown) {
-    char *facts = unknown ? user_facts_unknown(job->id) : NULL;
+    char *facts = unknown ? opened_facts_unknown(job->id) : NULL;
     char *text = xprintf("%s%s%s", anew ? "the run was ended before its first checkpoint: it begins anew, with the "
                                           "same numbers" : "", anew && unknown ? "; " : "", unknown ? facts : "");
     jobs__say(job->jobs, text);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "app/history/rowset.h"
+#include "app/history/task_results.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -12,7 +13,7 @@
 
 /* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; caller frees. */
 static char *split_name(const struct event *e) {
-    if (!e->split) return xstrdup(JOB_ALL_TASKS);
+    if (!e->split) return xstrdup(ALL_TASKS_SPLIT);
     return e->task ? xprintf("%s/%s", e->task, e->split) : xstrdup(e->split);
 }
 

@@ -8,9 +8,9 @@
 
 #include "app/history/backbone.h"
 #include "app/history/moved.h"
+#include "app/history/opened.h"
 #include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
-#include "app/verbs/use.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"

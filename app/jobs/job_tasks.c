@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "app/history/task_results.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -157,6 +158,6 @@ struct run_tasks job_tasks_of(const struct job_tasks *tasks) {
 }
 
 const char *job_tasks_split(const struct job_tasks *tasks) {
-    if (tasks->count > 1) return JOB_ALL_TASKS;
+    if (tasks->count > 1) return ALL_TASKS_SPLIT;
     return tasks->task[0]->devs ? task_split(tasks->task[0], 0) : NULL;
 }

@@ -32,8 +32,6 @@ struct job_tasks {
     struct shared_task **of;
     struct task **task;
 };
-/* The split that the average of several tasks is stored under. */
-#define JOB_ALL_TASKS "tasks"
 
 struct job_evaluation {
     int64_t step;

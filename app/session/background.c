@@ -8,9 +8,9 @@
 
 #include "app/files/outfile.h"
 #include "app/files/paths.h"
+#include "app/history/export_hf.h"
 #include "app/history/moved.h"
 #include "app/session/background_private.h"
-#include "app/verbs/export_hf.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -159,7 +159,7 @@ static int export(struct background *d, const struct background_order *o, struct
     if (hf) {
         double worst;
         rc = outfile_check_folder(&g, path, e);
-        if (!rc) rc = export_hf_quiet(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
+        if (!rc) rc = export_hf(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
     } else {
         struct outfile_sink f = { .e = e };
         rc = outfile_open(&f.file, &g, path, e);

@@ -10,24 +10,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "app/files/paths.h"
 #include "app/session/session_private.h"
-#include "app/verbs/verbs.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
-
-static const struct option_spec OPTIONS[] = {
-    { "model", "DIR|NAME", "the model to begin with" },
-    { "task", "NAME|FOLDER", "the task to begin with" },
-    { "workers", "N", "worker threads (default: the cores)" },
-    { "no-color", NULL, "no colours (NO_COLOR does the same)" },
-    { "ascii", NULL, "only ASCII characters" },
-    { NULL, NULL, NULL },
-};
-static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
 
 enum { FRAME_MS = 100, IDLE_MS = 2000 };
 
@@ -205,21 +193,9 @@ static void finish_runs(struct session *s) {
     jobs_free(s->jobs, finish && !told_to_end);
 }
 
-int session_run(int argc, char **argv, struct err *e) {
-    struct session s = { 0 };
-    struct args a;
-    char **room = xcalloc((size_t)argc + 1, sizeof *room);
-    int workers;
-    int rc = args_parse(&a, &SELF, argc, argv, room, e);
-    free(room);
-    if (!rc && args_flag(&a, "help")) {
-        args_help_verb(&SELF);
-        return 0;
-    }
-    if (!rc) rc = verb_workers(&a, &workers, e);
-    if (!rc) rc = verb_store(&a, STORE_WRITE, &s.store, e);
-    if (rc) return rc;
-    rc = term_start(&(struct term_choice){ args_flag(&a, "no-color"), args_flag(&a, "ascii") }, e);
+int session_run(const struct session_start *with, struct err *e) {
+    struct session s = { .store = with->store };
+    int rc = term_start(&with->terminal, e);
     if (rc) {
         struct err ignored = ERR_INIT;
         store_close(s.store, &ignored);
@@ -230,12 +206,12 @@ int session_run(int argc, char **argv, struct err *e) {
     s.wake = wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct store_wait told_before = store_on_wait((struct store_wait){ NULL, on_wait });
     s.database = file_base_name(store_path(s.store));
-    s.jobs = jobs_new(s.store, workers, (struct jobs_hook){ .notify = notify });
+    s.jobs = jobs_new(s.store, with->workers, (struct jobs_hook){ .notify = notify });
     s.background = background_new(s.store, s.jobs, notify, NULL);
     s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
-    config_take_model(&s.ui.compose.config, verb_model(&a));
-    config_take_task(&s.ui.compose.config, args_get(&a, "task") ? args_get(&a, "task") : DEFAULT_TASK);
+    config_take_model(&s.ui.compose.config, with->model);
+    config_take_task(&s.ui.compose.config, with->task);
     int w, h;
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());

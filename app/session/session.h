@@ -1,12 +1,19 @@
-/* `petri` alone: the terminal workbench.  One thread makes every curses call and never
- * waits for a run, the database or a file. */
+/* The terminal workbench.  One thread makes every curses call and never waits for a run, the database or a
+ * file. */
 #ifndef APP_SESSION_SESSION_H
 #define APP_SESSION_SESSION_H
 
 #include "core/base/err.h"
+#include "store/store.h"
+#include "views/term.h"
 
-/* Options: --db FILE, --workers N, --no-color, --ascii, --model, --task.  Returns when the
- * user leaves (and, when asked to, all runs have ended). */
-int session_run(int argc, char **argv, struct err *e);
+struct session_start {
+    struct store *store;     /* open for writing; the session closes it, also on failure */
+    int workers;
+    const char *model, *task; /* to begin with */
+    struct term_choice terminal;
+};
+/* Returns when the user leaves (and, when asked to, all runs have ended). */
+int session_run(const struct session_start *with, struct err *e);
 
 #endif

@@ -6,7 +6,6 @@
 #include "app/files/outfile.h"
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
-#include "app/verbs/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "views/svg.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
 #include "app/verbs/input.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
@@ -54,8 +55,8 @@ void asked_release(struct asked *q) {
 
 int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };
-    bool none = !q->sources && !p->u.run && !q->draw.own;
-    int sources = p->u.several ? 0 : q->sources; /* --task named the run's own */
+    bool none = !q->sources && !p->opened.run && !q->draw.own;
+    int sources = p->opened.several ? 0 : q->sources; /* --task named the run's own */
     int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);

@@ -3,19 +3,13 @@
 #ifndef APP_VERBS_INPUT_H
 #define APP_VERBS_INPUT_H
 
+#include "app/history/opened.h"
 #include "app/verbs/args.h"
 #include "core/data/dataset.h"
 
 struct input {
     struct dataset data; /* rows without labels, not encoded; in the file's order */
     struct buf whole;    /* what the rows of plain lines point into */
-};
-
-/* How a table is read where the command line does not say. */
-struct table_reader {
-    const char *column; /* of the text; NULL: the first that is one */
-    enum data_header header;
-    const char *delimiter;
 };
 
 /* `usual` stands for what --column, --header, --no-header and --delimiter do not say; any of them, or the

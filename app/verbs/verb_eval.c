@@ -5,8 +5,8 @@
 
 #include "app/files/outfile.h"
 #include "app/files/paths.h"
+#include "app/verbs/open.h"
 #include "app/verbs/output.h"
-#include "app/verbs/use.h"
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -15,18 +15,18 @@
 #include "core/train/score.h"
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
-static int eval_task(const struct user *u, const struct args *a, struct task *t, struct err *e) {
-    struct task_source s, own = config_source(&u->config, paths_assets());
+static int eval_task(const struct opened *o, const struct args *a, struct task *t, struct err *e) {
+    struct task_source s, own = config_source(&o->config, paths_assets());
     int rc = verb_source(a, &s, e);
     if (rc) return rc;
-    if (u->several) s.where = NULL; /* --task named the run's own */
+    if (o->several) s.where = NULL; /* --task named the run's own */
     s.dev = args_get(a, "file");
     if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
     if (!s.dev && !s.where) {
-        if (!u->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
-        if (!config_has_dev(&u->config))
+        if (!o->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
+        if (!config_has_dev(&o->config))
             return err_set(e, ERR_USAGE, "run %lld had no dev rows: give --task T or --file F",
-                           (long long)u->run);
+                           (long long)o->run);
         s.where = own.where;
         s.train = own.train;
         s.dev = own.dev;
@@ -36,7 +36,7 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
         s.official_dev = own.official_dev;
     }
     s.no_train = true;
-    if (u->run) {
+    if (o->run) {
         if (!s.text) s.text = own.text;
         if (!s.text_b) s.text_b = own.text_b;
         if (!s.label) s.label = own.label;
@@ -47,14 +47,14 @@ static int eval_task(const struct user *u, const struct args *a, struct task *t,
         if (!s.delimiter) s.delimiter = own.delimiter;
         if (!s.no_gold) s.no_gold = own.no_gold;
     }
-    s.names = u->names ? u->name : NULL;
-    s.name_count = u->names;
-    s.names_from = u->run ? "the run" : "the model's id2label";
-    if (predictor_is_regression(u->predictor)) s.kind = DATA_KIND_REGRESSION;
+    s.names = o->names ? o->name : NULL;
+    s.name_count = o->names;
+    s.names_from = o->run ? "the run" : "the model's id2label";
+    if (predictor_is_regression(o->predictor)) s.kind = DATA_KIND_REGRESSION;
     rc = task_open(t, &s, e);
-    if (!rc && u->run && (!args_get(a, "task") || u->several) && u->config.task) { /* the name that a text form begins with */
+    if (!rc && o->run && (!args_get(a, "task") || o->several) && o->config.task) { /* the name that a text form begins with */
         free(t->name);
-        t->name = xstrdup(u->config.task);
+        t->name = xstrdup(o->config.task);
     }
     return rc;
 }
@@ -64,13 +64,13 @@ static void add_value(struct buf *b, const char *key, struct metric_value v) {
     else json_member_string(b, key, NULL);
 }
 
-static void eval_json(const struct user *u, const struct task *t, const struct dataset *d,
+static void eval_json(const struct opened *o, const struct task *t, const struct dataset *d,
                       const struct metrics *m, const struct metric_value *tokens, const char *split,
                       size_t wrong) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (u->run) json_member_int(&b, "run", u->run);
-    json_member_string(&b, "model", u->model->name);
+    if (o->run) json_member_int(&b, "run", o->run);
+    json_member_string(&b, "model", o->model->name);
     json_member_string(&b, "file", d->path);
     json_member_string(&b, "split", split);
     json_member_int(&b, "rows", (long long)m->rows);
@@ -198,16 +198,16 @@ static void begin_line(struct wrong *w, const char *first, size_t line) {
     buf_putc(&w->tsv, '\t');
 }
 
-static size_t wrong_rows(const struct user *u, const struct dataset *d, const double *probability,
+static size_t wrong_rows(const struct opened *o, const struct dataset *d, const double *probability,
                          struct wrong *w) {
     struct buf *b = &w->tsv;
-    size_t wrong = 0, k = (size_t)predictor_classes(u->predictor);
+    size_t wrong = 0, k = (size_t)predictor_classes(o->predictor);
     if (!b->size) {
         begin_line(w, "split", 0);
         buf_puts(b, "gold\tpredicted");
         for (size_t i = 0; i < k; i++) {
             buf_puts(b, "\tp(");
-            add_field(b, u->name[i], strlen(u->name[i]));
+            add_field(b, o->name[i], strlen(o->name[i]));
             buf_putc(b, ')');
         }
         buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
@@ -219,9 +219,9 @@ static size_t wrong_rows(const struct user *u, const struct dataset *d, const do
         if (!row->gold || row->label == best) continue;
         wrong++;
         begin_line(w, NULL, row->line);
-        add_field(b, u->name[row->label], strlen(u->name[row->label]));
+        add_field(b, o->name[row->label], strlen(o->name[row->label]));
         buf_putc(b, '\t');
-        add_field(b, u->name[best], strlen(u->name[best]));
+        add_field(b, o->name[best], strlen(o->name[best]));
         for (size_t i = 0; i < k; i++) buf_printf(b, "\t%.6f", p[i]);
         buf_putc(b, '\t');
         add_field(b, row->a, row->a_size);
@@ -264,20 +264,20 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
 }
 
 /* --wrong: refused before anything is scored where it cannot be written. */
-static int guard_wrong(const struct user *u, const struct args *a, const struct task *t,
+static int guard_wrong(const struct opened *o, const struct args *a, const struct task *t,
                        struct outfile_guard *g, struct err *e) {
     const char *path = args_get(a, "wrong");
     *g = (struct outfile_guard){ 0 };
     if (!path) return args_flag(a, "overwrite") ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
-    if (!u->names && !predictor_writes(u->predictor))
+    if (!o->names && !predictor_writes(o->predictor))
         return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
     if (!strcmp(path, "-")) return 0;
     char *database = verb_database(a, e);
     if (!database) return e->code;
     outfile_guard_init(g, database, args_flag(a, "overwrite"));
     free(database);
-    if (u->run) outfile_guard_run(g, &u->config);
-    outfile_guard_reads(g, u->model->folder);
+    if (o->run) outfile_guard_run(g, &o->config);
+    outfile_guard_reads(g, o->model->folder);
     for (int i = 0; i < t->devs; i++) outfile_guard_reads(g, t->dev[i].path);
     if (t->has_test) outfile_guard_reads(g, t->test.path);
     return outfile_check(g, path, e);
@@ -290,7 +290,7 @@ static int put_wrong(const struct args *a, const struct outfile_guard *g, const 
     return 0;
 }
 
-static int eval_texts(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
+static int eval_texts(const struct opened *o, const struct args *a, struct task *t, int i, struct crew *crew,
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
     struct metrics m;
@@ -298,27 +298,27 @@ static int eval_texts(const struct user *u, const struct args *a, struct task *t
     struct written texts;
     int64_t beams = 0;
     int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
-    if (!rc) rc = predictor_evaluate_texts(u->predictor, t, i, (int)beams, crew, &texts, &m, &tokens, e);
+    if (!rc) rc = predictor_evaluate_texts(o->predictor, t, i, (int)beams, crew, &texts, &m, &tokens, e);
     if (rc) return rc;
     size_t wrong = wrong_texts(t, d, &texts, w);
-    if (args_flag(a, "json")) eval_json(u, t, d, &m, &tokens, t->dev_name[i], wrong);
+    if (args_flag(a, "json")) eval_json(o, t, d, &m, &tokens, t->dev_name[i], wrong);
     else eval_text(t, d, &m, &tokens, t->dev_name[i]);
     metrics_release(&m);
     written_release(&texts);
     return 0;
 }
 
-static int eval_split(const struct user *u, const struct args *a, struct task *t, int i, struct crew *crew,
+static int eval_split(const struct opened *o, const struct args *a, struct task *t, int i, struct crew *crew,
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
-    size_t k = (size_t)predictor_classes(u->predictor);
+    size_t k = (size_t)predictor_classes(o->predictor);
     double *probability = mem_try(d->rows * k, sizeof *probability);
     if (!probability) return err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
     struct metrics m;
-    int rc = predictor_evaluate(u->predictor, d, crew, t->positive, probability, NULL, &m, e);
+    int rc = predictor_evaluate(o->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {
-        size_t wrong = u->names ? wrong_rows(u, d, probability, w) : 0;
-        if (args_flag(a, "json")) eval_json(u, t, d, &m, NULL, t->dev_name[i], wrong);
+        size_t wrong = o->names ? wrong_rows(o, d, probability, w) : 0;
+        if (args_flag(a, "json")) eval_json(o, t, d, &m, NULL, t->dev_name[i], wrong);
         else eval_text(t, d, &m, NULL, t->dev_name[i]);
         metrics_release(&m);
     }
@@ -327,7 +327,7 @@ static int eval_split(const struct user *u, const struct args *a, struct task *t
 }
 
 /* All dev splits, one after the other, then the wrong rows of all. */
-static int eval_all(const struct user *u, const struct args *a, struct task *t, struct crew *crew,
+static int eval_all(const struct opened *o, const struct args *a, struct task *t, struct crew *crew,
                     const struct outfile_guard *g, struct err *e) {
     struct wrong w = { .tsv = BUF_INIT };
     struct buf report = BUF_INIT;
@@ -335,10 +335,10 @@ static int eval_all(const struct user *u, const struct args *a, struct task *t, 
     task_report(t, &report);
     out_report(buf_text(&report));
     buf_release(&report);
-    bool texts = predictor_writes(u->predictor);
+    bool texts = predictor_writes(o->predictor);
     for (int i = 0; !rc && i < t->devs; i++) {
         if (t->devs > 1) w.split = t->dev_name[i];
-        rc = (texts ? eval_texts : eval_split)(u, a, t, i, crew, &w, e);
+        rc = (texts ? eval_texts : eval_split)(o, a, t, i, crew, &w, e);
     }
     if (!rc) rc = put_wrong(a, g, &w.tsv, e);
     buf_release(&w.tsv);
@@ -346,23 +346,23 @@ static int eval_all(const struct user *u, const struct args *a, struct task *t, 
 }
 
 int verb_eval(const struct args *a, struct err *e) {
-    struct user u;
+    struct opened o;
     struct task t;
     struct crew *crew;
     int64_t max_len, batch = 1;
     int rc = verb_crew(a, &crew, e);
     if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
-    if (!rc && !(rc = user_open(&u, a, e))) {
-        rc = user_max_len(&u, a, &max_len, e);
-        if (!rc && !(rc = eval_task(&u, a, &t, e))) {
+    if (!rc && !(rc = verb_open(&o, a, e))) {
+        rc = verb_max_len(&o, a, &max_len, e);
+        if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;
-            rc = guard_wrong(&u, a, &t, &g, e);
-            if (!rc) rc = predictor_prepare_task(u.predictor, &t, (int)max_len, e);
-            if (!rc) rc = eval_all(&u, a, &t, crew, &g, e);
+            rc = guard_wrong(&o, a, &t, &g, e);
+            if (!rc) rc = predictor_prepare_task(o.predictor, &t, (int)max_len, e);
+            if (!rc) rc = eval_all(&o, a, &t, crew, &g, e);
             outfile_guard_release(&g);
             task_release(&t);
         }
-        user_release(&u);
+        opened_release(&o);
     }
     crew_free(crew);
     return rc;

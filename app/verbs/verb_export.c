@@ -1,12 +1,13 @@
 /* export: a run's points, its record, its weights. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/export_hf.h"
 #include "app/files/outfile.h"
+#include "app/history/export_hf.h"
+#include "app/verbs/open.h"
 #include "app/verbs/output.h"
-#include "app/verbs/use.h"
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -85,13 +86,13 @@ static int check_words(const struct args *a, const struct destination *to, const
 }
 
 static int export_own(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
-    struct user u = { 0 };
+    struct opened o = { 0 };
     struct buf said = BUF_INIT;
     char *file = NULL;
-    int rc = user_open_run(&u, s, id, args_get(a, "task"), &(struct backbone_hint){ .given = args_get(a, "model") },
-                           &said, e);
-    if (!rc) rc = export_petri(u.predictor, &u.config, path, &file, e);
-    user_release(&u);
+    int rc = opened_run(&o, s, id, args_get(a, "task"), &(struct backbone_hint){ .given = args_get(a, "model") },
+                        &said, e);
+    if (!rc) rc = export_petri(o.predictor, &o.config, path, &file, e);
+    opened_release(&o);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (!rc && args_flag(a, "json")) {
@@ -110,6 +111,30 @@ static int export_own(const struct args *a, struct store *s, int64_t id, const c
     return rc;
 }
 
+static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder, struct err *e) {
+    double worst;
+    struct buf said = BUF_INIT;
+    int rc = export_hf(s, run, args_get(a, "task"), args_get(a, "model"), folder, NULL, &worst, &said, e);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_int(&b, "run", run);
+        json_member_string(&b, "folder", folder);
+        if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+        return 0;
+    }
+    out_text(folder);
+    if (isnan(worst)) puts(": written; not compared, since the training file is gone");
+    else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
+    return 0;
+}
+
 static int write_to(const struct args *a, const struct outfile_guard *g, struct store *s, int64_t id,
                      const struct destination *to, const char *path, struct err *e) {
     int rc = 0;
@@ -117,7 +142,7 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     else if (path && to->path == TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);
     if (rc) return rc;
     if (!strcmp(to->name, "hf"))
-        return export_hf(s, id, args_get(a, "task"), args_get(a, "model"), path, args_flag(a, "json"), e);
+        return write_folder(a, s, id, path, e);
     if (!strcmp(to->name, "petri")) return export_own(a, s, id, path, e);
     return export_text(g, s, id, !strcmp(to->name, "json"), path, e);
 }

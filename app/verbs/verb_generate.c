@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "app/verbs/input.h"
+#include "app/verbs/open.h"
 #include "app/verbs/output.h"
-#include "app/verbs/use.h"
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -16,43 +16,43 @@
 /* ---- the trained method ---- */
 
 /* A run's method on one thread. */
-struct opened {
+struct method_hooks {
     const struct predictor *p;
     struct attach *attach;
 };
 
 static void *open_method(void *self) {
-    const struct user *u = self;
-    struct opened *o = xcalloc(1, sizeof *o);
-    *o = (struct opened){ u->predictor, attach_new(predictor_plan(u->predictor), u->model) };
-    return o;
+    const struct opened *o = self;
+    struct method_hooks *h = xcalloc(1, sizeof *h);
+    *h = (struct method_hooks){ o->predictor, attach_new(predictor_plan(o->predictor), o->model) };
+    return h;
 }
 
-static const struct hooks *begin_method(void *opened, struct tape *t) {
-    const struct opened *o = opened;
-    return attach_begin(o->attach, t, predictor_params(o->p), predictor_made(o->p), NULL);
+static const struct hooks *begin_method(void *hooks, struct tape *t) {
+    const struct method_hooks *h = hooks;
+    return attach_begin(h->attach, t, predictor_params(h->p), predictor_made(h->p), NULL);
 }
 
-static void close_method(void *opened) {
-    struct opened *o = opened;
-    attach_free(o->attach);
-    free(o);
+static void close_method(void *hooks) {
+    struct method_hooks *h = hooks;
+    attach_free(h->attach);
+    free(h);
 }
 
 /* ---- what is asked for ---- */
 
 /* --model, or a run (by place or by --run), whose backbone --model must then be. */
-static int open_user(struct user *u, const struct args *a, struct err *e) {
+static int open_writer(struct opened *from, const struct args *a, struct err *e) {
     const char *run = args_get(a, "run"), *where = args_get(a, "model");
-    *u = (struct user){ 0 };
+    *from = (struct opened){ 0 };
     if (run && a->count)
         return err_set(e, ERR_USAGE, "give RUN or --run, not both");
     if (a->count) run = a->positional[0];
     if (!run && !where)
         return err_set(e, ERR_USAGE, "petri generate needs RUN, or --model DIR");
-    if (run) return user_open_typed(u, a, run, e);
-    u->model = model_share(where, e);
-    return u->model ? 0 : e->code;
+    if (run) return verb_open_typed(from, a, run, e);
+    from->model = model_share(where, e);
+    return from->model ? 0 : e->code;
 }
 
 /* A token by its name or number. */
@@ -126,11 +126,11 @@ static bool stop(void *self) {
     return verb_interrupted();
 }
 
-static int generate(struct user *u, const struct generate_options *o, const struct dataset *d,
+static int generate(struct opened *from, const struct generate_options *o, const struct dataset *d,
                     bool json, struct crew *crew, struct err *e) {
     const struct generate_sources sources = { d->rows, d->start, d->ids };
-    const struct generate_method method = { u, open_method, begin_method, close_method };
-    struct printer printer = { u->model, json };
+    const struct generate_method method = { from, open_method, begin_method, close_method };
+    struct printer printer = { from->model, json };
     const struct generate_watch watch = { &printer, print_row, stop };
     struct generation g;
     for (size_t i = 0; i < d->rows; i++)
@@ -140,8 +140,8 @@ static int generate(struct user *u, const struct generate_options *o, const stru
     if (!out) return err_set(e, ERR_SYSTEM, "no memory for %zu rows", d->rows);
     input_tell_cut(d);
     verb_catch_signals();
-    generation_init(&g, u->model, o, &sources);
-    int rc = generate_rows(&g, u->predictor ? &method : NULL, crew, &watch, out, e);
+    generation_init(&g, from->model, o, &sources);
+    int rc = generate_rows(&g, from->predictor ? &method : NULL, crew, &watch, out, e);
     generation_release(&g);
     generated_release(out, d->rows);
     free(out);
@@ -149,14 +149,14 @@ static int generate(struct user *u, const struct generate_options *o, const stru
 }
 
 /* Whoever gives a bare text to a run of a labelled task most likely wants it put in the task's form. */
-static void note_form(const struct user *u) {
-    if (!u->run || predictor_gold(u->predictor) == DATA_TEXT) return;
+static void note_form(const struct opened *from) {
+    if (!from->run || predictor_gold(from->predictor) == DATA_TEXT) return;
     fprintf(stderr, "petri: run %lld was trained on a labelled task in text form, and generate takes texts as they are: "
-                    "petri predict %lld puts them in that form\n", (long long)u->run, (long long)u->run);
+                    "petri predict %lld puts them in that form\n", (long long)from->run, (long long)from->run);
 }
 
 int verb_generate(const struct args *a, struct err *e) {
-    struct user u;
+    struct opened from;
     struct input in = { 0 };
     struct generate_options o;
     struct crew *crew;
@@ -164,19 +164,19 @@ int verb_generate(const struct args *a, struct err *e) {
         return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
     int rc = verb_crew(a, &crew, e);
     if (rc) return rc;
-    rc = open_user(&u, a, e);
-    if (!rc && !u.model->tokenizer)
-        rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", u.model->folder);
-    if (!rc) rc = options(a, u.model, &o, e);
-    int64_t max_len = rc ? 0 : u.run ? predictor_max_len(u.predictor) : arch_longest(&u.model->arch);
-    if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&u.model->arch), &max_len, e);
-    if (!rc) rc = input_open(&in, a, user_reader(&u), e);
+    rc = open_writer(&from, a, e);
+    if (!rc && !from.model->tokenizer)
+        rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", from.model->folder);
+    if (!rc) rc = options(a, from.model, &o, e);
+    int64_t max_len = rc ? 0 : from.run ? predictor_max_len(from.predictor) : arch_longest(&from.model->arch);
+    if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&from.model->arch), &max_len, e);
+    if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
-        rc = dataset_encode(&in.data, u.model->tokenizer, (size_t)max_len, 0, u.model->arch.vocabulary, e);
-    if (!rc) note_form(&u);
-    if (!rc) rc = generate(&u, &o, &in.data, args_flag(a, "json"), crew, e);
+        rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary, e);
+    if (!rc) note_form(&from);
+    if (!rc) rc = generate(&from, &o, &in.data, args_flag(a, "json"), crew, e);
     input_release(&in);
-    user_release(&u);
+    opened_release(&from);
     crew_free(crew);
     return rc;
 }

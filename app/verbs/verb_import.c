@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "app/history/backbone.h"
-#include "app/verbs/output.h"
 #include "app/history/run_row.h"
+#include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"

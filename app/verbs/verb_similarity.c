@@ -240,7 +240,7 @@ static int open_sides(const struct args *a, struct store *s, struct probe *p, in
 }
 
 static int draw_sides(struct asked *q, struct probe *p, int sides, struct similarity_choice *c, struct err *e) {
-    if (sides == 2 && !p[0].u.run) q->draw.own = &p[1].u; /* the model beside a run: on the run's rows */
+    if (sides == 2 && !p[0].opened.run) q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
     for (int i = 0; i < sides; i++) {
         int rc = asked_rows(q, &p[i], e);
         if (!rc && c->of != OF_ATTENTION)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
 #include "core/base/mem.h"
 #include "core/train/config.h"
 

@@ -8,9 +8,6 @@
 #include "core/data/task.h"
 #include "store/store.h"
 
-#define DEFAULT_MODEL "all-MiniLM-L6-v2"
-#define DEFAULT_TASK "reviews"
-
 /* --model, or the default. */
 const char *verb_model(const struct args *a);
 /* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
@@ -38,6 +35,9 @@ int verb_crew(const struct args *a, struct crew **out, struct err *e);
 void verb_catch_signals(void);
 bool verb_interrupted(void);
 
+/* verb_screen.c: no verb at all.  argv without the program's name. */
+int verb_screen(int argc, char **argv, struct err *e);
+
 /* verb_space.c */
 int verb_count(const struct args *a, struct err *e);
 int verb_methods(const struct args *a, struct err *e);
@@ -48,7 +48,7 @@ int verb_encode(const struct args *a, struct err *e);
 int verb_train(const struct args *a, struct err *e);
 int verb_resume(const struct args *a, struct err *e);
 int verb_stop(const struct args *a, struct err *e);
-/* verb_eval.c, verb_use.c */
+/* verb_eval.c, verb_predict.c */
 int verb_eval(const struct args *a, struct err *e);
 int verb_predict(const struct args *a, struct err *e);
 /* verb_generate.c */

@@ -1,0 +1,95 @@
+#include "app/history/opened.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/moved.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/complete.h"
+
+struct table_reader opened_reader(const struct opened *o) {
+    const struct task_source s = config_source(&o->config, NULL);
+    return (struct table_reader){ s.source ? s.source : s.text, s.header, s.delimiter };
+}
+
+void opened_release(struct opened *o) {
+    predictor_free(o->predictor);
+    if (o->run) config_release(&o->config);
+    free(o->method);
+    if (o->model) model_release(o->model);
+    free(o->name);
+    *o = (struct opened){ 0 };
+}
+
+char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t *step, struct err *e) {
+    struct store_files files;
+    if (store_artifacts(s, run, &files, e)) return NULL;
+    const struct store_file *best = NULL, *last = NULL, *own = NULL;
+    char *kind = xprintf("best.%s", task ? task : "");
+    for (size_t i = files.count; i-- > 0;) {
+        if (!strcmp(files.file[i].kind, "best")) best = &files.file[i];
+        if (!strcmp(files.file[i].kind, "last")) last = &files.file[i];
+        if (!strcmp(files.file[i].kind, kind)) own = &files.file[i];
+    }
+    free(kind);
+    if (own) best = own;
+    if (!best) best = last;
+    char *path = best ? xstrdup(best->path) : NULL;
+    if (step) *step = best ? best->step : 0;
+    store_files_release(&files);
+    if (!path) err_set(e, ERR_NOT_FOUND, "run %lld has no checkpoint", (long long)run);
+    return path;
+}
+
+char *opened_facts_unknown(int64_t run) {
+    return xprintf("run %lld was begun when runs knew their model by the hash of its weights alone: its config.json "
+                   "and its tokenizer are taken as they are now", (long long)run);
+}
+
+/* Which of a run's tasks is meant, and the config as of that alone.  *name: NULL for a run of one. */
+static int choose_task(struct opened *o, struct run_config *c, const char *task, char **name, struct err *e) {
+    *name = NULL;
+    o->several = c->tasks > 0;
+    if (!o->several) {
+        o->config = *c;
+        return 0;
+    }
+    int i = config_task_find(c, task, e);
+    if (i >= 0) {
+        *name = xstrdup(config_task_name(c, i));
+        config_of_task(c, i, &o->config);
+    }
+    config_release(c);
+    return i < 0 ? e->code : 0;
+}
+
+int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
+                  struct buf *said, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    struct run_config config;
+    char *name;
+    rc = config_from_json(run.config, strlen(run.config), &config, e);
+    store_run_release(&run);
+    if (rc) return rc;
+    moved_rows(&config, store_path(s), said);
+    o->run = id;
+    if (choose_task(o, &config, task, &name, e)) {
+        o->run = 0; /* nothing to release */
+        return e->code;
+    }
+    o->method = method_text(&o->config.method);
+    char *checkpoint = opened_checkpoint(s, id, name, &o->step, e);
+    o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
+    o->predictor = o->model ? predictor_open(checkpoint, name, o->model, e) : NULL;
+    free(checkpoint);
+    free(name);
+    if (o->predictor && !predictor_knows_facts(o->predictor)) {
+        char *unknown = opened_facts_unknown(id);
+        text_line(said, "%s", unknown);
+        free(unknown);
+    }
+    return o->predictor ? 0 : e->code;
+}

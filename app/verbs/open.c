@@ -1,0 +1,51 @@
+#include "app/verbs/open.h"
+
+#include <stdlib.h>
+
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/mem.h"
+
+int verb_open_typed(struct opened *o, const struct args *a, const char *typed, struct err *e) {
+    struct store *s;
+    struct err ignored = ERR_INIT;
+    int64_t id;
+    struct buf said = BUF_INIT;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, typed, &id, e);
+    const struct backbone_hint hint = { .given = args_get(a, "model") };
+    if (!rc) rc = opened_run(o, s, id, args_get(a, "task"), &hint, &said, e);
+    store_close(s, &ignored);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    return rc;
+}
+
+int verb_open(struct opened *o, const struct args *a, struct err *e) {
+    *o = (struct opened){ 0 };
+    int rc = 0;
+    if (a->count) {
+        rc = verb_open_typed(o, a, a->positional[0], e);
+    } else if (args_get(a, "model")) {
+        o->model = model_share(args_get(a, "model"), e);
+        o->predictor = o->model ? predictor_of_model(o->model, e) : NULL;
+        rc = o->predictor ? 0 : e->code;
+        if (!rc) out_report(buf_text(&o->model->caution));
+    } else {
+        rc = err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+    }
+    if (rc) {
+        opened_release(o);
+        return rc;
+    }
+    o->names = predictor_labels(o->predictor);
+    o->name = xcalloc((size_t)o->names, sizeof *o->name);
+    for (int i = 0; i < o->names; i++) o->name[i] = predictor_label(o->predictor, i);
+    return 0;
+}
+
+int verb_max_len(const struct opened *o, const struct args *a, int64_t *out, struct err *e) {
+    *out = predictor_max_len(o->predictor);
+    return args_int(a, "max-len", 2, arch_longest(&o->model->arch), out, e);
+}

@@ -1,0 +1,127 @@
+/* petri predict: texts labelled, or answered, by a run or a model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/verbs/input.h"
+#include "app/verbs/open.h"
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/train/score.h"
+
+static void print_prediction(const struct opened *o, const struct args *a, const struct dataset_row *row,
+                             const double *p) {
+    size_t k = (size_t)predictor_classes(o->predictor);
+    int best = argmax(p, (int)k);
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        if (!o->names) json_member_double(&b, "score", p[0]);
+        if (o->names) {
+            json_member_string(&b, "label", o->name[best]);
+            json_add_key(&b, "probabilities");
+            buf_putc(&b, '{');
+            for (size_t i = 0; i < k; i++) json_member_double(&b, o->name[i], p[i]);
+            buf_putc(&b, '}');
+        }
+        json_member_bytes(&b, "text", row->a, row->a_size);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+        return;
+    }
+    if (!o->names) printf("%.6f", p[0]);
+    if (o->names) {
+        out_text(o->name[best]);
+        for (size_t i = 0; i < k; i++) {
+            printf("\t");
+            out_text(o->name[i]);
+            printf(" %.4f", p[i]);
+        }
+    }
+    printf("\t");
+    out_bytes(row->a, row->a_size);
+    putchar('\n');
+}
+
+/* The answer of a text-to-text run, parsed back where its task had labels. */
+static void print_text(const struct opened *o, const struct args *a, const struct dataset_row *row,
+                       const char *given, size_t size) {
+    bool any = predictor_gold(o->predictor) == DATA_TEXT;
+    struct parsed p = { .label = -1 };
+    if (!any) p = predictor_parse(o->predictor, given, size);
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_bytes(&b, "given", given, size);
+        if (!any) json_member_bool(&b, "valid", p.valid);
+        if (o->names) json_member_string(&b, "label", p.label >= 0 ? o->name[p.label] : NULL);
+        else if (!any && p.valid) json_member_double(&b, "score", p.score);
+        json_member_bytes(&b, "text", row->a, row->a_size);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+        return;
+    }
+    if (p.label >= 0) out_text(o->name[p.label]);
+    else out_bytes(given, size);
+    if (!any && !p.valid) printf("\tno answer");
+    printf("\t");
+    out_bytes(row->a, row->a_size);
+    putchar('\n');
+}
+
+static int write_rows(const struct opened *o, const struct args *a, struct dataset *d, struct crew *crew,
+                      struct err *e) {
+    const char *const column[2] = { o->config.text_column, o->config.text_b_column };
+    struct dataset_row *row = xmalloc((d->rows + 1) * sizeof *row);
+    struct written texts = { 0 };
+    int64_t max_len;
+    for (size_t i = 0; i < d->rows; i++) row[i] = d->row[i]; /* as given, before it is put as text */
+    int rc = verb_max_len(o, a, &max_len, e);
+    if (!rc && predictor_gold(o->predictor) != DATA_TEXT)
+        rc = predictor_as_text(o->predictor, o->config.task, column, d, e);
+    if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
+    if (!rc) input_tell_cut(d);
+    if (!rc) rc = predictor_answer(o->predictor, d, crew, &texts, e);
+    for (size_t i = 0; !rc && i < d->rows; i++) print_text(o, a, &row[i], texts.text[i], texts.size[i]);
+    written_release(&texts);
+    free(row);
+    return rc;
+}
+
+static int predict_rows(const struct opened *o, const struct args *a, struct dataset *d, struct crew *crew,
+                        struct err *e) {
+    int64_t max_len;
+    int rc = verb_max_len(o, a, &max_len, e);
+    if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
+    if (!rc) input_tell_cut(d);
+    size_t k = (size_t)predictor_classes(o->predictor);
+    double *p = rc ? NULL : mem_try(d->rows * k, sizeof *p);
+    if (!rc && !p) rc = err_set(e, ERR_SYSTEM, "no memory for %zu rows of %zu outputs", d->rows, k);
+    if (!rc) rc = predictor_run(o->predictor, d, crew, p, NULL, e);
+    for (size_t i = 0; !rc && i < d->rows; i++) print_prediction(o, a, &d->row[i], p + i * k);
+    free(p);
+    return rc;
+}
+
+int verb_predict(const struct args *a, struct err *e) {
+    struct opened o;
+    struct input in;
+    struct crew *crew;
+    if (!args_get(a, "text") == !args_get(a, "file"))
+        return err_set(e, ERR_USAGE, "petri predict needs --text or --file");
+    int rc = verb_crew(a, &crew, e);
+    if (!rc && !(rc = verb_open(&o, a, e))) {
+        rc = input_open(&in, a, opened_reader(&o), e);
+        if (!rc) {
+            rc = (predictor_writes(o.predictor) ? write_rows : predict_rows)(&o, a, &in.data, crew, e);
+            input_release(&in);
+        }
+        opened_release(&o);
+    }
+    crew_free(crew);
+    return rc;
+}
