@@ -1,7 +1,9 @@
 #include "core/analysis/statistics.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
 
 struct spread spread_of(const double *v, size_t n) {
     struct spread s = { n, NAN, NAN };
@@ -86,4 +88,31 @@ struct interval spread_interval(struct spread s, double level) {
     if (s.n < 2 || !(s.sd > 0)) return (struct interval){ NAN, NAN };
     double half = student_quantile(0.5 + level / 2, (double)(s.n - 1)) * s.sd / sqrt((double)s.n);
     return (struct interval){ s.mean - half, s.mean + half };
+}
+
+static double tail_of(double t, double df) { return t < 0 ? 1 - student_tail(-t, df) : student_tail(t, df); }
+
+static bool knows(struct spread s) { return s.n > 1 && s.sd > 0; }
+
+double spread_p(struct spread s) {
+    return knows(s) ? 2 * student_tail(fabs(s.mean) / (s.sd / sqrt((double)s.n)), (double)(s.n - 1)) : NAN;
+}
+
+double spread_p_within(struct spread s, double margin) {
+    if (!knows(s)) return NAN;
+    double error = s.sd / sqrt((double)s.n), df = (double)(s.n - 1);
+    return fmax(tail_of((s.mean + margin) / error, df), tail_of((margin - s.mean) / error, df));
+}
+
+void holm(const double *p, size_t k, double alpha, bool *out) {
+    size_t *order = xcalloc(k + 1, sizeof *order), n = 0;
+    for (size_t i = 0; i < k; i++) {
+        out[i] = false;
+        if (isnan(p[i])) continue;
+        size_t at = n++;
+        for (; at && p[order[at - 1]] > p[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (size_t i = 0; i < n && p[order[i]] <= alpha / (double)(k - i); i++) out[order[i]] = true;
+    free(order);
 }

@@ -2,6 +2,7 @@
 #ifndef CORE_ANALYSIS_STATISTICS_H
 #define CORE_ANALYSIS_STATISTICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
@@ -22,5 +23,13 @@ struct interval spread_interval(struct spread s, double level);
 double student_cdf(double t, double df);
 /* The t with student_cdf(t, df) = p, 0 < p < 1; to some 1e-13 of its size. */
 double student_quantile(double p, double df);
+
+/* The two-sided p of a mean against 0, by Student's t; NaN where spread_interval knows nothing. */
+double spread_p(struct spread s);
+/* The same of "the mean lies within ±margin": the larger p of two one-sided tests. */
+double spread_p_within(struct spread s, double margin);
+/* Which of k hypotheses fall at `alpha` by Holm's step-down: out[i] of p[i].  A p that is NaN never falls, and is
+ * counted all the same. */
+void holm(const double *p, size_t k, double alpha, bool *out);
 
 #endif

@@ -51,7 +51,25 @@ static void few_values_know_little(void **state) {
     assert_true(s.sd == 0 && isnan(spread_interval(s, 0.95).high));
 }
 
+/* Of scipy's ttest_1samp; Holm's by hand. */
+static void claims_have_their_p(void **state) {
+    (void)state;
+    const double v[] = { 0.5, 1.7, 0.2, 2.9, -0.4 };
+    struct spread s = spread_of(v, 5);
+    near(spread_p(s), 0.17170878872491122);
+    near(spread_p_within(s, 1.5), 0.21373698369719829);
+    near(spread_p_within(s, 0.1), 0.89513960854067887);
+    assert_true(isnan(spread_p(spread_of(v, 1))));
+    const double p[] = { 0.02, 0.011, NAN, 0.012, 0.9 };
+    bool falls[5];
+    holm(p, 5, 0.05, falls); /* 0.011 > 0.05 / 5, so none does */
+    for (int i = 0; i < 5; i++) assert_false(falls[i]);
+    holm(p, 4, 0.05, falls); /* 0.011 ≤ 0.05 / 4, 0.012 ≤ 0.05 / 3, 0.02 ≤ 0.05 / 2 */
+    for (int i = 0; i < 4; i++) assert_true(falls[i] == (i != 2));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(student_is_scipys), cmocka_unit_test(few_values_know_little) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(student_is_scipys), cmocka_unit_test(few_values_know_little),
+                                       cmocka_unit_test(claims_have_their_p) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
