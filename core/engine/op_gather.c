@@ -5,7 +5,7 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
-/* ---- embeddings: rows of one to three tables, added ---- */
+/* ---- embeddings: rows of some tables, added ---- */
 
 struct embed {
     int tables;

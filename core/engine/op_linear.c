@@ -36,13 +36,23 @@ enum { LINEAR_X, LINEAR_W, LINEAR_B };
 struct linear {
     enum act act;
     struct row_groups groups;
+    int out;      /* columns of x Wᵀ; the result may have them in rows of fewer */
     real *before; /* x Wᵀ + b, kept for backward when there is an act */
 };
 
 node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g) {
     int n = tape_rows_of(t, x);
-    struct linear s = { act, groups_keep(t, g, n), NULL };
-    return record_run(t, OP_linear, n, linear_cols(t, x, w, b, &s.groups), 3, (node[]){ x, w, b }, &s, sizeof s);
+    struct linear s = { act, groups_keep(t, g, n), 0, NULL };
+    s.out = linear_cols(t, x, w, b, &s.groups);
+    return record_run(t, OP_linear, n, s.out, 3, (node[]){ x, w, b }, &s, sizeof s);
+}
+
+node op_linear_made(struct tape *t, node x, node w, node b, int cols) {
+    int n = tape_rows_of(t, x);
+    struct linear s = { ACT_NONE, groups_keep(t, NULL, n), 0, NULL };
+    s.out = linear_cols(t, x, w, b, &s.groups);
+    BUG_IF(cols < 1 || s.out % cols);
+    return record_run(t, OP_linear, n * (s.out / cols), cols, 3, (node[]){ x, w, b }, &s, sizeof s);
 }
 
 node op_linear_act(struct tape *t, node x, node w, node b, enum act act) {
@@ -65,7 +75,7 @@ static void times_transposed(struct tape *t, node x, node w, int out, struct row
 void linear_forward(struct tape *t, struct record *r) {
     struct linear *s = r->saved;
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W], b = r->in[LINEAR_B];
-    int n = tape_rows_of(t, x), out = tape_cols_of(t, r->out);
+    int n = tape_rows_of(t, x), out = s->out;
     size_t size = (size_t)n * (size_t)out;
     product_reads(t, r, x, w);
     real *y = record_result(t, r), *z = y;
@@ -103,7 +113,7 @@ static void product_back(struct tape *t, node x, node w, real s, const real *dy,
 void linear_backward(struct tape *t, const struct record *r) {
     const struct linear *s = r->saved;
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W], b = r->in[LINEAR_B];
-    int n = tape_rows_of(t, x), out = tape_cols_of(t, r->out);
+    int n = tape_rows_of(t, x), out = s->out;
     const real *dy = grad_out(t, r);
     if (s->act != ACT_NONE) {
         real *dz = grad_own(t, r);
@@ -116,7 +126,8 @@ void linear_backward(struct tape *t, const struct record *r) {
 
 double linear_flops(const struct tape *t, const struct record *r) {
     node x = r->in[LINEAR_X], w = r->in[LINEAR_W];
-    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), tape_cols_of(t, r->out));
+    const struct linear *s = r->saved;
+    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), s->out);
 }
 
 /* ---- y = base + s·scale·(x Wᵀ + b) ---- */

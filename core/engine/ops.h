@@ -29,6 +29,9 @@ node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, 
 node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g);
 node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, double s, node scale,
                           const struct row_groups *g);
+/* op_linear whose result is taken for weights: each row of x Wᵀ + b is a matrix of so many columns, and the
+ * n matrices stand one above another, as the operands of groups do. */
+node op_linear_made(struct tape *t, node x, node w, node b, int cols);
 /* y = x W: x n×k, w k×m. */
 node op_matmul(struct tape *t, node x, node w);
 /* Per-head linear: x n×(H·a), w (H·b)×a, block h of w maps columns h·a… of x to columns
@@ -66,7 +69,7 @@ struct embed_table {
     const int32_t *ids; /* n */
     int first;
 };
-enum { EMBED_TABLES = 3 };
+enum { EMBED_TABLES = 5 };
 node op_embed(struct tape *t, int n, node table, const int32_t *ids);
 node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int tables);
 

@@ -144,6 +144,7 @@ static void attention_expect(const struct setup *s, const double *const *in, dou
 
 static const struct op_case op_cases[] = {
     CASE(linear, linear_make),
+    { OP_linear, "linear made", linear_made_make, linear_made_run, linear_made_expect },
     CASE(linear_add, linear_add_make),
     CASE(matmul, matmul_make),
     CASE(head_linear, head_linear_make),

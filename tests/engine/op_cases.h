@@ -139,6 +139,24 @@ static void linear_expect(const struct setup *s, const double *const *in, double
         }
 }
 
+/* The result in rows of a third of the columns. */
+static bool linear_made_make(int i, struct setup *s) {
+    int n, in, out, shapes = (int)COUNT_OF(sizes);
+    if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
+    input(s, 0, n, in), input(s, 1, 3 * out, in), input(s, 2, i < shapes ? -1 : 1, 3 * out);
+    result(s, 3 * n, out);
+    return true;
+}
+static node linear_made_run(struct tape *t, struct setup *s, const node *in) {
+    return op_linear_made(t, in[0], in[1], in[2], s->out_cols);
+}
+static void linear_made_expect(const struct setup *s, const double *const *in, double *out) {
+    struct setup plain = *s;
+    plain.out_rows = s->rows[0];
+    plain.out_cols = s->rows[1];
+    linear_expect(&plain, in, out);
+}
+
 static bool linear_add_make(int i, struct setup *s) {
     int n, in, out, shapes = (int)COUNT_OF(sizes);
     if (i >= 2 * shapes || !sized(i % shapes, &n, &in, &out)) return false;
