@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/method/retriever.h"
+#include "core/method/rows.h"
 #include "core/method/sources.h"
 
 /* A prefix is dropped as a sequence of its own, the same in every shard of a step. */
@@ -31,7 +32,7 @@ struct attach {
     int layers;       /* of the deeper stack */
     size_t places;    /* stack × sublayer × (layer + 1): the embedding is layer -1 */
     int *slot;        /* module × place × SLOT_COUNT: plan tensor, or -1 */
-    int *made_at;     /* module × place × SLOT_COUNT: made tensor, or -1 */
+    int *made_at;     /* module × place × SLOT_COUNT: made tensor (behind them: of rows), or -1 */
     int *of_model;    /* model tensor: plan tensor in its place, or -1 */
     unsigned *wanted; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
@@ -44,9 +45,13 @@ struct attach {
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
     int *row_task;
     size_t row_task_room;
+    struct rows *rows; /* what is made for each row; NULL: nothing is */
+    node vector;       /* the retriever's, where it was made on the way */
+    int pass;          /* of the encoder's passes, from 1 */
 };
 
 static bool by_task(const struct attach *a, int module);
+static bool by_row(const struct attach *a, int module);
 
 /* ---- places ---- */
 
@@ -125,9 +130,20 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
 
 node use_slot(const struct use *u, enum slot slot) {
     const struct attach *a = u->attach;
-    int made = made_slots(a, u->module, place_at(a, u->site))[slot];
-    if (made >= 0) return a->made[made];
-    return leaf_at(a, u->module, u->site, slot);
+    int made = made_slots(a, u->module, place_at(a, u->site))[slot], row = made - a->p->made;
+    if (made >= 0 && row < 0) return a->made[made];
+    if (made < 0) return leaf_at(a, u->module, u->site, slot);
+    bool keys = function_of(u->m)->form == FORM_KEYS;
+    return keys ? rows_keys(a->rows, a->tape, row) : rows_value(a->rows, a->tape, row);
+}
+
+/* One of the module's values that are made for each row. */
+static int row_value_at(const struct attach *a, int module, const struct site *site) {
+    const int *made = made_slots(a, module, place_at(a, site));
+    int s = 0;
+    while (s < SLOT_COUNT && made[s] < a->p->made) s++;
+    BUG_IF(s == SLOT_COUNT);
+    return made[s] - a->p->made;
 }
 
 double use_factor(const struct use *u, node *learned) {
@@ -162,8 +178,24 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
     return &g->groups;
 }
 
+static bool by_row(const struct attach *a, int module) { return a->rows && hyper_makes(&a->p->method, module); }
+
 static bool by_task(const struct attach *a, int module) {
-    return a->p->tasks > 1 && source_row(a->p->method.module[module].source)->by_task;
+    return a->p->tasks > 1 && !by_row(a, module) && source_row(a->p->method.module[module].source)->by_task;
+}
+
+/* Where the encoder runs twice it runs first without what is made; then what is made stands in place of what is
+ * trained at the same tap. */
+static bool works_at(const struct attach *a, int module, const struct site *site) {
+    const struct method *m = &a->p->method;
+    if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer)) return false;
+    if (a->hooks.passes != 2 || site->stack != STACK_ENCODER) return true;
+    if (hyper_makes(m, module)) return a->pass == 2;
+    for (int i = 0; i < m->count && a->pass == 2; i++)
+        if (hyper_makes(m, i) && m->module[i].write == m->module[module].write &&
+            module_covers(&m->module[i], &a->m->arch, site->stack, site->sublayer, site->layer))
+            return false;
+    return true;
 }
 
 /* What a module reads where the tap that it writes holds `value` by now. */
@@ -181,6 +213,8 @@ static node apply(struct attach *a, struct tape *t, const struct forward *f, str
     struct use u = use_of(a, module, site, key_side ? site->key_rows : site->rows);
     u.value = value;
     if (by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
+    if (by_row(a, module))
+        u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
     u.x = read_of(f, site, m, key_side, value);
     BUG_IF(u.x == NODE_NONE);
     return function_of(m)->apply(t, &u);
@@ -193,7 +227,7 @@ static node hook_write(void *self, struct tape *t, const struct forward *f, stru
         const struct module *m = &a->p->method.module[i];
         if (m->write != tap || !function_of(m)->apply) continue;
         if (stage != (module_is_map(m) ? TAP_RAW : TAP_DONE)) continue;
-        if (!module_covers(m, &a->m->arch, site->stack, site->sublayer, site->layer)) continue;
+        if (!works_at(a, i, site)) continue;
         value = apply(a, t, f, site, i, value);
     }
     return value;
@@ -214,20 +248,59 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
     int n = 0;
     for (int i = 0; i < a->p->method.count; i++) {
         const struct module *m = &a->p->method.module[i];
-        if (!function_of(m)->keys_of ||
-            !module_covers(m, &a->m->arch, site->stack, site->sublayer, site->layer))
-            continue;
+        if (!function_of(m)->keys_of || !works_at(a, i, site)) continue;
         BUG_IF(n == room);
         struct kv_set *x = &set[n++];
         *x = (struct kv_set){ 0 };
-        struct use u = use_of(a, i, site, &a->prefix[i].rows);
+        bool row = by_row(a, i);
+        struct use u = use_of(a, i, site, row ? rows_of_keys(a->rows, f, i) : &a->prefix[i].rows);
         function_of(m)->keys_of(t, &u, x);
         x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
-        x->blocks = by_task(a, i) ? a->p->tasks : 1;
-        x->block = by_task(a, i) ? row_tasks(a, f->batch) : NULL;
+        x->blocks = row ? rows_count(a->rows) : by_task(a, i) ? a->p->tasks : 1;
+        x->block = row ? rows_sequences(a->rows, f, site) : by_task(a, i) ? row_tasks(a, f->batch) : NULL;
     }
     return n;
+}
+
+/* ---- a row's own vector ---- */
+
+static node retriever_leaf(const struct attach *a, enum slot slot) {
+    for (int i = 0; i < a->p->tensors; i++)
+        if (a->p->tensor[i].kind == PLAN_NETWORK && a->p->tensor[i].role == (int)slot) return a->leaf[i];
+    return NODE_NONE;
+}
+
+/* z of what the encoder has come to. */
+static node retrieve(const struct attach *a, const struct forward *f, node x) {
+    const struct retriever *r = &a->p->method.retriever;
+    struct tape *t = a->tape;
+    tape_site(t, "retriever");
+    node h = op_pool_mean(t, x, &f->rows);
+    if (!r->width) return h;
+    if (r->hidden)
+        h = op_linear_act(t, h, retriever_leaf(a, SLOT_MLP_W1), retriever_leaf(a, SLOT_MLP_B1), ACT_RELU);
+    return op_linear(t, h, retriever_leaf(a, SLOT_MLP_W2), retriever_leaf(a, SLOT_MLP_B2));
+}
+
+/* Whether z is made on the way: of a layer, or as what weights are made from. */
+static bool retrieves_early(const struct method *m) {
+    return m->retriever.on && (m->retriever.tap || (m->hyper.on && m->hyper.instance == ROW_RETRIEVER));
+}
+
+static bool hook_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
+    struct attach *a = self;
+    const struct method *m = &a->p->method;
+    bool early = retrieves_early(m) && layer == m->retriever.tap;
+    if (early) a->vector = retrieve(a, f, x);
+    if (!a->rows || layer != hyper_tap(m)) return early;
+    node h = m->hyper.instance == ROW_RETRIEVER ? a->vector : op_pool_mean(t, x, &f->rows);
+    const int *task = row_tasks(a, f->batch);
+    bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
+    if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
+    if (!first) rows_make(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
+    if (first) a->pass = 2;
+    return true;
 }
 
 /* ---- life ---- */
@@ -237,7 +310,9 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     size_t modules = (size_t)p->method.count;
     a->p = p;
     a->m = m;
-    a->hooks = (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys};
+    a->rows = rows_new(p);
+    a->hooks = (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys, hook_reached,
+                              a->rows ? p->method.hyper.passes : 1};
     a->layers = m->arch.encoder_layers;
     if (a->layers < m->arch.decoder_layers) a->layers = m->arch.decoder_layers;
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);
@@ -263,6 +338,10 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
         const struct plan_made *x = &p->made_tensor[i];
         made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
+    for (int i = 0; i < p->by_row; i++) {
+        const struct plan_made *x = &p->row_tensor[i];
+        made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made + i;
+    }
     return a;
 }
 
@@ -279,6 +358,7 @@ void attach_free(struct attach *a) {
     free(a->start);
     free(a->pooled);
     free(a->row_task);
+    rows_free(a->rows);
     for (int i = 0; i < 2; i++) {
         free(a->groups[i].start);
         free(a->groups[i].block);
@@ -293,14 +373,14 @@ void attach_for_task(struct attach *a, int task) {
 
 /* ---- a step ---- */
 
-static bool only_in_prologue(const struct plan_tensor *t) {
-    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK;
+static bool only_in_prologue(const struct plan *p, const struct plan_tensor *t) {
+    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && !hyper_by_row(&p->method);
     return t->kind == PLAN_OWN && t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
 }
 
 static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
     bool frozen = t->kind == PLAN_HEAD && p->method.head == METHOD_HEAD_FROZEN;
-    return !frozen && !only_in_prologue(t);
+    return !frozen && !only_in_prologue(p, t);
 }
 
 /* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
@@ -308,9 +388,12 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
                                  const real *made, real *grads) {
     const struct plan *p = a->p;
     a->tape = t;
+    a->vector = NODE_NONE;
+    a->pass = 1;
+    rows_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
-        a->leaf[i] = only_in_prologue(x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
+        a->leaf[i] = only_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
@@ -361,22 +444,9 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
 
 /* ---- the retriever ---- */
 
-static node retriever_leaf(const struct attach *a, enum slot slot) {
-    for (int i = 0; i < a->p->tensors; i++)
-        if (a->p->tensor[i].kind == PLAN_NETWORK && a->p->tensor[i].role == (int)slot) return a->leaf[i];
-    return NODE_NONE;
-}
-
 node attach_retrieve(struct attach *a, struct forward *f, node encoded) {
-    const struct retriever *r = &a->p->method.retriever;
-    struct tape *t = a->tape;
-    if (!r->on) return NODE_NONE;
-    tape_site(t, "retriever");
-    node h = op_pool_mean(t, encoded, &f->rows);
-    if (!r->width) return h;
-    if (r->hidden)
-        h = op_linear_act(t, h, retriever_leaf(a, SLOT_MLP_W1), retriever_leaf(a, SLOT_MLP_B1), ACT_RELU);
-    return op_linear(t, h, retriever_leaf(a, SLOT_MLP_W2), retriever_leaf(a, SLOT_MLP_B2));
+    if (!a->p->method.retriever.on) return NODE_NONE;
+    return a->vector != NODE_NONE ? a->vector : retrieve(a, f, encoded);
 }
 
 int attach_retrieved_width(const struct plan *p, const struct arch *a) {

@@ -7,7 +7,7 @@
 struct build {
     struct plan *p;
     const struct arch *a;
-    size_t room, made_room;
+    size_t room, made_room, row_room;
     char place[64]; /* "enc.3.self/linear.q": set by build_place */
 };
 
@@ -19,6 +19,8 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
 /* Adds what a prologue makes for a slot: `blocks` of so many rows. */
 void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
                 int cols);
+/* The same of what is made for each row of a batch: sizes of one. */
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
 /* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
 void build_retriever(struct build *b, enum slot slot, int rows, int cols);
 void build_network(struct build *b, const struct plan_tensor *t);

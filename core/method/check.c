@@ -293,14 +293,17 @@ static void check_whole(struct check *c) {
     const struct method *m = c->m;
     c->at = -1;
     check_sets(c);
-    const char *fault = hyper_fault(m, c->a);
-    if (fault) ERROR(c, "V50", "%s", fault);
+    const char *rule, *fault = hyper_fault(m, c->a, &rule);
+    if (fault) ERROR(c, rule, "%s", fault);
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
         WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
-    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || m->hyper.task != retriever_width(r, c->a)))
-        ERROR(c, "V51", "a prototype loss compares rows with the generator's task embeddings: add + hyper with task=%d",
-              retriever_width(r, c->a));
+    int prototype = m->hyper.prototype ? m->hyper.prototype : m->hyper.task;
+    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || prototype != retriever_width(r, c->a)))
+        ERROR(c, "V51", "a prototype loss compares rows with the generator's prototypes or task embeddings: add + hyper with %s=%d",
+              m->hyper.prototype ? "prototype" : "task", retriever_width(r, c->a));
+    if (r->on && r->tap > c->a->encoder_layers)
+        ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap, c->a->encoder_layers);
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN)

@@ -3,33 +3,55 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/engine/ops.h"
 #include "core/method/init.h"
-#include "core/method/sources.h"
+#include "core/method/retriever.h"
 
 static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
-                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true};
+                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1};
 static const char *const nets[] = {"stack", "layer", "site"};
 static const char *const starts[] = {"normal", "fan"};
-static const double norm_eps = 1e-6;
+static const char *const instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
 
-#define SIZE(member, least) {#member, offsetof(struct hyper, member), NETWORK_SIZE, least, NULL, 0, false}
+#define KEY(name, member, kind, ...) {name, offsetof(struct hyper, member), kind, __VA_ARGS__}
 static const struct network_key keys[] = {
-    SIZE(task, 1), SIZE(layer, 0), SIZE(place, 0), SIZE(hidden, 1), SIZE(inner, 1),
-    {"norm", offsetof(struct hyper, norm), NETWORK_FLAG, 0, NULL, 0, false},
-    {"net", offsetof(struct hyper, net), NETWORK_WORD, 0, nets, COUNT_OF(nets), false},
-    {"start", offsetof(struct hyper, start), NETWORK_WORD, 0, starts, COUNT_OF(starts), false},
-    {"biases", offsetof(struct hyper, biases), NETWORK_FLAG, 0, NULL, 0, true},
+    KEY("task", task, NETWORK_SIZE, 0, NULL, 0, false),
+    KEY("prototype", prototype, NETWORK_SIZE, 0, NULL, 0, true),
+    KEY("layer", layer, NETWORK_SIZE, 0, NULL, 0, false),
+    KEY("place", place, NETWORK_SIZE, 0, NULL, 0, false),
+    KEY("instance", instance, NETWORK_WORD, 0, instances, ROW_COUNT, true),
+    KEY("tap", tap, NETWORK_SIZE, 0, NULL, 0, true),
+    KEY("pass", passes, NETWORK_SIZE, 1, NULL, 0, true),
+    KEY("hidden", hidden, NETWORK_SIZE, 1, NULL, 0, false),
+    KEY("inner", inner, NETWORK_SIZE, 0, NULL, 0, false),
+    KEY("norm", norm, NETWORK_FLAG, 0, NULL, 0, false),
+    KEY("net", net, NETWORK_WORD, 0, nets, COUNT_OF(nets), false),
+    KEY("start", start, NETWORK_WORD, 0, starts, COUNT_OF(starts), false),
+    KEY("biases", biases, NETWORK_FLAG, 0, NULL, 0, true),
 };
 const struct network hyper_network = {"hyper", "generator", offsetof(struct method, hyper), sizeof usual, &usual,
                                       keys, COUNT_OF(keys)};
 
 /* ---- where it works ---- */
 
-static bool is_made(const struct method *m, int module) { return m->module[module].source == SOURCE_HYPER; }
+bool hyper_by_row(const struct method *m) { return m->hyper.on && m->hyper.instance != ROW_NONE; }
+
+bool hyper_makes(const struct method *m, int module) { return m->module[module].source == SOURCE_HYPER; }
+
+struct plan_made *hyper_values(const struct plan *p, int *n) {
+    bool row = hyper_by_row(&p->method);
+    *n = row ? p->by_row : p->made;
+    return row ? p->row_tensor : p->made_tensor;
+}
+
+int hyper_row_width(const struct method *m, const struct arch *a) {
+    return m->hyper.instance == ROW_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
+}
+
+int hyper_tap(const struct method *m) { return m->hyper.instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper.tap; }
+
+int hyper_inner(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
 
 /* A module at one sublayer of a stack. */
 struct module_place {
@@ -43,7 +65,7 @@ static int places_in(const struct method *m, const struct arch *a, int stack, st
     int order[METHOD_MODULES], n = 0;
     method_order(m, order);
     for (int i = 0; i < m->count; i++) {
-        int module = order[i], spans = is_made(m, module) ? module_spans(&m->module[module], a, span) : 0;
+        int module = order[i], spans = hyper_makes(m, module) ? module_spans(&m->module[module], a, span) : 0;
         for (int k = 0; k < spans; k++)
             if (span[k].stack == stack) out[n++] = (struct module_place){module, span[k].site};
     }
@@ -73,19 +95,73 @@ static bool alike(const struct method *m, const struct arch *a, int stack) {
     return true;
 }
 
-const char *hyper_fault(const struct method *m, const struct arch *a) {
-    bool some = false;
-    for (int i = 0; i < m->count; i++) some |= is_made(m, i);
-    if (some && !m->hyper.on) return "source=hyper needs a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
-    if (!some && m->hyper.on) return "the generator makes nothing: give a module source=hyper";
-    if (m->hyper.on && m->hyper.net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
-        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
+/* Whether an instance is of a layer that lies below all that it makes something for. */
+static bool instance_comes_first(const struct method *m, const struct arch *a) {
+    struct span span[SPANS];
+    int tap = hyper_tap(m);
+    for (int i = 0; i < m->count; i++) {
+        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
+        for (int k = 0; k < n; k++)
+            if (span[k].stack == STACK_ENCODER && (!tap || span[k].first < tap)) return false;
+    }
+    return true;
+}
+
+static bool makes_in(const struct method *m, const struct arch *a, int stack) {
+    struct module_place place[PLACES];
+    return places_in(m, a, stack, place) > 0;
+}
+
+static const char *instance_fault(const struct method *m, const struct arch *a) {
+    const struct hyper *h = &m->hyper;
+    bool z = h->instance == ROW_RETRIEVER;
+    if (h->passes > 2) return "pass= is 1, or 2: the encoder runs first for the instance alone";
+    if (h->instance == ROW_NONE)
+        return h->tap || h->passes > 1 ? "tap= and pass= are of an instance: say instance=pooled, mlp or retriever" : NULL;
+    if (z && !m->retriever.on) return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
+    if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
+    if (hyper_tap(m) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
+    if (h->passes == 2 && !makes_in(m, a, STACK_ENCODER))
+        return "with pass=2 the encoder runs first for what is made in it, and nothing is: leave pass=2 out";
+    if (h->passes == 2 && hyper_tap(m)) return "pass=2 takes the encoder's output: leave tap= out";
+    if (h->passes == 1 && !instance_comes_first(m, a))
+        return "an instance is of a layer that comes later than what it would make: make modules above tap=N alone "
+               "(layers=), in the decoder, or say pass=2, which runs the encoder twice";
     return NULL;
+}
+
+const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule) {
+    const struct hyper *h = &m->hyper;
+    bool some = false;
+    *rule = "V50";
+    for (int i = 0; i < m->count; i++) some |= hyper_makes(m, i);
+    if (some && !h->on) return "source=hyper needs a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
+    if (!some && h->on) return "the generator makes nothing: give a module source=hyper";
+    if (!h->on) return NULL;
+    if (!h->task && !h->prototype && h->instance == ROW_NONE)
+        return "a generator without a condition: say task=, prototype= or instance=";
+    if (h->net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
+        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
+    *rule = "V52";
+    return instance_fault(m, a);
 }
 
 /* ---- its tensors ---- */
 
-static bool one_projection(const struct hyper *h) { return !h->layer && !h->place; }
+/* Where the encoder's layers begin to be counted: with a tap at the first that something is made for. */
+static int first_layer(const struct method *m, const struct arch *a) {
+    struct span span[SPANS];
+    int first = a->encoder_layers;
+    if (!m->hyper.tap && !m->retriever.tap) return 0;
+    for (int i = 0; i < m->count; i++) {
+        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
+        for (int k = 0; k < n; k++)
+            if (span[k].stack == STACK_ENCODER && span[k].first < first) first = span[k].first;
+    }
+    return first < a->encoder_layers ? first : 0;
+}
+
+bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
 static const char *stack_word(int stack) { return stack == STACK_DECODER ? "dec" : "enc"; }
 
 __attribute__((format(printf, 7, 8)))
@@ -97,7 +173,7 @@ static void add(struct build *b, struct plan_tensor t, enum slot role, int rows,
     t.kind = PLAN_NETWORK;
     t.module = -1;
     t.tensor = -1;
-    t.blocks = role == SLOT_HYPER_TASK ? rows : 1;
+    t.blocks = role == SLOT_HYPER_TASK || role == SLOT_HYPER_PROTOTYPE ? rows : 1;
     t.kept = true;
     t.role = (int)role;
     t.rows = rows;
@@ -109,15 +185,29 @@ static void add(struct build *b, struct plan_tensor t, enum slot role, int rows,
 static void add_projection(struct build *b, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper;
     const struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
-    add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "hyper.%s.W_1.task", word);
+    if (h->task) add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "hyper.%s.W_1.task", word);
+    if (h->prototype) add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "hyper.%s.W_1.prototype", word);
+    if (h->instance != ROW_NONE)
+        add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "hyper.%s.W_1.instance", word);
     if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "hyper.%s.W_1.layer", word);
     if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "hyper.%s.W_1.place", word);
     if (h->biases) add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "hyper.%s.b_1", word);
-    add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
-    if (h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
+    if (h->inner) add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
+    if (h->inner && h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
     if (!h->norm) return;
-    add(b, at, SLOT_HYPER_NORM_W, 1, h->inner, true, "hyper.%s.norm.gamma", word);
-    add(b, at, SLOT_HYPER_NORM_B, 1, h->inner, true, "hyper.%s.norm.beta", word);
+    add(b, at, SLOT_HYPER_NORM_W, 1, hyper_inner(h), true, "hyper.%s.norm.gamma", word);
+    add(b, at, SLOT_HYPER_NORM_B, 1, hyper_inner(h), true, "hyper.%s.norm.beta", word);
+}
+
+/* The two maps that a row's vector goes through first. */
+static void add_row_maps(struct build *b, int stack, const char *word) {
+    const struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
+    int d = b->a->width;
+    if (b->p->method.hyper.instance != ROW_MLP) return;
+    add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "hyper.%s.instance.W_1", word);
+    if (b->p->method.hyper.biases) add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "hyper.%s.instance.b_1", word);
+    add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "hyper.%s.instance.W_2", word);
+    if (b->p->method.hyper.biases) add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "hyper.%s.instance.b_2", word);
 }
 
 /* The heads of a module's slots. */
@@ -127,7 +217,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
     for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
         if (!s->shape(m, b->a, &shape) || shape.one) continue;
         at.of_slot = (int)s->slot;
-        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, h->inner, false, "hyper.%s.%s.weight", word, s->name);
+        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, hyper_inner(h), false, "hyper.%s.%s.weight", word, s->name);
         if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, shape.rows * shape.cols, true, "hyper.%s.%s.bias", word, s->name);
     }
 }
@@ -154,17 +244,18 @@ static void plan_stack(struct build *b, int stack) {
     const struct method *m = &b->p->method;
     const struct hyper *h = &m->hyper;
     struct module_place place[PLACES];
-    int places = places_in(m, b->a, stack, place), layers = arch_layers(b->a, stack);
+    int places = places_in(m, b->a, stack, place), layers = arch_layers(b->a, stack) - (stack == STACK_ENCODER ? b->p->made_from : 0);
     struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
     const char *word = stack_word(stack);
     if (!places) return;
-    for (int i = 0; i < b->p->made; i++) {
-        struct plan_made *of = &b->p->made_tensor[i];
-        if (of->stack == stack && is_made(m, of->module)) of->place = place_index(place, places, of);
-    }
+    int values;
+    struct plan_made *of = hyper_values(b->p, &values);
+    for (int i = 0; i < values; i++)
+        if (of[i].stack == stack && hyper_makes(m, of[i].module)) of[i].place = place_index(place, places, &of[i]);
+    add_row_maps(b, stack, word);
     if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "hyper.%s.layer", word);
     if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "hyper.%s.place", word);
-    if (!one_projection(h)) add_projection(b, stack, word);
+    if (!hyper_one_projection(h)) add_projection(b, stack, word);
     if (h->net == HYPER_STACK) add_heads(b, &m->module[place[0].module], at, word);
     for (at.place = 0; h->net != HYPER_STACK && at.place < places; at.place++)
         add_place_heads(b, at, &place[at.place], word);
@@ -174,8 +265,10 @@ void hyper_plan(struct build *b) {
     const struct hyper *h = &b->p->method.hyper;
     const struct plan_tensor at = {.stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1};
     if (!h->on) return;
-    add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "hyper.task");
-    if (one_projection(h)) add_projection(b, STACK_ENCODER, "all");
+    b->p->made_from = first_layer(&b->p->method, b->a);
+    if (h->task) add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "hyper.task");
+    if (h->prototype) add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "hyper.prototype");
+    if (hyper_one_projection(h)) add_projection(b, STACK_ENCODER, "all");
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, stack);
 }
 
@@ -184,9 +277,10 @@ void hyper_plan(struct build *b) {
 /* start=fan: what is made has about a thousandth of the usual size of its kind (the released generators):
  * U(±1e-3·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
 static void fan(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
-    int columns = 1;
-    for (int i = 0; i < p->made; i++) {
-        const struct plan_made *of = &p->made_tensor[i];
+    int columns = 1, n;
+    const struct plan_made *values = hyper_values(p, &n);
+    for (int i = 0; i < n; i++) {
+        const struct plan_made *of = &values[i];
         if (of->slot == t->of_slot && of->stack == t->stack &&
             !function_slot(&p->method.module[of->module], (enum slot)of->slot)->vector)
             columns = of->cols;
@@ -194,146 +288,45 @@ static void fan(const struct plan *p, const struct plan_tensor *t, struct rng_ke
     init_uniform(key, out, t->count, 1e-3 * sqrt(3.0 / ((double)t->cols * columns)));
 }
 
+/* Columns of the first map, all conditions beside one another. */
+static double conditions_width(const struct plan *p, const struct plan_tensor *t) {
+    const struct hyper *h = &p->method.hyper;
+    double in = h->task + h->prototype + h->layer + h->place;
+    for (int i = 0; i < p->tensors && h->instance != ROW_NONE; i++)
+        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW && p->tensor[i].stack == t->stack)
+            return in + p->tensor[i].cols;
+    return in;
+}
+
+/* Of a map: weights and biases alike, as PyTorch's, or what the paper says. */
+static void map_init(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, double in, real *out) {
+    if (h->start == HYPER_FAN) init_uniform(key, out, t->count, 1 / sqrt(in));
+    else if (t->decays) init_normal(key, out, t->count, 0.01);
+    else init_uniform(key, out, t->count, 0);
+}
+
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
     const struct hyper *h = &p->method.hyper;
-    double in = h->task + h->layer + h->place, sigma = 0.01;
-    bool released = h->start == HYPER_FAN;
     switch ((enum slot)t->role) {
-    case SLOT_HYPER_TASK: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE: init_normal(key, out, t->count, 1); return;
-    case SLOT_HYPER_W_TASK: case SLOT_HYPER_W_LAYER: case SLOT_HYPER_W_PLACE:
-        if (released) init_uniform(key, out, t->count, 1 / sqrt(in));
-        else init_normal(key, out, t->count, sigma);
+    case SLOT_HYPER_TASK: case SLOT_HYPER_PROTOTYPE: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE:
+        init_normal(key, out, t->count, 1);
         return;
-    case SLOT_HYPER_W2:
-        if (released) init_uniform(key, out, t->count, 1 / sqrt(h->hidden));
-        else init_normal(key, out, t->count, sigma);
+    case SLOT_HYPER_ROW_W1: case SLOT_HYPER_ROW_B1: case SLOT_HYPER_ROW_W2: case SLOT_HYPER_ROW_B2:
+        map_init(h, t, key, p->tensor[t - p->tensor - (t->rows == 1)].cols, out);
         return;
-    case SLOT_HYPER_B1: case SLOT_HYPER_B2:
-        init_uniform(key, out, t->count, !released ? 0 : 1 / sqrt(t->role == SLOT_HYPER_B1 ? in : h->hidden));
+    case SLOT_HYPER_W_TASK: case SLOT_HYPER_W_PROTOTYPE: case SLOT_HYPER_W_ROW: case SLOT_HYPER_W_LAYER:
+    case SLOT_HYPER_W_PLACE: case SLOT_HYPER_B1:
+        map_init(h, t, key, conditions_width(p, t), out);
         return;
+    case SLOT_HYPER_W2: case SLOT_HYPER_B2: map_init(h, t, key, h->hidden, out); return;
     case SLOT_HYPER_HEAD_W:
-        if (released) fan(p, t, key, out);
-        else init_normal(key, out, t->count, sigma);
+        if (h->start == HYPER_FAN) fan(p, t, key, out);
+        else init_normal(key, out, t->count, 0.01);
         return;
     case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;
     /* What multiplies what is there starts as the identity; a norm behind a change starts near 0 as the rest. */
     case SLOT_HYPER_HEAD_B: init_fill(out, t->count, t->of_slot == SLOT_CHANNEL); return;
     case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
     default: BUG("role %d of a generator", t->role);
-    }
-}
-
-/* ---- at work ---- */
-
-struct hyper_work {
-    const struct plan *p;
-    struct tape *t;
-    const real *params;
-    real *grads;
-    int stack; /* the heads', embeddings' and places' */
-    int layers, places;
-};
-
-static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
-    for (int i = 0; i < p->tensors; i++) {
-        const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_NETWORK && t->role == (int)role && t->stack == stack && t->layer == layer &&
-            t->place == place && t->of_slot == of_slot)
-            return t;
-    }
-    return NULL;
-}
-
-const struct plan_tensor *plan_prototypes(const struct plan *p) {
-    return p->method.hyper.on ? find(p, SLOT_HYPER_TASK, STACK_ENCODER, -1, 0, 0) : NULL;
-}
-
-static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
-    return t ? source_leaf(w->t, t, w->params, w->grads) : NODE_NONE;
-}
-
-static node leaf(const struct hyper_work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
-
-/* Rows (ℓ, p, τ): the conditions through the first map, added up. */
-static node conditions(const struct hyper_work *w, int stack, int layers, int places) {
-    const struct hyper *h = &w->p->method.hyper;
-    int tasks = w->p->tasks, n = layers * places * tasks;
-    struct embed_table table[EMBED_TABLES];
-    int32_t *ids = xmalloc(3 * (size_t)n * sizeof *ids);
-    for (int i = 0; i < n; i++) {
-        ids[i] = i % tasks;
-        ids[n + i] = i / tasks / places;
-        ids[2 * n + i] = i / tasks % places;
-    }
-    int tables = 0;
-    table[tables++] = (struct embed_table){
-        op_linear(w->t, leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), leaf(w, SLOT_HYPER_W_TASK, stack), NODE_NONE), ids, 0};
-    if (h->layer)
-        table[tables++] = (struct embed_table){
-            op_linear(w->t, leaf(w, SLOT_HYPER_LAYER, stack), leaf(w, SLOT_HYPER_W_LAYER, stack), NODE_NONE), ids + n, 0};
-    if (h->place)
-        table[tables++] = (struct embed_table){
-            op_linear(w->t, leaf(w, SLOT_HYPER_PLACE, stack), leaf(w, SLOT_HYPER_W_PLACE, stack), NODE_NONE), ids + 2 * n, 0};
-    node sum = op_embed_sum(w->t, n, table, tables);
-    free(ids);
-    if (h->biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
-    return op_act(w->t, sum, ACT_RELU);
-}
-
-static node project(const struct hyper_work *w, int stack, int layers, int places) {
-    node x = conditions(w, stack, layers, places);
-    x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
-    if (!w->p->method.hyper.norm) return x;
-    return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
-}
-
-static node head(const struct hyper_work *w, node x, int layer, int place, int slot) {
-    return op_linear(w->t, x, leaf_of(w, find(w->p, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot)),
-                     leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot)));
-}
-
-/* The embedding has the condition of the first layer, which it is below. */
-static int layer_of(const struct plan_made *of) { return of->layer < 0 ? 0 : of->layer; }
-
-/* How many layers and places of the stack in hand there is something made for. */
-static void measure(struct hyper_work *w) {
-    const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
-    w->layers = table ? table->rows : 0;
-    w->places = 0;
-    for (int i = 0; i < w->p->made; i++) {
-        const struct plan_made *of = &w->p->made_tensor[i];
-        if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
-        if (of->place >= w->places) w->places = of->place + 1;
-        if (layer_of(of) >= w->layers) w->layers = layer_of(of) + 1;
-    }
-}
-
-/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
-static void make_stack(struct hyper_work *w, node shared, node *made) {
-    const struct hyper *h = &w->p->method.hyper;
-    int tasks = w->p->tasks;
-    node all[SLOT_COUNT] = {NODE_NONE};
-    node x = shared != NODE_NONE ? shared : project(w, w->stack, w->layers, w->places);
-    for (int i = 0; i < w->p->made; i++) {
-        const struct plan_made *of = &w->p->made_tensor[i];
-        if (of->stack != w->stack || !is_made(&w->p->method, of->module)) continue;
-        int row = (layer_of(of) * w->places + of->place) * tasks;
-        tape_site(w->t, "generator of module %d", of->module + 1);
-        if (h->net != HYPER_STACK) {
-            node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
-            made[i] = head(w, own, h->net == HYPER_LAYER ? of->layer : -1, of->place, of->slot);
-            continue;
-        }
-        if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot);
-        made[i] = shared != NODE_NONE ? all[of->slot] : op_rows(w->t, all[of->slot], row, row + tasks);
-    }
-}
-
-void hyper_make(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
-    struct hyper_work w = {.p = p, .t = t, .params = params, .grads = grads};
-    node shared = one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
-    for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
-        measure(&w);
-        if (w.places) make_stack(&w, shared, made);
     }
 }

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/method/attach.h"
 #include "core/method/functions.h"
+#include "core/method/hyper.h"
 #include "core/method/sources.h"
 
 /* plan_of_task has what can be folded. */
@@ -21,6 +22,8 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const struct module *m = &p->method.module[i];
         const struct function *f = function_of(m);
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : NULL;
+        if (!reason && hyper_by_row(&p->method) && hyper_makes(&p->method, i))
+            reason = "each row has its own values, made when it is read: no weight holds them";
         if (!reason && one_each(p, m)) reason = "each task has its own values: they are folded for one task at a time";
         if (!reason) continue;
         *why = reason;

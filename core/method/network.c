@@ -136,11 +136,13 @@ static void add_text(const struct network *n, const struct method *m, bool full,
 }
 
 static void add_json(const struct network *n, const struct method *m, struct buf *out) {
-    char value[32];
+    char value[32], standard[32];
     buf_printf(out, ",\"%s\":{", n->name);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
         bool bare = k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER;
         value_of(k, in(n, m), value);
+        value_of(k, n->usual, standard);
+        if (k->later && !strcmp(value, standard)) continue;
         buf_printf(out, bare ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name, value);
     }
     buf_putc(out, '}');

@@ -22,7 +22,7 @@ struct network_key {
     int least;
     const char *const *words;
     int count;
-    bool later; /* not in the full text at its usual value, so that texts from before the key stay what they are */
+    bool later; /* in no written form at its usual value, so that texts from before the key stay what they are */
 };
 struct network {
     const char *name, *noun; /* "hyper", "generator" */

@@ -109,18 +109,30 @@ void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
 
 void build_network(struct build *b, const struct plan_tensor *t) { add_tensor(b, *t); }
 
+static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
+                                int blocks, int rows, int cols) {
+    struct plan_made t = {.module = module, .stack = s->stack, .site = s->site, .layer = layer,
+                          .rows = blocks * rows, .cols = cols, .slot = (int)slot, .blocks = blocks,
+                          .count = (size_t)blocks * (size_t)rows * (size_t)cols};
+    snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
+    return t;
+}
+
 void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
                 int cols) {
-    bool kept = source_row(b->p->method.module[module].source)->in_training;
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
-    *t = (struct plan_made){.module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                            .rows = blocks * rows, .cols = cols, .slot = (int)slot, .blocks = blocks,
-                            .kept = kept, .offset = p->made_size,
-                            .count = (size_t)blocks * (size_t)rows * (size_t)cols};
-    snprintf(t->name, sizeof t->name, "%s.%s", b->place, slot_name(&p->method.module[module], slot));
+    *t = made_of(b, module, s, layer, slot, blocks, rows, cols);
+    t->kept = source_row(p->method.module[module].source)->in_training;
+    t->offset = p->made_size;
     p->made_size += t->count;
+}
+
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols) {
+    struct plan *p = b->p;
+    GROW(p->row_tensor, b->row_room, p->by_row + 1);
+    p->row_tensor[p->by_row++] = made_of(b, module, s, layer, slot, 1, rows, cols);
 }
 
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks) {
@@ -330,6 +342,7 @@ void plan_free(struct plan *p) {
     if (!p) return;
     free(p->tensor);
     free(p->made_tensor);
+    free(p->row_tensor);
     free(p->task);
     free(p->outputs);
     free(p);
@@ -339,9 +352,15 @@ void plan_free(struct plan *p) {
 
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
-    m->retriever = (struct retriever){0}; /* for training together */
-    m->hyper = (struct hyper){0};         /* what it made is the task's own */
+    bool by_row = hyper_by_row(m); /* then the generator goes on, and may read the retriever's vector */
+    m->retriever.instance = INSTANCE_NONE;
+    m->retriever.prototype = PROTOTYPE_NONE; /* for training together */
+    if (!by_row) {
+        m->retriever = (struct retriever){0};
+        m->hyper = (struct hyper){0}; /* what it made is the task's own */
+    }
     for (int i = 0; i < m->count; i++) {
+        if (by_row && hyper_makes(m, i)) continue;
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalise(&m->module[i]);
     }
@@ -354,7 +373,7 @@ static const struct plan_tensor *origin(const struct plan *p, int task, const st
         if (t->kind != of->kind || t->module != of->module || t->role != of->role) continue;
         if (t->kind == PLAN_HEAD ? t->task == task
                                  : t->stack == of->stack && t->site == of->site && t->layer == of->layer &&
-                                       t->tensor == of->tensor)
+                                       t->tensor == of->tensor && t->place == of->place && t->of_slot == of->of_slot)
             return t;
     }
     return NULL;

@@ -64,9 +64,10 @@ struct plan {
     char (*task)[PLAN_TASK]; /* their names; "" with one that was given none */
     int *outputs;         /* of each task's head: classes, 1 for regression, 0 without a head */
     int classes;          /* of the first one */
-    int tensors, made;
+    int tensors, made, by_row;
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
+    struct plan_made *row_tensor; /* by_row: made for each row of a batch; sizes are of one, nowhere in a block */
     size_t trained;       /* reals in the flat block, head included */
     size_t made_size;     /* reals that the prologue makes */
     size_t trained_method, kept_method; /* without the head */
@@ -78,6 +79,7 @@ struct plan {
     size_t own;           /* of trained_method, what belongs to one task each */
     size_t model;         /* the backbone's, each tensor once */
     bool decoder;         /* the model has one */
+    int made_from;        /* the encoder's layer that the generator counts as its first */
     bool embed_norm;      /* and a norm behind its embeddings */
     int lowest_layer;     /* first adapted layer of the forward pass, 0-based; -1: the
                            * embedding; the decoder's count on: its embedding is the number

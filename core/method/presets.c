@@ -41,6 +41,7 @@ EMBED(adapter_per_task, "adapter-per-task")
 EMBED(adapters_dagger, "adapters-dagger")
 EMBED(hyperformer, "hyperformer")
 EMBED(hyperformer_pp, "hyperformer++")
+EMBED(hyperdecoder, "hyperdecoder")
 EMBED(pha, "pha")
 EMBED(meta_adapters, "meta-adapters")
 EMBED(meta_adapters_sandwich, "meta-adapters-sandwich")
@@ -73,6 +74,7 @@ static const struct {
     ROW(adapters_dagger, "adapters-dagger"),
     ROW(hyperformer, "hyperformer"),
     ROW(hyperformer_pp, "hyperformer++"),
+    ROW(hyperdecoder, "hyperdecoder"),
     ROW(pha, "pha"),
     ROW(meta_adapters, "meta-adapters"),
     ROW(meta_adapters_sandwich, "meta-adapters-sandwich"),

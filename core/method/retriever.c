@@ -10,14 +10,15 @@ static const struct retriever usual = {.on = true, .hidden = 128, .width = 64, .
 static const char *const instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
 static const char *const prototypes[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
 
-#define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__, false}
+#define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__}
 static const struct network_key keys[] = {
-    KEY(hidden, NETWORK_SIZE, NULL, 0),
-    KEY(width, NETWORK_SIZE, NULL, 0),
-    KEY(instance, NETWORK_WORD, instances, INSTANCE_COUNT),
-    KEY(prototype, NETWORK_WORD, prototypes, PROTOTYPE_COUNT),
-    KEY(weight, NETWORK_NUMBER, NULL, 0),
-    KEY(temperature, NETWORK_NUMBER, NULL, 0),
+    KEY(hidden, NETWORK_SIZE, NULL, 0, false),
+    KEY(width, NETWORK_SIZE, NULL, 0, false),
+    KEY(instance, NETWORK_WORD, instances, INSTANCE_COUNT, false),
+    KEY(prototype, NETWORK_WORD, prototypes, PROTOTYPE_COUNT, false),
+    KEY(weight, NETWORK_NUMBER, NULL, 0, false),
+    KEY(temperature, NETWORK_NUMBER, NULL, 0, false),
+    KEY(tap, NETWORK_SIZE, NULL, 0, true),
 };
 const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever), sizeof usual,
                                           &usual, keys, COUNT_OF(keys)};

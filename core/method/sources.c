@@ -61,7 +61,7 @@ static int make_mlp(const struct plan *p, struct tape *t, const real *params, re
     return i;
 }
 
-/* ---- made by the method's generator, for each task ---- */
+/* ---- made by the method's generator, for each task or for each row ---- */
 
 /* What is one for all tasks is trained as it is. */
 static void plan_generated(struct build *b, int module, const struct span *s) {
@@ -72,6 +72,7 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
             if (!x->shape(m, b->a, &shape)) continue;
             if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
+            else if (hyper_by_row(&b->p->method)) build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_made(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
         }
     }

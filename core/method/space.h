@@ -96,17 +96,22 @@ struct module {
 };
 
 /* The generator of modules with source hyper (core/method/hyper.h): widths of the embeddings (0: no condition),
- * of the projection, whether a norm is behind it, its heads for a stack, for each layer and place or for each place,
- * how it starts, whether its maps have biases. */
+ * of the projection (inner 0: its first map alone), whether a norm is behind it, its heads for a stack, for each
+ * layer and place or for each place, how it starts, whether its maps have biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN };
+/* A condition of each row's own: none, h (the mean over its tokens), h behind two maps, the retriever's z. */
+enum hyper_instance { ROW_NONE, ROW_POOLED, ROW_MLP, ROW_RETRIEVER, ROW_COUNT };
 struct hyper {
     bool on;
-    int task, layer, place, hidden, inner;
+    int task, prototype, layer, place, hidden, inner;
     bool norm;
     enum hyper_net net;
     enum hyper_start start;
     bool biases;
+    enum hyper_instance instance;
+    int tap;    /* h is of this layer of the encoder; 0: of its output */
+    int passes; /* 2: the encoder runs first for h alone, without what is made */
 };
 
 /* A loss between the rows of a whole batch (core/train/contrast.h). */
@@ -117,6 +122,7 @@ enum prototype_loss { PROTOTYPE_NONE, PROTOTYPE_DECOUPLED, PROTOTYPE_SOFTMAX, PR
 struct retriever {
     bool on;
     int hidden, width;    /* of its network: hidden 0: one linear map; width 0: no network */
+    int tap;              /* h is of this layer of the encoder; 0: of its output */
     enum instance_loss instance;
     enum prototype_loss prototype;
     double weight, temperature; /* λ and τ */

@@ -71,6 +71,9 @@ void cache_free(struct decode_cache *c) {
 
 int cache_length(const struct decode_cache *c) { return c->length; }
 int cache_rows(const struct decode_cache *c) { return c->rows; }
+int cache_sources(const struct decode_cache *c) { return c->lives; }
+int cache_source(const struct decode_cache *c, int i) { return c->live[i].source; }
+int cache_source_rows(const struct decode_cache *c, int i) { return c->live[i].rows; }
 
 /* ---- who is live ---- */
 

@@ -36,6 +36,11 @@ void cache_step(struct decode_cache *c, const int *rows, const int *parent);
 int cache_length(const struct decode_cache *c);
 /* Live rows of all sources: the query tokens of a step. */
 int cache_rows(const struct decode_cache *c);
+/* How many sources have live rows; of live source i its number among those of the beginning, and its rows,
+ * which follow one another. */
+int cache_sources(const struct decode_cache *c);
+int cache_source(const struct decode_cache *c, int i);
+int cache_source_rows(const struct decode_cache *c, int i);
 
 /* ---- what the transformer does with it ---- */
 

@@ -77,6 +77,11 @@ struct hooks {
     /* Further keys and values of an attention: fills at most `room`, returns how many. */
     int (*keys)(void *self, struct tape *t, const struct forward *f, struct site *site,
                 struct kv_set *set, int room);
+    /* Told of what the encoder has come to: the output of its layer `layer` (from 1), or with 0 its
+     * output.  True when something was made of x there, which lives as long as the tape's step. */
+    bool (*reached)(void *self, struct tape *t, const struct forward *f, int layer, node x);
+    /* 2: the encoder runs twice, the first time only to be told of; `reached` hears of both. */
+    int passes;
 };
 enum { HOOK_SETS = 8 }; /* the room given to `keys` */
 

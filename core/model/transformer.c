@@ -80,11 +80,15 @@ static node finish(const struct forward *f, const struct site *s, node x) {
     return a->final_dropout ? sublayer_drop(f, s, "final", f->dropout, x) : x;
 }
 
-node forward_encode(struct forward *f) {
+static bool tell(const struct forward *f, int layer, node x) {
+    return f->hooks && f->hooks->reached && f->hooks->reached(f->hooks->self, f->tape, f, layer, x);
+}
+
+static node encode(const struct forward *f) {
     struct tape *t = f->tape;
     /* One mark for all layers: of those below the lowest adapted site only the latest
      * output stays. */
-    const struct tape_mark mark = tape_mark(t);
+    struct tape_mark mark = tape_mark(t);
     struct site start = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     node x = embed(f, &start);
     layer_done(f, 0, x);
@@ -96,8 +100,26 @@ node forward_encode(struct forward *f) {
         x = sublayer_feed_forward(f, &s, x);
         layer_done(f, layer + 1, x);
         tape_recycle(t, mark, &x);
+        if (tell(f, layer + 1, x)) mark = tape_mark(t);
     }
-    return finish(f, &start, x);
+    x = finish(f, &start, x);
+    tell(f, 0, x);
+    return x;
+}
+
+/* Nobody looks at the first of two passes but the method. */
+static void encode_first(struct forward *f) {
+    const struct forward as_asked = *f;
+    f->layer_done = NULL;
+    f->attention_seen = NULL;
+    encode(f);
+    f->layer_done = as_asked.layer_done;
+    f->attention_seen = as_asked.attention_seen;
+}
+
+node forward_encode(struct forward *f) {
+    if (f->hooks && f->hooks->passes == 2) encode_first(f);
+    return encode(f);
 }
 
 node forward_decode(struct forward *f, node encoded) {

@@ -219,6 +219,7 @@ static void what_cannot_is_refused(void **state) {
     } rows[] = {{"mam", "prefix"}, {"lora + adapter-pfeiffer", "bottleneck"},
                 {"linear(r=2; read=f.in, write=f.out)", "more than one map"},
                 {"prefix(comp=add)", "prefix"}, {"lora(source=hyper) + hyper", "one task at a time"},
+                {"lora(source=hyper) + hyper(instance=pooled, pass=2)", "each row"},
                 {"scale(write=embed)", "no norm there"}};
     for (size_t i = 0; i < COUNT_OF(rows) - rig.m->arch.embed_norm; i++) {
         struct plan *p = rig_plan(&rig, rows[i].text);

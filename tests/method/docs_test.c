@@ -88,7 +88,8 @@ static void every_rule_is_listed(void **state) {
     (void)state;
     bool listed[100] = {false}, used[100] = {false};
 #define FILE_OF(constant, file) "core/method/fn_" #file ".c",
-    static const char *const sources[] = {"core/method/parse.c", "core/method/check.c", FUNCTIONS(FILE_OF)};
+    static const char *const sources[] = {"core/method/parse.c", "core/method/check.c", "core/method/hyper.c",
+                                          FUNCTIONS(FILE_OF)};
     rules_in(buf_text(&page), "\n| V", " |", listed);
     for (size_t i = 0; i < COUNT_OF(sources); i++) {
         struct buf b = file_text(sources[i]);

@@ -35,12 +35,14 @@ static void counts_are_the_published_ones(void **state) {
     static const struct {
         const char *text;
         size_t values;
-    } at[] = {{"hyperformer++", 5211056}, {"hyperformer", 122343744}, {"pha", 7766336}};
+        size_t own; /* an embedding a task */
+    } at[] = {{"hyperformer++", 5211056, 8 * 64}, {"hyperformer", 122343744, 8 * 64}, {"pha", 7766336, 8 * 64},
+              {"hyperdecoder", 15259192, 0}};
     struct arch a = shape(T5_BASE);
     for (size_t i = 0; i < COUNT_OF(at); i++) {
         struct plan *p = plan_of(at[i].text, &a, 8);
         assert_int_equal(p->trained_method, at[i].values);
-        assert_int_equal(p->own, 8 * 64); /* an embedding a task */
+        assert_int_equal(p->own, at[i].own);
         plan_free(p);
     }
     arch_release(&a);
@@ -211,7 +213,21 @@ static void what_cannot_be_made_is_refused(void **state) {
     } at[] = {{"bottleneck(r=2; source=hyper)", "V50"},
               {"lora + hyper", "V50"},
               {"bottleneck(r=2; source=hyper) + bottleneck(r=3; write=a.out, source=hyper) + hyper", "V50"},
-              {"bottleneck(r=2; source=hyper) + hyper(task=8) + retriever(width=4, prototype=softmax)", "V51"}};
+              {"bottleneck(r=2; source=hyper) + hyper(task=8) + retriever(width=4, prototype=softmax)", "V51"},
+              {"bottleneck(r=2; source=hyper) + hyper(prototype=8, task=4) + retriever(width=4, prototype=softmax)", "V51"},
+              {"bottleneck(r=2; source=hyper) + hyper(task=0)", "V50"},
+              {"bottleneck(r=2; source=hyper) + hyper(instance=pooled)", "V52"},
+              {"bottleneck(r=2; layers=3-5, stack=encoder, source=hyper) + hyper(instance=pooled, tap=3)", "V52"},
+              {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=pooled, tap=7)", "V52"},
+              {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=pooled, pass=2)", "V52"},
+              {"bottleneck(r=2; source=hyper) + hyper(instance=pooled, pass=2, tap=2)", "V52"},
+              {"bottleneck(r=2; source=hyper) + hyper(tap=2)", "V52"},
+              {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=retriever)", "V52"},
+              {"lora + retriever(tap=7)", "V52"}};
+    static const char *const fine[] = {
+        "bottleneck(r=2; layers=4-6, stack=encoder, source=hyper) + hyper(instance=pooled, tap=3)",
+        "bottleneck(r=2; source=hyper) + hyper(instance=mlp, pass=2)",
+        "bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=retriever) + retriever(tap=2)"};
     struct arch a = shape(T5_SMALL);
     for (size_t i = 0; i < COUNT_OF(at); i++) {
         struct method m;
@@ -221,6 +237,7 @@ static void what_cannot_be_made_is_refused(void **state) {
         assert_true(method_check(&m, &a, f, 8) > 0);
         assert_string_equal(f[0].rule, at[i].rule);
     }
+    for (size_t i = 0; i < COUNT_OF(fine); i++) plan_free(plan_of(fine[i], &a, 3));
     arch_release(&a);
 }
 

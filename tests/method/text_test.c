@@ -230,13 +230,15 @@ static struct method random_method(struct dice *d) {
     if (roll(d, 4) == 0)
         m.retriever = (struct retriever){.on = true, .hidden = roll(d, 3) * 64, .width = roll(d, 3) * 32,
                                          .instance = (enum instance_loss)roll(d, INSTANCE_COUNT),
-                                         .prototype = (enum prototype_loss)roll(d, PROTOTYPE_COUNT),
+                                         .prototype = (enum prototype_loss)roll(d, PROTOTYPE_COUNT), .tap = roll(d, 3),
                                          .weight = roll(d, 2) ? 0.1 : 0.25, .temperature = roll(d, 2) ? 0.1 : 0.5};
     if (roll(d, 4) == 0)
-        m.hyper = (struct hyper){.on = true, .task = 1 + roll(d, 2) * 63, .layer = roll(d, 2) * 64, .place = roll(d, 3) * 32,
-                                 .hidden = 128 >> roll(d, 2), .inner = 64 >> roll(d, 2), .norm = roll(d, 2),
-                                 .net = (enum hyper_net)roll(d, 3), .start = (enum hyper_start)roll(d, 2),
-                                 .biases = roll(d, 3) != 0};
+        m.hyper = (struct hyper){.on = true, .task = roll(d, 3) * 32, .prototype = roll(d, 2) * 64, .layer = roll(d, 2) * 64,
+                                 .place = roll(d, 3) * 32, .hidden = 128 >> roll(d, 2), .inner = roll(d, 3) * 32,
+                                 .norm = roll(d, 2), .net = (enum hyper_net)roll(d, 3),
+                                 .start = (enum hyper_start)roll(d, 2), .biases = roll(d, 3) != 0,
+                                 .instance = (enum hyper_instance)roll(d, ROW_COUNT), .tap = roll(d, 3),
+                                 .passes = 1 + roll(d, 2)};
     if (roll(d, 4) == 0)
         m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
                                          .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
@@ -328,7 +330,7 @@ static void presets_are_named_and_recognised(void **state) {
         "full", "head", "bitfit", "adapter-houlsby", "adapter-pfeiffer", "prefix", "prefix-mlp",
         "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
-        "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "pha",
+        "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "hyperdecoder", "pha",
         "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;

@@ -27,19 +27,20 @@ static const double moved = 0.05;
 /* The loss of the first step from x on. */
 static double loss_at(struct mixed *m, const struct run_config *c, const real *x) {
     struct trained out = { 0 };
-    struct run *r = mixed_begin(m, c, NULL, trained_sink(&out));
-    memcpy(run_params(r), x, run_plan(r)->trained * sizeof *x);
-    trained_run(r, 1, &out);
+    struct step_stopper s = { .out = &out, .step = 1 };
+    s.run = mixed_begin(m, c, NULL, step_stopper_sink(&s));
+    memcpy(run_params(s.run), x, run_plan(s.run)->trained * sizeof *x);
+    trained_run(s.run, 1, &out);
     assert_int_equal(out.points, 1);
     double loss = out.loss[0];
     trained_release(&out);
     return loss;
 }
 
-/* A few elements of every tensor of the network, one of others. */
-static void check(struct mixed *m, const char *method) {
+/* `most` elements of every tensor of the network, one of others. */
+static void check(struct mixed *m, const char *method, size_t most) {
     const double eps = 1e-5;
-    struct run_config c = mixed_config(m, method, 9, 1);
+    struct run_config c = mixed_config(m, method, 9, 2); /* stopped after one: nothing is scored */
     c.accumulate = 2;
     real *g = mixed_gradient(m, &c, moved);
     struct run *r = mixed_begin_moved(m, &c, NULL, (struct event_sink){ NULL, NULL }, moved);
@@ -49,7 +50,7 @@ static void check(struct mixed *m, const char *method) {
     int networks = 0;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        size_t each = t->kind == PLAN_NETWORK ? 2 : 1;
+        size_t each = t->kind == PLAN_NETWORK ? most : 1;
         networks += t->kind == PLAN_NETWORK;
         for (size_t k = 0; k < each && k < t->count; k++) {
             size_t at = t->offset + (each - 1 - k) * (t->count - 1) + t->count / 3 * k;
@@ -86,13 +87,34 @@ static void gradients(void **state) {
         "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
     };
     for (int of = 0; of < MIXED_MODELS; of++)
-        for (size_t i = 0; i < COUNT_OF(everywhere); i++) check(&mixed[of], everywhere[i]);
+        for (size_t i = 0; i < COUNT_OF(everywhere); i++) check(&mixed[of], everywhere[i], 2);
     check(&mixed[T5], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + bottleneck(r=2; act=gelu, read=f.in, "
                       "write=f.out, stack=decoder, source=hyper) + hyper(task=4, layer=3, place=0, hidden=5, inner=3, start=fan) + "
-                      "retriever(hidden=5, width=4, prototype=decoupled)");
+                      "retriever(hidden=5, width=4, prototype=decoupled)", 2);
+}
+
+/* What is made for each row, and back through the row's vector into what lies below. */
+static void gradients_of_rows(void **state) {
+    (void)state;
+    static const char *const of_t5[] = {
+        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=encoder) + "
+        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=decoder, source=hyper) + "
+        "hyper(task=0, layer=3, place=0, instance=mlp, hidden=5, inner=0, norm=no)",
+        "lora(r=2,stack=encoder) + softmax(l=2; stack=decoder, source=hyper) + scale(write=f.act, stack=decoder, source=hyper) + "
+        "hyper(task=2, prototype=3, layer=2, place=2, instance=retriever, hidden=5, inner=3, net=layer) + "
+        "retriever(hidden=5, width=3, prototype=softmax, temperature=0.5)",
+        "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + "
+        "bottleneck(r=2; act=gelu, read=f.in, write=f.out, norm=own, source=hyper) + "
+        "hyper(task=0, layer=2, place=0, instance=pooled, pass=2, hidden=5, inner=3)",
+    };
+    for (size_t i = 0; i < COUNT_OF(of_t5); i++) check(&mixed[T5], of_t5[i], 1);
+    check(&mixed[BERT], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, layers=1) + "
+                        "linear(r=2; read=a.in, write=a.q, layers=2, source=hyper) + "
+                        "hyper(task=0, layer=2, place=0, instance=pooled, tap=1, hidden=5, inner=3) + "
+                        "retriever(hidden=3, width=4, tap=1)", 1);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(gradients) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(gradients), cmocka_unit_test(gradients_of_rows) };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,0 +1,180 @@
+/* The generator at work: its conditions through the projection and the heads, for each task or for each row. */
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/engine/ops.h"
+#include "core/method/hyper.h"
+#include "core/method/sources.h"
+
+static const double norm_eps = 1e-6;
+
+struct hyper_work {
+    const struct plan *p;
+    struct tape *t;
+    /* Its tensors: leaves that are there, or to be made of these. */
+    const node *leaf;
+    const real *params;
+    real *grads;
+    int stack; /* the heads', embeddings' and places' */
+    int layers, places;
+    int units;       /* tasks, or rows */
+    const int *task; /* of each row; NULL: units are tasks */
+    node row;        /* g, one vector a row; NODE_NONE: no row enters */
+};
+
+static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind == PLAN_NETWORK && t->role == (int)role && t->stack == stack && t->layer == layer &&
+            t->place == place && t->of_slot == of_slot)
+            return t;
+    }
+    return NULL;
+}
+
+const struct plan_tensor *plan_prototypes(const struct plan *p) {
+    const struct hyper *h = &p->method.hyper;
+    return h->on ? find(p, h->prototype ? SLOT_HYPER_PROTOTYPE : SLOT_HYPER_TASK, STACK_ENCODER, -1, 0, 0) : NULL;
+}
+
+static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
+    if (!t) return NODE_NONE;
+    return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->params, w->grads);
+}
+
+static node leaf(const struct hyper_work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
+
+/* What a condition's vectors add to the first map's result; ids: the vector of each row of it. */
+static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors, enum slot map, int stack,
+                          const int32_t *ids) {
+    if (vectors == NODE_NONE) return;
+    table[(*n)++] = (struct embed_table){op_linear(w->t, vectors, leaf(w, map, stack), NODE_NONE), ids, 0};
+}
+
+/* Rows (ℓ, p, unit): the conditions through the first map, added up. */
+static node conditions(const struct hyper_work *w, int stack, int layers, int places) {
+    int units = w->units, n = layers * places * units, tables = 0;
+    struct embed_table table[EMBED_TABLES];
+    int32_t *ids = xmalloc(4 * (size_t)n * sizeof *ids), *task = ids, *unit = ids + n, *layer = unit + n, *place = layer + n;
+    for (int i = 0; i < n; i++) {
+        unit[i] = i % units;
+        task[i] = w->task ? w->task[unit[i]] : unit[i];
+        layer[i] = i / units / places;
+        place[i] = i / units % places;
+    }
+    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), SLOT_HYPER_W_TASK, stack, task);
+    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_PROTOTYPE, STACK_ENCODER), SLOT_HYPER_W_PROTOTYPE, stack, task);
+    add_condition(w, table, &tables, w->row, SLOT_HYPER_W_ROW, stack, unit);
+    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_LAYER, stack), SLOT_HYPER_W_LAYER, stack, layer);
+    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE, stack, place);
+    node sum = op_embed_sum(w->t, n, table, tables);
+    free(ids);
+    if (w->p->method.hyper.biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
+    return op_act(w->t, sum, ACT_RELU);
+}
+
+static node project(const struct hyper_work *w, int stack, int layers, int places) {
+    node x = conditions(w, stack, layers, places);
+    if (w->p->method.hyper.inner)
+        x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
+    if (!w->p->method.hyper.norm) return x;
+    return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
+}
+
+/* `cols` 0: one row a unit; else as op_linear_made gives them. */
+static node head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
+    node weight = leaf_of(w, find(w->p, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot));
+    node bias = leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot));
+    return cols ? op_linear_made(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
+}
+
+/* The layer as the generator counts.  The embedding has the condition of the first layer, which it is below. */
+static int layer_of(const struct plan *p, const struct plan_made *of) {
+    int layer = of->layer - (of->stack == STACK_ENCODER ? p->made_from : 0);
+    return layer < 0 ? 0 : layer;
+}
+
+/* Which layer the heads of a value are of, -1: of all. */
+static int head_layer(const struct plan *p, const struct plan_made *of) {
+    return p->method.hyper.net == HYPER_LAYER ? of->layer : -1;
+}
+
+/* How many layers and places of the stack in hand there is something made for. */
+static void measure(struct hyper_work *w) {
+    const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
+    int n;
+    const struct plan_made *values = hyper_values(w->p, &n);
+    w->layers = table ? table->rows : 0;
+    w->places = 0;
+    for (int i = 0; i < n; i++) {
+        const struct plan_made *of = &values[i];
+        if (of->stack != w->stack || !hyper_makes(&w->p->method, of->module)) continue;
+        if (of->place >= w->places) w->places = of->place + 1;
+        if (layer_of(w->p, of) >= w->layers) w->layers = layer_of(w->p, of) + 1;
+    }
+}
+
+/* ---- for each task ---- */
+
+/* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
+static void make_stack(struct hyper_work *w, node shared, node *made) {
+    const struct hyper *h = &w->p->method.hyper;
+    int tasks = w->p->tasks;
+    node all[SLOT_COUNT] = {NODE_NONE};
+    node x = shared != NODE_NONE ? shared : project(w, w->stack, w->layers, w->places);
+    for (int i = 0; i < w->p->made; i++) {
+        const struct plan_made *of = &w->p->made_tensor[i];
+        if (of->stack != w->stack || !hyper_makes(&w->p->method, of->module)) continue;
+        int row = (layer_of(w->p, of) * w->places + of->place) * tasks;
+        tape_site(w->t, "generator of module %d", of->module + 1);
+        if (h->net != HYPER_STACK) {
+            node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
+            made[i] = head(w, own, head_layer(w->p, of), of->place, of->slot, 0);
+            continue;
+        }
+        if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot, 0);
+        made[i] = shared != NODE_NONE ? all[of->slot] : op_rows(w->t, all[of->slot], row, row + tasks);
+    }
+}
+
+void hyper_make(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
+    struct hyper_work w = {.p = p, .t = t, .params = params, .grads = grads, .units = p->tasks};
+    node shared = hyper_one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
+    for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
+        measure(&w);
+        if (w.places) make_stack(&w, shared, made);
+    }
+}
+
+/* ---- for each row ---- */
+
+/* g of h: through its two maps, where there are. */
+static node row_vector(const struct hyper_work *w, node h) {
+    if (w->p->method.hyper.instance != ROW_MLP) return h;
+    node x = op_linear_act(w->t, h, leaf(w, SLOT_HYPER_ROW_W1, w->stack), leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
+    return op_linear(w->t, x, leaf(w, SLOT_HYPER_ROW_W2, w->stack), leaf(w, SLOT_HYPER_ROW_B2, w->stack));
+}
+
+void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
+                     struct row_value *value) {
+    struct hyper_work w = {.p = p, .t = t, .leaf = leaves, .stack = stack, .units = tape_rows_of(t, h), .task = task};
+    node all[SLOT_COUNT] = {NODE_NONE};
+    measure(&w);
+    if (!w.places) return;
+    tape_site(t, "generator");
+    w.row = row_vector(&w, h);
+    node x = project(&w, stack, w.layers, w.places);
+    for (int i = 0; i < p->by_row; i++) {
+        const struct plan_made *of = &p->row_tensor[i];
+        if (of->stack != stack) continue;
+        int first = (layer_of(p, of) * w.places + of->place) * w.units;
+        tape_site(t, "generator of module %d", of->module + 1);
+        if (p->method.hyper.net != HYPER_STACK) {
+            node own = head(&w, op_rows(t, x, first, first + w.units), head_layer(p, of), of->place, of->slot, of->cols);
+            value[i] = (struct row_value){own, 0, w.units};
+            continue;
+        }
+        if (all[of->slot] == NODE_NONE) all[of->slot] = head(&w, x, -1, 0, of->slot, of->cols);
+        value[i] = (struct row_value){all[of->slot], first, w.layers * w.places * w.units};
+    }
+}

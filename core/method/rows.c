@@ -1,0 +1,152 @@
+#include "core/method/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/model/cache.h"
+
+/* Numbers in memory that is used again. */
+struct numbers {
+    int *at;
+    size_t room;
+};
+
+/* What a cache of texts goes on with: a copy of one matrix. */
+struct kept_rows {
+    real *value;
+    size_t room;
+    int rows, cols;
+};
+
+enum { SEQUENCES_ALL, SEQUENCES_SELF, SEQUENCES_CROSS, SEQUENCES };
+
+struct rows {
+    const struct plan *p;
+    int count;               /* rows of the pass that the values were made in */
+    bool made;               /* on the tape of this step */
+    struct row_value *value; /* p->by_row */
+    struct kept_rows *kept;       /* p->by_row; those that share a matrix have it at the first */
+    int *same;               /* p->by_row: the first that shares the matrix */
+    struct row_groups groups;
+    struct numbers start, block;
+    struct numbers sequence[SEQUENCES];
+    struct numbers *key_start;  /* one a module */
+    struct tape_rows *key_rows;
+};
+
+struct rows *rows_new(const struct plan *p) {
+    if (!hyper_by_row(&p->method)) return NULL;
+    struct rows *r = xcalloc(1, sizeof *r);
+    size_t n = (size_t)p->by_row + 1, modules = (size_t)p->method.count + 1;
+    r->p = p;
+    r->value = xcalloc(n, sizeof *r->value);
+    r->kept = xcalloc(n, sizeof *r->kept);
+    r->same = xcalloc(n, sizeof *r->same);
+    r->key_start = xcalloc(modules, sizeof *r->key_start);
+    r->key_rows = xcalloc(modules, sizeof *r->key_rows);
+    return r;
+}
+
+void rows_free(struct rows *r) {
+    if (!r) return;
+    for (int i = 0; i < r->p->by_row; i++) free(r->kept[i].value);
+    for (int i = 0; i < r->p->method.count; i++) free(r->key_start[i].at);
+    for (int i = 0; i < SEQUENCES; i++) free(r->sequence[i].at);
+    free(r->value);
+    free(r->kept);
+    free(r->same);
+    free(r->key_start);
+    free(r->key_rows);
+    free(r->start.at);
+    free(r->block.at);
+    free(r);
+}
+
+void rows_begin(struct rows *r) {
+    if (r) r->made = false;
+}
+
+int rows_count(const struct rows *r) { return r->count; }
+
+static void copy(struct kept_rows *k, const struct tape *t, node n) {
+    k->rows = tape_rows_of(t, n);
+    k->cols = tape_cols_of(t, n);
+    size_t size = (size_t)k->rows * (size_t)k->cols;
+    GROW(k->value, k->room, size);
+    memcpy(k->value, tape_value(t, n), size * sizeof *k->value);
+}
+
+/* The tape of the first token is gone when the second is made. */
+static void keep(struct rows *r, const struct tape *t, int stack) {
+    for (int i = 0; i < r->p->by_row; i++) {
+        if (r->p->row_tensor[i].stack != stack) continue;
+        r->same[i] = 0;
+        while (r->value[r->same[i]].value != r->value[i].value) r->same[i]++;
+        if (r->same[i] == i) copy(&r->kept[i], t, r->value[i].value);
+    }
+}
+
+void rows_make(struct rows *r, struct tape *t, const struct forward *f, const node *leaf, int stack, node h,
+               const int *task) {
+    hyper_make_rows(r->p, t, leaf, stack, h, task, r->value);
+    r->count = f->batch->rows;
+    r->made = true;
+    if (f->cache && stack == STACK_DECODER) keep(r, t, stack);
+}
+
+node rows_value(struct rows *r, struct tape *t, int i) {
+    if (r->made) return r->value[i].value;
+    const struct kept_rows *k = &r->kept[r->same[i]];
+    BUG_IF(!k->rows);
+    return tape_frozen(t, k->rows, k->cols, k->value);
+}
+
+static int *room_for(struct numbers *x, int n) {
+    GROW(x->at, x->room, (size_t)n + 1);
+    return x->at;
+}
+
+/* Whether the tokens are those of live rows of a cache, one each. */
+static bool is_cached(const struct forward *f, const struct tape_rows *rows) { return f->cache && rows != &f->rows; }
+
+const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows, int tokens,
+                                     int i) {
+    bool cached = is_cached(f, rows);
+    int n = cached ? cache_sources(f->cache) : f->batch->rows, first = r->value[i].first;
+    int *start = room_for(&r->start, n), *block = room_for(&r->block, n);
+    for (int k = 0, at = 0; k < n; k++) {
+        start[k] = cached ? at : rows->start[k];
+        block[k] = first + (cached ? cache_source(f->cache, k) : k);
+        at += cached ? cache_source_rows(f->cache, k) : 0;
+    }
+    start[n] = tokens;
+    r->groups = (struct row_groups){n, r->value[i].blocks, start, block};
+    return &r->groups;
+}
+
+node rows_keys(struct rows *r, struct tape *t, int i) {
+    const struct row_value *v = &r->value[i];
+    int rows = r->p->row_tensor[i].rows;
+    node all = rows_value(r, t, i);
+    if (v->blocks == r->count) return all;
+    return op_rows(t, all, v->first * rows, (v->first + r->count) * rows);
+}
+
+const int *rows_sequences(struct rows *r, const struct forward *f, const struct site *site) {
+    bool cached = is_cached(f, site->rows), cross = site->sublayer == SUB_CROSS;
+    int n = cached ? cache_sources(f->cache) : f->batch->rows, at = 0;
+    int *to = room_for(&r->sequence[!cached ? SEQUENCES_ALL : cross ? SEQUENCES_CROSS : SEQUENCES_SELF],
+                       cached ? cache_rows(f->cache) : n);
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < (cached && !cross ? cache_source_rows(f->cache, k) : 1); j++)
+            to[at++] = cached ? cache_source(f->cache, k) : k;
+    return to;
+}
+
+const struct tape_rows *rows_of_keys(struct rows *r, const struct forward *f, int module) {
+    int *start = room_for(&r->key_start[module], r->count);
+    for (int i = 0; i <= r->count; i++) start[i] = i * r->p->method.module[module].size;
+    r->key_rows[module] = (struct tape_rows){r->count, start, f->rows.id};
+    return &r->key_rows[module];
+}
