@@ -34,7 +34,7 @@ enum effect_kind {
     EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
     EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too; `by`: of
-                           * several tasks which one, from 0 */
+                           * several tasks which one, from 0; INSPECT_USUAL */
     EFFECT_SETS,          /* kept sets run[0…1] on Map */
     EFFECT_HEATMAP,       /* the matrices of what was inspected; `by`: row of Map whose attention, or -1 */
     EFFECT_ATTENTION_ROW, /* another row, layer or head of the attention, `by` -1 or 1 */
@@ -46,6 +46,7 @@ enum effect_kind {
     EFFECT_MAP_STEP,      /* one iteration */
     EFFECT_MAP_REWIND,    /* from its start, same seed */
     EFFECT_MAP_PERPLEXITY,/* the next in its series, `by` -1 or 1 */
+    EFFECT_MAP_BESIDE,    /* beside a retriever's vectors the run's pooled ones, or the model's */
     EFFECT_MAP_LAYER,     /* of the panel map_focus(): `by` layers on */
     EFFECT_PICTURE,       /* the screen as an SVG file */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
@@ -54,7 +55,7 @@ enum effect_kind {
     EFFECT_KINDS
 };
 
-enum { EFFECT_TEXT = 2048 };
+enum { EFFECT_TEXT = 2048, INSPECT_USUAL = -1 /* all tasks of a run with a retriever, else the first */ };
 
 struct effect {
     enum effect_kind kind;

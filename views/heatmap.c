@@ -143,6 +143,7 @@ static void list(const struct heatmap_view *v, struct canvas *c, struct rect r) 
     struct rect rest = {r.x, y, r.w, r.y + r.h - y};
     if (rest.h <= 0) return;
     canvas_push_clip(c, rest);
+    if (m->beside) rest.y += canvas_wrap(c, rest, INK_TITLE, m->beside) + 1;
     canvas_wrap(c, rest, INK_DIM, m->what);
     canvas_pop_clip(c);
 }
@@ -175,7 +176,8 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     heat_draw(c, r, &d, &v->look);
     if (!rect_empty(foot)) {
         heat_legend(c, foot.x + 1, foot.y, foot.w - 2, &d);
-        if (foot.h > 1) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_DIM, m->what);
+        if (foot.h > 1 && m->beside) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_TEXT, m->beside);
+        else if (foot.h > 1) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_DIM, m->what);
     }
     if (!rect_empty(p.at[PANE_ASIDE])) list(v, c, p.at[PANE_ASIDE]);
 }
@@ -189,6 +191,8 @@ static void readout(const struct ui *ui, struct buf *out) {
     buf_printf(out, "%s \u00D7 %s = ", heat_row_name(&d, v->look.row), heat_column_name(&d, v->look.column));
     if (isfinite(value)) buf_printf(out, "%.4f", value);
     else buf_printf(out, "undefined%s%s", m->undefined ? ": " : "", m->undefined ? m->undefined : "");
+    int row = d.row_order ? d.row_order[v->look.row] : v->look.row;
+    if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
 const struct screen screen_heatmap = {"heatmap", "6 Heatmap", draw, heatmap_request, readout};

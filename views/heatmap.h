@@ -11,6 +11,8 @@
 struct heat_matrix {
     const char *title;         /* "centroids: model and #3, cosine" */
     const char *what;          /* how its numbers were made, one line */
+    const char *beside;        /* numbers of the whole that stand beside it; NULL */
+    const char *const *row_note; /* and of each row; NULL */
     const char *undefined;     /* why cells have no value; NULL when it cannot happen */
     int rows, columns;
     const double *value;

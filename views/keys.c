@@ -126,6 +126,8 @@ static const struct key_entry table[] = {
      "colour by label, by prediction, by right and wrong, by task"},
     {REQ_TRAINING, 'p', {0}, MAP, KEYS_MAP, 0, 5, "training",
      "play what the run kept while it trained (--embed-every); < and > one step"},
+    {REQ_BESIDE, 'x', {0}, MAP, KEYS_MAP, 0, 4, "beside",
+     "exchange what stands beside a retriever's vectors: the run's pooled ones or the model's"},
     {REQ_LAYER_LESS, '{', {0}, HEATMAP, KEYS_MAP, '}', 4, "layer", "attention one layer down"},
     {REQ_LAYER_MORE, '}', {0}, HEATMAP, KEYS_MAP, 0, 0, NULL, "attention one layer up"},
     {REQ_PERPLEXITY_LESS, '(', {0}, MAP, KEYS_MAP, ')', 7, "perplexity", "smaller perplexity: nearer neighbours count"},

@@ -12,6 +12,7 @@
 void map_init(struct map_view *v) {
     memset(v, 0, sizeof *v);
     v->chosen = -1;
+    v->fresh = true;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
 }
 
@@ -52,6 +53,8 @@ static struct scatter_data points_of(const struct map_view *v, int panel, int32_
 
 void map_changed(struct map_view *v) {
     const struct map_data *d = &v->data;
+    if (v->fresh && d->tasks > 1 && d->panels) v->colour = MAP_BY_TASK;
+    v->fresh = v->fresh && !d->panels;
     if (v->colour == MAP_BY_TASK && d->tasks < 2) v->colour = MAP_BY_LABEL;
     if (v->part > d->panels) v->part = d->panels;
     if (v->class >= map_classes(v)) v->class = map_classes(v) ? map_classes(v) - 1 : 0;
@@ -98,7 +101,7 @@ static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
 }
 
 static void begin_anew(struct map_view *v) {
-    v->asked = true;
+    v->asked = v->fresh = true;
     v->hidden = 0;
     v->alone = false;
     for (int i = 0; i < MAP_PANELS; i++) scatter_look_init(&v->look[i]);
@@ -118,6 +121,7 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
         out->kind = EFFECT_INSPECT;
         out->run = v->subject;
         out->runs = runs;
+        out->by = INSPECT_USUAL;
         out->keep = screen == SCREEN_HEATMAP;
     } else if (screen == SCREEN_HEATMAP && (!ui->heatmap.data.matrices || ui->screen == SCREEN_MAP)) {
         out->kind = EFFECT_HEATMAP; /* its attention is of the row under Map's cursor */
@@ -128,7 +132,8 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
 
 void inspect_task_words(const char *task, int at, int tasks, char out[120]) {
     *out = 0;
-    if (task) snprintf(out, 120, "%.80s, task %d of %d", task, at + 1, tasks);
+    if (task && at == tasks) snprintf(out, 120, "all %d tasks", tasks);
+    else if (task) snprintf(out, 120, "%.80s, task %d of %d", task, at + 1, tasks);
 }
 
 void inspect_next_task(struct ui *ui, struct effect *out) {
@@ -144,7 +149,7 @@ void inspect_next_task(struct ui *ui, struct effect *out) {
     out->kind = EFFECT_INSPECT;
     out->run = v->subject;
     out->runs = v->subjects;
-    out->by = (at + 1) % tasks;
+    out->by = (at + 1) % (tasks + 1);
     out->keep = heat;
 }
 
@@ -290,6 +295,10 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_PAN_RIGHT:
         out->kind = EFFECT_MAP_LAYER;
         out->by = r == REQ_PAN_LEFT ? -1 : 1;
+        break;
+    case REQ_BESIDE:
+        if (v->data.retriever) out->kind = EFFECT_MAP_BESIDE;
+        else ui_say(ui, SAY_INFO, "no retriever: a run that has one (pha) is shown by it");
         break;
     case REQ_TRAINING:
         if (v->data.training || (v->subjects && !v->sets)) out->kind = EFFECT_MAP_TRAINING;

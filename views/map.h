@@ -23,16 +23,19 @@ struct map_score {
 struct map_moment {
     int64_t step;
     double silhouette, purity, metric;
+    double task_silhouette, task_purity; /* of the tasks, where there are several */
 };
 
 struct map_panel {
     const char *title;         /* "model", "#3 lora(r=8)" */
     int layer, layers;         /* 0: the embedding's output */
+    bool retriever;            /* in place of a layer: what the run's retriever makes of the rows */
     const double *xy;          /* n×2; NULL: on its way */
     const int32_t *predicted;  /* n; NULL: it has no head */
     const int32_t *neighbour;  /* n×MAP_NEIGHBOURS rows, nearest first in the original space,
                                   -1 where there are fewer; NULL: not known */
-    struct map_score silhouette, purity;
+    struct map_score silhouette, purity;           /* of the labels */
+    struct map_score task_silhouette, task_purity; /* of the tasks, where there are several */
     int purity_k;              /* neighbours that purity looked at */
     double kl;                 /* NaN before the first iteration */
     double kept;               /* share of the 10 nearest that are so in the map; NaN likewise */
@@ -51,10 +54,11 @@ struct map_data {
     const char *const *task_name;
     const int32_t *of_task;    /* n; NULL with one task */
     const char *run_task;      /* of a run with several tasks, the one whose rows these are; NULL */
-    int run_task_at, run_tasks; /* its place, from 0; how many */
+    int run_task_at, run_tasks; /* its place, from 0 (run_tasks: all are shown); how many */
     const char *pool;          /* "mean" */
     double perplexity, asked;  /* in use (0: none yet), and asked for */
     bool training;             /* moments of training are played */
+    bool retriever;            /* a retriever's vectors stand beside others of one run */
     const char *metric;        /* the moments' own; NULL */
     int iteration, iterations;
     uint64_t seed;
@@ -81,6 +85,7 @@ struct map_view {
     int class;                 /* under the legend's cursor */
     bool alone;                /* the panel in focus takes the whole width */
     enum map_colour colour;
+    bool fresh;                /* nothing of these rows was shown yet */
     int chosen;                /* row nearest to the cursor, -1 none */
     enum glyphs glyphs;        /* of the last size, with the panes below */
     struct rect pane[MAP_PANELS];

@@ -22,16 +22,18 @@ static void title_of(const struct map_view *v, int panel, char out[120]) {
     const struct map_panel *p = &v->data.panel[panel];
     if (p->moments)
         snprintf(out, 120, "%.70s \u00B7 step %lld", p->title, (long long)p->moment[p->at].step);
+    else if (p->retriever) snprintf(out, 120, "%.80s \u00B7 retriever", p->title);
     else if (p->layers == p->layer && v->sets) snprintf(out, 120, "%.80s \u00B7 layer %d", p->title, p->layer);
     else snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
 }
 
 /* Numbers of the original space, then of the layout. */
-static void numbers_of(const struct map_panel *p, int w, struct buf *b) {
+static void numbers_of(const struct map_panel *p, bool by_task, int w, struct buf *b) {
     bool narrow = w < 56, short_names = w < 44;
-    put_score(b, short_names ? "silh" : "silhouette", &p->silhouette, narrow);
+    put_score(b, short_names ? "silh" : "silhouette", by_task ? &p->task_silhouette : &p->silhouette, narrow);
     buf_puts(b, " ");
-    put_score(b, short_names ? "pur" : "purity", &p->purity, narrow);
+    put_score(b, short_names ? "pur" : "purity", by_task ? &p->task_purity : &p->purity, narrow);
+    if (by_task && !short_names) buf_puts(b, " of tasks");
     if (isfinite(p->kept)) buf_printf(b, " kept %.2f", p->kept);
     if (isfinite(p->kl)) buf_printf(b, " KL %.2f", p->kl);
     if (p->moments && isfinite(p->moment[p->at].metric)) buf_printf(b, "  dev %.3f", p->moment[p->at].metric);
@@ -49,7 +51,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title);
     canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
     struct buf b = BUF_INIT;
-    numbers_of(p, r.w, &b);
+    numbers_of(p, v->colour == MAP_BY_TASK, r.w, &b);
     canvas_fit(c, r.x, r.y + 1, r.w, INK_TEXT, buf_text(&b));
     buf_release(&b);
     if (!p->xy) {
@@ -98,19 +100,21 @@ static void draw_legend_line(const struct map_view *v, struct canvas *c, struct 
     free(labels);
 }
 
+static double purity_of(const struct map_moment *k, bool by_task) { return by_task ? k->task_purity : k->purity; }
+
 /* The purity of all moments as one line of bars (digits in ASCII), and which is shown. */
-static void put_moments(const struct map_panel *p, enum glyphs g, struct buf *b) {
+static void put_moments(const struct map_panel *p, bool by_task, enum glyphs g, struct buf *b) {
     double lo = INFINITY, hi = -INFINITY;
     for (int i = 0; i < p->moments; i++) {
-        lo = fmin(lo, p->moment[i].purity); /* of a NaN and a number the number */
-        hi = fmax(hi, p->moment[i].purity);
+        lo = fmin(lo, purity_of(&p->moment[i], by_task)); /* of a NaN and a number the number */
+        hi = fmax(hi, purity_of(&p->moment[i], by_task));
     }
     buf_printf(b, "step %lld, %d of %d", (long long)p->moment[p->at].step, p->at + 1, p->moments);
     if (!(hi > lo)) return;
     int first = p->at > 20 ? p->at - 20 : 0, end = p->moments < first + 24 ? p->moments : first + 24;
     buf_puts(b, "  purity ");
     for (int i = first; i < end; i++) {
-        double share = (p->moment[i].purity - lo) / (hi - lo);
+        double share = (purity_of(&p->moment[i], by_task) - lo) / (hi - lo);
         char bytes[4];
         if (!isfinite(share)) buf_putc(b, '?');
         else if (g == GLYPHS_ASCII) buf_putc(b, (char)('0' + (int)(share * 9)));
@@ -125,7 +129,7 @@ static void settings(const struct map_view *v, struct buf *b) {
     char task[120];
     inspect_task_words(d->run_task, d->run_task_at, d->run_tasks, task);
     if (*task) buf_printf(b, "%s  ", task);
-    if (d->training) put_moments(&d->panel[map_focus(v)], v->glyphs, b);
+    if (d->training) put_moments(&d->panel[map_focus(v)], v->colour == MAP_BY_TASK, v->glyphs, b);
     if (d->perplexity > 0) buf_printf(b, "perplexity %.3g", d->perplexity);
     if (d->perplexity > 0 && d->perplexity < d->asked) buf_printf(b, " (%g lowered)", d->asked);
     buf_puts(b, "  ");
@@ -134,7 +138,7 @@ static void settings(const struct map_view *v, struct buf *b) {
                    d->playing || d->iteration >= d->iterations ? "" : " paused");
     buf_printf(b, "seed %llu", (unsigned long long)d->seed);
     if (d->rows) buf_printf(b, "  %s", d->rows);
-    if (d->pool) buf_printf(b, ", %s", d->pool);
+    if (d->pool) buf_printf(b, ", %s", d->panel[map_focus(v)].retriever ? "retrieved" : d->pool);
     if (d->busy) buf_printf(b, "  %s", d->busy);
 }
 
@@ -207,6 +211,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
     const struct map_panel *p = &v->data.panel[map_focus(v)];
     int rows = r.h - 2 < p->moments ? r.h - 2 : p->moments, first = p->at >= rows ? p->at - rows + 1 : 0;
     char text[120];
+    bool by_task = v->colour == MAP_BY_TASK;
     if (rows < 1) return 0;
     canvas_rule(c, r.x, r.y, r.w, "steps of training", NULL);
     snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "");
@@ -215,7 +220,8 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
         const struct map_moment *k = &p->moment[i];
         char metric[16] = "";
         if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
-        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step, k->silhouette, k->purity, metric);
+        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step, by_task ? k->task_silhouette : k->silhouette,
+                 purity_of(k, by_task), metric);
         canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, text);
     }
     return rows + 3;

@@ -145,6 +145,7 @@ static const char *inside_hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_FILTER_CELL: return "only";
     case REQ_NEXT: return map ? "wrong" : "row";
     case REQ_TASKS: return (map ? ui->map.data.run_tasks : ui->heatmap.data.run_tasks) > 1 ? "next task" : NULL;
+    case REQ_BESIDE: return ui->map.data.retriever && !ui->map.data.training ? "pooled/model" : NULL;
     case REQ_TRAINING: return ui->map.data.training ? "layers" : ui->map.subjects && !ui->map.sets ? k->hint : NULL;
     case REQ_LAYER_LESS: return ui->heatmap.data.attention < ui->heatmap.data.matrices ? k->hint : NULL;
     default: return k->hint;

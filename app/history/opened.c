@@ -64,32 +64,55 @@ static int choose_task(struct opened *o, struct run_config *c, const char *task,
     return i < 0 ? e->code : 0;
 }
 
-int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
-                  struct buf *said, struct err *e) {
+static int read_config(struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
+    rc = config_from_json(run.config, strlen(run.config), c, e);
+    store_run_release(&run);
+    if (!rc) moved_rows(c, store_path(s), said);
+    return rc;
+}
+
+/* Model and predictor of o->config; `task`: as opened_checkpoint takes it. */
+static int open_weights(struct opened *o, struct store *s, const char *task, const struct backbone_hint *hint,
+                        struct buf *said, struct err *e) {
+    o->method = method_text(&o->config.method);
+    char *checkpoint = opened_checkpoint(s, o->run, task, &o->step, e);
+    o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
+    if (o->model)
+        o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e) : predictor_open(checkpoint, task, o->model, e);
+    free(checkpoint);
+    if (o->predictor && !predictor_knows_facts(o->predictor)) {
+        char *unknown = opened_facts_unknown(o->run);
+        text_line(said, "%s", unknown);
+        free(unknown);
+    }
+    return o->predictor ? 0 : e->code;
+}
+
+int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
+               struct buf *said, struct err *e) {
     struct run_config config;
     char *name;
-    rc = config_from_json(run.config, strlen(run.config), &config, e);
-    store_run_release(&run);
+    int rc = read_config(s, id, &config, said, e);
     if (rc) return rc;
-    moved_rows(&config, store_path(s), said);
     o->run = id;
     if (choose_task(o, &config, task, &name, e)) {
         o->run = 0; /* nothing to release */
         return e->code;
     }
-    o->method = method_text(&o->config.method);
-    char *checkpoint = opened_checkpoint(s, id, name, &o->step, e);
-    o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
-    o->predictor = o->model ? predictor_open(checkpoint, name, o->model, e) : NULL;
-    free(checkpoint);
+    rc = open_weights(o, s, name, hint, said, e);
     free(name);
-    if (o->predictor && !predictor_knows_facts(o->predictor)) {
-        char *unknown = opened_facts_unknown(id);
-        text_line(said, "%s", unknown);
-        free(unknown);
-    }
-    return o->predictor ? 0 : e->code;
+    return rc;
+}
+
+int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
+                   struct err *e) {
+    int rc = read_config(s, id, &o->config, said, e);
+    if (rc) return rc;
+    o->run = id;
+    o->several = o->config.tasks > 0;
+    o->all = true;
+    return open_weights(o, s, NULL, hint, said, e);
 }

@@ -15,6 +15,7 @@ struct opened {
     struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a model's
                                * own head */
     bool several;             /* the run has more than one task */
+    bool all;                 /* and all of them are here: `config` is the run's own */
     char *method;             /* of the run, as text; NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
@@ -28,6 +29,9 @@ struct opened {
  * frees. */
 int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
                struct buf *said, struct err *e);
+/* The same with all tasks of the run (predictor_open_all). */
+int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
+                   struct err *e);
 /* The best checkpoint's path, of the task where it has one of its own, or the last when no best one was kept; caller
  * frees.  *step (may be NULL): its own, or 0.  NULL and *e when there is none. */
 char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t *step, struct err *e);

@@ -8,7 +8,7 @@
 #include "core/base/buf.h"
 #include "core/data/dataset.h"
 
-enum { ROWSET_TASKS = 8, ROWSET_TEXT = 400 };
+enum { ROWSET_TASKS = 64, ROWSET_TEXT = 400 };
 
 struct rowset {
     int n;

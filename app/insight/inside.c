@@ -9,75 +9,128 @@
 #include "core/train/complete.h"
 #include "core/base/text.h"
 
-/* Two runs are laid side by side only where the same rows mean the same to both. */
-static int comparable(const struct opened *a, const struct opened *b, struct err *e) {
-    if (strcmp(a->model->fingerprint, b->model->fingerprint))
-        return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
-                       (long long)b->run);
-    int n = predictor_classes(a->predictor);
-    bool same = n == predictor_classes(b->predictor);
-    for (int i = 0; same && n > 1 && i < n; i++)
-        same = !strcmp(predictor_label(a->predictor, i), predictor_label(b->predictor, i));
-    if (same) return 0;
-    return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
-}
-
 /* ---- layers of a model and of runs ---- */
 
 /* Which probe shows the model: with one run it stands before it. */
 static int sides_of(const struct insight_subject *what) { return what->runs < 1 ? 1 : MAP_PANELS; }
+static int first_run(const struct insight_subject *what) { return sides_of(what) - what->runs; }
 
-/* The task of the run that is looked at: of several the one chosen, which the first run with several decides. */
-static int find_task(struct inside *s, const struct insight_subject *what, int64_t id, const char **task, struct err *e) {
-    struct store_run run;
-    struct run_config c;
-    int rc = store_run(s->store, id, &run, e);
-    *task = NULL;
-    if (rc) return rc;
-    if (task_results_several(&run) && !(rc = config_from_json(run.config, strlen(run.config), &c, e))) {
-        int at = c.tasks ? what->task_at % c.tasks : 0;
-        if (!s->run_task && c.tasks) {
-            s->run_tasks = c.tasks;
-            s->run_task_at = at;
-            s->run_task = xstrdup(c.of[at].task_name);
-        }
-        *task = s->run_task;
-        config_release(&c);
+/* The tasks that are looked at, as a run numbers them; none of a run with one. */
+struct own_tasks {
+    int task[ROWSET_TASKS], count;
+};
+
+/* Whose rows are looked at: the first run with several tasks decides. */
+static void choose_task(struct inside *s, const struct insight_subject *what) {
+    const struct opened *u = NULL;
+    for (int i = first_run(what); what->runs && i < sides_of(what) && !u; i++)
+        if (s->probe[i].opened.several) u = &s->probe[i].opened;
+    if (!u) return;
+    s->run_tasks = u->config.tasks;
+    bool apart = predictor_retrieved(u->predictor) > 0;
+    s->run_task_at = what->task_at != INSPECT_USUAL ? what->task_at % (s->run_tasks + 1) : apart ? s->run_tasks : 0;
+    bool all = s->run_task_at == s->run_tasks;
+    s->run_task = xstrdup(all ? "all tasks" : config_task_name(&u->config, s->run_task_at));
+    for (int i = 0; i < s->run_tasks; i++)
+        if (all || i == s->run_task_at) s->task_name[s->task_names++] = config_task_name(&u->config, i);
+}
+
+static int find_tasks(const struct inside *s, const struct opened *u, struct own_tasks *out, struct err *e) {
+    out->count = 0;
+    for (int i = 0; u->several && i < s->task_names; i++) {
+        int at = config_task_find(&u->config, s->task_name[i], e);
+        if (at < 0) return err_prefix(e, "run #%lld", (long long)u->run);
+        out->task[out->count++] = at;
     }
-    store_run_release(&run);
-    return rc;
+    return 0;
+}
+
+/* Two runs are laid side by side only where the same rows mean the same to both. */
+static int comparable(const struct inside *s, const struct opened *a, const struct opened *b, struct err *e) {
+    struct own_tasks x, y;
+    if (strcmp(a->model->fingerprint, b->model->fingerprint))
+        return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
+                       (long long)b->run);
+    int rc = find_tasks(s, a, &x, e);
+    if (!rc) rc = find_tasks(s, b, &y, e);
+    if (rc) return rc;
+    for (int k = 0; k < s->task_names || !k; k++) {
+        if (x.count) predictor_use(a->predictor, x.task[k]);
+        if (y.count) predictor_use(b->predictor, y.task[k]);
+        int n = predictor_classes(a->predictor);
+        bool same = n == predictor_classes(b->predictor);
+        for (int i = 0; same && n > 1 && i < n; i++)
+            same = !strcmp(predictor_label(a->predictor, i), predictor_label(b->predictor, i));
+        if (!same)
+            return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
+    }
+    return 0;
 }
 
 static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
-    int sides = sides_of(what), first_run = sides - what->runs, rc = 0;
-    for (int i = first_run; what->runs && !rc && i < sides; i++) {
-        const char *task;
-        rc = find_task(s, what, what->run[i - first_run], &task, e);
-        if (!rc) rc = probe_open_run(&s->probe[i], s->store, what->run[i - first_run], task, NULL, NULL, e);
-    }
+    int from = first_run(what), rc = 0;
+    s->sides = sides_of(what);
+    for (int i = from; what->runs && !rc && i < s->sides; i++)
+        rc = probe_open_all(&s->probe[i], s->store, what->run[i - from], NULL, NULL, e);
     if (rc) return rc;
-    if (what->runs > 1) return comparable(&s->probe[0].opened, &s->probe[1].opened, e);
+    choose_task(s, what);
+    if (what->runs > 1) return comparable(s, &s->probe[0].opened, &s->probe[1].opened, e);
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].opened.model->folder : what->model, e);
+}
+
+/* Whether all tasks that are looked at have dev rows. */
+static bool have_dev(const struct opened *u, const struct own_tasks *t) {
+    for (int i = 0; i < t->count; i++)
+        if (!config_has_dev(config_rows_of(&u->config, t->task[i]))) return false;
+    return t->count || config_has_dev(&u->config);
 }
 
 /* The same rows on both sides: those of the first run, or of the task named. */
 static int draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
-    int sides = sides_of(what);
-    const struct opened *run = what->runs ? &s->probe[sides - what->runs].opened : NULL;
+    const struct opened *run = what->runs ? &s->probe[first_run(what)].opened : NULL;
     const struct task_source source = { .where = what->task };
     struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .max_len = PROBE_MODEL_LEN };
-    if (run) {
-        draw.own = run;
-        if (predictor_max_len(run->predictor) < draw.max_len) draw.max_len = predictor_max_len(run->predictor);
-        if (!config_has_dev(&run->config)) draw.split = "train";
-    }
+    struct own_tasks own;
     int rc = 0;
-    for (int i = 0; !rc && i < sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);
-    if (!rc && sides > 1) rc = rowset_same(&s->probe[0].rows, &s->probe[1].rows, e);
+    if (draw.most < INSIGHT_TASK_ROWS * s->task_names) draw.most = INSIGHT_TASK_ROWS * s->task_names;
+    if (run) {
+        rc = find_tasks(s, run, &own, e);
+        draw.own = run;
+        draw.task = own.task;
+        draw.tasks = own.count;
+        if (predictor_max_len(run->predictor) < draw.max_len) draw.max_len = predictor_max_len(run->predictor);
+        if (!rc && !have_dev(run, &own)) draw.split = "train";
+    }
+    for (int i = 0; !rc && i < s->sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);
+    if (!rc && s->sides > 1) rc = rowset_same(&s->probe[0].rows, &s->probe[1].rows, e);
     int n = s->probe[0].rows.n;
     if (!rc && n < 4)
         rc = err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", s->probe[0].task[0].d->path, n);
     return rc;
+}
+
+/* A panel of a probe at a place, as yet without neighbours. */
+static void set_panel(struct inside_panel *to, struct probe *p, int place) {
+    free(to->title);
+    to->title = p->opened.run ? xprintf("#%lld %s", (long long)p->opened.run, p->opened.method) : xstrdup("model");
+    to->rows = &p->rows;
+    to->predicted = p->predicted;
+    to->probe = p;
+    to->layer = place;
+    to->layers = p->layers + (p->retrieved > 0);
+}
+
+/* The run whose retriever stands beside its pooled vectors: the only one there is. */
+static struct probe *with_retriever(struct inside *s) {
+    return s->runs == 1 && s->probe[1].retrieved ? &s->probe[1] : NULL;
+}
+
+bool inside_beside(struct inside *s) {
+    struct probe *run = with_retriever(s);
+    if (!run || s->panels < MAP_PANELS) return false;
+    struct probe *other = s->live[0].probe == run ? &s->probe[0] : run;
+    set_panel(&s->live[0], other, other->layers);
+    return true;
 }
 
 static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
@@ -86,20 +139,18 @@ static int open_layers(struct inside *s, const struct inside_means *by, const st
     int rc = open_sides(s, what, e);
     if (!rc && !by->busy(by->self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = draw_sides(s, what, e);
-    for (int i = 0; !rc && i < sides_of(what); i++) {
+    for (int i = 0; !rc && i < s->sides; i++) {
         struct probe *p = &s->probe[i];
-        struct inside_panel *to = &s->live[i];
-        rc = probe_embed(p, -1, &look, e);
-        *to = (struct inside_panel){ .rows = &p->rows, .layer = p->layers, .layers = p->layers, .width = p->width,
-                                     .probe = p, .predicted = p->predicted };
-        to->title = p->opened.run ? xprintf("#%lld %s", (long long)p->opened.run, p->opened.method) : xstrdup("model");
+        rc = probe_embed(p, PROBE_ALL_LAYERS, &look, e);
+        set_panel(&s->live[i], p, p->layers + (p->retrieved && with_retriever(s)));
         s->panels++;
     }
     if (rc) return rc;
+    inside_beside(s);
     char all[32];
     text_thousands((int64_t)s->probe[0].all, all);
     s->drawn = xprintf("%d of %s %s rows%s", s->probe[0].rows.n, all, s->probe[0].split,
-                       s->probe[s->panels - 1].task[0].form ? " as text" : "");
+                       s->probe[s->sides - 1].task[0].form ? " as text" : "");
     return 0;
 }
 
@@ -185,13 +236,19 @@ static void look_near(void *self) {
     int n = p->rows->n;
     make_unit(l->unit, n, p->width);
     score_neighbours(l->unit, n, p->width, p->near, p->neighbour);
-    if (p->probe) ratings_of(&p->ratings, l->x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
-    else p->ratings = p->moments->moment[p->at].ratings;
+    if (!p->probe) {
+        p->ratings = p->moments->moment[p->at].ratings;
+        p->by_task = p->moments->moment[p->at].by_task;
+        return;
+    }
+    ratings_of(&p->ratings, l->x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
+    if (p->rows->tasks > 1) ratings_of(&p->by_task, l->x, n, p->width, p->rows->of_task, p->rows->tasks, p->rows->row);
 }
 
 int inside_look(struct inside *s, int panel, struct err *e) {
     struct inside_panel *p = &s->panel[panel];
     int n = p->rows->n;
+    if (p->probe) p->width = probe_columns(p->probe, p->layer);
     size_t all = (size_t)n * (size_t)p->width;
     const real *x = p->probe ? p->probe->layer[p->layer] : p->moments->moment[p->at].vector;
     clear_look(p);
@@ -223,20 +280,28 @@ int inside_moments(const struct inside *s) {
     return most;
 }
 
+/* A run's series as panel i, read anew: what came since is in it too. */
+static int play_series(struct inside *s, int i, int64_t run, bool retriever, struct err *e) {
+    struct moments *m = &s->played[i];
+    struct inside_panel *p = &s->play[i];
+    moments_release(m);
+    int rc = moments_open(m, s->store, run, retriever, s->crew, e);
+    if (rc) return rc;
+    clear_look(p);
+    free(p->title);
+    *p = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
+                                .moments = m };
+    p->title = retriever ? xprintf("#%lld retriever", (long long)run) : xstrdup(m->title);
+    return i ? rowset_same(&s->played[0].rows, &m->rows, e) : 0;
+}
+
 static int turn_on(struct inside *s, struct err *e) {
     int rc = s->runs ? 0 : err_set(e, ERR_USAGE, "no run is looked at: 3 lists the runs, 7 there maps one");
-    for (int i = 0; !rc && i < s->runs; i++) {
-        struct moments *m = &s->played[i];
-        struct inside_panel *p = &s->play[i];
-        moments_release(m); /* what came since is read too */
-        rc = moments_open(m, s->store, s->run[i], s->crew, e);
-        if (rc) break;
-        clear_look(p);
-        free(p->title);
-        *p = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
-                                    .moments = m, .title = xstrdup(m->title) };
-        if (i) rc = rowset_same(&s->played[0].rows, &m->rows, e);
-    }
+    for (int i = 0; !rc && i < s->runs; i++) rc = play_series(s, i, s->run[i], false, e);
+    s->plays = rc ? 0 : s->runs;
+    /* of one run what its retriever made of the same rows beside it, where that was kept */
+    struct err none = ERR_INIT;
+    if (!rc && s->runs == 1 && !play_series(s, 1, s->run[0], true, &none)) s->plays = 2;
     return rc;
 }
 
@@ -250,7 +315,7 @@ int inside_training(struct inside *s, bool on, struct err *e) {
     if (rc) return rc;
     s->training = on;
     s->panel = on ? s->play : s->live;
-    s->shown = on ? s->runs : s->panels;
+    s->shown = on ? s->plays : s->panels;
     if (on) return inside_moment(s, 0, e);
     for (int i = 0; !rc && i < s->shown; i++) rc = inside_look(s, i, e);
     return rc;

@@ -20,6 +20,7 @@ struct orders {
     int runs, sets, play, steps, perplexity, layer[MAP_PANELS];
     int task_at;
     int training, moment;           /* how often turned; by how many moments */
+    int beside;                     /* how often exchanged */
     int chosen;                     /* with matrices: row of Map + 1, 0: as it was */
     int row, deeper, head;          /* of the attention */
 };
@@ -202,6 +203,12 @@ static void change_layer(struct insight *in, int panel, int by) {
     lay_anew(in, panel);
 }
 
+/* What stands beside the retriever's vectors; the matrices stay, being of both. */
+static void exchange(struct insight *in) {
+    if (in->inside.training || !inside_beside(&in->inside)) return;
+    lay_anew(in, 0);
+}
+
 /* To the moments of training, or back. */
 static void turn(struct insight *in) {
     struct err e = ERR_INIT;
@@ -246,6 +253,7 @@ static void carry_out(struct insight *in, struct orders *o) {
     if (!s->shown) return;
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
+    if (o->beside % 2) exchange(in);
     double perplexity = s->perplexity;
     if (o->perplexity) perplexity = next_perplexity(perplexity, o->perplexity, s->panel[0].rows->n);
     if (perplexity != s->perplexity) {
@@ -265,7 +273,7 @@ static void carry_out(struct insight *in, struct orders *o) {
 
 static bool any(const struct orders *o) {
     bool layer = o->layer[0] || o->layer[1];
-    bool training = o->training || o->moment;
+    bool training = o->training || o->moment || o->beside;
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
@@ -401,6 +409,11 @@ void insight_perplexity(struct insight *in, int by) {
 void insight_layer(struct insight *in, int panel, int by) {
     BUG_IF(panel < 0 || panel >= MAP_PANELS);
     begin_order(in)->layer[panel] += by;
+    end_order(in);
+}
+
+void insight_beside(struct insight *in) {
+    begin_order(in)->beside++;
     end_order(in);
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/crew.h"
 #include "store/store.h"
+#include "views/effects.h"
 #include "views/heatmap.h"
 #include "views/map.h"
 
@@ -26,7 +27,8 @@ struct insight_subject {
     const char *model, *task;
     const int64_t *run, *set;
     int runs, sets;
-    int task_at; /* of runs with several tasks: whose rows, from 0, modulo how many there are */
+    int task_at; /* of runs with several tasks: whose rows, from 0; behind the last: of all; then again from 0.
+                  * INSPECT_USUAL: of all where the run has a retriever, which parts them, else of the first */
 };
 /* What was looked at before is dropped. */
 void insight_open(struct insight *in, const struct insight_subject *what);
@@ -37,6 +39,8 @@ void insight_step(struct insight *in);
 void insight_rewind(struct insight *in);
 void insight_perplexity(struct insight *in, int by);
 void insight_layer(struct insight *in, int panel, int by);
+/* Beside a retriever's vectors the run's pooled ones, or the model's. */
+void insight_beside(struct insight *in);
 /* The sets that the runs kept while they trained, played in turn, or the layers again; and one of
  * them before or after. */
 void insight_training(struct insight *in);

@@ -69,6 +69,10 @@ static void compare(void *self) {
     case OF_LAYERS: c->rc = matrix_layers(m, c->side, c->sides, false, c->e); break;
     case OF_TENSORS: c->rc = matrix_tensors(m, c->side, c->sides, c->e); break;
     case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, c->e); break;
+    case OF_PROTOTYPES: c->rc = matrix_prototypes(m, c->side[0], c->e); break;
+    case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], c->e); break;
+    case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], c->e); break;
+    case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, c->e); break;
     case OF_COUNT: BUG("no matrix");
     }
 }
@@ -82,6 +86,12 @@ static int add(struct inside *s, struct matrix_list *a, struct comparison *c, st
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
     put(a, &c->made);
     return rc;
+}
+
+/* The layer that a panel shows of `side`, where it has that; else its last one. */
+static int layer_of(const struct inside_panel *panel, const struct probe *side) {
+    if (panel->layer <= side->layers) return panel->layer;
+    return side->retrieved ? PROBE_RETRIEVER : side->layers;
 }
 
 /* Rows of one side: class after class, as many of each. */
@@ -122,15 +132,29 @@ static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
     return rc;
 }
 
+/* What a run's tasks have in common and apart, and what it looks at of a prefix. */
+static int add_of_run(struct inside *s, struct matrix_list *a, const struct probe *run, struct err *e) {
+    static const enum matrix_of all[] = { OF_PROTOTYPES, OF_TASKS, OF_WEIGHTS, OF_MASS };
+    int rc = 0;
+    for (size_t i = 0; !rc && i < COUNT_OF(all); i++)
+        rc = add(s, a, &(struct comparison){ .of = all[i], .side = &run, .sides = 1 }, e);
+    return rc;
+}
+
 static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e) {
     const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
-    struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->panels, .layer = s->live[0].layer };
-    int runs = 0, rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->panels }, e);
-    if (!rc) rc = add(s, a, &classes, e);
-    for (int i = 0; i < s->panels; i++)
+    const struct inside_panel *last = &s->live[s->panels - 1];
+    struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->sides, .layer = side[0]->layers };
+    int runs = 0, rc = 0;
+    if (s->live[0].layer < classes.layer) classes.layer = s->live[0].layer;
+    for (int i = 0; i < s->sides; i++)
         if (side[i]->opened.run) run[runs++] = side[i];
+    for (int i = 0; !rc && i < runs; i++) rc = add_of_run(s, a, run[i], e);
+    if (!rc) rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->sides }, e);
+    if (!rc) rc = add(s, a, &classes, e);
     if (!rc && runs) rc = add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
-    for (int i = 0; !rc && i < s->panels; i++) rc = add_rows(s, a, side[i], s->live[i].layer, e);
+    for (int i = 0; !rc && i < s->sides; i++)
+        rc = add_rows(s, a, side[i], layer_of(side[i] == last->probe ? last : &s->live[0], side[i]), e);
     if (!rc) rc = add_others(s, a, e);
     return rc;
 }
@@ -139,7 +163,7 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
 static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e) {
     int rc = 0;
     if (!s->layer) s->layer = s->probe[0].layers;
-    for (int i = 0; !rc && i < s->panels; i++)
+    for (int i = 0; !rc && i < s->sides; i++)
         for (int k = 0; !rc && k < 2; k++) {
             const struct probe *side = &s->probe[i];
             struct comparison c = { .of = OF_ATTENTION, .side = &side, .sides = 1, .layer = s->layer,
@@ -188,7 +212,7 @@ void inside_attention_row(struct inside *s, int chosen) {
     const struct rowset *shown = s->panel[0].rows, *r = &s->probe[0].rows;
     if (!s->live[0].probe || chosen < 0 || chosen >= shown->n) return;
     for (int i = 0; i < r->n; i++)
-        if (r->row[i] == shown->row[chosen] && i != s->row) {
+        if (r->row[i] == shown->row[chosen] && r->of_task[i] == shown->of_task[chosen] && i != s->row) {
             inside_attention(s, i - s->row, 0, 0);
             return;
         }
@@ -196,6 +220,7 @@ void inside_attention_row(struct inside *s, int chosen) {
 
 static struct heat_matrix page_of(const struct matrix *m) {
     return (struct heat_matrix){ .title = m->title, .what = m->what, .undefined = m->undefined, .rows = m->rows,
+                                 .beside = m->beside, .row_note = (const char *const *)m->row_note,
                                  .columns = m->columns, .value = m->value,
                                  .row_name = (const char *const *)m->row_name,
                                  .column_name = (const char *const *)m->column_name,

@@ -24,7 +24,7 @@ struct picture {
     int32_t *predicted[MAP_PANELS], *neighbour[MAP_PANELS];
     struct map_moment *moment[MAP_PANELS];
     char *title[MAP_PANELS], *metric, *run_task, *busy, *failed;
-    struct ratings ratings[MAP_PANELS]; /* reasons that the panels' scores point to */
+    struct ratings ratings[MAP_PANELS], by_task[MAP_PANELS]; /* reasons that the panels' scores point to */
 };
 
 void shared_rows_drop(struct shared_rows *s) {
@@ -126,7 +126,8 @@ static struct map_moment *moments_of(const struct moments *m) {
     struct map_moment *out = xcalloc((size_t)m->count + 1, sizeof *out);
     for (int i = 0; i < m->count; i++) {
         const struct moment *k = &m->moment[i];
-        out[i] = (struct map_moment){ k->step, k->ratings.silhouette.value, k->ratings.purity.value, k->metric };
+        out[i] = (struct map_moment){ k->step, k->ratings.silhouette.value, k->ratings.purity.value, k->metric,
+                                      k->by_task.silhouette.value, k->by_task.purity.value };
     }
     return out;
 }
@@ -145,10 +146,16 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     p->predicted[i] = copied(from->predicted, n);
     p->neighbour[i] = nearest(from);
     p->ratings[i] = from->ratings;
-    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer, .layers = from->layers,
+    p->by_task[i] = from->by_task;
+    *to = (struct map_panel){ .title = p->title[i], .layer = from->layer,
+                              .layers = from->probe ? from->probe->layers : from->layers,
                               .predicted = p->predicted[i], .neighbour = p->neighbour[i],
                               .silhouette = shown(&p->ratings[i].silhouette), .purity = shown(&p->ratings[i].purity),
+                              .task_silhouette = shown(&p->by_task[i].silhouette),
+                              .task_purity = shown(&p->by_task[i].purity),
                               .purity_k = p->ratings[i].near, .kl = NAN, .kept = NAN };
+    to->retriever = from->probe ? from->layer > from->probe->layers : !strcmp(from->moments->pool, "retriever");
+    m->data.retriever |= to->retriever;
     if (in->training) {
         const struct moment *k = &from->moments->moment[from->at];
         p->moment[i] = moments_of(from->moments);

@@ -10,7 +10,7 @@
 #include "app/insight/moments.h"
 #include "core/analysis/tsne.h"
 
-enum { INSIGHT_ROWS = 400, INSIGHT_SEED = 1 };
+enum { INSIGHT_ROWS = 400, INSIGHT_TASK_ROWS = 64 /* of each of several, at least */, INSIGHT_SEED = 1 };
 
 /* Matrices that pictures share. */
 struct matrix_list {
@@ -24,7 +24,7 @@ struct inside_panel {
     char *title;
     const struct rowset *rows;
     const int32_t *predicted;  /* rows; NULL without a head */
-    int layer, layers, width;  /* layers: the greatest layer's number */
+    int layer, layers, width;  /* layers: the greatest layer's number; behind the model's last the retriever */
     struct probe *probe;       /* its layers; or… */
     struct moments *moments;   /* …its sets, of which `at` is shown */
     int at;
@@ -32,7 +32,7 @@ struct inside_panel {
     struct tsne *tsne;         /* NULL where moments are played */
     int near;                  /* neighbours of each row: 10, or as many as there are */
     int32_t *neighbour;        /* rows × near, in the original space */
-    struct ratings ratings;
+    struct ratings ratings, by_task; /* of the labels; of the tasks, where there are several */
     double kl, kept;           /* of the layout at iteration `rated`; NaN before */
     int rated;
 };
@@ -48,10 +48,13 @@ struct inside {
     int64_t run[MAP_PANELS];
     int runs;
     char *drawn;               /* "400 of 2,538 dev rows" */
-    char *run_task;            /* of runs with several tasks, the one whose rows these are; NULL */
-    int run_task_at, run_tasks;
+    char *run_task;            /* of runs with several tasks, the one whose rows these are, or all; NULL */
+    int run_task_at, run_tasks; /* at: run_tasks for all */
     double perplexity;         /* asked for */
-    int panels, shown;         /* panels of `live`; of what is shown */
+    const char *task_name[ROWSET_TASKS]; /* of them those that are looked at; in the first run's config */
+    int task_names;
+    int sides;                 /* probes that are open */
+    int panels, shown, plays;  /* panels of `live`; of what is shown; of `play` */
     struct inside_panel live[MAP_PANELS], play[MAP_PANELS];
     struct inside_panel *panel; /* live or play */
     struct matrix_list *matrices, *attention;
@@ -74,6 +77,8 @@ int inside_open(struct inside *s, const struct inside_means *by, const struct in
 void inside_release(struct inside *s);
 /* Neighbours and scores of what a panel shows, and a fresh layout but where moments are played. */
 int inside_look(struct inside *s, int panel, struct err *e);
+/* Of one run with a retriever: beside its vectors the run's pooled ones, or the model's again.  False: it has none. */
+bool inside_beside(struct inside *s);
 /* Turns to the moments of training that the runs kept, or back. */
 int inside_training(struct inside *s, bool on, struct err *e);
 /* All panels to moment `at`, or to their last; lays out what is not yet. */

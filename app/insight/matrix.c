@@ -5,15 +5,17 @@
 #include <string.h>
 
 #include "app/insight/likeness.h"
+#include "app/insight/matrix_private.h"
 #include "core/analysis/attention.h"
 #include "core/analysis/similarity.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-const char *const matrix_of_names[OF_COUNT] = { "classes", "rows", "layers", "tensors", "attention" };
+const char *const matrix_of_names[OF_COUNT] = { "classes", "rows", "layers", "tensors", "attention",
+                                                 "prototypes", "tasks", "weights", "mass" };
 
-static void matrix_new(struct matrix *m, enum matrix_of of, const char *measure, int rows, int columns) {
+void matrix_new(struct matrix *m, enum matrix_of of, const char *measure, int rows, int columns) {
     *m = (struct matrix){ .of = of, .measure = measure, .rows = rows, .columns = columns };
     m->row_name = xcalloc((size_t)rows + 1, sizeof *m->row_name);
     m->column_name = xcalloc((size_t)columns + 1, sizeof *m->column_name);
@@ -30,19 +32,22 @@ void matrix_release(struct matrix *m) {
     free(m->title);
     free(m->what);
     free(m->caution);
+    free(m->beside);
+    for (int i = 0; m->row_note && i < m->rows; i++) free(m->row_note[i]);
+    free(m->row_note);
     free(m->about);
     *m = (struct matrix){ 0 };
 }
 
-/* "model", "#3" */
-static char *side_name(const struct probe *p) {
+char *matrix_side_name(const struct probe *p) {
     return p->opened.run ? xprintf("#%lld", (long long)p->opened.run) : xstrdup("model");
 }
 
 static const char debiased_cka[] = "debiased-cka";
 
-/* Members that say what the matrix is of. */
-static void describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
+static bool is_of_rows(enum matrix_of of) { return of != OF_TENSORS && of != OF_TASKS && of != OF_WEIGHTS; }
+
+void matrix_describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
     buf_putc(b, '{');
     json_member_string(b, "of", matrix_of_names[m->of]);
     json_member_string(b, "measure", m->measure);
@@ -56,22 +61,42 @@ static void describe(struct matrix *m, const struct probe *const *side, int side
     json_member_string(b, "model", side[0]->opened.model->name);
     json_member_string(b, "model_sha256", side[0]->opened.model->sha256);
     json_member_string(b, "model_fingerprint", side[0]->opened.model->fingerprint);
-    if (m->of == OF_TENSORS) return;
+    if (!is_of_rows(m->of)) return;
     json_member_string(b, "task", side[0]->name);
     json_member_string(b, "split", side[0]->split);
     json_member_int(b, "drawn", side[0]->rows.n);
     json_member_string(b, "rows_sha256", side[0]->rows.sha256);
     if (layer >= 0) json_member_int(b, "layer", layer);
+    if (layer == PROBE_RETRIEVER) json_member_string(b, "layer", "retriever");
 }
 
-static void end_description(struct matrix *m, struct buf *b) {
+static void add_names(struct buf *b, char *const *name, int n) {
+    buf_putc(b, '[');
+    for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
+    buf_putc(b, ']');
+}
+
+void matrix_end_description(struct matrix *m, struct buf *b) {
+    if (m->beside) json_member_string(b, "beside", m->beside);
+    if (m->row_note) {
+        json_add_key(b, "row_notes");
+        add_names(b, m->row_note, m->rows);
+    }
     buf_putc(b, '}');
     m->about = buf_take(b);
 }
 
+/* "layer 6", "the retriever"; caller frees. */
+static char *where_name(int layer) {
+    return layer == PROBE_RETRIEVER ? xstrdup("the retriever") : xprintf("layer %d", layer);
+}
+
 static int comparable(const struct probe *const *side, int sides, int layer, struct err *e) {
     if (sides < 2) return 0;
-    if (layer >= 0 && (side[0]->width != side[1]->width || layer > side[1]->layers))
+    int at = probe_place(side[0], layer);
+    if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
+        return err_set(e, ERR_USAGE, "the two sides have no retrievers of one width");
+    if (layer >= 0 && (side[0]->width != side[1]->width || at > side[1]->layers))
         return err_set(e, ERR_USAGE, "the two models differ in width or depth: only --of layers compares them");
     return rowset_same(&side[0]->rows, &side[1]->rows, e);
 }
@@ -81,11 +106,12 @@ static int comparable(const struct probe *const *side, int sides, int layer, str
 /* Mean vectors of one side's classes at a layer into out (classes×width); a class without rows
  * stays 0. */
 static void centroids(const struct probe *p, int layer, real *out) {
-    size_t w = (size_t)p->width, k = (size_t)p->rows.classes;
+    int at = probe_place(p, layer);
+    size_t w = (size_t)probe_columns(p, at), k = (size_t)p->rows.classes;
     double *sum = xcalloc(k * w + 1, sizeof *sum);
     for (int i = 0; i < p->rows.n; i++) {
         int32_t c = p->rows.label[i];
-        for (size_t j = 0; c >= 0 && j < w; j++) sum[(size_t)c * w + j] += (double)p->layer[layer][(size_t)i * w + j];
+        for (size_t j = 0; c >= 0 && j < w; j++) sum[(size_t)c * w + j] += (double)p->layer[at][(size_t)i * w + j];
     }
     for (size_t i = 0; i < k * w; i++) out[i] = (real)(sum[i] / p->rows.n); /* cosine sees no scale */
     free(sum);
@@ -93,14 +119,14 @@ static void centroids(const struct probe *p, int layer, real *out) {
 
 /* Each side's classes below the other's, on both sides of the matrix: before, after, and across. */
 int matrix_classes(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e) {
-    int k = side[0]->rows.classes, w = side[0]->width;
+    int k = side[0]->rows.classes, w = probe_columns(side[0], probe_place(side[0], layer));
     if (k < 1) return err_set(e, ERR_USAGE, "%s has no classes; --of rows compares its rows", side[0]->name);
     int rc = comparable(side, sides, layer, e);
     if (rc) return rc;
     matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
     real *x = xcalloc((size_t)(sides * k) * (size_t)w + 1, sizeof *x);
     for (int s = 0; s < sides; s++) {
-        char *name = side_name(side[s]);
+        char *name = matrix_side_name(side[s]);
         centroids(side[s], layer, x + (size_t)(s * k) * (size_t)w);
         for (int c = 0; c < k; c++) {
             const char *class = side[0]->rows.class_name[c];
@@ -112,10 +138,12 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
     similarity_cosine(x, m->rows, x, m->rows, w, m->value);
     free(x);
     struct buf about = BUF_INIT;
-    describe(m, side, sides, layer, &about);
-    end_description(m, &about);
+    matrix_describe(m, side, sides, layer, &about);
+    matrix_end_description(m, &about);
     m->title = xstrdup("class centroids, cosine");
-    m->what = xprintf("cosine of the classes' mean vectors over %d rows, layer %d", side[0]->rows.n, layer);
+    char *where = where_name(layer);
+    m->what = xprintf("cosine of the classes' mean vectors over %d rows, %s", side[0]->rows.n, where);
+    free(where);
     m->undefined = "a class without rows";
     return 0;
 }
@@ -127,10 +155,11 @@ static char *row_name(const struct rowset *r, int i) {
 
 /* The vectors of picked rows; caller frees. */
 static real *picked(const struct probe *p, int layer, const int *pick, int n) {
-    size_t w = (size_t)p->width;
+    int at = probe_place(p, layer);
+    size_t w = (size_t)probe_columns(p, at);
     real *x = xmalloc(((size_t)n * w + 1) * sizeof *x);
     for (int i = 0; i < n; i++)
-        memcpy(x + (size_t)i * w, p->layer[layer] + (size_t)(pick ? pick[i] : i) * w, w * sizeof *x);
+        memcpy(x + (size_t)i * w, p->layer[at] + (size_t)(pick ? pick[i] : i) * w, w * sizeof *x);
     return x;
 }
 
@@ -142,7 +171,7 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
     if (rc) return rc;
     matrix_new(m, OF_ROWS, "cosine", n, n);
     real *x = picked(a, layer, pick, n), *y = picked(b, layer, pick, n);
-    similarity_cosine(x, n, y, n, a->width, m->value);
+    similarity_cosine(x, n, y, n, probe_columns(a, probe_place(a, layer)), m->value);
     free(x);
     free(y);
     for (int i = 0; i < n; i++) {
@@ -150,13 +179,15 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
         m->column_name[i] = xstrdup(m->row_name[i]);
     }
     struct buf about = BUF_INIT;
-    describe(m, side, sides, layer, &about);
+    matrix_describe(m, side, sides, layer, &about);
     if (pick) json_member_int(&about, "shown", n);
-    end_description(m, &about);
-    char *name = side_name(b);
+    matrix_end_description(m, &about);
+    char *name = matrix_side_name(b);
     m->title = xprintf("rows of %s, cosine", name);
     free(name);
-    m->what = xprintf("cosine of %d rows, layer %d", n, layer);
+    char *where = where_name(layer);
+    m->what = xprintf("cosine of %d rows, %s", n, where);
+    free(where);
     m->undefined = "a zero vector";
     return 0;
 }
@@ -188,9 +219,9 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
     }
     for (int j = 0; j <= b->layers; j++) m->column_name[j] = layer_name(j);
     struct buf about = BUF_INIT;
-    describe(m, side, sides, -1, &about);
-    end_description(m, &about);
-    char *x = side_name(a), *y = side_name(b);
+    matrix_describe(m, side, sides, -1, &about);
+    matrix_end_description(m, &about);
+    char *x = matrix_side_name(a), *y = matrix_side_name(b);
     const char *name = debiased ? "debiased linear CKA" : "linear CKA";
     m->title = xprintf("layers: %s by %s, %s", x, y, name);
     double noise = similarity_cka_noise(a->width, a->rows.n);
@@ -216,8 +247,8 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
                           .columns = l.columns, .row_name = l.row_name, .column_name = l.column_name,
                           .value = l.value };
     struct buf about = BUF_INIT;
-    describe(m, side, sides, -1, &about);
-    end_description(m, &about);
+    matrix_describe(m, side, sides, -1, &about);
+    matrix_end_description(m, &about);
     m->title = xprintf("trained tensors: #%lld by #%lld", (long long)a->run, (long long)b->run);
     m->what = xstrdup("low-rank products by principal angles, other tensors by the cosine of their change");
     m->undefined = "a change of zero, or other shapes";
@@ -250,6 +281,8 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
         return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
     const struct dataset *d = place_of(p, row, &at);
     struct attention_map map;
+    int own = p->task[p->rows.of_task[row]].of_run;
+    if (p->opened.all) predictor_use(p->opened.predictor, own < 0 ? 0 : own);
     int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
     if (rc) return rc;
     int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;
@@ -263,12 +296,12 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
         m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1) : token_name(p, d, at, j - map.extra);
     attention_map_release(&map);
     struct buf about = BUF_INIT;
-    describe(m, &p, 1, layer, &about);
+    matrix_describe(m, &p, 1, layer, &about);
     json_member_int(&about, "row", p->rows.row[row]);
     if (head == ATTENTION_FIRST) json_member_string(&about, "head", "first token, all heads");
     else json_member_int(&about, "head", head + 1);
-    end_description(m, &about);
-    char *name = side_name(p), *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
+    matrix_end_description(m, &about);
+    char *name = matrix_side_name(p), *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
     m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer, which);
     m->what = xstrdup(head == ATTENTION_FIRST ? "share of the first token's look that goes to each token; each line's sum is 1"
                                               : "share of a row's look that goes to each column; each line's sum is 1");
@@ -281,7 +314,7 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
 
 bool matrix_cluster(struct matrix *m) {
     size_t n = (size_t)m->rows;
-    bool same = m->rows == m->columns && m->of != OF_ATTENTION;
+    bool same = m->rows == m->columns && m->of != OF_ATTENTION && m->of != OF_MASS;
     for (size_t i = 0; same && i < n; i++) same = !strcmp(m->row_name[i], m->column_name[i]);
     if (!same) return false;
     double *both = xmalloc((n * n + 1) * sizeof *both); /* the order needs no direction */
@@ -317,9 +350,7 @@ void matrix_reorder(struct matrix *m) {
 
 static char *names_json(char *const *name, int n) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
-    for (int i = 0; i < n; i++) json_member_string(&b, NULL, name[i]);
-    buf_putc(&b, ']');
+    add_names(&b, name, n);
     return buf_take(&b);
 }
 
@@ -334,13 +365,29 @@ static int read_names(char **out, int n, const char *json, struct err *e) {
     return 0;
 }
 
+/* What stood beside it. */
+static void read_beside(struct matrix *m) {
+    struct err ignored = ERR_INIT;
+    json_t *about = json_parse("about", m->about, strlen(m->about), &ignored);
+    const char *beside = json_string_value(json_object_get(about, "beside"));
+    const json_t *note = json_object_get(about, "row_notes");
+    if (beside) m->beside = xstrdup(beside);
+    if (json_is_array(note)) m->row_note = xcalloc((size_t)m->rows + 1, sizeof *m->row_note);
+    for (int i = 0; m->row_note && i < m->rows; i++) {
+        const char *text = json_string_value(json_array_get(note, (size_t)i));
+        m->row_note[i] = xstrdup(text ? text : "");
+    }
+    json_decref(about);
+}
+
 int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     struct store_matrix k;
     int rc = store_matrix(s, id, &k, e);
     if (rc) return rc;
     enum matrix_of of = OF_CLASSES;
     while (of < OF_COUNT - 1 && strcmp(k.name, matrix_of_names[of])) of++;
-    static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka", "principal angles, cosine", "share" };
+    static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka", "principal angles, cosine", "share",
+                                                   "cosine", "cosine", "cosine", "share" };
     bool debiased = of == OF_LAYERS && strstr(k.about, "\"measure\":\"debiased-cka\"");
     matrix_new(m, of, debiased ? debiased_cka : measure[of], k.rows, k.columns);
     rc = read_names(m->row_name, k.rows, k.row_names, e);
@@ -349,6 +396,7 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     m->id = id;
     m->run = k.run;
     m->about = xstrdup(k.about);
+    read_beside(m);
     m->title = xprintf("kept %lld: %s", (long long)id, matrix_of_names[of]);
     m->what = xstrdup(k.about);
     m->undefined = "undefined when it was kept";

@@ -5,7 +5,8 @@
 
 #include "app/insight/probe.h"
 
-enum matrix_of { OF_CLASSES, OF_ROWS, OF_LAYERS, OF_TENSORS, OF_ATTENTION, OF_COUNT };
+enum matrix_of { OF_CLASSES, OF_ROWS, OF_LAYERS, OF_TENSORS, OF_ATTENTION, OF_PROTOTYPES, OF_TASKS, OF_WEIGHTS, OF_MASS,
+                 OF_COUNT };
 extern const char *const matrix_of_names[OF_COUNT];
 
 enum { ATTENTION_FIRST = -1 }; /* in place of a head: all heads, what the first token looks at */
@@ -15,6 +16,8 @@ struct matrix {
     const char *measure;     /* static */
     char *title, *what;      /* for the screen: a heading, and how its numbers were made */
     char *caution;           /* what to mind about its numbers, a sentence; NULL: nothing */
+    char *beside;            /* numbers of the whole that stand beside it; NULL */
+    char **row_note;         /* and of each row; NULL */
     int width;               /* of the vectors compared; 0: not known */
     const char *undefined;   /* why cells may have no value; static, NULL when they cannot */
     int rows, columns;
@@ -41,6 +44,19 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
 /* Attention of drawn row `row` in layer 1…: of a head tokens by tokens, or with ATTENTION_FIRST
  * heads by tokens, what the first token looks at. */
 int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer, int head, struct err *e);
+
+/* matrix_tasks.c: of a run with all its tasks (probe_open_all).  What such a matrix needs and the run has not is
+ * ERR_USAGE, here before any row is read. */
+int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e);
+/* Rows through the retriever by the tasks' prototypes: each task's mean cosine; beside it how many rows are nearest to
+ * their own.  The retriever's vectors must be embedded. */
+int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e);
+/* The generator's task embeddings, cosine. */
+int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e);
+/* What each task has for itself in each layer, made by a generator or trained one a task, by the other tasks': cosine. */
+int matrix_weights(struct matrix *m, const struct probe *p, struct err *e);
+/* The share of self-attention that goes to a prefix in each layer of the encoder, by head, over the drawn rows. */
+int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e);
 
 /* The order by average linkage, where rows and columns have the same names; false where not. */
 bool matrix_cluster(struct matrix *m);

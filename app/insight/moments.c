@@ -28,21 +28,23 @@ static int by_step(const void *a, const void *b) {
     return (x->set > y->set) - (x->set < y->set);
 }
 
+static bool is_retrieved(const struct store_embedding *m) { return !strcmp(m->pool, "retriever"); }
+
 /* Fills moments with step and set alone. */
-static int choose(struct moments *m, struct store *s, struct err *e) {
+static int choose(struct moments *m, struct store *s, bool retriever, struct err *e) {
     struct store_embeddings v;
     int rc = store_embeddings(s, m->run, &v, e), most = 0, kept = 0;
     size_t best = 0;
     if (rc) return rc;
     for (size_t i = 0; i < v.count; i++) {
-        int n = length_of(&v, i);
+        int n = is_retrieved(&v.set[i]) == retriever ? length_of(&v, i) : 0;
         if (n <= most) continue;
         most = n;
         best = i;
     }
     m->moment = xcalloc(v.count + 1, sizeof *m->moment);
     for (size_t i = 0; i < v.count; i++)
-        if (same_series(&v.set[best], &v.set[i]))
+        if (most && same_series(&v.set[best], &v.set[i]))
             m->moment[m->count++] = (struct moment){ .step = v.set[i].step, .set = v.set[i].id };
     store_embeddings_release(&v);
     qsort(m->moment, (size_t)m->count, sizeof *m->moment, by_step);
@@ -50,8 +52,8 @@ static int choose(struct moments *m, struct store *s, struct err *e) {
         if (i + 1 == m->count || m->moment[i + 1].step != m->moment[i].step) m->moment[kept++] = m->moment[i];
     m->count = kept;
     if (m->count > 1) return 0;
-    return err_set(e, ERR_NOT_FOUND, "run %lld kept no vectors while it trained: train with --embed-every N",
-                   (long long)m->run);
+    return err_set(e, ERR_NOT_FOUND, "run %lld kept no vectors%s while it trained: train with --embed-every N",
+                   (long long)m->run, retriever ? " of a retriever" : "");
 }
 
 struct looked_at {
@@ -64,6 +66,7 @@ static void rate_vectors(void *self) {
     const struct rowset *r = &x->m->rows;
     make_unit(x->k->vector, r->n, x->m->width);
     ratings_of(&x->k->ratings, x->k->vector, r->n, x->m->width, r->label, r->classes, r->row);
+    if (r->tasks > 1) ratings_of(&x->k->by_task, x->k->vector, r->n, x->m->width, r->of_task, r->tasks, r->row);
 }
 
 static void rate_map(void *self) {
@@ -92,7 +95,7 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
         rc = rowset_same(&m->rows, &rows, e);
         for (int i = 0; !rc && k->predicted && i < set.rows; i++) /* numbers of the first set's classes */
             if (k->predicted[i] >= 0)
-                k->predicted[i] = rowset_class(&m->rows, 0, rows.label_name[k->predicted[i]]);
+                k->predicted[i] = rowset_class(&m->rows, rows.of_task[i], rows.label_name[k->predicted[i]]);
     }
     size_t all = (size_t)set.rows * (size_t)set.columns;
     k->vector = rc ? NULL : xmalloc((all + 1) * sizeof *k->vector);
@@ -111,24 +114,30 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
     if (rc) return rc;
     m->metric = xstrdup(run.metric);
     m->title = xprintf("#%lld %s", (long long)m->run, run.method);
+    char *decides = xstrdup(run.decides ? run.decides : "");
     store_run_release(&run);
     for (int i = 0; i < m->count; i++) m->moment[i].metric = NAN;
     rc = store_evaluations(s, m->run, &v, e);
-    if (rc) return rc;
+    if (rc) {
+        free(decides);
+        return rc;
+    }
     for (size_t k = 0; k < v.count; k++) {
         const struct store_eval_row *row = &v.row[k];
         const char *dot = strrchr(row->name, '.');
-        if (!dot || strcmp(dot + 1, m->metric) || strncmp(row->name, m->split, (size_t)(dot - row->name))) continue;
+        bool own = dot && !strcmp(dot + 1, m->metric) && !strncmp(row->name, m->split, (size_t)(dot - row->name));
+        if (!(m->rows.tasks > 1 ? !strcmp(row->name, decides) : own)) continue;
         for (int i = 0; i < m->count; i++)
             if (m->moment[i].step == row->step && !row->value.undefined) m->moment[i].metric = row->value.v;
     }
     store_evals_release(&v);
+    free(decides);
     return 0;
 }
 
-int moments_open(struct moments *m, struct store *s, int64_t run, struct crew *crew, struct err *e) {
+int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e) {
     *m = (struct moments){ .run = run, .perplexity = 30, .crew = crew };
-    int rc = choose(m, s, e);
+    int rc = choose(m, s, retriever, e);
     for (int i = 0; !rc && i < m->count; i++) {
         rc = read_moment(m, s, &m->moment[i], e);
         if (rc) err_prefix(e, "set %lld of step %lld", (long long)m->moment[i].set, (long long)m->moment[i].step);

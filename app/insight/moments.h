@@ -14,7 +14,7 @@ struct moment {
     int64_t step, set;
     real *vector;          /* n×width, of length 1 */
     int32_t *predicted;    /* n, or NULL */
-    struct ratings ratings;
+    struct ratings ratings, by_task; /* of the labels; of the tasks, where there are several */
     double metric;         /* the run's deciding metric on dev at this step; NaN without */
     /* after moments_lay */
     real *layout;          /* n×2; NULL before */
@@ -33,9 +33,9 @@ struct moments {
     struct crew *crew;     /* computes what is computed here; NULL: the caller's thread */
 };
 
-/* The run's longest series of sets of the same rows, layer and pooling.  ERR_NOT_FOUND when it kept
- * none while it trained, ERR_USAGE when sets of one series differ in their rows. */
-int moments_open(struct moments *m, struct store *s, int64_t run, struct crew *crew, struct err *e);
+/* The run's longest series of sets of the same rows, layer and pooling, or of its retriever's vectors.
+ * ERR_NOT_FOUND when it kept none while it trained, ERR_USAGE when sets of one series differ in their rows. */
+int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e);
 /* One kept set alone, as the only moment. */
 int moments_open_set(struct moments *m, struct store *s, int64_t set, struct crew *crew, struct err *e);
 /* The map of moment i; those before must be there.  The same points, perplexity and seed give the

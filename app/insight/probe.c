@@ -15,15 +15,27 @@ static int check_model(struct probe *p, struct err *e) {
         return err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", p->opened.model->folder);
     p->layers = p->opened.model->arch.encoder_layers;
     p->width = p->opened.model->arch.width;
-    p->layer = xcalloc((size_t)p->layers + 1, sizeof *p->layer);
-    p->set = xcalloc((size_t)p->layers + 1, sizeof *p->set);
+    p->retrieved = p->opened.predictor ? predictor_retrieved(p->opened.predictor) : 0;
+    p->layer = xcalloc((size_t)p->layers + 2, sizeof *p->layer);
+    p->set = xcalloc((size_t)p->layers + 2, sizeof *p->set);
+    p->task = xcalloc(ROWSET_TASKS, sizeof *p->task);
     return 0;
 }
+
+int probe_place(const struct probe *p, int layer) { return layer == PROBE_RETRIEVER ? p->layers + 1 : layer; }
+int probe_columns(const struct probe *p, int place) { return place > p->layers ? p->retrieved : p->width; }
 
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
                    struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
     int rc = opened_run(&p->opened, s, run, task, hint, said, e);
+    return rc ? rc : check_model(p, e);
+}
+
+int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
+                   struct err *e) {
+    *p = (struct probe){ 0 };
+    int rc = opened_run_all(&p->opened, s, run, hint, said, e);
     return rc ? rc : check_model(p, e);
 }
 
@@ -57,7 +69,9 @@ static int take_split(struct probe *p, struct probe_task *k, const char *name, s
     return 0;
 }
 
-static int open_task(struct probe *p, const struct task_source *from, const struct probe_draw *how, struct err *e) {
+/* of_run: which of the run's tasks this is, or -1; name: what it is called there, NULL: as its source. */
+static int open_task(struct probe *p, const struct task_source *from, int of_run, const char *name,
+                     const struct probe_draw *how, struct err *e) {
     struct probe_task *k = &p->task[p->tasks];
     struct task_source s = *from;
     s.assets = paths_assets();
@@ -66,25 +80,51 @@ static int open_task(struct probe *p, const struct task_source *from, const stru
     int rc = task_open(&k->t, &s, e);
     if (rc) return rc;
     p->tasks++;
-    k->open = true;
+    k->of_run = of_run;
+    if (name) xreplace(&k->t.name, name);
     return take_split(p, k, how->split, e);
 }
 
-/* The run's own rows, whose labels are its head's by name. */
-static int open_own(struct probe *p, const struct probe_draw *how, struct err *e) {
+/* The rows of one of the run's tasks, whose labels are its head's by name. */
+static int open_own(struct probe *p, int task, const struct probe_draw *how, struct err *e) {
     const struct opened *run = how->own ? how->own : &p->opened;
-    const struct predictor *used = run->predictor;
-    struct task_source s = config_source(&run->config, paths_assets());
+    struct predictor *u = run->predictor;
+    struct run_config c;
+    config_of_task(&run->config, task, &c);
+    struct task_source s = config_source(&c, paths_assets());
     const char **name = NULL;
-    if (predictor_classes(used) > 1 && !predictor_is_regression(used)) {
-        s.name_count = predictor_classes(used);
+    predictor_use(u, run->all ? task : 0);
+    if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {
+        s.name_count = predictor_classes(u);
         name = xcalloc((size_t)s.name_count, sizeof *name);
-        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(used, i);
+        for (int i = 0; i < s.name_count; i++) name[i] = predictor_label(u, i);
         s.names = name;
         s.names_from = "the run";
     }
-    int rc = open_task(p, &s, how, e);
+    int rc = open_task(p, &s, task, run->all && run->several ? config_task_name(&run->config, task) : NULL, how, e);
     free(name);
+    config_release(&c);
+    return rc;
+}
+
+/* The run's tasks that were asked for, or all. */
+static int open_all(struct probe *p, const struct probe_draw *how, struct err *e) {
+    const struct opened *run = how->own ? how->own : &p->opened;
+    int n = how->tasks ? how->tasks : run->all ? config_task_count(&run->config) : 1, rc = 0;
+    for (int i = 0; !rc && i < n; i++) rc = open_own(p, how->tasks ? how->task[i] : i, how, e);
+    return rc;
+}
+
+/* Tasks that the run does not know; which of its own stands in for one does not matter. */
+static int open_unseen(struct probe *p, const struct probe_draw *how, struct err *e) {
+    const struct opened *run = how->own ? how->own : &p->opened;
+    int rc = 0;
+    if (how->unseens && run->predictor && plan_encodes_by_task(predictor_plan(run->predictor)))
+        return err_set(e, ERR_USAGE, "run %lld: modules of its encoder are each task's own, so that rows of another task "
+                       "have no vector in it", (long long)run->run);
+    if (p->tasks + how->unseens > ROWSET_TASKS)
+        return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
+    for (int i = 0; !rc && i < how->unseens; i++) rc = open_task(p, &how->unseen[i], -1, NULL, how, e);
     return rc;
 }
 
@@ -122,7 +162,7 @@ static int put_as_read(struct probe *p, struct probe_task *k, const struct probe
 
 /* The rows that were drawn, with the texts as given; the hash is also over the form they are read in. */
 static void list_rows(struct probe *p) {
-    struct dataset given[ROWSET_TASKS];
+    struct dataset *given = xcalloc((size_t)p->tasks + 1, sizeof *given);
     const struct dataset *d[ROWSET_TASKS];
     const char *name[ROWSET_TASKS];
     struct buf forms = BUF_INIT;
@@ -134,6 +174,7 @@ static void list_rows(struct probe *p) {
         if (p->task[i].form) buf_printf(&forms, "%d %s\n", i, p->task[i].form);
     }
     rowset_of(&p->rows, d, name, p->tasks);
+    free(given);
     if (forms.size) {
         struct sha256 *h = sha256_start();
         sha256_add(h, p->rows.sha256, strlen(p->rows.sha256));
@@ -160,8 +201,9 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
                struct err *e) {
     int share[ROWSET_TASKS], rc = 0;
     if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
-    if (!sources) rc = open_own(p, how, e);
-    for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], how, e);
+    if (!sources) rc = open_all(p, how, e);
+    for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], -1, NULL, how, e);
+    if (!rc) rc = open_unseen(p, how, e);
     struct buf names = BUF_INIT;
     for (int i = 0; !rc && i < p->tasks; i++) {
         p->all += p->task[i].d->rows;
@@ -176,14 +218,16 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 
 /* ---- vectors ---- */
 
-/* What a set of these rows at a layer is like. */
-static struct store_embedding like(struct probe *p, int layer, const struct probe_look *how) {
+/* What a set of these rows at a place is like.  The retriever reads the last layer. */
+static struct store_embedding like(struct probe *p, int at, const struct probe_look *how) {
+    bool retrieved = at > p->layers;
+    const char *pool = retrieved ? "retriever" : how->mean ? "mean" : "cls";
     return (struct store_embedding){
         .run = p->opened.run, .step = p->opened.step, .model = p->opened.model->name, .task = p->name,
-        .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)(how->mean ? "mean" : "cls"),
+        .split = (char *)(uintptr_t)p->split, .pool = (char *)(uintptr_t)pool,
         .model_sha256 = p->opened.model->sha256, .model_fingerprint = p->opened.model->fingerprint,
-        .rows_sha256 = p->rows.sha256, .layer = layer, .seed = how->seed,
-        .rows = p->rows.n, .columns = p->width };
+        .rows_sha256 = p->rows.sha256, .layer = retrieved ? p->layers : at, .seed = how->seed,
+        .rows = p->rows.n, .columns = probe_columns(p, at) };
 }
 
 /* Takes a layer from its kept set; *found false when there is none. */
@@ -197,7 +241,7 @@ static int read_kept(struct probe *p, int layer, const struct probe_look *how, b
     rc = store_embedding(how->store, p->set[layer], &m, e);
     if (rc) return rc;
     rc = rowset_read(&rows, &predicted, m.items, m.rows, m.task, e);
-    if (!rc && m.columns == p->width && !rowset_same(&rows, &p->rows, e)) {
+    if (!rc && m.columns == want.columns && !rowset_same(&rows, &p->rows, e)) {
         for (size_t i = 0; i < (size_t)m.rows * (size_t)m.columns; i++) p->layer[layer][i] = (real)m.data[i];
         if (predicted && !p->predicted) p->predicted = xcalloc((size_t)m.rows + 1, sizeof *p->predicted);
         for (int i = 0; predicted && i < m.rows; i++)
@@ -213,11 +257,12 @@ static int read_kept(struct probe *p, int layer, const struct probe_look *how, b
 
 /* Whether the head's outputs are this task's classes, whatever their order. */
 static bool head_is_of(const struct probe *p, int task) {
-    const struct predictor *used = p->opened.predictor;
+    const struct predictor *u = p->opened.predictor;
     const struct dataset *d = p->task[task].d;
-    if (!used || predictor_is_regression(used) || predictor_classes(used) < 2 || predictor_classes(used) != d->classes) return false;
+    if (p->opened.all && p->opened.several && p->task[task].of_run < 0) return false; /* another task's is in use */
+    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes) return false;
     for (int i = 0; i < d->classes; i++)
-        if (rowset_class(&p->rows, task, predictor_label(used, i)) < 0) return false;
+        if (rowset_class(&p->rows, task, predictor_label(u, i)) < 0) return false;
     return true;
 }
 
@@ -254,9 +299,11 @@ static bool tell_rows(void *self, size_t rows) {
 static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
                       struct err *e) {
     const struct dataset *d = p->task[task].d;
+    if (p->opened.all) predictor_use(p->opened.predictor, p->task[task].of_run < 0 ? 0 : p->task[task].of_run);
     bool head = head_is_of(p, task);
     struct embedding x = { p, how, first };
-    const struct embed_how terms = { how->mean, how->crew, how->busy ? tell_rows : NULL, &x };
+    real *retrieved = to[p->layers + 1] ? to[p->layers + 1] + (size_t)first * (size_t)p->retrieved : NULL;
+    const struct embed_how terms = { how->mean, retrieved, how->crew, how->busy ? tell_rows : NULL, &x };
     if (how->busy && !tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
     double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share) : NULL;
@@ -285,14 +332,23 @@ static int keep(struct probe *p, int layer, const struct probe_look *how, struct
     return rc;
 }
 
+/* Whether the vectors at a place are asked for. */
+static bool is_wanted(const struct probe *p, int place, int layer) {
+    if (place > p->layers && !p->retrieved) return false;
+    return layer == PROBE_ALL_LAYERS || place == probe_place(p, layer);
+}
+
 int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
-    real **to = xcalloc((size_t)p->layers + 1, sizeof *to);
+    if (layer == PROBE_RETRIEVER && !p->retrieved)
+        return err_set(e, ERR_USAGE, "%s has no retriever", p->opened.run ? p->opened.method : "the model");
+    real **to = xcalloc((size_t)p->layers + 2, sizeof *to);
     int rc = 0, first = 0;
     p->made = 0;
-    for (int l = 0; !rc && l <= p->layers; l++) {
+    for (int l = 0; !rc && l <= p->layers + 1; l++) {
         bool found = false;
-        if (layer >= 0 && l != layer) continue;
-        p->layer[l] = mem_try((size_t)p->rows.n * (size_t)p->width, sizeof **p->layer);
+        if (!is_wanted(p, l, layer)) continue;
+        free(p->layer[l]);
+        p->layer[l] = mem_try((size_t)p->rows.n * (size_t)probe_columns(p, l), sizeof **p->layer);
         if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "no memory for %d vectors", p->rows.n);
         if (!rc) rc = read_kept(p, l, how, &found, e);
         if (rc || found) continue;
@@ -303,20 +359,20 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
         rc = embed_task(p, t, first, to, how, e);
         first += (int)p->task[t].d->rows;
     }
-    for (int l = 0; !rc && how->store && how->keep && l <= p->layers; l++)
+    for (int l = 0; !rc && how->store && how->keep && l <= p->layers + 1; l++)
         if (to[l]) rc = keep(p, l, how, e);
     free(to);
     return rc;
 }
 
 void probe_release(struct probe *p) {
-    for (int l = 0; p->layer && l <= p->layers; l++) free(p->layer[l]);
-    for (int i = 0; i < ROWSET_TASKS; i++)
-        if (p->task[i].open) {
-            task_release(&p->task[i].t);
-            free(p->task[i].given);
-            free(p->task[i].form);
-        }
+    for (int l = 0; p->layer && l <= p->layers + 1; l++) free(p->layer[l]);
+    for (int i = 0; i < p->tasks; i++) {
+        task_release(&p->task[i].t);
+        free(p->task[i].given);
+        free(p->task[i].form);
+    }
+    free(p->task);
     free(p->layer);
     free(p->set);
     free(p->name);

@@ -9,26 +9,29 @@
 #include "core/data/task.h"
 
 enum { PROBE_ROWS = 1000, PROBE_MODEL_LEN = 128 };
+/* In place of a layer: all of them, and what the method's retriever makes of a row. */
+enum { PROBE_ALL_LAYERS = -1, PROBE_RETRIEVER = -2 };
 
 struct probe_task {
     struct task t;
-    bool open;
     struct dataset *d;     /* the drawn rows, encoded; in t */
     struct dataset_row *given; /* the same rows as their file has them */
     char *form;            /* what the task's report says of its text form; NULL: read as given */
+    int of_run;            /* which of the run's tasks; -1: none of them */
 };
 
 struct probe {
     struct opened opened;  /* predictor NULL: the model as it is */
     int tasks;
-    struct probe_task task[ROWSET_TASKS];
+    struct probe_task *task; /* room for ROWSET_TASKS */
     char *name;            /* of the tasks, "A,B" */
     const char *split;     /* in a task, or static */
     size_t all;            /* rows of the splits */
     struct rowset rows;    /* what was drawn */
     int layers, width;     /* layers: the greatest layer's number */
-    real **layer;          /* layers+1: rows×width, or NULL where not embedded */
-    int64_t *set;          /* layers+1: the kept set of a layer, 0: not kept */
+    int retrieved;         /* columns of the retriever's vectors, which stand behind the layers; 0: it has none */
+    real **layer;          /* layers+2: rows×width, or NULL where not embedded; the last: rows×retrieved */
+    int64_t *set;          /* layers+2: the kept set of a layer, 0: not kept */
     int made;              /* layers that were computed, not read */
     int32_t *predicted;    /* rows: classes of `rows`, -1 none; NULL without a head for them */
 };
@@ -38,7 +41,11 @@ struct probe_draw {
     const char *split;     /* NULL: the first dev split; "train"; a dev split's name */
     int64_t most;
     uint64_t seed;
-    const struct opened *own; /* the run whose task is meant without sources; NULL: the probe's */
+    const struct opened *own; /* the run whose tasks are meant without sources; NULL: the probe's */
+    const int *task;       /* which of its tasks, of a run with all of them; */
+    int tasks;             /* 0: all */
+    const struct task_source *unseen; /* and tasks that it was not trained on */
+    int unseens;
     int max_len;           /* 0: the run's, or what the model takes */
 };
 
@@ -56,18 +63,24 @@ struct probe_look {
 };
 
 /* A run's best weights, or the model that `model` names.  probe_release frees, also after a
- * failure.  `task` as opened_run takes it. */
+ * failure.  `task` as opened_run takes it; probe_open_all: with all of the run's. */
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
                    struct buf *said, struct err *e);
+int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
+                   struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);
-/* Opens the sources (none: the own task of a run), takes the split of each and draws at most `most`
+/* Opens the sources (none: the own tasks of a run), takes the split of each and draws at most `most`
  * rows evenly over the tasks, and over the classes of each; encodes them in the form that the run
  * was trained in, a model as it is in that of how->own or the one that training would take.  `rows`
- * keeps the texts as given. */
+ * keeps the texts as given.  ERR_USAGE for unseen tasks where the encoder's modules are one a task. */
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e);
-/* The vectors at `layer`, or at all layers with -1, and what a run predicts. */
+/* The vectors at `layer`, at all layers with PROBE_ALL_LAYERS, or the retriever's (ERR_USAGE without one), and what
+ * a run predicts; rows go through the run with their own task's modules. */
 int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e);
+/* Where p->layer has a layer, and how many columns: PROBE_RETRIEVER stands behind the last. */
+int probe_place(const struct probe *p, int layer);
+int probe_columns(const struct probe *p, int place);
 void probe_release(struct probe *p);
 
 #endif

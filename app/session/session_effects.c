@@ -285,6 +285,7 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MAP_STEP: insight_step(s->insight); break;
     case EFFECT_MAP_REWIND: insight_rewind(s->insight); break;
     case EFFECT_MAP_PERPLEXITY: insight_perplexity(s->insight, x->by); break;
+    case EFFECT_MAP_BESIDE: insight_beside(s->insight); break;
     case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
     case EFFECT_PICTURE: picture(s); break;
     case EFFECT_QUIT:

@@ -17,22 +17,39 @@ static int read_pool(const struct args *a, bool *mean, struct err *e) {
     return err_set(e, ERR_USAGE, "--pool is cls or mean, not \"%s\"", pool);
 }
 
-static int read_tasks(struct asked *q, const struct args *a, struct err *e) {
-    struct task_source s;
-    int rc = verb_source(a, &s, e);
-    if (rc || !s.where) return rc;
-    q->tasks = xstrdup(s.where);
-    char *rest = file_exists(s.where) ? NULL : q->tasks, *part;
-    q->source[0] = s;
-    q->source[0].where = q->tasks;
-    q->sources = 1;
+/* Names with commas into sources that are read like `like`; *names (owned) holds them. */
+static int split_tasks(const char *option, const char *typed, const struct task_source *like, struct task_source *out,
+                       int *count, char **names, struct err *e) {
+    *names = xstrdup(typed);
+    char *rest = file_exists(typed) ? NULL : *names, *part;
+    out[0] = *like;
+    out[0].where = *names;
+    *count = 1;
     for (int i = 0; rest && (part = strsep(&rest, ",")); i++) {
         if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "--task takes up to %d names with commas, not \"%s\"", ROWSET_TASKS, s.where);
-        q->source[i] = s;
-        q->source[i].where = part;
-        q->sources = i + 1;
+            return err_set(e, ERR_USAGE, "--%s takes up to %d names with commas, not \"%s\"", option, ROWSET_TASKS, typed);
+        out[i] = *like;
+        out[i].where = part;
+        *count = i + 1;
     }
+    return 0;
+}
+
+static int read_tasks(struct asked *q, const struct args *a, struct err *e) {
+    struct task_source s;
+    const char *unseen = args_get(a, "unseen");
+    int rc = verb_source(a, &s, e);
+    if (!rc && s.where) rc = split_tasks("task", s.where, &s, q->source, &q->sources, &q->tasks, e);
+    if (!rc && unseen) rc = split_tasks("unseen", unseen, &s, q->unseen, &q->unseens, &q->others, e);
+    q->draw.unseen = q->unseen;
+    q->draw.unseens = q->unseens;
+    return rc;
+}
+
+int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e) {
+    const char *typed = args_get(a, "layer");
+    if (!typed || strcmp(typed, "retriever")) return args_int(a, "layer", least, most, out, e);
+    *out = PROBE_RETRIEVER;
     return 0;
 }
 
@@ -51,13 +68,27 @@ int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *
 void asked_release(struct asked *q) {
     crew_free(q->look.crew);
     free(q->tasks);
+    free(q->others);
 }
 
-int asked_rows(const struct asked *q, struct probe *p, struct err *e) {
+/* Of a run with all its tasks the sources are those by name. */
+static int choose_own(struct asked *q, const struct opened *run, struct err *e) {
+    q->draw.task = q->own;
+    q->draw.tasks = q->sources;
+    for (int i = 0; i < q->sources; i++) {
+        q->own[i] = config_task_find(&run->config, q->source[i].where, e);
+        if (q->own[i] < 0) return e->code;
+    }
+    return 0;
+}
+
+int asked_rows(struct asked *q, struct probe *p, struct err *e) {
     const struct task_source standard = { .where = DEFAULT_TASK };
-    bool none = !q->sources && !p->opened.run && !q->draw.own;
-    int sources = p->opened.several ? 0 : q->sources; /* --task named the run's own */
-    int rc = probe_rows(p, none ? &standard : q->source, none ? 1 : sources, &q->draw, e);
+    const struct opened *run = q->draw.own ? q->draw.own : &p->opened;
+    bool none = !q->sources && !run->run, own = run->all && run->several;
+    int rc = own ? choose_own(q, run, e) : 0;
+    if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen goes with a run of several tasks");
+    if (!rc) rc = probe_rows(p, none ? &standard : q->source, none ? 1 : own ? 0 : q->sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;

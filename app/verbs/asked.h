@@ -8,17 +8,21 @@
 struct asked {
     struct probe_draw draw;
     struct probe_look look;
-    struct task_source source[ROWSET_TASKS];
-    int sources;   /* 0: the run's own task */
-    char *tasks;   /* owned: what the sources' names point into */
+    struct task_source source[ROWSET_TASKS], unseen[ROWSET_TASKS];
+    int sources;   /* 0: the run's own tasks */
+    int unseens;
+    int own[ROWSET_TASKS]; /* the sources as tasks of a run with several */
+    char *tasks, *others;  /* owned: what the sources' names point into */
 };
 
-/* --task A,B (a folder's name may hold commas), --split, --rows (default `most`), --seed, --pool,
+/* --task A,B (a folder's name may hold commas), --unseen A,B, --split, --rows (default `most`), --seed, --pool,
  * --workers.  asked_release, also after a failure. */
 int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e);
 void asked_release(struct asked *q);
+/* --layer: a number up to `most` of the model, or "retriever"; *out is as it was without it. */
+int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e);
 /* The rows of a probe; without --task those of draw.own or the run, or of the default task.  Says on standard
  * error in which text form a task is read. */
-int asked_rows(const struct asked *q, struct probe *p, struct err *e);
+int asked_rows(struct asked *q, struct probe *p, struct err *e);
 
 #endif

@@ -112,16 +112,16 @@ static int embed(const struct args *a, struct asked *q, struct store *s, struct 
     int rc = typed ? store_find(s, typed, &run, e) : 0;
     struct buf said = BUF_INIT;
     const struct backbone_hint hint = { .given = args_get(a, "model") };
-    if (!rc) rc = typed ? probe_open_run(&p, s, run, args_get(a, "task"), &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
+    if (!rc) rc = typed ? probe_open_all(&p, s, run, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;
-    if (!rc) rc = args_int(a, "layer", 0, p.layers, &layer, e);
+    if (!rc) rc = asked_layer(a, 0, p.layers, &layer, e);
     if (!rc) rc = asked_rows(q, &p, e);
     q->look.store = s;
     q->look.keep = true;
     if (!rc) rc = probe_embed(&p, (int)layer, &q->look, e);
-    if (!rc) rc = print_set(a, s, p.set[layer], p.made > 0, e);
+    if (!rc) rc = print_set(a, s, p.set[probe_place(&p, (int)layer)], p.made > 0, e);
     probe_release(&p);
     return rc;
 }

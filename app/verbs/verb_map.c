@@ -483,7 +483,7 @@ static int all_steps(const struct args *a, enum map_form form, struct err *e) {
         rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
     if (!rc && !(rc = verb_store(a, STORE_READ, &s, e))) {
         rc = store_find(s, args_get(a, "run"), &run, e);
-        if (!rc) rc = moments_open(&m, s, run, o.crew, e);
+        if (!rc) rc = moments_open(&m, s, run, args_get(a, "layer") != NULL, o.crew, e);
         rc = verb_close(s, rc, e);
     }
     m.perplexity = o.perplexity;

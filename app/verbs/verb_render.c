@@ -123,7 +123,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
     bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
-    struct insight_subject what = { .model = verb_model(a), .run = &id, .set = set };
+    struct insight_subject what = { .model = verb_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");

@@ -1,5 +1,5 @@
 /* petri similarity: classes, rows, layers or trained tensors of two runs (or a run and its model, or
- * one with itself), or a row's attention, as a matrix that is kept; and kept ones again. */
+ * one with itself), a row's attention, or a run's tasks, as a matrix that is kept; and kept ones again. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { FEW_ROWS = 40, MOST_NAMES = 2000 };
+enum { FEW_ROWS = 40, MOST_NAMES = 2000, EACH_TASK = 64 /* of each task, at least, where tasks are told apart */ };
 
 struct similarity_choice {
     enum matrix_of of;
@@ -110,6 +110,14 @@ static void print_text(const struct matrix *m) {
             if (isnan(v)) printf("\tundefined");
             else printf("\t%.4f", v);
         }
+        if (m->row_note) {
+            putchar('\t');
+            out_text(m->row_note[i]);
+        }
+        putchar('\n');
+    }
+    if (m->beside) {
+        out_text(m->beside);
         putchar('\n');
     }
     if (m->caution) puts(m->caution);
@@ -207,7 +215,8 @@ static int choose(const struct args *a, struct similarity_choice *c, struct err 
     *c = (struct similarity_choice){ .of = OF_CLASSES };
     while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
     if (c->of == OF_COUNT)
-        return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors or attention, not \"%s\"", of);
+        return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors, attention, prototypes, tasks, weights or mass, "
+                       "not \"%s\"", of);
     const char *right = c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine";
     c->debiased = c->of == OF_LAYERS && measure && !strcmp(measure, "debiased-cka");
     if (measure && !c->debiased && strcmp(measure, c->of == OF_LAYERS ? "cka" : "cosine") != 0)
@@ -218,9 +227,23 @@ static int choose(const struct args *a, struct similarity_choice *c, struct err 
     return choose_head(a, c, e);
 }
 
+static bool needs_rows(enum matrix_of of) { return of != OF_TENSORS && of != OF_TASKS && of != OF_WEIGHTS; }
+static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
+
+/* A run's trained tensors are those of all its tasks, or of the one that was named. */
+static int open_run(struct probe *p, struct store *s, int64_t run, const struct args *a, enum matrix_of of,
+                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
+    const char *task = args_get(a, "task");
+    if (of == OF_TENSORS && task) return probe_open_run(p, s, run, task, hint, said, e);
+    return probe_open_all(p, s, run, hint, said, e);
+}
+
 /* Opens what is compared: p[0] and, with two, p[1]. */
-static int open_sides(const struct args *a, struct store *s, struct probe *p, int *sides, struct err *e) {
+static int open_sides(const struct args *a, struct store *s, enum matrix_of of, struct probe *p, int *sides,
+                      struct err *e) {
     bool model = args_get(a, "model") || !a->count;
+    if (is_of_one_run(of) && (a->count != 1 || model))
+        return err_set(e, ERR_USAGE, "--of %s takes one run", matrix_of_names[of]);
     if (a->count == 2 && args_get(a, "model")) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
     *sides = a->count + model > 1 ? 2 : 1;
     const struct backbone_hint hint = { .spare = args_get(a, "model") };
@@ -231,24 +254,35 @@ static int open_sides(const struct args *a, struct store *s, struct probe *p, in
         int at = model ? i - 1 : i;
         int64_t run = 0;
         if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
-        if (!rc) rc = at >= 0 ? probe_open_run(&p[i], s, run, args_get(a, "task"), &hint, &said, e)
-                              : probe_open_model(&p[i], verb_model(a), e);
+        if (!rc) rc = at >= 0 ? open_run(&p[i], s, run, a, of, &hint, &said, e) : probe_open_model(&p[i], verb_model(a), e);
     }
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     return rc;
 }
 
+/* At which layer vectors are wanted; false: none are. */
+static bool wants_vectors(const struct similarity_choice *c, const struct probe *p, int *layer) {
+    bool one = c->of == OF_CLASSES || c->of == OF_ROWS;
+    *layer = c->of == OF_PROTOTYPES ? PROBE_RETRIEVER : c->of == OF_LAYERS ? PROBE_ALL_LAYERS : (int)c->layer;
+    if (one && *layer > p->layers) *layer = p->layers;
+    return one || c->of == OF_LAYERS || (c->of == OF_PROTOTYPES && p->retrieved);
+}
+
 static int draw_sides(struct asked *q, struct probe *p, int sides, struct similarity_choice *c, struct err *e) {
     if (sides == 2 && !p[0].opened.run) q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
     for (int i = 0; i < sides; i++) {
-        int rc = asked_rows(q, &p[i], e);
-        if (!rc && c->of != OF_ATTENTION)
-            rc = probe_embed(&p[i], c->of == OF_LAYERS ? -1 : c->layer > p[i].layers ? p[i].layers : (int)c->layer,
-                             &q->look, e);
+        int layer, rc = asked_rows(q, &p[i], e);
+        if (!rc && wants_vectors(c, &p[i], &layer)) rc = probe_embed(&p[i], layer, &q->look, e);
         if (rc) return rc;
     }
     return 0;
+}
+
+/* Enough rows of each task, where the user did not say how many. */
+static void draw_enough(const struct args *a, struct asked *q, const struct probe *p) {
+    int tasks = (q->sources ? q->sources : p->opened.predictor ? predictor_tasks(p->opened.predictor) : 1) + q->unseens;
+    if (!args_get(a, "rows") && q->draw.most < (int64_t)EACH_TASK * tasks) q->draw.most = (int64_t)EACH_TASK * tasks;
 }
 
 /* The place of a row of the file among the drawn ones. */
@@ -258,7 +292,7 @@ static int find_row(const struct rowset *r, int64_t row, int *at, struct err *e)
     return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
 }
 
-static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c, struct err *e) {
+static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c, struct crew *crew, struct err *e) {
     const struct probe *side[2] = { &p[0], &p[1] };
     int row;
     switch (c->of) {
@@ -266,6 +300,10 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, NULL, 0, e);
     case OF_LAYERS: return matrix_layers(m, side, sides, c->debiased, e);
     case OF_TENSORS: return matrix_tensors(m, side, sides, e);
+    case OF_PROTOTYPES: return matrix_prototypes(m, &p[0], e);
+    case OF_TASKS: return matrix_tasks(m, &p[0], e);
+    case OF_WEIGHTS: return matrix_weights(m, &p[0], e);
+    case OF_MASS: return matrix_mass(m, &p[0], crew, e);
     default: break;
     }
     int rc = find_row(&p[0].rows, c->row, &row, e);
@@ -276,13 +314,17 @@ static int compare(const struct args *a, struct store *s, struct asked *q, struc
     struct probe p[2] = { 0 };
     struct matrix m = { 0 };
     int sides = 0;
-    int rc = open_sides(a, s, p, &sides, e);
+    int rc = open_sides(a, s, c->of, p, &sides, e);
     if (!rc && c->of == OF_ATTENTION && sides > 1) rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
     c->layer = p[0].layers;
-    if (!rc) rc = args_int(a, "layer", c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
+    if (!rc) rc = asked_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
+    if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)
+        rc = err_set(e, ERR_USAGE, "--layer retriever is for --of classes and rows");
     q->look.store = s;
-    if (!rc && c->of != OF_TENSORS) rc = draw_sides(q, p, sides, c, e);
-    if (!rc) rc = compute(&m, p, sides, c, e);
+    draw_enough(a, q, &p[0]);
+    if (!rc) rc = matrix_possible(&p[0], c->of, e);
+    if (!rc && needs_rows(c->of)) rc = draw_sides(q, p, sides, c, e);
+    if (!rc) rc = compute(&m, p, sides, c, q->look.crew, e);
     if (!rc) rc = matrix_keep(&m, s, true, e);
     if (!rc && c->cluster) {
         if (matrix_cluster(&m)) matrix_reorder(&m);

@@ -83,9 +83,10 @@ static const struct option_spec EVAL[] = {
 /* Rows of tasks to look at. */
 #define TASK_ROWS                                                                                                    \
     { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them; " \
-                               "of a run of several tasks: which one" },                                           \
+                               "of a run of several tasks: which of them (default: all)" },                        \
         COLUMNS, { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },                                       \
         { "split", "NAME", "dev (default), train, or a dev split's name" }
+#define UNSEEN { "unseen", "NAME|FOLDER,…", "and rows of tasks that a run of several tasks was not trained on" }
 #define OF_TASK { "task", "NAME", "of a run of several tasks: which one" }
 static const struct option_spec PREDICT[] = {
     OF_TASK,
@@ -178,23 +179,27 @@ static const struct option_spec EMBED[] = {
     { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
     { "list", NULL, "what is kept (of --run) in place of embedding" },
     TASK_ROWS,
+    UNSEEN,
     { "rows", "N", "at most, drawn evenly over tasks and classes (default 1000)" },
-    { "layer", "L", "0: embeddings … the last (default)" },
+    { "layer", "L|retriever", "0: embeddings … the last (default); or what a run's retriever makes of it" },
     { "pool", "cls|mean", "first token, or mean over all (default)" },
     { "seed", "N", "of the draw (default 1)" },
     WORKERS,
     END,
 };
 static const struct option_spec SIMILARITY[] = {
-    { "of", "classes|rows|layers|tensors|attention", "what is compared (default classes)" },
+    { "of", "classes|rows|layers|tensors|attention|prototypes|tasks|weights|mass",
+      "what is compared (default classes); the last four are of one run: rows by the tasks' prototypes, the generator's "
+      "task embeddings, each task's own weights by layer, softmax mass on a prefix by layer" },
     { "row", "N", "of attention: the row's number in its file" },
     { "head", "N|first", "of attention: tokens by tokens, or all heads by what the first token sees (default)" },
     { "measure", "cosine|cka|debiased-cka", "for layers cka (default) or debiased-cka, for few rows; else cosine" },
     { "order", "name|cluster", "of rows and columns (default name)" },
     { "model", "DIR|NAME", "without RUN, or against one RUN: the model as it is" },
     TASK_ROWS,
-    { "rows", "N", "at most, drawn evenly over tasks and classes (1000; 40 of rows)" },
-    { "layer", "L", "of classes and rows: 0 … the last (default); of attention: from 1" },
+    UNSEEN,
+    { "rows", "N", "at most, drawn evenly over tasks and classes (1000, at least 64 a task; 40 of rows)" },
+    { "layer", "L|retriever", "of classes and rows: 0 … the last (default), or retriever; of attention: from 1" },
     { "pool", "cls|mean", "first token, or mean over all (default)" },
     { "seed", "N", "of the draw (default 1)" },
     { "csv", NULL, "a line a cell" },
@@ -267,7 +272,8 @@ static const struct verb VERBS[] = {
     { "models", "", "the models at hand", NULL, 0, 0, verb_models },
     { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list", "keep vectors of tasks' rows", EMBED, 0, 0, verb_embed },
     { "map", "SET | --vectors FILE [--labels COLUMN] | --run RUN --steps", "vectors in two dimensions, with scores", MAP, 0, 1, verb_map },
-    { "similarity", "[RUN [RUN]] --of classes|rows|layers|tensors|attention", "a matrix of similarities, kept",
+    { "similarity", "[RUN [RUN]] --of classes|rows|layers|tensors|attention|prototypes|tasks|weights|mass",
+      "a matrix of similarities, kept",
       SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
     { "export", "RUN --to csv|json|hf|petri [PATH]", "points, record or weights of a run", EXPORT, 1, 2,

@@ -46,6 +46,7 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     struct arena *arena = arena_new();
     struct tape *t = tape_new(arena);
     struct attach *a = p ? attach_new(predictor_plan(p), m) : NULL;
+    if (a) attach_for_task(a, predictor_in_use(p));
     struct batch b;
     struct forward f;
     const uint32_t rows[1] = { (uint32_t)row };

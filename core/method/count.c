@@ -27,6 +27,14 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         if (p->made_tensor[i].module == module) *kept += p->made_tensor[i].count;
 }
 
+bool plan_encodes_by_task(const struct plan *p) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].blocks > 1 && p->tensor[i].stack == STACK_ENCODER) return true;
+    for (int i = 0; i < p->made; i++)
+        if (p->made_tensor[i].blocks > 1 && p->made_tensor[i].stack == STACK_ENCODER) return true;
+    return false;
+}
+
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site) {
     size_t n = 0;
     for (int i = 0; i < p->tensors; i++) {

@@ -129,6 +129,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Trained values of a module at one place; a site that it is not at has 0. */
 /* The task embeddings of the method's generator (tasks × width), or NULL. */
 const struct plan_tensor *plan_prototypes(const struct plan *p);
+/* Whether what the encoder makes of a row depends on whose task it is. */
+bool plan_encodes_by_task(const struct plan *p);
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);

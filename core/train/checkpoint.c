@@ -216,10 +216,10 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     struct checkpoint_writer w = { NULL, 0, 0 };
     struct buf labels = BUF_INIT;
     BUG_IF(p->plan->made || p->plan->tasks != 1);
-    add_labels(&labels, p->label, p->labels);
+    add_labels(&labels, p->of->label, p->of->labels);
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);
-    const struct about about = { c, p->m, state, buf_text(&labels), sha256, true, p->gold };
+    const struct about about = { c, p->m, state, buf_text(&labels), sha256, true, p->of->gold };
     int rc = save(path, &w, p->plan, &about, e);
     buf_release(&labels);
     return rc;

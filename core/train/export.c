@@ -85,11 +85,11 @@ static json_t *label_text(const char *s) {
 
 static void set_labels(json_t *config, const struct predictor *p) {
     json_t *names = json_object(), *ids = json_object();
-    int n = p->gold == DATA_REGRESSION ? 1 : p->labels;
+    int n = predictor_is_regression(p) ? 1 : predictor_labels(p);
     for (int i = 0; i < n; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
-        json_t *label = p->gold == DATA_REGRESSION ? json_string("LABEL_0") : label_text(p->label[i]);
+        json_t *label = predictor_is_regression(p) ? json_string("LABEL_0") : label_text(predictor_label(p, i));
         json_object_set_new(ids, json_string_value(label), json_integer(i));
         json_object_set_new(names, id, label);
     }
@@ -98,7 +98,7 @@ static void set_labels(json_t *config, const struct predictor *p) {
 }
 
 static void set_head(json_t *config, const struct predictor *p) {
-    const char *kind = p->gold == DATA_REGRESSION ? "regression" : "single_label_classification";
+    const char *kind = predictor_is_regression(p) ? "regression" : "single_label_classification";
     json_object_set_new(config, "problem_type", json_string(kind));
     json_object_del(config, "num_labels");
     set_labels(config, p);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +58,21 @@ static int find_task(const struct checkpoint *k, const char *name, struct err *e
     return config_task_find(&k->config, name, e);
 }
 
-static int open_checkpoint(struct predictor *p, const struct checkpoint *k, const char *name, struct err *e) {
-    int task = find_task(k, name, e);
-    if (task < 0) return e->code;
+static void take_tasks(struct predictor *p, const struct checkpoint_task *task, int n) {
+    p->tasks = n;
+    p->of = xcalloc((size_t)n, sizeof *p->of);
+    for (int i = 0; i < n; i++) {
+        struct predictor_task *to = &p->of[i];
+        *to = (struct predictor_task){ xstrdup(task[i].name ? task[i].name : ""), task[i].gold, task[i].labels, NULL };
+        to->label = xcalloc((size_t)to->labels + 1, sizeof *to->label);
+        for (int j = 0; j < to->labels; j++) to->label[j] = xstrdup(task[i].label[j]);
+    }
+}
+
+enum { ALL_TASKS = -1 };
+
+/* task: its number, or ALL_TASKS. */
+static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int task, struct err *e) {
     const char *sha256 = st_meta(k->file, "backbone_sha256"), *backbone = st_meta(k->file, "backbone");
     if (!sha256 || strcmp(sha256, p->m->sha256))
         return err_set(e, ERR_INPUT,
@@ -71,35 +84,33 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, cons
     if (regime.kind == REGIME_META)
         return err_set(e, ERR_USAGE, "%s: was learned over episodes, so it has no classes of its own: it must be adapted to "
                                      "a task before it predicts", k->path);
-    const struct checkpoint_task *of = &k->task[task];
     p->facts_known = k->config.model_facts != NULL;
     if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
-    p->gold = of->gold;
     p->text = k->config.form == FORM_TEXT;
     p->prefix = k->config.prefix;
     p->beams = k->config.beams;
     p->max_len = run_max_len(&k->config, p->m);
     p->max_target = run_max_target(&k->config, p->m);
-    p->labels = of->labels;
-    p->label = xcalloc((size_t)of->labels, sizeof *p->label);
-    for (int i = 0; i < of->labels; i++) p->label[i] = xstrdup(of->label[i]);
+    if (task == ALL_TASKS) take_tasks(p, k->task, k->tasks);
+    else take_tasks(p, &k->task[task], 1);
     p->plan = plan_of_checkpoint(p, k, e);
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->params, p->made);
     bool alone = k->tasks == 1 && !p->plan->method.hyper.on; /* what is made for the only task is narrowed too */
-    return rc || alone ? rc : narrow(p, task, e);
+    return rc || alone || task == ALL_TASKS ? rc : narrow(p, task, e);
 }
 
-struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e) {
+static struct predictor *open_run(const char *checkpoint, bool all, const char *task, struct model *m, struct err *e) {
     struct err own = ERR_INIT;
     struct checkpoint k;
     if (!e) e = &own;
     if (checkpoint_open(&k, checkpoint, e)) return NULL;
     struct predictor *p = xcalloc(1, sizeof *p);
     p->m = m;
-    int rc = open_checkpoint(p, &k, task, e);
+    int at = all ? ALL_TASKS : find_task(&k, task, e), rc = all || at >= 0 ? 0 : e->code;
+    if (!rc) rc = open_checkpoint(p, &k, at, e);
     checkpoint_close(&k);
     if (!rc) return p;
     predictor_free(p);
@@ -117,12 +128,20 @@ int predictor_make_plain(struct predictor *p, struct err *e) {
     return 0;
 }
 
+struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e) {
+    return open_run(checkpoint, false, task, m, e);
+}
+
+struct predictor *predictor_open_all(const char *checkpoint, struct model *m, struct err *e) {
+    return open_run(checkpoint, true, NULL, m, e);
+}
+
 /* A model that writes, by a method that changes nothing. */
 static int open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;
     config_init(&usual);
     p->text = true;
-    p->gold = DATA_TEXT;
+    take_tasks(p, &(struct checkpoint_task){ .gold = DATA_TEXT }, 1);
     p->prefix = usual.prefix;
     p->beams = usual.beams;
     p->max_len = run_max_len(&usual, p->m);
@@ -149,9 +168,13 @@ static int open_model(struct predictor *p, struct err *e) {
                        m->folder);
     BUG_IF(!head);
     p->max_len = arch_longest(&m->arch);
-    p->gold = m->head_rows == 1 ? DATA_REGRESSION : DATA_CLASSES;
-    p->labels = m->head_rows == 1 ? 0 : m->head_rows;
-    p->label = p->labels ? head_labels(m) : NULL;
+    bool scores = m->head_rows == 1;
+    take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
+    if (!scores) {
+        free(p->of->label);
+        p->of->labels = m->head_rows;
+        p->of->label = head_labels(m);
+    }
     p->plan = plan_new(&head->method, &m->arch, m->head_rows, e);
     if (!p->plan) return e->code;
     if (allocate(p, e)) return e->code;
@@ -170,8 +193,12 @@ struct predictor *predictor_of_model(struct model *m, struct err *e) {
 
 void predictor_free(struct predictor *p) {
     if (!p) return;
-    for (int i = 0; i < p->labels; i++) free(p->label[i]);
-    free(p->label);
+    for (int t = 0; t < p->tasks; t++) {
+        for (int i = 0; i < p->of[t].labels; i++) free(p->of[t].label[i]);
+        free(p->of[t].label);
+        free(p->of[t].name);
+    }
+    free(p->of);
     if (p->plan) plan_free(p->plan);
     free(p->params);
     free(p->made);
@@ -181,20 +208,35 @@ void predictor_free(struct predictor *p) {
 const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
 const real *predictor_params(const struct predictor *p) { return p->params; }
 const real *predictor_made(const struct predictor *p) { return p->made; }
-int predictor_classes(const struct predictor *p) { return p->plan->classes; }
+int predictor_classes(const struct predictor *p) { return p->plan->outputs[p->at]; }
 bool predictor_writes(const struct predictor *p) { return p->text; }
-enum data_kind predictor_gold(const struct predictor *p) { return p->gold; }
-bool predictor_is_regression(const struct predictor *p) { return p->gold == DATA_REGRESSION; }
+enum data_kind predictor_gold(const struct predictor *p) { return p->of[p->at].gold; }
+bool predictor_is_regression(const struct predictor *p) { return predictor_gold(p) == DATA_REGRESSION; }
+int predictor_retrieved(const struct predictor *p) { return attach_retrieved_width(p->plan, &p->m->arch); }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
 
 bool predictor_knows_facts(const struct predictor *p) { return p->facts_known; }
 
-int predictor_labels(const struct predictor *p) { return p->labels; }
+int predictor_labels(const struct predictor *p) { return p->of[p->at].labels; }
 
 const char *predictor_label(const struct predictor *p, int i) {
-    BUG_IF(i < 0 || i >= p->labels);
-    return p->label[i];
+    BUG_IF(i < 0 || i >= predictor_labels(p));
+    return p->of[p->at].label[i];
 }
+
+int predictor_tasks(const struct predictor *p) { return p->tasks; }
+
+const char *predictor_task(const struct predictor *p, int task) {
+    BUG_IF(task < 0 || task >= p->tasks);
+    return p->of[task].name;
+}
+
+void predictor_use(struct predictor *p, int task) {
+    BUG_IF(task < 0 || task >= p->tasks);
+    p->at = task;
+}
+
+int predictor_in_use(const struct predictor *p) { return p->at; }
 
 /* ---- scoring by a crew ---- */
 
@@ -221,6 +263,7 @@ static void do_unit(void *self, int unit, int worker) {
         at->open = true;
         worker_init(&at->w, worker);
         at->a = j->p ? attach_new(j->p->plan, j->m) : NULL;
+        if (at->a) attach_for_task(at->a, j->p->at);
     }
     if (j->work->unit(j->work->self, unit, &at->w, at->a, &j->bad_row[unit])) return;
     int first = atomic_load(&j->bad_unit);
@@ -292,14 +335,15 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
     size_t n = (size_t)s->outputs, rows = s->data->rows;
     if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
     for (size_t i = 0; i < rows && probabilities; i++) {
-        if (p->gold == DATA_REGRESSION) probabilities[i] = s->logits[i];
+        if (predictor_is_regression(p)) probabilities[i] = s->logits[i];
         else softmax(s->logits + i * n, s->outputs, probabilities + i * n);
     }
 }
 
 static int run_scoring(struct predictor *p, const struct dataset *d, struct crew *crew,
                        double *probabilities, double *logits, struct scoring *s, struct err *e) {
-    scoring_init(s, d, p->plan->classes);
+    scoring_init(s, d, predictor_classes(p));
+    s->task = p->at;
     int rc = score_all(p->m, p, s, crew, NULL, e);
     if (!rc) copy_out(p, s, probabilities, logits);
     return rc;
@@ -316,9 +360,9 @@ int predictor_run(struct predictor *p, const struct dataset *d, struct crew *cre
 int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew *crew, int positive,
                        double *probabilities, double *logits, struct metrics *out, struct err *e) {
     struct scoring s;
-    if (d->kind != p->gold)
+    if (d->kind != predictor_gold(p))
         return err_set(e, ERR_USAGE, "%s: holds %s, the predictor gives %s", d->path, task_kind_name(d->kind),
-                       task_kind_name(p->gold));
+                       task_kind_name(predictor_gold(p)));
     int rc = run_scoring(p, d, crew, probabilities, logits, &s, e);
     if (!rc) scoring_metrics(&s, positive, out);
     scoring_release(&s);
@@ -327,14 +371,21 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
 
 /* ---- vectors ---- */
 
-static int check_vectors(const struct scoring *s, const struct model *m, struct err *e) {
+/* layer -1: the retriever's. */
+static int bad_vector(const struct scoring *s, size_t row, int layer, struct err *e) {
+    char where[32] = "of the retriever";
+    if (layer >= 0) snprintf(where, sizeof where, "at layer %d", layer);
+    return err_set(e, ERR_FAILED, "%s: row %llu: its vector %s is not finite", s->data->path ? s->data->path : "text",
+                   (unsigned long long)s->data->row[row].id + 1, where);
+}
+
+static int check_vectors(const struct scoring *s, const struct model *m, size_t retrieved, struct err *e) {
     size_t width = (size_t)m->arch.width;
     for (size_t i = 0; i < s->data->rows * width; i++)
         for (int l = 0; l <= m->arch.encoder_layers; l++)
-            if (s->layer[l] && !isfinite(s->layer[l][i]))
-                return err_set(e, ERR_FAILED, "%s: row %llu: its vector at layer %d is not finite",
-                               s->data->path ? s->data->path : "text",
-                               (unsigned long long)s->data->row[i / width].id + 1, l);
+            if (s->layer[l] && !isfinite(s->layer[l][i])) return bad_vector(s, i / width, l, e);
+    for (size_t i = 0; s->retrieved && i < s->data->rows * retrieved; i++)
+        if (!isfinite(s->retrieved[i])) return bad_vector(s, i / retrieved, -1, e);
     return 0;
 }
 
@@ -343,12 +394,15 @@ static int embed(const struct model *m, const struct predictor *p, const struct 
     struct scoring s;
     struct err logits = ERR_INIT;
     BUG_IF(!d->max_len);
-    scoring_init(&s, d, p ? p->plan->classes : 1);
+    BUG_IF(how->retrieved && (!p || !predictor_retrieved(p)));
+    scoring_init(&s, d, p ? predictor_classes(p) : 1);
+    s.task = p ? p->at : 0;
     s.layer = layer;
     s.mean = how->mean;
+    s.retrieved = how->retrieved;
     int scored = score_all(m, p, &s, how->crew, how, &logits), rc = 0;
     bool given_up = scored == ERR_INTERRUPTED;
-    if (!given_up) rc = check_vectors(&s, m, e); /* names the row where it began */
+    if (!given_up) rc = check_vectors(&s, m, p ? (size_t)predictor_retrieved(p) : 0, e); /* names the row where it began */
     if (!rc && scored && (probabilities || given_up)) {
         rc = scored;
         *e = logits;

@@ -21,6 +21,13 @@ struct predictor;
  * misshapen tensors by name, and a model whose weights, config or tokenizer are not those that the run
  * was trained with; ERR_USAGE, listing the tasks, for another name or, where there are several, none. */
 struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e);
+/* The same with all tasks of the run: what belongs to them together (retriever, generator) is there too.  One of
+ * them is in use, the first until predictor_use; what is asked below is asked of that one. */
+struct predictor *predictor_open_all(const char *checkpoint, struct model *m, struct err *e);
+int predictor_tasks(const struct predictor *p);
+const char *predictor_task(const struct predictor *p, int task); /* "" where the run has one */
+void predictor_use(struct predictor *p, int task);
+int predictor_in_use(const struct predictor *p);
 /* The model as its folder gives it, with its own head; refused when it has none. */
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);
@@ -85,9 +92,12 @@ struct parsed predictor_parse(const struct predictor *p, const char *text, size_
 int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e);
 
+/* Columns of the retriever's vectors; 0 where the method has none, or the predictor is of one task of several. */
+int predictor_retrieved(const struct predictor *p);
 /* How vectors are made. */
 struct embed_how {
     bool mean;         /* over all of a row's tokens; else the first token's */
+    real *retrieved;   /* rows × predictor_retrieved: where the retriever's vectors go; NULL: not wanted */
     struct crew *crew;
     /* Told on the caller's thread how many rows are done; false: the rest is given up (ERR_INTERRUPTED).
      * NULL: never. */

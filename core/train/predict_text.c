@@ -30,7 +30,8 @@ int predictor_prepare_task(const struct predictor *p, struct task *t, int max_le
 
 /* The run's task without its rows. */
 static struct task bare_task(const struct predictor *p) {
-    return (struct task){ .kind = p->gold, .gold = p->gold, .classes = p->labels, .class_name = p->label,
+    const struct predictor_task *of = &p->of[p->at];
+    return (struct task){ .kind = of->gold, .gold = of->gold, .classes = of->labels, .class_name = of->label,
                           .positive = -1, .report = BUF_INIT };
 }
 
@@ -38,7 +39,7 @@ int predictor_as_text(const struct predictor *p, const char *task, const char *c
                       struct dataset *d, struct err *e) {
     const struct text_form how = { .prefix = p->prefix };
     struct task t = bare_task(p);
-    BUG_IF(p->gold == DATA_TEXT);
+    BUG_IF(predictor_gold(p) == DATA_TEXT);
     t.name = (char *)(uintptr_t)task;
     t.layout = layout_find(task);
     t.pair = d->pair;

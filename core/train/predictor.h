@@ -4,17 +4,25 @@
 
 #include "core/train/predict.h"
 
+/* What one of its tasks is answered with. */
+struct predictor_task {
+    char *name;            /* "" where the run has one */
+    enum data_kind gold;   /* what the rows were labelled with */
+    int labels;
+    char **label;
+};
+
 struct predictor {
     struct model *m;
     struct plan *plan;
     real *params, *made;
     bool facts_known;      /* its run knows config and tokenizer of the model, not only its weights */
     bool text;             /* writes texts: no head */
-    enum data_kind gold;   /* what the rows were labelled with */
     bool prefix;           /* of labelled tasks in text form */
     int max_len, max_target, beams;
-    int labels;
-    char **label;
+    int tasks;             /* 1, or all of its run's */
+    struct predictor_task *of;
+    int at;                /* the one in use */
 };
 
 struct attach;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/train/batch.h"
@@ -95,6 +96,13 @@ static void keep_layer(void *self, int layer, node output) {
     if (k->s->layer[layer]) pool_rows(k->f, output, k->row, k->s->mean, k->s->layer[layer]);
 }
 
+static void keep_retrieved(struct attach *a, struct forward *f, node encoded, const uint32_t *row, real *out) {
+    node z = attach_retrieve(a, f, encoded);
+    size_t width = (size_t)tape_cols_of(f->tape, z);
+    const real *v = tape_value(f->tape, z);
+    for (int i = 0; i < f->rows.count; i++) memcpy(out + (size_t)row[i] * width, v + (size_t)i * width, width * sizeof *v);
+}
+
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const struct model *m, const real *params,
                    const real *made, uint64_t *bad) {
@@ -112,6 +120,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
         f.layer_self = &kept;
     }
     node encoded = forward_encode(&f);
+    if (s->retrieved) keep_retrieved(attach, &f, encoded, rows, s->retrieved);
     if (!attach || !s->outputs) return true;
     node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ s->task, 0, n }, 0);
     const real *v = tape_value(tape, out);

@@ -24,6 +24,7 @@ struct scoring {
      * its tokens.  Not owned. */
     real *const *layer;
     bool mean;
+    real *retrieved;      /* likewise, rows × the width of the method's retriever: its vectors */
 };
 
 /* Cuts the split (encoded, borrowed, at least as long-lived) into chunks; `outputs` as above.

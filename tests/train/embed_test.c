@@ -56,7 +56,7 @@ static void test_model(void **state) {
     assert_int_equal(d->rows, ROWS);
     struct vectors cls = room(), mean = room(), three = room();
     struct crew *crew = crew_new(3, NULL);
-    const struct embed_how first = { .mean = false }, mean_of = { .mean = true }, by_three = { true, crew, NULL, NULL };
+    const struct embed_how first = { .mean = false }, mean_of = { .mean = true }, by_three = { .mean = true, .crew = crew };
     test_ok(model_embed(g.model, d, &first, cls.layer, &e), &e);
     test_ok(model_embed(g.model, d, &mean_of, mean.layer, &e), &e);
     test_ok(model_embed(g.model, d, &by_three, three.layer, &e), &e);

@@ -164,6 +164,27 @@ static void composed_tasks(int w, int h, enum glyphs g, enum colours k, const ch
     ui_release(&ui);
 }
 
+static void retriever(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    static const enum screen_id screens[] = {SCREEN_MAP, SCREEN_HEATMAP};
+    for (int i = 0; i < 2; i++) {
+        struct ui ui;
+        char name[100];
+        scene_init(&ui, w, h, g, k);
+        scene_retriever(&ui);
+        ui_show(&ui, screens[i]);
+        snprintf(name, sizeof name, "%s-%s", i ? "heatmap-prototypes" : "map-retriever", suffix);
+        golden(&ui, name);
+        ui_release(&ui);
+    }
+}
+
+static void retriever_at_all_sizes(void **state) {
+    (void)state;
+    retriever(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    retriever(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    retriever(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 static void tasks_at_all_sizes(void **state) {
     (void)state;
     tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
@@ -198,6 +219,7 @@ int main(void) {
         cmocka_unit_test(texts_at_all_sizes),
         cmocka_unit_test(tasks_at_all_sizes),
         cmocka_unit_test(two_stacks_at_all_sizes),
+        cmocka_unit_test(retriever_at_all_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void seven_inspects_the_run_under_the_cursor(void **state) {
 static void training_is_asked_for(void **state) {
     (void)state;
     static const struct map_moment moments[] = {
-        { 0, 0.01, 0.52, NAN }, { 40, 0.05, 0.61, 0.7 }, { 80, 0.2, 0.74, 0.81 } };
+        { 0, 0.01, 0.52, NAN, NAN, NAN }, { 40, 0.05, 0.61, 0.7, NAN, NAN }, { 80, 0.2, 0.74, 0.81, NAN, NAN } };
     struct ui ui;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_MAP);
@@ -233,7 +233,7 @@ static void empty_maps_say_why(void **state) {
     ui_release(&ui);
 }
 
-/* Of a run with several tasks one is looked at, named on the screen; b goes on to the next, round. */
+/* Of a run with several tasks one is looked at, named on the screen; b goes on to the next, to all, round. */
 static void the_task_is_named_and_switched(void **state) {
     (void)state;
     struct ui ui;
@@ -258,7 +258,11 @@ static void the_task_is_named_and_switched(void **state) {
     scene_press(&ui, 'h');
     assert_true(scene_shows(&ui, "gamma, task 3 of 3 \u00B7 ") && scene_shows(&ui, "b next task"));
     out = scene_press(&ui, 'b');
-    assert_true(out.kind == EFFECT_INSPECT && out.by == 0 && out.keep);
+    assert_true(out.kind == EFFECT_INSPECT && out.by == 3 && out.keep);
+    ui.heatmap.data.run_task_at = 3;
+    scene_press(&ui, 'h');
+    assert_true(scene_shows(&ui, "all 3 tasks \u00B7 "));
+    assert_int_equal(scene_press(&ui, 'b').by, 0);
     ui_release(&ui);
 }
 

@@ -113,10 +113,20 @@ static const double scene_cka[] = {1, 0.83, 0.61, 0.32, 0.83, 1, 0.77, 0.41, 0.6
 
 static const struct heat_matrix scene_matrices[] = {
     {"layers: model and #3, linear CKA", "linear CKA of 120 rows; 1: the same up to rotation and scale",
-     "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL},
-    {"rows: #3, cosine", "cosine of 24 rows, layer 6, mean of tokens", NULL, SCENE_SIDE, SCENE_SIDE, scene_matrix,
-     scene_name, scene_name, true, scene_cluster, scene_cluster},
+     NULL, NULL, "an update is zero", 4, 4, scene_cka, scene_layers, scene_layers, false, NULL, NULL},
+    {"rows: #3, cosine", "cosine of 24 rows, layer 6, mean of tokens", NULL, NULL, NULL, SCENE_SIDE, SCENE_SIDE,
+     scene_matrix, scene_name, scene_name, true, scene_cluster, scene_cluster},
 };
+
+/* Rows by prototypes: with what stands beside a matrix. */
+static const double scene_cosines[] = {0.92, 0.11, 0.05, 0.62, 0.41, 0.68};
+static const char *const scene_seen[] = {"cola", "mrpc (unseen)"}, *const scene_prototypes[] = {"cola", "qqp", "rte"};
+static const char *const scene_notes[] = {"64 of 64 rows to its own, margin 0.81 \u00b1 0.02",
+                                          "40 of 64 rows to rte, margin 0.06 \u00b1 0.04"};
+static const struct heat_matrix scene_prototype_matrix = {
+    .title = "rows by prototypes of #3, cosine", .what = "each task's mean cosine, 128 rows",
+    .beside = "row argmax right 64 of 64 (1.000)   margin 0.81 \u00b1 0.02", .row_note = scene_notes,
+    .rows = 2, .columns = 3, .value = scene_cosines, .row_name = scene_seen, .column_name = scene_prototypes};
 
 /* Two classes: mixed in the first layout, apart in the second. */
 static inline void scene_inside(struct ui *ui) {
@@ -155,6 +165,30 @@ static inline void scene_inside(struct ui *ui) {
     ui->map.subjects = 1;
     ui->map.part = 1;
     ui->heatmap.data = (struct heatmap_data){.matrix = scene_matrices, .matrices = COUNT_OF(scene_matrices), .attention = 1};
+}
+
+/* Map and Heatmap of a run of two tasks with a retriever: what it reads, and what it makes of that. */
+static inline void scene_retriever(struct ui *ui) {
+    static const char *const tasks[] = {"cola", "rte"};
+    struct map_data *d = &ui->map.data;
+    d->of_task = scene_gold;
+    d->tasks = 2;
+    d->task_name = tasks;
+    d->run_task = "all tasks";
+    d->run_task_at = d->run_tasks = 2;
+    d->retriever = true;
+    for (int i = 0; i < 2; i++) {
+        struct map_panel *p = &d->panel[i];
+        p->title = "#3 pha";
+        p->predicted = NULL;
+        p->task_silhouette = (struct map_score){i ? 0.583 : 0.112, NULL};
+        p->task_purity = (struct map_score){i ? 0.971 : 0.634, NULL};
+        p->retriever = i == 1;
+    }
+    ui->heatmap.data = (struct heatmap_data){.matrix = &scene_prototype_matrix, .matrices = 1, .attention = 1,
+                                             .run_task = "all tasks", .run_task_at = 2, .run_tasks = 2};
+    ui->map.fresh = true;
+    ui_changed(ui);
 }
 
 /* The interface with every screen filled. */

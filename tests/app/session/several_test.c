@@ -188,19 +188,20 @@ static void the_last_evaluation_is_listed(void **state) {
     store_run_release(&like);
 }
 
-/* Map and Heatmap look at one of the run's tasks, any of them. */
+/* Map and Heatmap look at one of the run's tasks, any of them, or at all. */
 static void each_task_is_looked_at(void **state) {
     (void)state;
-    static const char *const wanted[] = { "alpha", "beta", "gamma", "alpha" };
+    static const char *const wanted[] = { "alpha", "beta", "gamma", "all tasks", "alpha" };
     const int64_t run = 1;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         struct insight_subject what = { .run = &run, .runs = 1, .task_at = i };
         struct insight_map *map;
         struct insight_heat *heat;
         struct err e = ERR_INIT;
         test_ok(insight_now(store, &what, false, &map, &heat, &e), &e);
         assert_string_equal(map->data.run_task, wanted[i]);
-        assert_true(map->data.run_task_at == i % 3 && map->data.run_tasks == 3 && map->data.n == 20);
+        assert_true(map->data.run_task_at == i % 4 && map->data.run_tasks == 3);
+        assert_true(map->data.n == (i == 3 ? 60 : 20) && map->data.tasks == (i == 3 ? 3 : 1));
         assert_string_equal(heat->data.run_task, wanted[i]);
         assert_true(heat->data.matrices > 0);
         insight_map_free(map);

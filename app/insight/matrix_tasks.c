@@ -1,0 +1,348 @@
+/* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, each task's own weights, and what is looked at of a
+ * prefix. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/matrix_private.h"
+#include "core/analysis/mass.h"
+#include "core/analysis/similarity.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/method/functions.h"
+
+static const struct plan *plan_of(const struct probe *p) { return predictor_plan(p->opened.predictor); }
+
+static int has_prototypes(const struct probe *p, struct err *e) {
+    const struct plan_tensor *k = plan_prototypes(plan_of(p));
+    if (!p->retrieved)
+        return err_set(e, ERR_USAGE, "%s has no retriever, so that no row has a vector to compare: --of tasks compares "
+                       "task embeddings", p->opened.method);
+    if (!k) return err_set(e, ERR_USAGE, "%s has no prototypes: they are the task embeddings of a generator", p->opened.method);
+    if (k->cols == p->retrieved) return 0;
+    return err_set(e, ERR_USAGE, "%s: its retriever's vectors have %d values, its prototypes %d: they do not compare",
+                   p->opened.method, p->retrieved, k->cols);
+}
+
+static int has_own_weights(const struct probe *p, struct err *e) {
+    const struct plan *plan = plan_of(p);
+    for (int i = 0; i < plan->made; i++)
+        if (plan->made_tensor[i].blocks > 1) return 0;
+    for (int i = 0; i < plan->tensors; i++)
+        if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
+    return err_set(e, ERR_USAGE, "%s has no weights of each task: all its tasks share one set", p->opened.method);
+}
+
+static int has_prefix(const struct probe *p, struct err *e) {
+    const struct method *m = &plan_of(p)->method;
+    for (int i = 0; i < m->count; i++)
+        if (function_of(&m->module[i])->keys_of && m->module[i].comp == COMP_GATED &&
+            module_is_at(&m->module[i], STACK_ENCODER, SUB_SELF))
+            return 0;
+    return err_set(e, ERR_USAGE, "%s: no layer of the encoder has the keys of a prefix in the softmax of its tokens",
+                   p->opened.method);
+}
+
+int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
+    bool mass = of == OF_MASS;
+    if (of < OF_PROTOTYPES) return 0;
+    if (!p->opened.run) return err_set(e, ERR_USAGE, "--of %s is of a run", matrix_of_names[of]);
+    if (!mass && (!p->opened.all || predictor_tasks(p->opened.predictor) < 2))
+        return err_set(e, ERR_USAGE, "--of %s is of a run with several tasks", matrix_of_names[of]);
+    if (mass) return has_prefix(p, e);
+    if (of == OF_PROTOTYPES) return has_prototypes(p, e);
+    if (of == OF_WEIGHTS) return has_own_weights(p, e);
+    if (plan_prototypes(plan_of(p))) return 0;
+    return err_set(e, ERR_USAGE, "%s has no task embeddings: it has no generator", p->opened.method);
+}
+
+static char *task_name(const struct probe *p, int task) { return xstrdup(predictor_task(p->opened.predictor, task)); }
+
+/* Title "WHAT of #3"; and what follows from the description. */
+static void finish(struct matrix *m, const struct probe *p, int layer, const char *what) {
+    struct buf about = BUF_INIT;
+    char *name = matrix_side_name(p);
+    matrix_describe(m, &p, 1, layer, &about);
+    m->title = xprintf("%s of %s", what, name);
+    free(name);
+    matrix_end_description(m, &about);
+}
+
+/* ---- prototypes ---- */
+
+/* What was found of the rows of one task. */
+struct prototype_votes {
+    int rows, right; /* nearest to their own task's prototype; of unseen ones there is none */
+    double sum, squares; /* of the margins: the greatest cosine less the second */
+    int *vote;       /* of each prototype, how many rows are nearest to it */
+};
+
+static double margin_deviation(int n, double sum, double squares) {
+    double mean = sum / n, v = n > 1 ? (squares - n * mean * mean) / (n - 1) : 0;
+    return v > 0 ? sqrt(v) : 0;
+}
+
+static void take_row(struct prototype_votes *x, const double *cosine, int n, int own) {
+    int best = 0, second = -1;
+    for (int i = 1; i < n; i++)
+        if (cosine[i] > cosine[best]) best = i;
+    for (int i = 0; i < n; i++)
+        if (i != best && (second < 0 || cosine[i] > cosine[second])) second = i;
+    double margin = cosine[best] - cosine[second];
+    x->rows++;
+    x->right += best == own;
+    x->vote[best]++;
+    x->sum += margin;
+    x->squares += margin * margin;
+}
+
+static char *note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
+    int best = 0, n = predictor_tasks(p->opened.predictor);
+    if (!x->rows) return xstrdup("no rows");
+    for (int i = 1; i < n; i++)
+        if (x->vote[i] > x->vote[best]) best = i;
+    double sd = margin_deviation(x->rows, x->sum, x->squares);
+    if (seen) return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f", x->right, x->rows, x->sum / x->rows, sd);
+    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f", x->vote[best], x->rows, predictor_task(p->opened.predictor, best),
+                   x->sum / x->rows, sd);
+}
+
+/* Cosines of all drawn rows with all prototypes into m, and what is nearest into near (one a task). */
+static int compare_rows(struct matrix *m, const struct probe *p, const real *k, struct prototype_votes *near, struct err *e) {
+    const struct rowset *r = &p->rows;
+    int n = m->columns;
+    double *cosine = xmalloc(((size_t)r->n * (size_t)n + 1) * sizeof *cosine);
+    similarity_cosine(p->layer[probe_place(p, PROBE_RETRIEVER)], r->n, k, n, p->retrieved, cosine);
+    int rc = 0;
+    for (int i = 0; !rc && i < r->n; i++) {
+        int t = r->of_task[i];
+        for (int j = 0; j < n; j++) {
+            double v = cosine[(size_t)i * (size_t)n + (size_t)j];
+            if (isnan(v))
+                rc = err_set(e, ERR_FAILED, "%s: row %lld, or the prototype of %s, is a zero vector", r->task[t],
+                             (long long)r->row[i], predictor_task(p->opened.predictor, j));
+            m->value[t * n + j] += v;
+        }
+        if (!rc) take_row(&near[t], cosine + (size_t)i * (size_t)n, n, p->task[t].of_run);
+    }
+    for (int t = 0; t < m->rows; t++)
+        for (int j = 0; j < n; j++) m->value[t * n + j] /= near[t].rows; /* NaN without rows */
+    free(cosine);
+    return rc;
+}
+
+/* What stands beside the matrix and its rows. */
+static void tell_near(struct matrix *m, const struct probe *p, const struct prototype_votes *near) {
+    struct prototype_votes all = { 0 };
+    m->row_note = xcalloc((size_t)m->rows + 1, sizeof *m->row_note);
+    for (int t = 0; t < m->rows; t++) {
+        bool seen = p->task[t].of_run >= 0;
+        m->row_note[t] = note_of(p, &near[t], seen);
+        m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
+        if (!seen) continue;
+        all.rows += near[t].rows;
+        all.right += near[t].right;
+        all.sum += near[t].sum;
+        all.squares += near[t].squares;
+    }
+    if (!all.rows) return;
+    m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f", all.right, all.rows,
+                        (double)all.right / all.rows, all.sum / all.rows, margin_deviation(all.rows, all.sum, all.squares));
+}
+
+/* The same as numbers, of each task. */
+static void add_near(struct buf *b, const struct probe *p, const struct prototype_votes *near, int tasks) {
+    json_add_key(b, "by_task");
+    buf_putc(b, '[');
+    for (int t = 0; t < tasks; t++) {
+        const struct prototype_votes *x = &near[t];
+        bool seen = p->task[t].of_run >= 0;
+        int best = 0;
+        for (int i = 1; i < predictor_tasks(p->opened.predictor); i++)
+            if (x->vote[i] > x->vote[best]) best = i;
+        if (t) buf_putc(b, ',');
+        buf_putc(b, '{');
+        json_member_string(b, "task", p->rows.task[t]);
+        json_member_bool(b, "seen", seen);
+        json_member_int(b, "rows", x->rows);
+        if (seen) json_member_double(b, "argmax_accuracy", x->rows ? (double)x->right / x->rows : NAN);
+        else json_member_string(b, "argmax_accuracy", NULL);
+        json_member_double(b, "margin", x->sum / x->rows);
+        json_member_double(b, "margin_sd", margin_deviation(x->rows, x->sum, x->squares));
+        json_member_string(b, "nearest", x->rows ? predictor_task(p->opened.predictor, best) : NULL);
+        json_member_int(b, "nearest_rows", x->vote[best]);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e) {
+    int rc = matrix_possible(p, OF_PROTOTYPES, e);
+    if (rc) return rc;
+    const struct plan_tensor *k = plan_prototypes(plan_of(p));
+    int n = predictor_tasks(p->opened.predictor), tasks = p->rows.tasks;
+    matrix_new(m, OF_PROTOTYPES, "cosine", tasks, n);
+    struct prototype_votes *near = xcalloc((size_t)tasks + 1, sizeof *near);
+    for (int t = 0; t < tasks; t++) near[t].vote = xcalloc((size_t)n, sizeof *near->vote);
+    for (int j = 0; j < n; j++) m->column_name[j] = task_name(p, j);
+    rc = compare_rows(m, p, predictor_params(p->opened.predictor) + k->offset, near, e);
+    if (!rc) {
+        struct buf about = BUF_INIT;
+        tell_near(m, p, near);
+        matrix_describe(m, &p, 1, PROBE_RETRIEVER, &about);
+        add_near(&about, p, near, tasks);
+        matrix_end_description(m, &about);
+        char *name = matrix_side_name(p);
+        m->title = xprintf("rows by prototypes of %s, cosine", name);
+        free(name);
+        m->what = xprintf("each task's mean cosine of retrieved vectors with the tasks' prototypes, %d rows", p->rows.n);
+        m->undefined = "a task without rows";
+    }
+    for (int t = 0; t < tasks; t++) free(near[t].vote);
+    free(near);
+    if (rc) matrix_release(m);
+    return rc;
+}
+
+/* ---- task embeddings ---- */
+
+int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e) {
+    int rc = matrix_possible(p, OF_TASKS, e);
+    if (rc) return rc;
+    const struct plan_tensor *k = plan_prototypes(plan_of(p));
+    int n = predictor_tasks(p->opened.predictor);
+    matrix_new(m, OF_TASKS, "cosine", n, n);
+    const real *z = predictor_params(p->opened.predictor) + k->offset;
+    similarity_cosine(z, n, z, n, k->cols, m->value);
+    for (int i = 0; i < n; i++) {
+        m->row_name[i] = task_name(p, i);
+        m->column_name[i] = task_name(p, i);
+    }
+    finish(m, p, -1, "task embeddings");
+    m->what = xprintf("cosine of the generator's task embeddings, %d values each", k->cols);
+    m->undefined = "a zero vector";
+    return 0;
+}
+
+/* ---- each task's own weights ---- */
+
+/* Values that lie as one block a task. */
+struct task_block {
+    int stack, layer; /* layer -1: one for all layers, or the embedding */
+    const real *value;
+    size_t count;     /* of a block */
+};
+
+static int list_own(const struct probe *p, struct task_block **out) {
+    const struct plan *plan = plan_of(p);
+    const real *params = predictor_params(p->opened.predictor), *made = predictor_made(p->opened.predictor);
+    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->made) + 1, sizeof *list);
+    int n = 0;
+    for (int i = 0; i < plan->made; i++) {
+        const struct plan_made *t = &plan->made_tensor[i];
+        if (t->blocks == plan->tasks)
+            list[n++] = (struct task_block){ t->stack, t->layer, made + t->offset, t->count / (size_t)t->blocks };
+    }
+    for (int i = 0; i < plan->tensors; i++) {
+        const struct plan_tensor *t = &plan->tensor[i];
+        if (t->kind == PLAN_OWN && t->kept && t->blocks == plan->tasks)
+            list[n++] = (struct task_block){ t->stack, t->layer, params + t->offset, t->count / (size_t)t->blocks };
+    }
+    *out = list;
+    return n;
+}
+
+/* Of everything that two tasks have in a layer, as one long vector each. */
+static double blocks_alike(const struct task_block *list, int n, int stack, int layer, int a, int b) {
+    double ab = 0, aa = 0, bb = 0;
+    for (int i = 0; i < n; i++) {
+        const struct task_block *x = &list[i];
+        if (!x->value || x->stack != stack || x->layer != layer) continue;
+        const real *u = x->value + (size_t)a * x->count, *v = x->value + (size_t)b * x->count;
+        for (size_t k = 0; k < x->count; k++) {
+            ab += (double)u[k] * (double)v[k];
+            aa += (double)u[k] * (double)u[k];
+            bb += (double)v[k] * (double)v[k];
+        }
+    }
+    return aa > 0 && bb > 0 ? ab / sqrt(aa * bb) : NAN;
+}
+
+/* The places that have something, in the order of the model. */
+static int list_layers(const struct task_block *list, int n, int most, struct task_block *out) {
+    int found = 0;
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
+        for (int layer = -1; layer < most; layer++) {
+            int i = 0;
+            while (i < n && (list[i].stack != stack || list[i].layer != layer)) i++;
+            if (i < n) out[found++] = list[i];
+        }
+    return found;
+}
+
+static char *layer_word(const struct task_block *at) {
+    const char *stack = at->stack == STACK_DECODER ? "dec" : "enc";
+    return at->layer < 0 ? xprintf("%s all", stack) : xprintf("%s %d", stack, at->layer + 1);
+}
+
+int matrix_weights(struct matrix *m, const struct probe *p, struct err *e) {
+    int rc = matrix_possible(p, OF_WEIGHTS, e);
+    if (rc) return rc;
+    const struct arch *a = &p->opened.model->arch;
+    struct task_block *list;
+    int n = list_own(p, &list), tasks = predictor_tasks(p->opened.predictor);
+    int most = a->encoder_layers > a->decoder_layers ? a->encoder_layers : a->decoder_layers;
+    struct task_block *at = xcalloc(2 * (size_t)(most + 1), sizeof *at);
+    int layers = list_layers(list, n, most, at);
+    matrix_new(m, OF_WEIGHTS, "cosine", layers * tasks, tasks);
+    for (int t = 0; t < tasks; t++) m->column_name[t] = task_name(p, t);
+    for (int i = 0; i < layers * tasks; i++) {
+        const struct task_block *here = &at[i / tasks];
+        char *word = layer_word(here);
+        m->row_name[i] = xprintf("%s %s", word, m->column_name[i % tasks]);
+        free(word);
+        for (int t = 0; t < tasks; t++) m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
+    }
+    finish(m, p, -1, "weights of each task, by layer,");
+    m->what = xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
+    m->undefined = "a task's values there are all 0";
+    free(at);
+    free(list);
+    return 0;
+}
+
+/* ---- what is looked at of a prefix ---- */
+
+/* Rows of m for one task: a line a layer, all heads and each. */
+static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x) {
+    for (int l = 0; l < x->layers; l++) {
+        double *line = m->value + (size_t)(first + l) * (size_t)m->columns, sum = 0;
+        m->row_name[first + l] = task ? xprintf("layer %d %s", l + 1, task) : xprintf("layer %d", l + 1);
+        for (int h = 0; h < x->heads; h++) sum += line[h + 1] = x->share[l * x->heads + h];
+        line[0] = sum / x->heads;
+    }
+}
+
+int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e) {
+    const struct arch *a = &p->opened.model->arch;
+    int rc = matrix_possible(p, OF_MASS, e);
+    if (rc) return rc;
+    matrix_new(m, OF_MASS, "share", p->tasks * a->encoder_layers, a->heads + 1);
+    for (int h = 0; h <= a->heads; h++) m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
+    for (int t = 0; !rc && t < p->tasks; t++) {
+        struct attention_mass x;
+        if (p->opened.all) predictor_use(p->opened.predictor, p->task[t].of_run < 0 ? 0 : p->task[t].of_run);
+        rc = attention_mass(p->opened.model, p->opened.predictor, p->task[t].d, crew, &x, e);
+        if (rc) break;
+        take_mass(m, t * a->encoder_layers, p->tasks > 1 ? p->rows.task[t] : NULL, &x);
+        attention_mass_release(&x);
+    }
+    if (rc) {
+        matrix_release(m);
+        return rc;
+    }
+    finish(m, p, -1, "softmax mass on the prefix");
+    m->what = xprintf("share of self-attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
+    m->undefined = "this layer has no keys of a prefix";
+    return 0;
+}

@@ -1,0 +1,301 @@
+/* Matrices of a run's tasks, against loops; and Map and Heatmap of a run with a retriever. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/insight.h"
+#include "app/insight/matrix.h"
+#include "app/insight/ratings.h"
+#include "core/analysis/attention.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+#include "tests/support/writer.h"
+
+/* Runs: 1 pha and 2 adapters of each task on a tiny T5, 3 hyperformer++ on a tiny BERT, 4 a prefix on it, 5 a retriever
+ * alone. */
+enum { PHA = 1, ADAPTERS, HYPERFORMER, PREFIX, RETRIEVER };
+static struct store *store;
+
+static void train(const char *model, const char *tasks, const char *method) {
+    free(stage_out(0, "train --model '%s' %s --method '%s' --db '%s' --steps 3 --batch 8 --lr 1e-2 --seed 1", model, tasks,
+                   method, stage.db));
+}
+
+static int make(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    stage_init(&stage);
+    char *t5 = writer_model(stage.folder, "t5", FAMILY_T5, NULL);
+    free(stage_task(&stage, "alpha", 20));
+    free(stage_task(&stage, "beta", 10));
+    free(stage_task(&stage, "gamma", 10));
+    char *both = xprintf("--tasks '%s/alpha,%s/beta' --eval-rows 4", stage.folder, stage.folder);
+    train(t5, both, "pha(r=2)");
+    train(t5, both, "adapter-per-task(r=2)");
+    train(stage.model, both, "hyperformer++(r=2)");
+    char *one = xprintf("--task '%s/alpha'", stage.folder);
+    train(stage.model, one, "mam(l=3,r=2)");
+    train(stage.model, both, "lora(r=2) + retriever(hidden=5, width=4)");
+    free(one);
+    free(both);
+    free(t5);
+    return store_open(&store, stage.db, STORE_WRITE, &e);
+}
+
+static int drop(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    int rc = store_close(store, &e);
+    stage_release(&stage);
+    return rc;
+}
+
+/* 12 rows of each of the run's tasks and its vectors at a layer. */
+static void open_run(struct probe *p, int64_t run, int layer) {
+    struct err e = ERR_INIT;
+    const struct probe_draw draw = { .most = 24, .seed = 1 };
+    const struct probe_look look = { .mean = true, .seed = 1 };
+    test_ok(probe_open_all(p, store, run, NULL, NULL, &e), &e);
+    test_ok(probe_rows(p, NULL, 0, &draw, &e), &e);
+    assert_int_equal(p->rows.n, run == PREFIX ? 20 : 24);
+    test_ok(probe_embed(p, layer, &look, &e), &e);
+}
+
+static double cosine(const real *a, const real *b, size_t n) {
+    double ab = 0, aa = 0, bb = 0;
+    for (size_t i = 0; i < n; i++) {
+        ab += (double)a[i] * (double)b[i];
+        aa += (double)a[i] * (double)a[i];
+        bb += (double)b[i] * (double)b[i];
+    }
+    return ab / sqrt(aa * bb);
+}
+
+static void near(double a, double b) {
+    if (!(fabs(a - b) < 1e-5)) fail_msg("%.9g is not %.9g", a, b);
+}
+
+/* Each cell is the mean over the task's rows; beside it, how many rows are nearest to their own. */
+static void rows_are_compared_with_prototypes(void **state) {
+    (void)state;
+    struct probe p;
+    struct matrix m, kept;
+    struct err e = ERR_INIT;
+    double sum[2][2] = { { 0 } }, margin = 0;
+    int right = 0;
+    open_run(&p, PHA, PROBE_RETRIEVER);
+    const struct plan_tensor *k = plan_prototypes(predictor_plan(p.opened.predictor));
+    const real *prototype = predictor_params(p.opened.predictor) + k->offset;
+    assert_int_equal(p.retrieved, k->cols);
+    for (int i = 0; i < p.rows.n; i++) {
+        double c[2];
+        for (int j = 0; j < 2; j++)
+            sum[p.rows.of_task[i]][j] += c[j] = cosine(p.layer[p.layers + 1] + i * p.retrieved, prototype + j * k->cols,
+                                                       (size_t)k->cols);
+        right += (c[1] > c[0]) == p.rows.of_task[i];
+        margin += fabs(c[0] - c[1]);
+    }
+    test_ok(matrix_prototypes(&m, &p, &e), &e);
+    assert_true(m.rows == 2 && m.columns == 2 && m.run == PHA);
+    assert_string_equal(m.row_name[1], "beta");
+    assert_string_equal(m.column_name[0], "alpha");
+    for (int t = 0; t < 2; t++)
+        for (int j = 0; j < 2; j++) near(m.value[2 * t + j], sum[t][j] / 12);
+    char *wanted = xprintf("row argmax right %d of 24 (%.3f)   margin %.2f", right, right / 24.0, margin / 24);
+    assert_memory_equal(m.beside, wanted, strlen(wanted));
+    test_ok(matrix_keep(&m, store, true, &e), &e);
+    test_ok(matrix_read(&kept, store, m.id, &e), &e);
+    assert_int_equal(kept.of, OF_PROTOTYPES);
+    assert_string_equal(kept.beside, m.beside);
+    assert_string_equal(kept.row_note[1], m.row_note[1]);
+    free(wanted);
+    matrix_release(&m);
+    matrix_release(&kept);
+    probe_release(&p);
+}
+
+/* The retriever's vector is its network over the mean of the last layer (BERT has no norm behind that). */
+static void a_retrieved_vector_is_of_the_pooled_one(void **state) {
+    (void)state;
+    struct probe p;
+    real x[5];
+    open_run(&p, RETRIEVER, PROBE_ALL_LAYERS);
+    const struct plan *plan = predictor_plan(p.opened.predictor);
+    const real *w[4], *params = predictor_params(p.opened.predictor);
+    static const char *const name[] = { "retriever.W_1", "retriever.b_1", "retriever.W_2", "retriever.b_2" };
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < plan->tensors; i++)
+            if (!strcmp(plan->tensor[i].name, name[k])) w[k] = params + plan->tensor[i].offset;
+    for (int i = 0; i < p.rows.n; i++) {
+        const real *h = p.layer[p.layers] + i * p.width, *z = p.layer[p.layers + 1] + i * p.retrieved;
+        for (int a = 0; a < 5; a++) {
+            x[a] = w[1][a];
+            for (int j = 0; j < p.width; j++) x[a] += w[0][a * p.width + j] * h[j];
+            if (x[a] < 0) x[a] = 0;
+        }
+        for (int b = 0; b < p.retrieved; b++) {
+            double v = (double)w[3][b];
+            for (int a = 0; a < 5; a++) v += (double)w[2][b * 5 + a] * (double)x[a];
+            near((double)z[b], v);
+        }
+    }
+    probe_release(&p);
+}
+
+/* What a task has in a layer of the decoder, out of the plan of that task alone. */
+static size_t values_in(const struct opened *u, int layer, real *out) {
+    const struct plan *p = predictor_plan(u->predictor);
+    size_t n = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind != PLAN_OWN || t->stack != STACK_DECODER || t->layer != layer) continue;
+        memcpy(out + n, predictor_params(u->predictor) + t->offset, t->count * sizeof *out);
+        n += t->count;
+    }
+    return n;
+}
+
+/* Made by a generator or trained one a task: what two tasks have in a layer, as one vector each. */
+static void weights_are_compared_by_layer(void **state) {
+    (void)state;
+    static const int64_t runs[] = { PHA, ADAPTERS };
+    static real a[8192], b[8192];
+    for (int k = 0; k < 2; k++) {
+        struct probe p;
+        struct opened alpha = { 0 }, beta = { 0 };
+        struct matrix m;
+        struct err e = ERR_INIT;
+        test_ok(probe_open_all(&p, store, runs[k], NULL, NULL, &e), &e);
+        test_ok(opened_run(&alpha, store, runs[k], "alpha", NULL, NULL, &e), &e);
+        test_ok(opened_run(&beta, store, runs[k], "beta", NULL, NULL, &e), &e);
+        test_ok(matrix_weights(&m, &p, &e), &e);
+        int first = m.rows - 4; /* two layers of the decoder come last */
+        assert_true(m.columns == 2 && first == (k ? 4 : 0));
+        assert_string_equal(m.row_name[first + 3], "dec 2 beta");
+        for (int layer = 0; layer < 2; layer++) {
+            size_t n = values_in(&alpha, layer, a);
+            assert_true(n > 0 && values_in(&beta, layer, b) == n);
+            near(m.value[2 * (first + 2 * layer)], 1);
+            near(m.value[2 * (first + 2 * layer) + 1], cosine(a, b, n));
+            near(m.value[2 * (first + 2 * layer + 1)], cosine(a, b, n));
+        }
+        matrix_release(&m);
+        opened_release(&alpha);
+        opened_release(&beta);
+        probe_release(&p);
+    }
+}
+
+static void the_mass_is_the_mean_of_the_rows_shares(void **state) {
+    (void)state;
+    struct probe p;
+    struct matrix m;
+    struct err e = ERR_INIT;
+    struct crew *crew = crew_new(2, NULL);
+    open_run(&p, PREFIX, 1);
+    test_ok(matrix_mass(&m, &p, crew, &e), &e);
+    crew_free(crew);
+    assert_true(m.rows == p.layers && m.columns == 1 + p.opened.model->arch.heads);
+    for (int layer = 0; layer < p.layers; layer++) {
+        double sum = 0, all = 0;
+        for (int h = 1; h < m.columns; h++) all += m.value[layer * m.columns + h] / (m.columns - 1);
+        for (int i = 0; i < p.rows.n; i++) {
+            struct attention_map a;
+            test_ok(attention_of_row(p.opened.model, p.opened.predictor, p.task[0].d, (size_t)i, layer + 1, &a, &e), &e);
+            int columns = a.extra + a.tokens;
+            assert_int_equal(a.extra, 3);
+            for (int q = 0; q < a.tokens; q++)
+                for (int j = 0; j < a.extra; j++) sum += a.p[q * columns + j] / a.tokens / p.rows.n;
+            attention_map_release(&a);
+        }
+        near(m.value[layer * m.columns + 1], sum);
+        near(m.value[layer * m.columns], all);
+        assert_true(sum > 0 && sum < 1);
+    }
+    matrix_release(&m);
+    probe_release(&p);
+}
+
+static void what_a_run_has_not_is_said(void **state) {
+    (void)state;
+    static const struct {
+        const char *words, *part;
+    } at[] = {
+        { "similarity 3 --of prototypes", "has no retriever, so that no row has a vector to compare" },
+        { "similarity 5 --of prototypes", "has no prototypes: they are the task embeddings of a generator" },
+        { "similarity 2 --of tasks", "has no task embeddings: it has no generator" },
+        { "similarity 4 --of tasks", "--of tasks is of a run with several tasks" },
+        { "similarity 5 --of weights", "has no weights of each task: all its tasks share one set" },
+        { "similarity 1 --of mass", "no layer of the encoder has the keys of a prefix" },
+        { "similarity 1 2 --of weights", "--of weights takes one run" },
+        { "similarity 3 --of classes --layer retriever", "has no retriever" },
+        { "similarity 1 --of layers --layer retriever", "--layer retriever is for --of classes and rows" },
+        { "similarity 1 --of prototypes --task gamma", "no task of this run; it has alpha, beta" },
+        { "embed --run 4 --unseen x", "--unseen goes with a run of several tasks" },
+    };
+    for (size_t i = 0; i < COUNT_OF(at); i++)
+        stage_refused(2, at[i].part, "%s --db '%s'", at[i].words, stage.db);
+    stage_refused(2, "modules of its encoder are each task's own", "embed --run 3 --unseen '%s/gamma' --db '%s'", stage.folder,
+                  stage.db);
+}
+
+/* Rows of a task that the run does not know have no prototype of their own. */
+static void unseen_tasks_stand_beside(void **state) {
+    (void)state;
+    json_t *j = stage_json("similarity 1 --of prototypes --unseen '%s/gamma' --db '%s' --json", stage.folder, stage.db);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(j, "rows"), 2)), "gamma (unseen)");
+    assert_int_equal(json_array_size(json_object_get(j, "columns")), 2);
+    const json_t *of = json_array_get(json_object_get(j, "by_task"), 2);
+    assert_true(json_is_false(json_object_get(of, "seen")) && json_is_null(json_object_get(of, "argmax_accuracy")));
+    assert_true(json_is_string(json_object_get(of, "nearest")) && json_is_number(json_object_get(of, "margin")));
+    json_decref(j);
+}
+
+/* Both panels show one run: pooled vectors, and what the retriever makes of the same rows of all tasks. */
+static void a_retriever_stands_beside_what_it_reads(void **state) {
+    (void)state;
+    const int64_t run = PHA;
+    const struct insight_subject what = { .run = &run, .runs = 1, .task_at = INSPECT_USUAL };
+    struct insight_map *map;
+    struct insight_heat *heat;
+    struct err e = ERR_INIT;
+    test_ok(insight_now(store, &what, false, &map, &heat, &e), &e);
+    const struct map_data *d = &map->data;
+    assert_true(d->panels == 2 && d->tasks == 2 && d->n == 40 && d->retriever);
+    assert_true(!d->panel[0].retriever && d->panel[1].retriever);
+    assert_string_equal(d->panel[0].title, d->panel[1].title);
+    assert_string_equal(d->run_task, "all tasks");
+    struct probe p;
+    struct ratings by_task;
+    const struct probe_draw draw = { .most = 400, .seed = 1, .max_len = 128 };
+    const struct probe_look look = { .mean = true, .seed = 1 };
+    test_ok(probe_open_all(&p, store, PHA, NULL, NULL, &e), &e);
+    test_ok(probe_rows(&p, NULL, 0, &draw, &e), &e);
+    test_ok(probe_embed(&p, PROBE_ALL_LAYERS, &look, &e), &e);
+    for (int i = 0; i < 2; i++) {
+        ratings_of(&by_task, p.layer[p.layers + i], p.rows.n, probe_columns(&p, p.layers + i), p.rows.of_task, 2, NULL);
+        near(d->panel[i].task_silhouette.value, by_task.silhouette.value);
+        near(d->panel[i].task_purity.value, by_task.purity.value);
+    }
+    probe_release(&p);
+    assert_string_equal(heat->data.matrix[0].title, "rows by prototypes of #1, cosine");
+    assert_string_equal(heat->data.matrix[1].title, "task embeddings of #1");
+    assert_string_equal(heat->data.matrix[2].title, "weights of each task, by layer, of #1");
+    assert_non_null(heat->data.matrix[0].beside);
+    insight_map_free(map);
+    insight_heat_free(heat);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_compared_with_prototypes),
+        cmocka_unit_test(a_retrieved_vector_is_of_the_pooled_one),
+        cmocka_unit_test(weights_are_compared_by_layer),
+        cmocka_unit_test(the_mass_is_the_mean_of_the_rows_shares),
+        cmocka_unit_test(what_a_run_has_not_is_said),
+        cmocka_unit_test(unseen_tasks_stand_beside),
+        cmocka_unit_test(a_retriever_stands_beside_what_it_reads),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
