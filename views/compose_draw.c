@@ -444,4 +444,38 @@ static void readout(const struct ui *ui, struct buf *out) {
     }
 }
 
-const struct screen screen_compose = {"compose", "1 Compose", draw, compose_request, readout};
+static void init(struct ui *ui) { compose_init(&ui->compose); }
+static void release(struct ui *ui) { compose_release(&ui->compose); }
+
+static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+    const struct compose_view *v = &ui->compose;
+    struct compose_need rows;
+    bool wide = f->size == LAYOUT_WIDE;
+    compose_rows(v, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w, &rows);
+    *out = (struct layout_need){.modules = v->config.method.count, .axis = rows.axis_rows, .facts = rows.fact_rows,
+                                .options = v->part >= v->config.method.count};
+}
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct compose_view *v = &ui->compose;
+    switch (k->request) {
+    case REQ_TRAIN: return compose_on_number(v) ? "edit" : k->hint;
+    case REQ_LEFT: return "axis";
+    case REQ_DOWN: return compose_on_number(v) ? "step" : k->hint;
+    case REQ_NEXT: return v->facts.findings ? k->hint : NULL;
+    case REQ_RUN: return NULL;
+    default: return k->hint;
+    }
+}
+
+static const enum request keys[] = {
+    REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
+    REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
+    REQ_NONE
+};
+
+const struct screen screen_compose = {
+    .name = "compose", .about = method_about, .keys = keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
+    .init = init, .release = release, .request = compose_request,
+    .panes = layout_compose, .need = need, .draw = draw, .readout = readout, .hint = hint,
+};

@@ -266,4 +266,45 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     return y - r.y;
 }
 
-const struct screen screen_detail = {"detail", NULL, draw, request, NULL};
+static void changed(struct ui *ui) {
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    ui->detail.page = f.body.h > 1 ? f.body.h : 1;
+}
+
+static void back(struct ui *ui) { ui_show(ui, ui->before); }
+
+static int64_t run(const struct ui *ui) { return ui->detail.run.id; }
+
+/* The page of a run that trains. */
+static bool refresh(struct ui *ui, struct effect *out) {
+    const struct run_row *r = &ui->detail.run;
+    if (!r->id || r->state > RUN_PAUSED) return false;
+    out->kind = EFFECT_OPEN_RUN;
+    out->run = &r->id;
+    out->runs = 1;
+    return true;
+}
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct run_row *r = &ui->detail.run;
+    switch (k->request) {
+    case REQ_STOP: return r->state <= RUN_PAUSED ? k->hint : NULL;
+    case REQ_DOWN: return NULL;
+    case REQ_RUN: return runs_again_hint(ui, r, k->hint);
+    case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
+    default: return k->hint;
+    }
+}
+
+static const enum request keys[] = {
+    REQ_STOP, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO, REQ_REDO, REQ_CLONE,
+    REQ_RUN, REQ_TRASH, REQ_EXPORT, REQ_COPY, REQ_NONE
+};
+
+const struct screen screen_detail = {
+    .name = "detail",
+    .about = "A run's page: what became of it, what it was trained with, and what it left.",
+    .keys = keys, .under = &screen_runs, .back = back,
+    .changed = changed, .request = request, .run = run, .refresh = refresh, .draw = draw, .hint = hint,
+};

@@ -80,12 +80,37 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->cores) machine(ui, c, r, y);
 }
 
+static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct first_view *v = &ui->first;
+    char text[120];
+    canvas_text(c, r.x + 1, r.y, INK_ACCENT, "petri");
+    if (!v->model) return;
+    snprintf(text, sizeof text, "%.100s %s", v->model, v->model_ready ? "\u2713" : "\u2717 not here");
+    canvas_right(c, r.x + 8, r.y, r.w - 9, v->model_ready ? INK_TEXT : INK_WARN, text);
+}
+
 static bool request(struct ui *ui, enum request r, struct effect *out) {
+    const struct first_view *v = &ui->first;
+    if (r == REQ_COMPOSE) {
+        ui_show(ui, SCREEN_COMPOSE);
+        return true;
+    }
     if (r != REQ_TRAIN) return false;
-    if (ui->first.model_ready && ui->first.task_ready) out->kind = EFFECT_TRAIN_FIRST;
-    else ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s",
-                ui->first.fetch ? ui->first.fetch : "make fetch");
+    if (v->model_ready && v->task_ready) out->kind = EFFECT_TRAIN_FIRST;
+    else ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s", v->fetch ? v->fetch : "make fetch");
     return true;
 }
 
-const struct screen screen_first = {"first", NULL, draw, request, NULL};
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    bool ready = ui->first.model_ready && ui->first.task_ready;
+    return k->request == REQ_TRAIN && !ready ? NULL : k->hint;
+}
+
+static const enum request keys[] = {
+    REQ_TRAIN, REQ_COMPOSE, REQ_CHOOSE, REQ_NONE
+};
+
+const struct screen screen_first = {
+    .name = "first", .about = method_about, .keys = keys,
+    .request = request, .line = line_1, .draw = draw, .hint = hint,
+};

@@ -86,7 +86,7 @@ bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     struct heat_look *k = &v->look;
     if (r == REQ_TASKS) {
-        inspect_next_task(ui, out);
+        inspect_next_task(ui, v->data.run_task_at, v->data.run_tasks, true, out);
         return true;
     }
     if (!heatmap_matrix(v)) {
@@ -195,4 +195,41 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
-const struct screen screen_heatmap = {"heatmap", "6 Heatmap", draw, heatmap_request, readout};
+static void init(struct ui *ui) { heatmap_init(&ui->heatmap); }
+static void show_heatmap(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_HEATMAP, out); }
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct heatmap_view *v = &ui->heatmap;
+    if (!v->data.matrices) return NULL;
+    switch (k->request) {
+    case REQ_MORE: return "size";
+    case REQ_PAN_LEFT: return "matrix";
+    case REQ_SORT: return "order";
+    case REQ_NEXT: return "row";
+    case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
+    case REQ_LAYER_LESS: return v->data.attention < v->data.matrices ? k->hint : NULL;
+    case REQ_DOWN:
+    case REQ_NEXT_PART: return NULL;
+    default: return k->hint;
+    }
+}
+
+static const char *pictured(const struct ui *ui) {
+    const struct heat_matrix *m = heatmap_matrix(&ui->heatmap);
+    return m ? m->title : "";
+}
+
+static const enum request keys[] = {
+    REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
+    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_EXPORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
+    REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
+};
+
+const struct screen screen_heatmap = {
+    .name = "heatmap",
+    .about = "Heatmap shows similarities as matrices: of layers, classes, trained tensors and rows, and the "
+             "attention of one row.",
+    .keys = keys, .tab = "6 Heatmap", .to = REQ_TO_HEATMAP, .inside = true, .show = show_heatmap,
+    .init = init, .changed = heatmap_settle, .request = heatmap_request,
+    .panes = layout_heatmap, .draw = draw, .readout = readout, .hint = hint, .pictured = pictured,
+};

@@ -1,3 +1,5 @@
+#include "views/help.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -9,21 +11,21 @@
 static void where(const struct key_entry *k, char out[64]) {
     size_t n = 0;
     *out = 0;
-    if (k->screens == (1u << SCREEN_COUNT) - 1) return;
+    if (k->everywhere) return;
     for (int i = 0; i < SCREEN_COUNT; i++)
-        if (k->screens & (1u << i))
+        if (keys_works((enum screen_id)i, k))
             n += (size_t)snprintf(out + n, 64 - n, "%s%s", n ? " " : "",
                                   screen_at((enum screen_id)i)->name);
 }
 
 static bool fits(const struct ui *ui, const struct key_entry *k) {
     char text[400], name[16], screens[64];
-    if (!*ui->help_search) return (k->screens & (1u << ui->helped)) != 0;
+    if (!*ui->help.search) return keys_works(ui->help.helped, k);
     press_name(k->key, name);
     where(k, screens);
     snprintf(text, sizeof text, "%s %s %s %s %s", name, k->help, k->hint ? k->hint : "", screens,
              key_group_name(k->group));
-    return strcasestr(text, ui->help_search) != NULL;
+    return strcasestr(text, ui->help.search) != NULL;
 }
 
 /* `places`: the screens it works on are listed beside it. */
@@ -45,35 +47,18 @@ static void entry(struct canvas *c, struct rect r, int y, const struct key_entry
     if (places) canvas_fit(c, r.x + r.w - 23, y, 22, INK_DIM, screens);
 }
 
-static const char method_about[] =
+const char method_about[] =
     "A method is a set of modules; each is a point on a few axes: which function of the hidden "
     "states, where it writes, what it reads (parallel or sequential), how it is composed with what "
     "was there, and who makes its weights. Compose walks the axes with h and l and the choices with "
     "j and k; Enter trains what you see.";
 
-/* What a screen is for, above its keys. */
-static const char *const about[SCREEN_COUNT] = {
-    [SCREEN_FIRST] = method_about,
-    [SCREEN_COMPOSE] = method_about,
-    [SCREEN_TRAIN] = "Train shows the run in focus while it trains: its loss, what it reaches on the dev "
-                     "rows, and the jobs of this process. The cursor reads a step; q leaves, and asks "
-                     "what becomes of runs that go.",
-    [SCREEN_RUNS] = "Runs lists all runs of this database, also those of other processes. h and l walk "
-                    "the columns, s sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); "
-                    "Enter opens a run's page, C takes it to Compose, d puts it into the trash.",
-    [SCREEN_HEATMAP] = "Heatmap shows similarities as matrices: of layers, classes, trained tensors and "
-                       "rows, and the attention of one row.",
-    [SCREEN_MAP] = "Map lays rows out as points by their vectors, the untouched model beside the run that "
-                   "the cursor is on in Runs, with scores of how the classes keep together.",
-    [SCREEN_DETAIL] = "A run's page: what became of it, what it was trained with, and what it left.",
-};
-
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     int line = 0;
-    bool search = *ui->help_search != 0;
+    bool search = *ui->help.search != 0;
     struct canvas measure = {.glyphs = ui->glyphs};
-    const char *intro = about[ui->helped];
+    const char *intro = screen_at(ui->help.helped)->about;
     if (!search && intro) {
         line = canvas_wrap_rows(&measure, r.w - 2, intro);
         if (c) canvas_wrap(c, (struct rect){r.x + 1, r.y - top, r.w - 2, line}, INK_TEXT, intro);
@@ -96,7 +81,7 @@ static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
 
 static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
-    int lines = lay(ui, c, r, ui->help_top);
+    int lines = lay(ui, c, r, ui->help.top);
     if (!lines) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no key fits; Esc shows all again");
     canvas_pop_clip(c);
 }
@@ -105,7 +90,7 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
     struct layout_frame f;
     (void)out;
     layout_frame(ui->w, ui->h, &f);
-    int to = ui->help_top;
+    int to = ui->help.top;
     switch (r) {
     case REQ_UP: to--; break;
     case REQ_DOWN: to++; break;
@@ -114,26 +99,54 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_FIRST: to = 0; break;
     case REQ_LAST: to = 1 << 20; break;
     case REQ_SEARCH:
-        prompt_open(&ui->prompt, "/", ui->help_search, true);
+        prompt_open(&ui->prompt, "/", ui->help.search, true);
         ui->use = USE_SEARCH;
         return true;
     default: return false;
     }
     int last = lay(ui, NULL, f.body, 0) - f.body.h;
     if (to > last) to = last;
-    ui->help_top = to < 0 ? 0 : to;
+    ui->help.top = to < 0 ? 0 : to;
     return true;
 }
 
 static void readout(const struct ui *ui, struct buf *out) {
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
-    int lines = lay(ui, NULL, f.body, 0), last = ui->help_top + f.body.h;
-    if (*ui->help_search) buf_printf(out, "keys with \"%s\"   ", ui->help_search);
-    else buf_printf(out, "keys of %s; / searches all   ", screen_at(ui->helped)->name);
+    int lines = lay(ui, NULL, f.body, 0), last = ui->help.top + f.body.h;
+    if (*ui->help.search) buf_printf(out, "keys with \"%s\"   ", ui->help.search);
+    else buf_printf(out, "keys of %s; / searches all   ", screen_at(ui->help.helped)->name);
     if (lines > f.body.h)
-        buf_printf(out, "lines %d\u2013%d of %d, j and ^d go on", ui->help_top + 1,
+        buf_printf(out, "lines %d\u2013%d of %d, j and ^d go on", ui->help.top + 1,
                    last < lines ? last : lines, lines);
 }
 
-const struct screen screen_help = {"help", NULL, draw, request, readout};
+static void back(struct ui *ui) {
+    if (*ui->help.search) *ui->help.search = 0;
+    else ui_show(ui, ui->help.helped);
+}
+
+static void show(struct ui *ui, struct effect *out) {
+    (void)out;
+    if (ui->screen == SCREEN_HELP) back(ui);
+    else ui_show(ui, SCREEN_HELP);
+}
+
+static void shown(struct ui *ui, enum screen_id from) {
+    ui->help.helped = from;
+    ui->help.top = 0;
+}
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    (void)ui;
+    return k->request == REQ_DOWN ? "scroll" : k->request == REQ_SEARCH ? "search" : k->hint;
+}
+
+static const enum request keys[] = {
+    REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_NONE
+};
+
+const struct screen screen_help = {
+    .name = "help", .keys = keys, .to = REQ_HELP, .show = show, .shown = shown, .back = back,
+    .request = request, .draw = draw, .readout = readout, .hint = hint,
+};

@@ -5,143 +5,131 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-
-#define ON(screen) (1u << (screen))
-#define FIRST ON(SCREEN_FIRST)
-#define COMPOSE ON(SCREEN_COMPOSE)
-#define TRAIN ON(SCREEN_TRAIN)
-#define RUNS ON(SCREEN_RUNS)
-#define HEATMAP ON(SCREEN_HEATMAP)
-#define MAP ON(SCREEN_MAP)
-#define DETAIL ON(SCREEN_DETAIL)
-#define HELP ON(SCREEN_HELP)
-#define ALL (ON(SCREEN_COUNT) - 1)
-#define INSIDE (HEATMAP | MAP)
-#define LISTS (RUNS | DETAIL | HELP)
+#include "views/screen.h"
 
 static const struct key_entry table[] = {
     /* what starts and opens: the same key, Enter, for what the cursor is on */
-    {REQ_TRAIN, PRESS_ENTER, {0}, FIRST | COMPOSE, KEYS_COMPOSE, 0, 1, "train",
+    {REQ_TRAIN, PRESS_ENTER, {0}, false, KEYS_COMPOSE, 0, 1, "train",
      "train this method now (on a number: edit it)"},
-    {REQ_OPEN, PRESS_ENTER, {0}, TRAIN | RUNS | MAP, KEYS_LISTS, 0, 3, "open",
+    {REQ_OPEN, PRESS_ENTER, {0}, false, KEYS_LISTS, 0, 3, "open",
      "open the run's page; in Map, one panel alone, in its legend show or hide the class"},
-    {REQ_PAUSE, ' ', {0}, TRAIN | MAP, KEYS_JOBS, 0, 1, "pause",
+    {REQ_PAUSE, ' ', {0}, false, KEYS_JOBS, 0, 1, "pause",
      "pause what runs (the run, the layout), or let it go on"},
-    {REQ_MARK, ' ', {0}, RUNS, KEYS_LISTS, 0, 1, "mark", "mark the run under the cursor"},
-    {REQ_MARK_ALL, '*', {0}, RUNS, KEYS_LISTS, 0, 0, NULL, "mark all runs shown, or none"},
-    {REQ_STOP, 'K', {0}, TRAIN | RUNS | DETAIL, KEYS_JOBS, 0, 2, "stop\u2026",
+    {REQ_MARK, ' ', {0}, false, KEYS_LISTS, 0, 1, "mark", "mark the run under the cursor"},
+    {REQ_MARK_ALL, '*', {0}, false, KEYS_LISTS, 0, 0, NULL, "mark all runs shown, or none"},
+    {REQ_STOP, 'K', {0}, false, KEYS_JOBS, 0, 2, "stop\u2026",
      "stop the run: asks whether to keep a checkpoint"},
-    {REQ_EARLIER, '<', {0}, TRAIN | INSIDE, KEYS_JOBS, 0, 0, NULL,
+    {REQ_EARLIER, '<', {0}, false, KEYS_JOBS, 0, 0, NULL,
      "earlier: in the queue, of steps played, of heads"},
-    {REQ_LATER, '>', {0}, TRAIN | INSIDE, KEYS_JOBS, 0, 0, NULL, "later: in the queue, of steps played, of heads"},
+    {REQ_LATER, '>', {0}, false, KEYS_JOBS, 0, 0, NULL, "later: in the queue, of steps played, of heads"},
 
-    {REQ_TO_COMPOSE, '1', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Compose: make a method"},
-    {REQ_TO_TRAIN, '2', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Train: watch the runs that go"},
-    {REQ_TO_RUNS, '3', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "Runs: look back at all of them"},
-    {REQ_TO_HEATMAP, '6', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_TO_COMPOSE, '1', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL, "Compose: make a method"},
+    {REQ_TO_TRAIN, '2', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL, "Train: watch the runs that go"},
+    {REQ_TO_RUNS, '3', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL, "Runs: look back at all of them"},
+    {REQ_TO_HEATMAP, '6', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL,
      "Heatmap: similarities inside the model and the run under the cursor"},
-    {REQ_TO_MAP, '7', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_TO_MAP, '7', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL,
      "Map: rows as points, the model beside the run under the cursor (or two marked runs)"},
-    {REQ_NEXT_PART, PRESS_TAB, {0}, COMPOSE | INSIDE, KEYS_EVERYWHERE, 0, 5, "part",
+    {REQ_NEXT_PART, PRESS_TAB, {0}, false, KEYS_EVERYWHERE, 0, 5, "part",
      "next part: module, panel, legend, matrix"},
-    {REQ_PREV_PART, PRESS_BACKTAB, {0}, COMPOSE | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL, "the part before"},
-    {REQ_LEFT, 'h', {PRESS_LEFT}, COMPOSE | TRAIN | RUNS | INSIDE, KEYS_EVERYWHERE, 'l', 2, "cursor",
+    {REQ_PREV_PART, PRESS_BACKTAB, {0}, false, KEYS_EVERYWHERE, 0, 0, NULL, "the part before"},
+    {REQ_LEFT, 'h', {PRESS_LEFT}, false, KEYS_EVERYWHERE, 'l', 2, "cursor",
      "left: axis, step, column"},
-    {REQ_RIGHT, 'l', {PRESS_RIGHT}, COMPOSE | TRAIN | RUNS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_RIGHT, 'l', {PRESS_RIGHT}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "right: axis, step, column"},
-    {REQ_DOWN, 'j', {PRESS_DOWN}, COMPOSE | TRAIN | LISTS | INSIDE, KEYS_EVERYWHERE, 'k', 3, "choice",
+    {REQ_DOWN, 'j', {PRESS_DOWN}, false, KEYS_EVERYWHERE, 'k', 3, "choice",
      "down: choice, number, run, line"},
-    {REQ_UP, 'k', {PRESS_UP}, COMPOSE | TRAIN | LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_UP, 'k', {PRESS_UP}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "up: choice, number, run, line"},
-    {REQ_FIRST, 'g', {PRESS_HOME}, COMPOSE | TRAIN | LISTS | HEATMAP, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_FIRST, 'g', {PRESS_HOME}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "to the first"},
-    {REQ_LAST, 'G', {PRESS_END}, COMPOSE | TRAIN | LISTS | HEATMAP, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_LAST, 'G', {PRESS_END}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "to the last"},
-    {REQ_PAGE_DOWN, PRESS_CTRL('d'), {PRESS_PAGE_DOWN}, LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_PAGE_DOWN, PRESS_CTRL('d'), {PRESS_PAGE_DOWN}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "a page down"},
-    {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, LISTS | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_PAGE_UP, PRESS_CTRL('u'), {PRESS_PAGE_UP}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "a page up"},
-    {REQ_SEARCH, '/', {0}, RUNS | HELP, KEYS_EVERYWHERE, 0, 8, "filter",
+    {REQ_SEARCH, '/', {0}, false, KEYS_EVERYWHERE, 0, 8, "filter",
      "filter by words; runs as the command line: task=x lr<1e-3 word"},
-    {REQ_NEXT, 'n', {0}, COMPOSE | TRAIN | INSIDE, KEYS_EVERYWHERE, 0, 6, "notes",
+    {REQ_NEXT, 'n', {0}, false, KEYS_EVERYWHERE, 0, 6, "notes",
      "next note, text or row: in Map one predicted wrong, in Heatmap whose attention"},
-    {REQ_PREV, 'N', {0}, COMPOSE | TRAIN | INSIDE, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_PREV, 'N', {0}, false, KEYS_EVERYWHERE, 0, 0, NULL,
      "the note, text or row before"},
-    {REQ_COMMAND, ':', {0}, ALL, KEYS_EVERYWHERE, 0, 9, "command", "command line; Tab completes"},
-    {REQ_BACK, PRESS_ESC, {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "cancel, or back"},
-    {REQ_QUIT, 'q', {0}, ALL, KEYS_EVERYWHERE, 0, 9, "quit",
+    {REQ_COMMAND, ':', {0}, true, KEYS_EVERYWHERE, 0, 9, "command", "command line; Tab completes"},
+    {REQ_BACK, PRESS_ESC, {0}, true, KEYS_EVERYWHERE, 0, 0, NULL, "cancel, or back"},
+    {REQ_QUIT, 'q', {0}, true, KEYS_EVERYWHERE, 0, 9, "quit",
      "back one level; at the top leave, asking only if runs go"},
-    {REQ_INTERRUPT, PRESS_CTRL('c'), {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_INTERRUPT, PRESS_CTRL('c'), {0}, true, KEYS_EVERYWHERE, 0, 0, NULL,
      "leave, asking only if runs go"},
-    {REQ_UNDO, 'u', {0}, COMPOSE | RUNS | DETAIL, KEYS_EVERYWHERE, 0, 8, "undo", "undo: a change of the method, or the last trash"},
-    {REQ_REDO, PRESS_CTRL('r'), {0}, COMPOSE | RUNS | DETAIL, KEYS_EVERYWHERE, 0, 0, NULL, "redo what was undone"},
-    {REQ_GLYPHS, 'B', {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_UNDO, 'u', {0}, false, KEYS_EVERYWHERE, 0, 8, "undo", "undo: a change of the method, or the last trash"},
+    {REQ_REDO, PRESS_CTRL('r'), {0}, false, KEYS_EVERYWHERE, 0, 0, NULL, "redo what was undone"},
+    {REQ_GLYPHS, 'B', {0}, true, KEYS_EVERYWHERE, 0, 0, NULL,
      "other marks: braille, blocks, ASCII, if they look broken"},
-    {REQ_REDRAW, PRESS_CTRL('l'), {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL, "draw the screen anew"},
-    {REQ_SUSPEND, PRESS_CTRL('z'), {0}, ALL, KEYS_EVERYWHERE, 0, 0, NULL,
+    {REQ_REDRAW, PRESS_CTRL('l'), {0}, true, KEYS_EVERYWHERE, 0, 0, NULL, "draw the screen anew"},
+    {REQ_SUSPEND, PRESS_CTRL('z'), {0}, true, KEYS_EVERYWHERE, 0, 0, NULL,
      "suspend petri (the shell's fg brings it back)"},
 
-    {REQ_SORT, 's', {0}, RUNS | HEATMAP, KEYS_LISTS, 0, 4, "sort",
+    {REQ_SORT, 's', {0}, false, KEYS_LISTS, 0, 4, "sort",
      "sort by the column under the cursor; a matrix: by name or by cluster"},
-    {REQ_SORT_REVERSE, 'S', {0}, RUNS, KEYS_LISTS, 0, 0, NULL, "the other way round"},
-    {REQ_FILTER_CELL, 'f', {0}, RUNS | MAP, KEYS_LISTS, 0, 5, "filter cell",
+    {REQ_SORT_REVERSE, 'S', {0}, false, KEYS_LISTS, 0, 0, NULL, "the other way round"},
+    {REQ_FILTER_CELL, 'f', {0}, false, KEYS_LISTS, 0, 5, "filter cell",
      "only what shares this cell's value, or this point's class"},
-    {REQ_FILTER_CLEAR, 'F', {0}, RUNS | MAP, KEYS_LISTS, 0, 0, NULL, "all runs, all classes again"},
-    {REQ_CLONE, 'C', {0}, TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 6, "clone",
+    {REQ_FILTER_CLEAR, 'F', {0}, false, KEYS_LISTS, 0, 0, NULL, "all runs, all classes again"},
+    {REQ_CLONE, 'C', {0}, false, KEYS_RUNS, 0, 6, "clone",
      "clone the run's method and options into Compose"},
-    {REQ_RUN, 'R', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 6, "run again",
+    {REQ_RUN, 'R', {0}, false, KEYS_RUNS, 0, 6, "run again",
      "run: resume where it stopped, else run again; in Compose, train"},
-    {REQ_TRASH, 'd', {0}, RUNS | DETAIL, KEYS_RUNS, 0, 7, "trash",
+    {REQ_TRASH, 'd', {0}, false, KEYS_RUNS, 0, 7, "trash",
      "to the trash, or back from it; u undoes"},
-    {REQ_TRASH_VIEW, 'V', {0}, RUNS, KEYS_RUNS, 0, 0, NULL, "view the trash, or leave it"},
-    {REQ_EXPORT, 'e', {0}, TRAIN | RUNS | DETAIL | INSIDE, KEYS_RUNS, 0, 0, NULL,
+    {REQ_TRASH_VIEW, 'V', {0}, false, KEYS_RUNS, 0, 0, NULL, "view the trash, or leave it"},
+    {REQ_EXPORT, 'e', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "export: asks for the form (csv, json, hf); of a map or matrix an SVG picture"},
-    {REQ_COPY, 'y', {0}, COMPOSE | TRAIN | RUNS | DETAIL, KEYS_RUNS, 0, 0, NULL,
+    {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},
 
-    {REQ_FAST_LEFT, 'H', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns left"},
-    {REQ_FAST_RIGHT, 'L', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns right"},
-    {REQ_MORE, '+', {'='}, COMPOSE | TRAIN | INSIDE, KEYS_CHARTS, 0, 5, "module",
+    {REQ_FAST_LEFT, 'H', {0}, false, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns left"},
+    {REQ_FAST_RIGHT, 'L', {0}, false, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns right"},
+    {REQ_MORE, '+', {'='}, false, KEYS_CHARTS, 0, 5, "module",
      "more: zoom in; in Compose, add a module"},
-    {REQ_LESS, '-', {0}, COMPOSE | TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL,
+    {REQ_LESS, '-', {0}, false, KEYS_CHARTS, 0, 0, NULL,
      "less: zoom out; in Compose, remove the module (u undoes)"},
-    {REQ_PAN_LEFT, '[', {0}, TRAIN | INSIDE, KEYS_CHARTS, ']', 4, "layer",
+    {REQ_PAN_LEFT, '[', {0}, false, KEYS_CHARTS, ']', 4, "layer",
      "back: half a window of the chart, a layer of the map, a matrix"},
-    {REQ_PAN_RIGHT, ']', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL,
+    {REQ_PAN_RIGHT, ']', {0}, false, KEYS_CHARTS, 0, 0, NULL,
      "on: half a window of the chart, a layer of the map, a matrix"},
-    {REQ_FIT, '0', {0}, TRAIN | INSIDE, KEYS_CHARTS, 0, 0, NULL, "fit: all in the window"},
-    {REQ_LOG, 'v', {0}, TRAIN, KEYS_CHARTS, 0, 5, "log", "y axis linear or logarithmic"},
-    {REQ_SMOOTH_MORE, 'm', {0}, TRAIN, KEYS_CHARTS, 'M', 4, "smooth", "smooth the curve more"},
-    {REQ_SMOOTH_LESS, 'M', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "smooth it less"},
-    {REQ_RAW, 'w', {0}, TRAIN, KEYS_CHARTS, 0, 0, NULL, "raw points behind the curve, or not"},
-    {REQ_TEXTS, 't', {0}, TRAIN, KEYS_CHARTS, 0, 3, "texts",
+    {REQ_FIT, '0', {0}, false, KEYS_CHARTS, 0, 0, NULL, "fit: all in the window"},
+    {REQ_LOG, 'v', {0}, false, KEYS_CHARTS, 0, 5, "log", "y axis linear or logarithmic"},
+    {REQ_SMOOTH_MORE, 'm', {0}, false, KEYS_CHARTS, 'M', 4, "smooth", "smooth the curve more"},
+    {REQ_SMOOTH_LESS, 'M', {0}, false, KEYS_CHARTS, 0, 0, NULL, "smooth it less"},
+    {REQ_RAW, 'w', {0}, false, KEYS_CHARTS, 0, 0, NULL, "raw points behind the curve, or not"},
+    {REQ_TEXTS, 't', {0}, false, KEYS_CHARTS, 0, 3, "texts",
      "texts given for dev rows, beside those wanted, or the metric's chart"},
-    {REQ_TASKS, 'b', {0}, TRAIN | RUNS | INSIDE, KEYS_RUNS, 0, 3, "by task",
+    {REQ_TASKS, 'b', {0}, false, KEYS_RUNS, 0, 3, "by task",
      "of several tasks: in Train average, each, all; in Runs a column each; inside the next one"},
-    {REQ_FOLLOW, 'a', {0}, TRAIN, KEYS_CHARTS, 0, 7, "follow", "follow the last step"},
+    {REQ_FOLLOW, 'a', {0}, false, KEYS_CHARTS, 0, 7, "follow", "follow the last step"},
 
-    {REQ_STEP, '.', {0}, MAP, KEYS_MAP, 0, 0, NULL, "one step of the layout"},
-    {REQ_REWIND, 'z', {0}, MAP, KEYS_MAP, 0, 7, "rewind", "the layout from its start, same seed: the same again"},
-    {REQ_COLOUR, 'c', {0}, MAP, KEYS_MAP, 0, 3, "colour",
+    {REQ_STEP, '.', {0}, false, KEYS_MAP, 0, 0, NULL, "one step of the layout"},
+    {REQ_REWIND, 'z', {0}, false, KEYS_MAP, 0, 7, "rewind", "the layout from its start, same seed: the same again"},
+    {REQ_COLOUR, 'c', {0}, false, KEYS_MAP, 0, 3, "colour",
      "colour by label, by prediction, by right and wrong, by task"},
-    {REQ_TRAINING, 'p', {0}, MAP, KEYS_MAP, 0, 5, "training",
+    {REQ_TRAINING, 'p', {0}, false, KEYS_MAP, 0, 5, "training",
      "play what the run kept while it trained (--embed-every); < and > one step"},
-    {REQ_BESIDE, 'x', {0}, MAP, KEYS_MAP, 0, 4, "beside",
+    {REQ_BESIDE, 'x', {0}, false, KEYS_MAP, 0, 4, "beside",
      "exchange what stands beside a retriever's vectors: the run's pooled ones or the model's"},
-    {REQ_LAYER_LESS, '{', {0}, HEATMAP, KEYS_MAP, '}', 4, "layer", "attention one layer down"},
-    {REQ_LAYER_MORE, '}', {0}, HEATMAP, KEYS_MAP, 0, 0, NULL, "attention one layer up"},
-    {REQ_PERPLEXITY_LESS, '(', {0}, MAP, KEYS_MAP, ')', 7, "perplexity", "smaller perplexity: nearer neighbours count"},
-    {REQ_PERPLEXITY_MORE, ')', {0}, MAP, KEYS_MAP, 0, 0, NULL, "greater perplexity"},
+    {REQ_LAYER_LESS, '{', {0}, false, KEYS_MAP, '}', 4, "layer", "attention one layer down"},
+    {REQ_LAYER_MORE, '}', {0}, false, KEYS_MAP, 0, 0, NULL, "attention one layer up"},
+    {REQ_PERPLEXITY_LESS, '(', {0}, false, KEYS_MAP, ')', 7, "perplexity", "smaller perplexity: nearer neighbours count"},
+    {REQ_PERPLEXITY_MORE, ')', {0}, false, KEYS_MAP, 0, 0, NULL, "greater perplexity"},
 
-    {REQ_COMPOSE, 'c', {0}, FIRST, KEYS_COMPOSE, 0, 2, "compose", "compose a method of your own"},
-    {REQ_CHOOSE, 'T', {0}, FIRST | COMPOSE, KEYS_COMPOSE, 0, 8, "model, task",
+    {REQ_COMPOSE, 'c', {0}, false, KEYS_COMPOSE, 0, 2, "compose", "compose a method of your own"},
+    {REQ_CHOOSE, 'T', {0}, false, KEYS_COMPOSE, 0, 8, "model, task",
      "choose another model or task"},
-    {REQ_PRESETS, 'P', {0}, COMPOSE, KEYS_COMPOSE, 0, 4, "presets",
+    {REQ_PRESETS, 'P', {0}, false, KEYS_COMPOSE, 0, 4, "presets",
      "published methods, to start from"},
-    {REQ_DESCRIBE, 'D', {0}, COMPOSE, KEYS_COMPOSE, 0, 6, "describe",
+    {REQ_DESCRIBE, 'D', {0}, false, KEYS_COMPOSE, 0, 6, "describe",
      "describe the choice under the cursor"},
 
-    {REQ_HELP, '?', {PRESS_F1}, ALL, KEYS_EVERYWHERE, 0, 10, "help", "this help"},
+    {REQ_HELP, '?', {PRESS_F1}, true, KEYS_EVERYWHERE, 0, 10, "help", "this help"},
 };
 
 int keys_count(void) { return (int)COUNT_OF(table); }
@@ -151,11 +139,18 @@ const struct key_entry *keys_at(int i) {
     return &table[i];
 }
 
+bool keys_works(enum screen_id screen, const struct key_entry *k) {
+    if (k->everywhere) return true;
+    const enum request *takes = screen_at(screen)->keys;
+    while (*takes && *takes != k->request) takes++;
+    return *takes != REQ_NONE;
+}
+
 enum request keys_request(enum screen_id screen, const struct press *p) {
     if (p->alt || !p->code) return REQ_NONE;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const struct key_entry *k = &table[i];
-        if (!(k->screens & ON(screen))) continue;
+        if (!keys_works(screen, k)) continue;
         if (p->code == k->key || p->code == k->alias[0] || p->code == k->alias[1])
             return k->request;
     }

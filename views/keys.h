@@ -23,11 +23,21 @@ struct press {
     int64_t ms;   /* when, monotonic: a question does not take keys typed ahead of it */
 };
 
-enum screen_id {
-    SCREEN_FIRST, SCREEN_COMPOSE, SCREEN_TRAIN, SCREEN_RUNS, SCREEN_HEATMAP, SCREEN_MAP,
-    SCREEN_DETAIL, SCREEN_HELP,
-    SCREEN_COUNT
-};
+/* The list of screens, in the order of their tabs.  From a line NAME, name follow SCREEN_NAME, the table screen_name
+ * (screen.h) and the state ui.name, a struct name_view (ui.h). */
+#define SCREENS(_)                                                                                  \
+    _(FIRST, first)                                                                                 \
+    _(COMPOSE, compose)                                                                             \
+    _(TRAIN, train)                                                                                 \
+    _(RUNS, runs)                                                                                   \
+    _(HEATMAP, heatmap)                                                                             \
+    _(MAP, map)                                                                                     \
+    _(DETAIL, detail)                                                                               \
+    _(HELP, help)
+
+#define SCREEN_ID(NAME, name) SCREEN_##NAME,
+enum screen_id { SCREENS(SCREEN_ID) SCREEN_COUNT };
+#undef SCREEN_ID
 
 enum request {
     REQ_NONE,
@@ -58,7 +68,7 @@ struct key_entry {
     enum request request;
     uint32_t key;         /* the one shown */
     uint32_t alias[2];    /* further ones, 0 when none */
-    unsigned screens;     /* bit per enum screen_id */
+    bool everywhere;      /* on all screens; else on those that name the request among their keys */
     enum key_group group;
     uint32_t pair;        /* shown beside it in the hint line ("h/l"), 0: none */
     int rank;             /* hint line: lower comes first, 0 is not shown there */
@@ -68,6 +78,7 @@ struct key_entry {
 
 int keys_count(void);
 const struct key_entry *keys_at(int i);
+bool keys_works(enum screen_id screen, const struct key_entry *k);
 /* What a press asks for on a screen; REQ_NONE when nothing. */
 enum request keys_request(enum screen_id screen, const struct press *p);
 /* "Enter", "^z", "j" – as help and hints write it. */

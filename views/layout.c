@@ -48,8 +48,7 @@ static struct rect take_right(struct rect *rest, int columns) {
     return r;
 }
 
-static void compose(enum layout_size size, struct rect body, const struct layout_need *need,
-                    struct panes *out) {
+void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     if (size == LAYOUT_PANE) {
         int list = most(2, body.h - 1 - need->axis);
         if (!need->options) out->at[PANE_METHOD] = take_top(&body, least(need->modules + 2, list));
@@ -74,8 +73,7 @@ static void compose(enum layout_size size, struct rect body, const struct layout
     if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){0, 0, 0, 0};
 }
 
-static void train(enum layout_size size, struct rect body, const struct layout_need *need,
-                  struct panes *out) {
+void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     if (size == LAYOUT_PANE) {
         if (body.h >= 6) out->at[PANE_JOBS] = take_bottom(&body, 1);
         out->at[need->texts ? PANE_TEXTS : PANE_LOSS] = body;
@@ -113,7 +111,8 @@ static void train(enum layout_size size, struct rect body, const struct layout_n
     out->at[PANE_LOSS] = body;
 }
 
-static void runs(enum layout_size size, struct rect body, struct panes *out) {
+void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+    (void)need;
     if (size == LAYOUT_WIDE) {
         out->at[PANE_ASIDE] = take_right(&body, least(body.w / 3, 60));
         out->at[PANE_ASIDE].x += 2;
@@ -129,8 +128,7 @@ static void take_aside(enum layout_size size, struct rect *body, struct panes *o
     out->at[PANE_ASIDE].w -= 2;
 }
 
-static void map(enum layout_size size, struct rect body, const struct layout_need *need,
-                struct panes *out) {
+void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     take_aside(size, &body, out);
     if (body.h >= 6) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3);
     if (need->panels > 1 && size != LAYOUT_PANE) {
@@ -141,21 +139,18 @@ static void map(enum layout_size size, struct rect body, const struct layout_nee
     out->at[PANE_MAP] = body;
 }
 
-static void heatmap(enum layout_size size, struct rect body, struct panes *out) {
+void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+    (void)need;
     take_aside(size, &body, out);
     if (body.h >= 5) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PAGE ? 2 : 1);
     if (body.h >= 4) out->at[PANE_HEAT_TITLE] = take_top(&body, 1);
     out->at[PANE_MATRIX] = body;
 }
 
-void layout_panes(enum screen_id screen, enum layout_size size, struct rect body,
-                  const struct layout_need *need, struct panes *out) {
+void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body, const struct layout_need *need,
+                  struct panes *out) {
     memset(out, 0, sizeof *out);
     if (rect_empty(body)) return;
-    if (screen == SCREEN_COMPOSE) compose(size, body, need, out);
-    else if (screen == SCREEN_TRAIN) train(size, body, need, out);
-    else if (screen == SCREEN_RUNS) runs(size, body, out);
-    else if (screen == SCREEN_HEATMAP) heatmap(size, body, out);
-    else if (screen == SCREEN_MAP) map(size, body, need, out);
+    if (panes) panes(size, body, need, out);
     else out->at[PANE_TEXT] = body;
 }

@@ -6,7 +6,6 @@
 #define VIEWS_LAYOUT_H
 
 #include "views/canvas.h"
-#include "views/keys.h"
 
 enum layout_size { LAYOUT_LINE, LAYOUT_PANE, LAYOUT_PAGE, LAYOUT_WIDE };
 enum { LAYOUT_MIN_W = 20, LAYOUT_MIN_H = 5, LAYOUT_PAGE_W = 60, LAYOUT_PAGE_H = 16,
@@ -45,8 +44,16 @@ struct layout_need {
 struct panes {
     struct rect at[PANE_COUNT]; /* empty: not shown */
 };
+/* A screen's way of sharing out a body that is not empty; NULL: all of it is PANE_TEXT. */
+typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const struct layout_need *need,
+                                struct panes *out);
+void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 /* Shares out `body` (layout_frame's). */
-void layout_panes(enum screen_id screen, enum layout_size size, struct rect body,
-                  const struct layout_need *need, struct panes *out);
+void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body, const struct layout_need *need,
+                  struct panes *out);
 
 #endif

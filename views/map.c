@@ -88,15 +88,13 @@ void map_place(struct ui *ui) {
 /* The runs a key on the present screen is about: two marked ones, or the one under the
  * cursor. */
 static int runs_here(const struct ui *ui, int64_t run[MAP_PANELS]) {
-    if (ui->screen == SCREEN_RUNS && ui->runs.marks == MAP_PANELS) {
-        for (int i = 0; i < MAP_PANELS; i++) run[i] = ui->runs.marked[i];
+    const struct screen *s = screen_at(ui->screen);
+    const int64_t *marked;
+    if (s->marked && s->marked(ui, &marked) == MAP_PANELS) {
+        memcpy(run, marked, MAP_PANELS * sizeof *run);
         return MAP_PANELS;
     }
-    const struct run_row *row = ui->screen == SCREEN_RUNS ? runs_at_cursor(&ui->runs) : NULL;
-    run[0] = row                               ? row->id
-             : ui->screen == SCREEN_DETAIL     ? ui->detail.run.id
-             : ui->screen == SCREEN_TRAIN      ? ui->train.focus
-                                               : 0;
+    run[0] = s->run ? s->run(ui) : 0;
     return run[0] > 0;
 }
 
@@ -110,7 +108,7 @@ static void begin_anew(struct map_view *v) {
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
     struct map_view *v = &ui->map;
     int64_t run[MAP_PANELS] = {0, 0};
-    bool inside = ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP;
+    bool inside = screen_at(ui->screen)->inside;
     int runs = runs_here(ui, run);
     bool other = runs && (v->sets || runs != v->subjects || memcmp(run, v->subject, sizeof run));
     if (!inside && (!v->asked || other)) {
@@ -136,11 +134,8 @@ void inspect_task_words(const char *task, int at, int tasks, char out[120]) {
     else if (task) snprintf(out, 120, "%.80s, task %d of %d", task, at + 1, tasks);
 }
 
-void inspect_next_task(struct ui *ui, struct effect *out) {
+void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out) {
     struct map_view *v = &ui->map;
-    bool heat = ui->screen == SCREEN_HEATMAP;
-    int tasks = heat ? ui->heatmap.data.run_tasks : v->data.run_tasks;
-    int at = heat ? ui->heatmap.data.run_task_at : v->data.run_task_at;
     if (tasks < 2) {
         ui_say(ui, SAY_INFO, "one task: a run of several is looked at task by task");
         return;
@@ -150,7 +145,7 @@ void inspect_next_task(struct ui *ui, struct effect *out) {
     out->run = v->subject;
     out->runs = v->subjects;
     out->by = (at + 1) % (tasks + 1);
-    out->keep = heat;
+    out->keep = matrices;
 }
 
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out) {
@@ -269,7 +264,7 @@ static bool view_request(struct ui *ui, enum request r) {
 bool map_request(struct ui *ui, enum request r, struct effect *out) {
     struct map_view *v = &ui->map;
     if (r == REQ_TASKS) {
-        inspect_next_task(ui, out);
+        inspect_next_task(ui, v->data.run_task_at, v->data.run_tasks, false, out);
         return true;
     }
     if (!v->data.panels || !v->data.n) {

@@ -293,4 +293,49 @@ static void readout(const struct ui *ui, struct buf *out) {
     buf_release(&rest);
 }
 
-const struct screen screen_map = {"map", "7 Map", draw, map_request, readout};
+static void init(struct ui *ui) { map_init(&ui->map); }
+static void show(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_MAP, out); }
+
+static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+    (void)f;
+    *out = (struct layout_need){.panels = ui->map.alone ? 1 : ui->map.data.panels};
+}
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct map_view *v = &ui->map;
+    bool legend = v->part >= v->data.panels;
+    if (!v->data.panels) return NULL;
+    switch (k->request) {
+    case REQ_PAUSE: return v->data.playing ? "pause" : "run";
+    case REQ_OPEN: return legend ? "show/hide" : v->data.panels > 1 ? "alone" : NULL;
+    case REQ_LEFT: return legend ? NULL : k->hint;
+    case REQ_DOWN: return legend ? "class" : NULL;
+    case REQ_NEXT_PART: return "panel";
+    case REQ_MORE: return "zoom";
+    case REQ_PAN_LEFT: return v->data.training || v->sets ? NULL : k->hint;
+    case REQ_FILTER_CELL: return "only";
+    case REQ_NEXT: return "wrong";
+    case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
+    case REQ_BESIDE: return v->data.retriever && !v->data.training ? "pooled/model" : NULL;
+    case REQ_TRAINING: return v->data.training ? "layers" : v->subjects && !v->sets ? k->hint : NULL;
+    default: return k->hint;
+    }
+}
+
+static const char *pictured(const struct ui *ui) { return ui->map.data.training ? "training" : ""; }
+
+static const enum request keys[] = {
+    REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP,
+    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_EXPORT, REQ_FAST_LEFT,
+    REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_STEP, REQ_REWIND,
+    REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
+};
+
+const struct screen screen_map = {
+    .name = "map",
+    .about = "Map lays rows out as points by their vectors, the untouched model beside the run that the cursor is "
+             "on in Runs, with scores of how the classes keep together.",
+    .keys = keys, .tab = "7 Map", .to = REQ_TO_MAP, .inside = true, .show = show,
+    .init = init, .changed = map_place, .request = map_request,
+    .panes = layout_map, .need = need, .draw = draw, .readout = readout, .hint = hint, .pictured = pictured,
+};

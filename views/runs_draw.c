@@ -204,4 +204,63 @@ static void readout(const struct ui *ui, struct buf *out) {
         buf_printf(out, "#%lld  %s", (long long)row->id, row->method);
 }
 
-const struct screen screen_runs = {"runs", "3 Runs", draw, runs_request, readout};
+static void init(struct ui *ui) { runs_init(&ui->runs); }
+static void release(struct ui *ui) { runs_release(&ui->runs); }
+
+static void changed(struct ui *ui) {
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_RUNS, &f, &p);
+    ui->runs.width = p.at[PANE_TABLE].w;
+    ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
+    runs_changed(&ui->runs);
+}
+
+static int64_t run(const struct ui *ui) {
+    const struct run_row *row = runs_at_cursor(&ui->runs);
+    return row ? row->id : 0;
+}
+
+static int marked(const struct ui *ui, const int64_t **ids) {
+    *ids = ui->runs.marked;
+    return ui->runs.marks;
+}
+
+static bool refresh(struct ui *ui, struct effect *out) {
+    (void)ui;
+    out->kind = EFFECT_FILTER;
+    return true;
+}
+
+const char *runs_again_hint(const struct ui *ui, const struct run_row *row, const char *hint) {
+    if (!row || row->state <= RUN_PAUSED || ui->runs.trash) return NULL;
+    return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
+}
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    switch (k->request) {
+    case REQ_STOP:
+    case REQ_LEFT:
+    case REQ_DOWN: return NULL;
+    case REQ_RUN: return runs_again_hint(ui, runs_at_cursor(&ui->runs), k->hint);
+    case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
+    case REQ_TASKS: return runs_tasks_hint(&ui->runs);
+    default: return k->hint;
+    }
+}
+
+static const enum request keys[] = {
+    REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
+    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
+    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_EXPORT, REQ_COPY, REQ_TASKS, REQ_NONE
+};
+
+const struct screen screen_runs = {
+    .name = "runs",
+    .about = "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
+             "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C takes "
+             "it to Compose, d puts it into the trash.",
+    .keys = keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
+    .init = init, .release = release, .changed = changed, .request = runs_request, .run = run, .marked = marked,
+    .refresh = refresh, .panes = layout_runs, .draw = draw, .readout = readout, .hint = hint,
+};

@@ -1,27 +1,52 @@
-/* A screen: how it draws its state and what it does when asked.
+/* A screen is one table: what it is called, its keys, what it draws of its state, what it does when asked.
  *
- * Drawing reads state alone.  `request` changes the state and may ask the app for
- * something through *out; it returns false when the request means nothing here. */
+ * The state is ui.NAME (ui.h).  Drawing reads state alone; a request changes it and may ask the app for something
+ * through *out.  What may be NULL says so: then nothing is done, or what stands behind the colon. */
 #ifndef VIEWS_SCREEN_H
 #define VIEWS_SCREEN_H
 
 #include "views/canvas.h"
 #include "views/effects.h"
 #include "views/keys.h"
+#include "views/layout.h"
 
 struct ui;
 
 struct screen {
-    const char *name;   /* as `render --screen` takes it */
-    const char *tab;    /* on line 1, NULL without a tab */
+    const char *name;           /* as `render --screen` takes it */
+    const char *about;          /* what it is for, on Help; may be NULL */
+    const enum request *keys;   /* what it takes beside what works everywhere; ends with REQ_NONE */
+    /* ---- where it stands among the others ---- */
+    const char *tab;            /* on line 1; NULL without a tab */
+    const struct screen *under; /* whose tab stands for it; may be NULL: its own */
+    enum request to;            /* shows it from anywhere; REQ_NONE: nothing does */
+    bool inside;                /* its pictures are made by looking inside a model: they are asked for */
+    void (*show)(struct ui *ui, struct effect *out);         /* on `to`; may be NULL: ui_show alone */
+    void (*shown)(struct ui *ui, enum screen_id from);       /* it is on from here; may be NULL */
+    void (*back)(struct ui *ui); /* it lies over another, to which this goes back; NULL: it does not */
+    /* ---- its state ---- */
+    void (*init)(struct ui *ui);    /* from zero; may be NULL */
+    void (*release)(struct ui *ui); /* may be NULL */
+    void (*changed)(struct ui *ui); /* the window's size or the app's data are others; may be NULL */
+    bool (*request)(struct ui *ui, enum request r, struct effect *out); /* false: it means nothing here */
+    int64_t (*run)(const struct ui *ui);                     /* the run its cursor is on, 0: none; may be NULL */
+    int (*marked)(const struct ui *ui, const int64_t **run); /* runs that are marked; may be NULL */
+    /* What is shown may change without news of this process: asks for it anew; may be NULL.  false: not now. */
+    bool (*refresh)(struct ui *ui, struct effect *out);
+    /* ---- what is drawn ---- */
+    layout_panes_of panes;      /* may be NULL: one pane, PANE_TEXT */
+    void (*need)(const struct ui *ui, const struct layout_frame *f, struct layout_need *need); /* may be NULL */
+    void (*line)(const struct ui *ui, struct canvas *c, struct rect area); /* line 1; may be NULL: the tabs */
     void (*draw)(const struct ui *ui, struct canvas *c, struct rect area);
-    bool (*request)(struct ui *ui, enum request r, struct effect *out);
-    /* The line above the hints: what the cursor is on.  May be NULL. */
-    void (*readout)(const struct ui *ui, struct buf *out);
+    void (*readout)(const struct ui *ui, struct buf *out);   /* above the hints: what the cursor is on; may be NULL */
+    /* What a key's hint says here and now; NULL: not shown.  May be NULL: what the table of keys says. */
+    const char *(*hint)(const struct ui *ui, const struct key_entry *k);
+    const char *(*pictured)(const struct ui *ui); /* what a picture of it is called by, beside it; may be NULL */
 };
 
-extern const struct screen screen_first, screen_compose, screen_train, screen_runs, screen_heatmap,
-    screen_map, screen_detail, screen_help;
+#define SCREEN_TABLE(NAME, name) extern const struct screen screen_##name;
+SCREENS(SCREEN_TABLE)
+#undef SCREEN_TABLE
 const struct screen *screen_at(enum screen_id id);
 /* By name ("compose"), or SCREEN_COUNT. */
 enum screen_id screen_by_name(const char *name);

@@ -303,4 +303,57 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (job) put_flags(job, out);
 }
 
-const struct screen screen_train = {"train", "2 Train", draw, train_request, readout};
+static void init(struct ui *ui) { train_init(&ui->train); }
+
+static void changed(struct ui *ui) {
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    int chart = p.at[PANE_LOSS].w - 9;
+    ui->train.chart_w = chart < 1 ? 1 : chart;
+    train_changed(&ui->train);
+}
+
+static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+    const struct train_view *v = &ui->train;
+    (void)f;
+    *out = (struct layout_need){.jobs = v->jobs, .texts = v->texts, .tasks = v->series.tasks,
+                                .given = v->series.samples > 0};
+}
+
+static int64_t run(const struct ui *ui) { return ui->train.focus; }
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct train_view *v = &ui->train;
+    const struct job_row *job = train_focused(v);
+    bool going = job && job->state <= RUN_PAUSED;
+    switch (k->request) {
+    case REQ_PAUSE: return !going ? NULL : job->state == RUN_PAUSED ? "go on" : k->hint;
+    case REQ_STOP: return going ? k->hint : NULL;
+    case REQ_OPEN: return job ? k->hint : NULL;
+    case REQ_TEXTS: return v->series.samples ? v->texts ? "metric" : k->hint : NULL;
+    case REQ_TASKS: return train_tasks_hint(v);
+    case REQ_DOWN:
+    case REQ_MORE:
+    case REQ_PAN_LEFT:
+    case REQ_RUN:
+    case REQ_NEXT: return NULL;
+    default: return k->hint;
+    }
+}
+
+static const enum request keys[] = {
+    REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
+    REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
+    REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
+    REQ_FOLLOW, REQ_NONE
+};
+
+const struct screen screen_train = {
+    .name = "train",
+    .about = "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
+             "jobs of this process. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
+    .keys = keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
+    .init = init, .changed = changed, .request = train_request, .run = run,
+    .panes = layout_train, .need = need, .draw = draw, .readout = readout, .hint = hint,
+};

@@ -12,19 +12,18 @@
 /* A question opened this recently takes no answer: the key was typed before it was read. */
 static const int64_t ask_grace_ms = 250;
 
+#define SCREEN_ROW(NAME, name) [SCREEN_##NAME] = &screen_##name,
+static const struct screen *const screens[SCREEN_COUNT] = { SCREENS(SCREEN_ROW) };
+#undef SCREEN_ROW
+
 const struct screen *screen_at(enum screen_id id) {
-    static const struct screen *const all[SCREEN_COUNT] = {
-        [SCREEN_FIRST] = &screen_first, [SCREEN_COMPOSE] = &screen_compose,
-        [SCREEN_TRAIN] = &screen_train, [SCREEN_RUNS] = &screen_runs,
-        [SCREEN_HEATMAP] = &screen_heatmap, [SCREEN_MAP] = &screen_map,
-        [SCREEN_DETAIL] = &screen_detail, [SCREEN_HELP] = &screen_help};
     BUG_IF(id < 0 || id >= SCREEN_COUNT);
-    return all[id];
+    return screens[id];
 }
 
 enum screen_id screen_by_name(const char *name) {
     for (int i = 0; i < SCREEN_COUNT; i++)
-        if (!strcmp(screen_at((enum screen_id)i)->name, name)) return (enum screen_id)i;
+        if (!strcmp(screens[i]->name, name)) return (enum screen_id)i;
     return SCREEN_COUNT;
 }
 
@@ -35,18 +34,15 @@ void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
     ui->glyphs = glyphs;
     ui->colours = colours;
     ui->ascii_only = glyphs == GLYPHS_ASCII;
-    compose_init(&ui->compose);
-    train_init(&ui->train);
-    runs_init(&ui->runs);
-    heatmap_init(&ui->heatmap);
-    map_init(&ui->map);
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        if (screens[i]->init) screens[i]->init(ui);
     picker_init(&ui->picker);
     ui_changed(ui);
 }
 
 void ui_release(struct ui *ui) {
-    compose_release(&ui->compose);
-    runs_release(&ui->runs);
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        if (screens[i]->release) screens[i]->release(ui);
     picker_release(&ui->picker);
 }
 
@@ -58,28 +54,19 @@ void ui_resize(struct ui *ui, int w, int h) {
 
 void ui_changed(struct ui *ui) {
     struct layout_frame f;
-    struct panes panes;
-    ui_panes(ui, SCREEN_TRAIN, &f, &panes);
-    int chart = panes.at[PANE_LOSS].w - 9;
-    ui->train.chart_w = chart < 1 ? 1 : chart;
-    ui_panes(ui, SCREEN_RUNS, &f, &panes);
-    ui->runs.width = panes.at[PANE_TABLE].w;
-    ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
-    ui->detail.page = f.body.h > 1 ? f.body.h : 1;
+    layout_frame(ui->w, ui->h, &f);
     ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
-    train_changed(&ui->train);
-    runs_changed(&ui->runs);
-    map_place(ui);
-    heatmap_settle(ui);
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        if (screens[i]->changed) screens[i]->changed(ui);
 }
 
 void ui_show(struct ui *ui, enum screen_id screen) {
-    if (ui->screen == screen) return;
-    if (ui->screen != SCREEN_HELP && ui->screen != SCREEN_DETAIL) ui->before = ui->screen;
-    if (screen == SCREEN_HELP) ui->helped = ui->screen;
+    enum screen_id from = ui->screen;
+    if (from == screen) return;
+    if (!screens[from]->back) ui->before = from;
     ui->screen = screen;
     ui->picker.open = false;
-    ui->help_top = 0;
+    if (screens[screen]->shown) screens[screen]->shown(ui, from);
     ui_changed(ui);
 }
 
@@ -172,9 +159,7 @@ void ui_quit(struct ui *ui, struct effect *out) {
 }
 
 static void go_back(struct ui *ui) {
-    if (ui->screen == SCREEN_HELP && *ui->help_search) *ui->help_search = 0;
-    else if (ui->screen == SCREEN_HELP) ui_show(ui, ui->helped);
-    else if (ui->screen == SCREEN_DETAIL) ui_show(ui, ui->before);
+    if (screens[ui->screen]->back) screens[ui->screen]->back(ui);
 }
 
 static void picked(struct ui *ui, struct effect *out) {
@@ -226,8 +211,8 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
         out->kind = EFFECT_FILTER;
         runs_changed(&ui->runs);
     } else if (ui->use == USE_SEARCH) {
-        snprintf(ui->help_search, sizeof ui->help_search, "%.127s", ui->prompt.text);
-        ui->help_top = 0;
+        snprintf(ui->help.search, sizeof ui->help.search, "%.127s", ui->prompt.text);
+        ui->help.top = 0;
     }
 }
 
@@ -261,24 +246,20 @@ void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out) {
 
 /* Requests that mean the same everywhere; false: the screen's. */
 static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
-    switch (r) {
-    case REQ_TO_COMPOSE:
-    case REQ_COMPOSE: ui_show(ui, SCREEN_COMPOSE); return true;
-    case REQ_TO_TRAIN: ui_show(ui, SCREEN_TRAIN); return true;
-    case REQ_TO_RUNS: ui_show(ui, SCREEN_RUNS); return true;
-    case REQ_TO_HEATMAP: inspect_show(ui, SCREEN_HEATMAP, out); return true;
-    case REQ_TO_MAP: inspect_show(ui, SCREEN_MAP, out); return true;
-    case REQ_HELP:
-        if (ui->screen == SCREEN_HELP) go_back(ui);
-        else ui_show(ui, SCREEN_HELP);
+    for (int i = 0; i < SCREEN_COUNT; i++) {
+        if (screens[i]->to != r) continue;
+        if (screens[i]->show) screens[i]->show(ui, out);
+        else ui_show(ui, (enum screen_id)i);
         return true;
+    }
+    switch (r) {
     case REQ_COMMAND:
         prompt_open(&ui->prompt, ":", "", false);
         ui->use = USE_COMMAND;
         return true;
     case REQ_QUIT:
-        if (ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL) {
-            *ui->help_search = 0;
+        if (screens[ui->screen]->back) {
+            *ui->help.search = 0;
             go_back(ui);
         } else {
             ui_quit(ui, out);
@@ -319,5 +300,5 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
     }
     enum request r = keys_request(ui->screen, p);
     if (r == REQ_NONE || everywhere(ui, r, out)) return;
-    if (!screen_at(ui->screen)->request(ui, r, out) && r == REQ_BACK) go_back(ui);
+    if (!screens[ui->screen]->request(ui, r, out) && r == REQ_BACK) go_back(ui);
 }

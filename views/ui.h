@@ -8,6 +8,7 @@
 #include "views/compose.h"
 #include "views/effects.h"
 #include "views/first.h"
+#include "views/help.h"
 #include "views/heatmap.h"
 #include "views/keys.h"
 #include "views/map.h"
@@ -32,8 +33,7 @@ enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH };
 
 struct ui {
     int w, h;
-    enum screen_id screen, before; /* before: where Detail goes back to */
-    enum screen_id helped; /* whose keys Help lists, and where it goes back to */
+    enum screen_id screen, before; /* before: the last one that lay over no other */
     enum glyphs glyphs;
     enum colours colours;
     bool ascii_only;       /* started in ASCII: nothing finer can be shown */
@@ -42,15 +42,9 @@ struct ui {
     int running, queued;   /* jobs */
     int total_runs;
     /* screens */
-    struct first_view first;
-    struct compose_view compose;
-    struct train_view train;
-    struct runs_view runs;
-    struct heatmap_view heatmap;
-    struct map_view map;
-    struct detail_view detail;
-    char help_search[128];
-    int help_top;
+#define SCREEN_STATE(NAME, name) struct name##_view name;
+    SCREENS(SCREEN_STATE)
+#undef SCREEN_STATE
     /* above the hints */
     struct prompt prompt;
     enum prompt_use use;

@@ -48,10 +48,8 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
     if (*rest == '#') rest++;
     if (text_to_int(rest, &id) && id > 0) return id;
     if (*rest) return 0;
-    if (ui->screen == SCREEN_TRAIN) return ui->train.focus;
-    if (ui->screen == SCREEN_DETAIL) return ui->detail.run.id;
-    const struct run_row *row = runs_at_cursor(&ui->runs);
-    return row ? row->id : 0;
+    const struct screen *s = screen_at(ui->screen);
+    return (s->run ? s : &screen_runs)->run(ui);
 }
 
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {

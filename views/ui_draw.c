@@ -71,42 +71,21 @@ enum ink state_ink(enum run_state s) {
 
 void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f,
               struct panes *out) {
+    const struct screen *s = screen_at(screen);
+    struct layout_need need = {0};
     layout_frame(ui->w, ui->h, f);
-    struct layout_need need = {.jobs = ui->train.jobs,
-                               .texts = ui->train.texts,
-                               .tasks = ui->train.series.tasks,
-                               .given = ui->train.series.samples > 0,
-                               .panels = ui->map.alone ? 1 : ui->map.data.panels};
-    if (screen == SCREEN_COMPOSE) {
-        struct compose_need rows;
-        bool wide = f->size == LAYOUT_WIDE;
-        compose_rows(&ui->compose, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w,
-                     &rows);
-        need.modules = ui->compose.config.method.count;
-        need.axis = rows.axis_rows;
-        need.facts = rows.fact_rows;
-        need.options = ui->compose.part >= ui->compose.config.method.count;
-    }
-    layout_panes(screen, f->size, f->body, &need, out);
+    if (s->need) s->need(ui, f, &need);
+    layout_panes(s->panes, f->size, f->body, &need, out);
 }
 
 static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     int x = r.x + 1;
-    if (ui->screen == SCREEN_FIRST) {
-        canvas_text(c, x, r.y, INK_ACCENT, "petri");
-        if (ui->first.model) {
-            char text[120];
-            snprintf(text, sizeof text, "%.100s %s", ui->first.model,
-                     ui->first.model_ready ? "\u2713" : "\u2717 not here");
-            canvas_right(c, r.x + 8, r.y, r.w - 9, ui->first.model_ready ? INK_TEXT : INK_WARN, text);
-        }
-        return;
+    const struct screen *here = screen_at(ui->screen);
+    if (here->under) here = here->under;
+    for (int i = 0; i < SCREEN_COUNT; i++) {
+        const struct screen *s = screen_at((enum screen_id)i);
+        if (s->tab) x += canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab) + 2;
     }
-    static const enum screen_id tabs[] = {SCREEN_COMPOSE, SCREEN_TRAIN, SCREEN_RUNS, SCREEN_HEATMAP,
-                                           SCREEN_MAP};
-    enum screen_id here = ui->screen == SCREEN_DETAIL ? SCREEN_RUNS : ui->screen;
-    for (size_t i = 0; i < COUNT_OF(tabs); i++)
-        x += canvas_text(c, x, r.y, tabs[i] == here ? INK_TAB : INK_DIM, screen_at(tabs[i])->tab) + 2;
     char text[200] = "";
     bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
     size_t n = 0;
@@ -119,73 +98,11 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
 }
 
-static const char *run_hint(const struct ui *ui, const char *hint) {
-    const struct run_row *row = ui->screen == SCREEN_DETAIL ? &ui->detail.run
-                                : ui->screen == SCREEN_RUNS ? runs_at_cursor(&ui->runs)
-                                                            : NULL;
-    if (!row || row->state <= RUN_PAUSED || ui->runs.trash) return NULL;
-    return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
-}
-
-/* The hints of Map and Heatmap, which name their own things. */
-static const char *inside_hint(const struct ui *ui, const struct key_entry *k) {
-    bool map = ui->screen == SCREEN_MAP, legend = map && ui->map.part >= ui->map.data.panels;
-    bool any = map ? ui->map.data.panels > 0 : ui->heatmap.data.matrices > 0;
-    if (k->request == REQ_COMMAND || k->request == REQ_HELP || k->request == REQ_QUIT) return k->hint;
-    if (!any) return NULL;
-    switch (k->request) {
-    case REQ_PAUSE: return ui->map.data.playing ? "pause" : "run";
-    case REQ_OPEN: return legend ? "show/hide" : ui->map.data.panels > 1 ? "alone" : NULL;
-    case REQ_LEFT: return legend ? NULL : k->hint;
-    case REQ_DOWN: return legend ? "class" : NULL;
-    case REQ_NEXT_PART: return map ? "panel" : NULL;
-    case REQ_MORE: return map ? "zoom" : "size";
-    case REQ_PAN_LEFT: return !map ? "matrix" : ui->map.data.training || ui->map.sets ? NULL : k->hint;
-    case REQ_SORT: return "order";
-    case REQ_FILTER_CELL: return "only";
-    case REQ_NEXT: return map ? "wrong" : "row";
-    case REQ_TASKS: return (map ? ui->map.data.run_tasks : ui->heatmap.data.run_tasks) > 1 ? "next task" : NULL;
-    case REQ_BESIDE: return ui->map.data.retriever && !ui->map.data.training ? "pooled/model" : NULL;
-    case REQ_TRAINING: return ui->map.data.training ? "layers" : ui->map.subjects && !ui->map.sets ? k->hint : NULL;
-    case REQ_LAYER_LESS: return ui->heatmap.data.attention < ui->heatmap.data.matrices ? k->hint : NULL;
-    default: return k->hint;
-    }
-}
-
 /* What the hint says here and now; NULL: not shown. */
 static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
-    const struct job_row *job = train_focused(&ui->train);
-    if (ui->screen == SCREEN_MAP || ui->screen == SCREEN_HEATMAP) return inside_hint(ui, k);
-    switch (k->request) {
-    case REQ_TRAIN:
-        if (ui->screen == SCREEN_COMPOSE && compose_on_number(&ui->compose)) return "edit";
-        if (ui->screen == SCREEN_FIRST && !(ui->first.model_ready && ui->first.task_ready))
-            return NULL;
-        return k->hint;
-    case REQ_PAUSE:
-        if (!job || job->state > RUN_PAUSED) return NULL;
-        return job->state == RUN_PAUSED ? "go on" : k->hint;
-    case REQ_STOP:
-        if (ui->screen == SCREEN_TRAIN) return job && job->state <= RUN_PAUSED ? k->hint : NULL;
-        return ui->screen == SCREEN_DETAIL && ui->detail.run.state <= RUN_PAUSED ? k->hint : NULL;
-    case REQ_OPEN:
-        return ui->screen == SCREEN_TRAIN && !job ? NULL : k->hint;
-    case REQ_LEFT:
-        return ui->screen == SCREEN_COMPOSE ? "axis" : ui->screen == SCREEN_TRAIN ? k->hint : NULL;
-    case REQ_DOWN:
-        if (ui->screen != SCREEN_COMPOSE) return ui->screen == SCREEN_HELP ? "scroll" : NULL;
-        return compose_on_number(&ui->compose) ? "step" : k->hint;
-    case REQ_MORE: return ui->screen == SCREEN_COMPOSE ? k->hint : NULL;
-    case REQ_PAN_LEFT: return NULL;
-    case REQ_RUN: return run_hint(ui, k->hint);
-    case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
-    case REQ_NEXT: return ui->screen == SCREEN_COMPOSE && ui->compose.facts.findings ? k->hint : NULL;
-    case REQ_TEXTS: return ui->train.series.samples ? ui->train.texts ? "metric" : k->hint : NULL;
-    case REQ_TASKS: return ui->screen == SCREEN_TRAIN ? train_tasks_hint(&ui->train) : runs_tasks_hint(&ui->runs);
-    case REQ_SEARCH: return ui->screen == SCREEN_HELP ? "search" : k->hint;
-    case REQ_QUIT: return ui->screen == SCREEN_HELP || ui->screen == SCREEN_DETAIL ? "back" : k->hint;
-    default: return k->hint;
-    }
+    const struct screen *s = screen_at(ui->screen);
+    if (k->everywhere) return k->request == REQ_QUIT && s->back ? "back" : k->hint;
+    return s->hint ? s->hint(ui, k) : k->hint;
 }
 
 /* "Space", or both keys of a pair: "h/l". */
@@ -230,8 +147,9 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
         int at = rank == 10 ? 10 : 10 - rank;
         for (int i = 0; i < keys_count() && count < 64; i++) {
             const struct key_entry *k = keys_at(i);
-            const char *hint = k->hint ? hint_of(ui, k) : NULL;
-            if (k->rank != at || !hint || !(k->screens & (1u << ui->screen))) continue;
+            if (k->rank != at || !k->hint || !keys_works(ui->screen, k)) continue;
+            const char *hint = hint_of(ui, k);
+            if (!hint) continue;
             int w = hint_width(c, k, hint);
             if (w - 2 > room) continue;
             room -= w;
@@ -315,10 +233,11 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
         draw_line(ui, c);
         return;
     }
-    if (!rect_empty(f.tabs)) draw_tabs(ui, c, f.tabs);
+    const struct screen *s = screen_at(ui->screen);
+    if (!rect_empty(f.tabs)) (s->line ? s->line : draw_tabs)(ui, c, f.tabs);
     canvas_push_clip(c, f.body);
     if (ui->picker.open) picker_draw(&ui->picker, c, f.body);
-    else screen_at(ui->screen)->draw(ui, c, f.body);
+    else s->draw(ui, c, f.body);
     canvas_pop_clip(c);
     draw_readout(ui, c, f.readout);
     if (!rect_empty(f.hints)) draw_hints(ui, c, f.hints);

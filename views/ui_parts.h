@@ -48,8 +48,9 @@ void map_place(struct ui *ui);
 void heatmap_settle(struct ui *ui);
 /* Kept sets side by side on Map. */
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
-/* Map and Heatmap of a run with several tasks: the next one's rows; what is shown, "beta, task 2 of 3". */
-void inspect_next_task(struct ui *ui, struct effect *out);
+/* Map and Heatmap (matrices) of a run with several tasks, of which `at` is shown: the next one's rows; what is
+ * shown, "beta, task 2 of 3". */
+void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
@@ -74,6 +75,11 @@ enum { RUN_FLAG = 900 }; /* holds a whole reason */
 void run_flag(const struct run_row *row, char out[RUN_FLAG]);
 /* Whether the run can be gone on with or trained again; else that is said. */
 bool runs_can_go(struct ui *ui, const struct run_row *row);
+
+/* What the key that runs it again is called: "resume", or `hint`; NULL: it cannot. */
+const char *runs_again_hint(const struct ui *ui, const struct run_row *row, const char *hint);
+/* What a method is, for Help. */
+extern const char method_about[];
 
 /* Carries out a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);

@@ -102,11 +102,12 @@ static void loop(struct session *s) {
             frame = now;
             dirty = false;
         }
-        bool moves = s->ui.screen == SCREEN_RUNS || session__page_moves(s);
+        const struct screen *shown = screen_at(s->ui.screen);
+        struct effect anew = { .kind = EFFECT_NONE };
+        bool moves = shown->refresh && shown->refresh(&s->ui, &anew);
         if (moves && now - refreshed >= IDLE_MS) { /* also other processes' runs */
             refreshed = now;
-            if (s->ui.screen == SCREEN_RUNS) session__ask_runs(s);
-            else session__ask_page(s);
+            session__effect(s, &anew);
         }
         int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
         struct pollfd fd[2] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN } };

@@ -196,8 +196,8 @@ static char *picture_stem(const struct session *s) {
         buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
     char *base = file_base_name(s->ui.compose.config.model), *model = outfile_slug(base);
     if (!v->subjects && *model) buf_printf(&b, "-%s", model);
-    const struct heat_matrix *m = s->ui.screen == SCREEN_HEATMAP ? heatmap_matrix(&s->ui.heatmap) : NULL;
-    char *kind = outfile_slug(m ? m->title : v->data.training ? "training" : "");
+    const struct screen *shown = screen_at(s->ui.screen);
+    char *kind = outfile_slug(shown->pictured ? shown->pictured(&s->ui) : "");
     if (*kind) buf_printf(&b, "-%.60s", kind);
     free(kind);
     free(model);

@@ -136,16 +136,6 @@ void session__fill_jobs(struct session *s) {
     ui_changed(&s->ui);
 }
 
-bool session__page_moves(const struct session *s) {
-    const struct run_row *r = &s->ui.detail.run;
-    return s->ui.screen == SCREEN_DETAIL && r->id && r->state <= RUN_PAUSED;
-}
-
-void session__ask_page(struct session *s) {
-    int64_t id = s->ui.detail.run.id;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PAGE, .run = &id, .runs = 1 });
-}
-
 void session__ask_runs(struct session *s) {
     const struct runs_view *v = &s->ui.runs;
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS, .trash = v->trash,

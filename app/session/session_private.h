@@ -60,9 +60,6 @@ struct session {
 void session__fill_jobs(struct session *s);
 void session__answers(struct session *s);
 void session__ask_runs(struct session *s);
-/* Whether the page shown is of a run that trains; then it is asked for again now and then. */
-bool session__page_moves(const struct session *s);
-void session__ask_page(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
 /* The same of what Compose holds: only the facts are taken. */

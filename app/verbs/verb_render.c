@@ -170,13 +170,22 @@ static void print(const struct ui *ui, const struct args *a) {
     buf_release(&out);
 }
 
+static int unknown_screen(struct err *e) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        buf_printf(&b, "%s%s", !i ? "" : i < SCREEN_COUNT - 1 ? ", " : " or ", screen_at((enum screen_id)i)->name);
+    err_set(e, ERR_USAGE, "--screen is %s", buf_text(&b));
+    buf_release(&b);
+    return e->code;
+}
+
 int verb_render(const struct args *a, struct err *e) {
     struct scene s = { 0 };
     int w = 80, h = 24;
     const char *name = args_get(a, "screen");
     enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
     if (screen == SCREEN_COUNT)
-        return err_set(e, ERR_USAGE, "--screen is first, compose, train, runs, heatmap, map, detail or help");
+        return unknown_screen(e);
     int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
     if (rc) return rc;
     ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
@@ -192,7 +201,7 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc) rc = place_method(&s, a, e);
     if (!rc && store) rc = place_runs(&s, store, a, e);
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
-    if (!rc && (screen == SCREEN_MAP || screen == SCREEN_HEATMAP)) rc = place_insight(&s, store, a, screen, e);
+    if (!rc && screen_at(screen)->inside) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
         char *slash = path ? strrchr(path, '/') : NULL;
         s.ui.database = slash ? slash + 1 : path ? path : "petri.db";

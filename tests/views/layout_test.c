@@ -1,6 +1,7 @@
 #include "tests/support/test.h"
 
 #include "views/layout.h"
+#include "views/screen.h"
 
 static bool inside(struct rect r, int w, int h) {
     return r.x >= 0 && r.y >= 0 && r.w > 0 && r.h > 0 && r.x + r.w <= w && r.y + r.h <= h;
@@ -26,7 +27,7 @@ static void sweep(int w, int h, enum screen_id screen, const struct layout_need 
     struct rect frame[] = {f.tabs, f.readout, f.hints};
     for (int i = 0; i < 3; i++)
         if (!rect_empty(frame[i])) shown[count++] = frame[i];
-    layout_panes(screen, f.size, f.body, need, &p);
+    layout_panes(screen_at(screen)->panes, f.size, f.body, need, &p);
     for (int i = 0; i < PANE_COUNT; i++) {
         if (rect_empty(p.at[i])) continue;
         struct rect both = rect_cut(p.at[i], f.body);
@@ -62,7 +63,7 @@ static void compose_at_80x24(void **state) {
     struct panes p;
     struct layout_need need = {.modules = 3, .axis = 3, .facts = 5};
     layout_frame(80, 24, &f);
-    layout_panes(SCREEN_COMPOSE, f.size, f.body, &need, &p);
+    layout_panes(layout_compose, f.size, f.body, &need, &p);
     for (int i = PANE_METHOD; i <= PANE_FACTS; i++) assert_false(rect_empty(p.at[i]));
     assert_int_equal(p.at[PANE_METHOD].h, 6);
     assert_int_equal(p.at[PANE_FACTS].h, 5);
