@@ -323,6 +323,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     struct method m = *given;
     struct tensor_info *list;
     for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
+    bool halves = hyper_fit(&m, a);
     struct check c = {.m = &m, .a = a};
     c.tensors = arch_tensors(a, &list);
     c.tensor = list;
@@ -340,6 +341,10 @@ int method_check(const struct method *given, const struct arch *a, struct findin
         for (int i = 0; i < c.at; i++) check_pair(&c, &m.module[i], i, x);
     }
     check_whole(&c);
+    if (halves)
+        check_find(&c, LEVEL_INFO, "V53",
+                   "this model has no decoder: layers 1 to %d stand for the encoder, those above for the decoder, and rows' "
+                   "vectors are of layer %d unless tap= says another", a->encoder_layers / 2, a->encoder_layers / 2);
     if (c.count) qsort(c.list, c.count, sizeof *c.list, worse_first);
     for (int i = 0; i < room && i < (int)c.count; i++) out[i] = c.list[i];
     free(c.list);

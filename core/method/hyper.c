@@ -79,6 +79,33 @@ static int place_index(const struct module_place *place, int n, const struct pla
     return i;
 }
 
+/* Whether modules of a decoder are made on a model that has none. */
+static bool needs_halves(const struct method *m, const struct arch *a) {
+    bool made = false;
+    for (int i = 0; i < m->count; i++) made |= hyper_makes(m, i) && m->module[i].stack == STACK_DECODER;
+    return made && m->hyper.on && !a->decoder_layers && a->encoder_layers > 1;
+}
+
+bool hyper_fit(struct method *m, const struct arch *a) {
+    int half = a->encoder_layers / 2;
+    if (!needs_halves(m, a)) return false;
+    for (int i = 0; i < m->count; i++) {
+        struct module *x = &m->module[i];
+        if (module_in_weight(x) || x->stack == STACK_ALL) continue;
+        if (x->stack == STACK_DECODER) {
+            x->first += half;
+            if (x->last) x->last += half;
+        } else if (!x->last) {
+            x->last = half;
+        }
+        x->stack = STACK_ENCODER;
+    }
+    bool own = hyper_by_row(m) && m->hyper.instance != ROW_RETRIEVER;
+    if (own && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
+    if (m->retriever.on && !m->retriever.tap && m->hyper.passes == 1) m->retriever.tap = half;
+    return true;
+}
+
 /* Whether all places of a stack have the same slots, so that one head can make them. */
 static bool alike(const struct method *m, const struct arch *a, int stack) {
     struct module_place place[PLACES];

@@ -33,6 +33,11 @@ bool hyper_one_projection(const struct hyper *h);
 /* What it makes: among the plan's made tensors, or those that are made for each row. */
 struct plan_made *hyper_values(const struct plan *p, int *n);
 
+/* Puts a method into the form that it has on this model.  Where it makes modules of a decoder and the model has an
+ * encoder alone, the encoder's lower half stands for the encoder and its upper half for the decoder, and rows'
+ * vectors are of the lower one's output unless a tap is said.  Whether that was so. */
+bool hyper_fit(struct method *m, const struct arch *a);
+
 /* What makes the generator impossible on this model, or NULL: static text, and the rule. */
 const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule);
 

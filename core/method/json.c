@@ -65,8 +65,16 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     buf_putc(b, '}');
 }
 
+/* Version 1 has no word for a place in the encoder alone, beside one in a decoder. */
+static bool names_both(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].stack == STACK_DECODER) return true;
+    return false;
+}
+
 char *method_json(const struct method *m, bool decoder) {
     struct buf b = BUF_INIT;
+    decoder = decoder || names_both(m);
     buf_printf(&b, "{\"version\":%d,\"head\":\"%s\",\"modules\":[",
                decoder ? FORM_VERSION : ENCODER_VERSION,
                m->head == METHOD_HEAD_FROZEN ? "frozen" : "trained");

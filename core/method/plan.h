@@ -59,7 +59,7 @@ struct plan_meta {
 };
 
 struct plan {
-    struct method method;
+    struct method method; /* as it is on the model (hyper.h, hyper_fit) */
     int tasks;            /* at least 1 */
     char (*task)[PLAN_TASK]; /* their names; "" with one that was given none */
     int *outputs;         /* of each task's head: classes, 1 for regression, 0 without a head */

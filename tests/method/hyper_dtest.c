@@ -46,6 +46,29 @@ static void counts_are_the_published_ones(void **state) {
         plan_free(p);
     }
     arch_release(&a);
+    a = shape(FLAN_T5_LARGE); /* of T5-large's sizes */
+    struct plan *p = plan_of("hyperdecoder", &a, 8);
+    assert_int_equal(p->trained_method, 22452400);
+    plan_free(p);
+    arch_release(&a);
+}
+
+/* On an encoder alone its upper half is what the decoder is else: the same formulas over those layers. */
+static void counts_on_an_encoder_alone(void **state) {
+    (void)state;
+    enum { D = 768, R = 64, H = 128, LOWER = 6, UPPER = 6, TASKS_OF = 8 };
+    struct arch a = shape(ROBERTA_BASE);
+    struct plan *p = plan_of("hyperdecoder", &a, TASKS_OF);
+    assert_int_equal(p->trained_method, (D + 10) * H + H + 2 * (H + 1) * D * R + (H + 1) * (D + R) + 10 * UPPER +
+                                            2 * (D * D + D) + LOWER * (2 * D * R + R + D));
+    plan_free(p);
+    p = plan_of("pha", &a, TASKS_OF);
+    assert_int_equal(p->trained_method, LOWER * (2 * D * R + R + D) + 128 * 128 + 128 + 128 * 64 + 64 + 128 +
+                                            2 * 65 * D * R + 65 * (D + R) + 64 * UPPER + 128 * D + 128 + 128 * 64 + 64 +
+                                            64 * TASKS_OF);
+    for (int i = 0; i < p->made; i++) assert_true(p->made_tensor[i].layer >= LOWER);
+    plan_free(p);
+    arch_release(&a);
 }
 
 static const real *named(const struct plan *p, const real *x, const char *name) {
@@ -244,6 +267,7 @@ static void what_cannot_be_made_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_the_published_ones),
+        cmocka_unit_test(counts_on_an_encoder_alone),
         cmocka_unit_test(made_values_are_those_of_loops),
         cmocka_unit_test(what_cannot_be_made_is_refused),
     };

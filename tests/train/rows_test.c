@@ -84,6 +84,8 @@ static void workers_join_and_a_stop_change_nothing(void **state) {
     same_bits(T5, retrieved, true);
     same_bits(T5, twice, true);
     same_bits(BERT, tapped, true);
+    same_bits(BERT, plain, false); /* its halves */
+    same_bits(BERT, "pha(r=2)", true);
 }
 
 /* ---- one task of several ---- */
@@ -132,6 +134,8 @@ static void what_was_told_is_what_one_task_gives(void **state) {
     one_task_alone_scores_the_same(T5, retrieved);
     one_task_alone_scores_the_same(T5, twice);
     one_task_alone_scores_the_same(BERT, tapped);
+    one_task_alone_scores_the_same(BERT, plain);
+    one_task_alone_scores_the_same(BERT, "pha(r=2)");
 }
 
 /* ---- token by token ---- */
