@@ -4,8 +4,7 @@
 #define APP_VERBS_BENCH_H
 
 #include "core/base/err.h"
-#include "core/data/task.h"
-#include "core/model/model.h"
+#include "core/train/run.h"
 
 enum { BENCH_STEPS = 64 };
 
@@ -17,18 +16,18 @@ struct bench_times {
     double gemm_seconds;        /* replay of the last step's own matrix products; 0: not asked */
 };
 
-/* A model of BERT-base's or RoBERTa-base's kind (or another size) with made weights; free with
- * bench_model_free. */
-struct model *bench_model(enum family family, int layers, int width, int heads, int inner);
-void bench_model_free(struct model *m);
-/* `rows` rows of `length` made tokens, two classes. */
-void bench_task(struct task *t, int rows, int length, int vocabulary);
-void bench_task_free(struct task *t);
-
-/* Trains `method` for `warm` + `steps` steps of `batch` rows.  workers 0: on the calling
- * thread, with the step's matrix products recorded and replayed. */
-int bench_train(struct model *m, struct task *t, const char *method, int batch, int warm, int steps,
-                int workers, struct bench_times *out, struct err *e);
+struct bench_work {
+    struct model *model;
+    struct run_tasks tasks;
+    const char *method, *sampling; /* the latter of several tasks */
+    enum join_way join;
+    int batch, warm, steps;        /* steps: at most BENCH_STEPS */
+    bool products;                 /* without workers: the last step's are recorded and replayed */
+};
+/* The run's description but for its steps; config_release, also on failure. */
+int bench_config(const struct bench_work *w, struct run_config *c, struct err *e);
+/* Trains for `warm` + `steps` steps.  workers 0: on the calling thread. */
+int bench_train(const struct bench_work *w, int workers, struct bench_times *out, struct err *e);
 /* Sets the median of those steps. */
 void bench_median(struct bench_times *t);
 /* Sum of GF/s of `callers` threads that call sgemm on their own at once. */

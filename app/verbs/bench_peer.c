@@ -3,29 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/verbs/bench_made.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/data/text_form.h"
 #include "core/model/generate.h"
 
-enum what { MADE_BERT, MADE_ROBERTA, MADE_WEIGHTS, CLASSES, TEXT, GENERATE };
+enum what { MADE_BERT, MADE_ROBERTA, MADE_TASKS, MADE_WEIGHTS, CLASSES, TEXT, GENERATE };
 
 static const struct peer_work {
     const char *name;
     enum what what;
     int rows, steps, warm;
     int size; /* TEXT: tokens of a target, 0 the class as a digit; GENERATE: beams */
+    const char *method; /* MADE_TASKS; else LoRA */
 } works[] = {
-    { "lora-bert-base-8x128", MADE_BERT, 8, 5, 2, 0 },
-    { "lora-bert-base-sst2", MADE_WEIGHTS, 32, 8, 1, 0 },
-    { "lora-minilm-sst2", CLASSES, 32, 40, 8, 0 },
-    { "lora-roberta-base-8x128", MADE_ROBERTA, 8, 5, 2, 0 },
-    { "lora-t5-sst2-digit", TEXT, 32, 6, 1, 0 },
-    { "lora-t5-sst2-30", TEXT, 32, 6, 1, 30 },
-    { "generate-t5-1", GENERATE, 1, 12, 2, 1 },
-    { "generate-t5-32", GENERATE, 32, 3, 1, 1 },
-    { "generate-t5-beam4", GENERATE, 1, 8, 2, 4 },
+    { "lora-bert-base-8x128", MADE_BERT, 8, 5, 2, 0, NULL },
+    { "lora-bert-base-sst2", MADE_WEIGHTS, 32, 8, 1, 0, NULL },
+    { "lora-minilm-sst2", CLASSES, 32, 40, 8, 0, NULL },
+    { "lora-roberta-base-8x128", MADE_ROBERTA, 8, 5, 2, 0, NULL },
+    { "lora-t5-sst2-digit", TEXT, 32, 6, 1, 0, NULL },
+    { "lora-t5-sst2-30", TEXT, 32, 6, 1, 30, NULL },
+    { "generate-t5-1", GENERATE, 1, 12, 2, 1, NULL },
+    { "generate-t5-32", GENERATE, 32, 3, 1, 1, NULL },
+    { "generate-t5-beam4", GENERATE, 1, 8, 2, 4, NULL },
+    { "hyperformer++-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "hyperformer++(r=16)" },
+    { "pha-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "pha(r=64)" },
 };
 
 enum { NEW_TOKENS = 20 };
@@ -108,13 +112,34 @@ static int generate(const struct model *m, const struct dataset *d, const struct
 
 /* ---- */
 
+static struct bench_work work_of(const struct peer_work *w, struct model *m, struct task *const *task, int tasks) {
+    return (struct bench_work){ .model = m, .tasks = { tasks, task }, .method = w->method ? w->method : "lora(r=8)",
+                                .sampling = "stratified(10)", .batch = w->rows, .warm = w->warm, .steps = w->steps };
+}
+
 static int work_made(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
     enum family family = w->what == MADE_ROBERTA ? FAMILY_ROBERTA : FAMILY_BERT;
-    struct model *m = bench_model(family, 12, 768, 12, 3072);
-    struct task t;
+    struct model *m = bench_model(family, 12, 768, 12, 3072, e);
+    if (!m) return e->code;
+    struct task t, *const all[] = { &t };
     bench_task(&t, 64, 128, m->arch.vocabulary);
-    int rc = bench_train(m, &t, "lora(r=8)", w->rows, w->warm, w->steps, threads, out, e);
+    struct bench_work x = work_of(w, m, all, 1);
+    int rc = bench_train(&x, threads, out, e);
     bench_task_free(&t);
+    bench_model_free(m);
+    return rc;
+}
+
+/* Eight tasks in every batch, T5-small's shapes. */
+static int work_tasks(const struct peer_work *w, int threads, struct bench_times *out, struct err *e) {
+    struct model *m = bench_model(FAMILY_T5, 6, 512, 8, 2048, e);
+    if (!m) return e->code;
+    struct task t[BENCH_TASKS], *all[BENCH_TASKS];
+    bench_glue(t, &m->arch);
+    for (int i = 0; i < BENCH_TASKS; i++) all[i] = &t[i];
+    struct bench_work x = work_of(w, m, all, BENCH_TASKS);
+    int rc = bench_train(&x, threads, out, e);
+    for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
     return rc;
 }
@@ -124,20 +149,20 @@ int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *
     const struct peer_work *w = find(p->name, e);
     if (!w) return e->code;
     if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
+    if (w->what == MADE_TASKS) return work_tasks(w, p->threads, out, e);
     struct model *reader = model_load(p->model, e);
     if (!reader) return e->code;
-    struct task t;
+    struct task t, *const all[] = { &t };
     int rc = open_rows(&t, p, w, reader, e);
     if (rc) {
         model_release(reader);
         return rc;
     }
-    struct model *made = w->what == MADE_WEIGHTS ? bench_model(FAMILY_BERT, 12, 768, 12, 3072) : NULL;
-    if (w->what == GENERATE)
-        rc = generate(reader, &t.train, w, p->threads, out, e);
-    else
-        rc = bench_train(made ? made : reader, &t, "lora(r=8)", w->rows, w->warm, w->steps, p->threads,
-                         out, e);
+    struct model *made = w->what == MADE_WEIGHTS ? bench_model(FAMILY_BERT, 12, 768, 12, 3072, e) : NULL;
+    if (w->what == MADE_WEIGHTS && !made) rc = e->code;
+    struct bench_work x = work_of(w, made ? made : reader, all, 1);
+    if (w->what == GENERATE) rc = generate(reader, &t.train, w, p->threads, out, e);
+    else if (!rc) rc = bench_train(&x, p->threads, out, e);
     if (made) bench_model_free(made);
     task_release(&t);
     model_release(reader);

@@ -4,10 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/verbs/bench_made.h"
 #include "app/verbs/bench_peer.h"
+#include "app/verbs/bench_ratios.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
@@ -49,24 +52,53 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
     return 0;
 }
 
+struct bench_measured {
+    double one, two; /* callers of sgemm */
+    int steps;
+    struct bench_times alone, both;
+    struct bench_ratio ratio[BENCH_RATIOS];
+};
+
+static int measure(double seconds, struct bench_measured *out, struct err *e) {
+    out->one = bench_sgemm(1, 0.01 * seconds);
+    out->two = bench_sgemm(2, 0.01 * seconds);
+    struct model *m = bench_model(FAMILY_BERT, 12, 768, 12, 3072, e);
+    if (!m) return e->code;
+    struct task t, *const all[] = { &t };
+    bench_task(&t, 64, 128, m->arch.vocabulary);
+    struct bench_work w = { .model = m, .tasks = { 1, all }, .method = "lora(r=8)", .batch = 8, .warm = 1, .steps = 3,
+                            .products = true };
+    int rc = bench_train(&w, 0, &out->alone, e);
+    int fit = rc ? 0 : (int)(0.15 * seconds / (out->alone.median + 1e-9));
+    if (fit > BENCH_STEPS) fit = BENCH_STEPS;
+    if (fit >= 2 * w.steps) {
+        w.steps = fit;
+        rc = bench_train(&w, 0, &out->alone, e);
+    }
+    if (!rc) rc = bench_train(&w, 2, &out->both, e);
+    out->steps = w.steps;
+    bench_task_free(&t);
+    bench_model_free(m);
+    return rc ? rc : bench_ratios(0.5 * seconds, out->ratio, e);
+}
+
+static void say_ratios(const struct args *a, const struct bench_ratio *r, struct buf *b) {
+    for (int i = 0; i < BENCH_RATIOS; i++) {
+        char *what = xprintf("%s (bound %.3g)", r[i].what, r[i].bound);
+        say(a, r[i].key, r[i].value, "", what, b);
+        free(what);
+    }
+}
+
 int verb_bench(const struct args *a, struct err *e) {
     const char *peer = args_get(a, "peer-work");
     if (peer) return peer_work(a, peer, e);
-    int64_t seconds = 40;
+    int64_t seconds = 80;
     int rc = args_int(a, "seconds", 5, 3600, &seconds, e);
     if (rc) return rc;
     const struct blas_facts *facts = blas_facts();
-    double one = bench_sgemm(1, 0.02 * (double)seconds), two = bench_sgemm(2, 0.02 * (double)seconds);
-    struct model *m = bench_model(FAMILY_BERT, 12, 768, 12, 3072);
-    struct task t;
-    bench_task(&t, 64, 128, 30522);
-    struct bench_times alone, both;
-    int steps = 3;
-    rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 0, &alone, e);
-    int fit = rc ? 0 : (int)(0.3 * (double)seconds / (alone.median + 1e-9));
-    if (fit > BENCH_STEPS) fit = BENCH_STEPS;
-    if (fit >= 2 * steps) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps = fit, 0, &alone, e);
-    if (!rc) rc = bench_train(m, &t, "lora(r=8)", 8, 1, steps, 2, &both, e);
+    struct bench_measured *m = xcalloc(1, sizeof *m);
+    rc = measure((double)seconds, m, e);
     if (!rc) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
@@ -79,20 +111,20 @@ int verb_bench(const struct args *a, struct err *e) {
             printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
                    facts->processor, facts->kernel);
         }
-        say(a, "sgemm_gflops", one, "GF/s", "one caller, 256×768×768", &b);
-        say(a, "scaling_sgemm", two / one, "×", "gain of a second independent caller", &b);
-        say(a, "gemm_share", alone.gemm_seconds / alone.median, "",
+        say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
+        say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
+        say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
             "the step's own matrix products, replayed alone, of the step's time", &b);
-        say(a, "step_seconds", alone.median, "s", "one worker, median", &b);
-        say(a, "step_seconds_2", both.median, "s", "two workers, median", &b);
-        say(a, "scaling", alone.median / both.median, "×", "gain of a second worker", &b);
-        say(a, "tokens_per_s", both.tokens / both.median, "tok/s", "two workers", &b);
+        say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
+        say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
+        say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
+        say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
         say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
-        say(a, "steps", steps, "", "counted in each", &b);
+        say(a, "steps", m->steps, "", "counted in each", &b);
+        say_ratios(a, m->ratio, &b);
         say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
         close_object(a, &b);
     }
-    bench_task_free(&t);
-    bench_model_free(m);
+    free(m);
     return rc;
 }

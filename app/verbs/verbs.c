@@ -241,7 +241,7 @@ static const struct option_spec IMPORT[] = {
     END,
 };
 static const struct option_spec BENCH[] = {
-    { "seconds", "N", "about how long (default 40)" },
+    { "seconds", "N", "about how long (default 80)" },
     { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
     { "threads", "N", "workers for --peer-work" },
     MODEL,

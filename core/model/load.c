@@ -203,8 +203,7 @@ static int read_logits_bias(struct loading *l) {
     return rc;
 }
 
-/* T5: the buckets of near distances, looked up by every step. */
-static void fill_buckets(struct model *m) {
+void model_fill_buckets(struct model *m) {
     int reach = m->arch.bucket_distance;
     for (int stack = 0; m->arch.buckets && stack < 2; stack++) {
         m->bucket[stack] = xcalloc(2 * (size_t)reach + 1, sizeof **m->bucket);
@@ -355,7 +354,7 @@ static int load(struct loading *l) {
     if (!rc) rc = read_head(l);
     if (!rc) rc = read_logits_bias(l);
     if (rc) return rc;
-    fill_buckets(m);
+    model_fill_buckets(m);
     report_tensors(l, values);
     fingerprint(m);
     rc = read_tokenizer(m, l->e);

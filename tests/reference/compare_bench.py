@@ -65,7 +65,7 @@ def main():
         if work not in peer_bench.MADE and not os.path.isdir(sst2.DATA):
             print(f"skipped: {work}: no {sst2.DATA} (PETRI_DATA names the data folder)")
             continue
-        if "-t5-" in work and not os.path.isdir(model_of(work)):
+        if work not in peer_bench.MADE and "-t5-" in work and not os.path.isdir(model_of(work)):
             print(f"skipped: {work}: no {model_of(work)} (make t5 brings it)")
             continue
         for threads in map(int, args.threads.split(",")):

@@ -12,6 +12,9 @@
     lora-t5-sst2-30        the same with targets of 30 tokens
     generate-t5-1, -32     20 tokens of flan-t5-small, greedy, for 1 or 32 sources at once
     generate-t5-beam4      the same for one source with 4 beams
+    hyperformer++-t5-small, pha-t5-small
+                           32 rows of eight tasks, as long as GLUE's, T5-small's shapes with random weights:
+                           forward, backward, AdamW (peer_hyper.py)
 
 Prints one JSON object: {work: {threads: {"seconds", "median", "steps", "tokens", "padded", "peak_bytes"}}},
 or with --work and --threads the inner object alone.  Each pair is measured in a process of its own.
@@ -34,8 +37,10 @@ WORKS = {  # rows a step, counted steps, steps before counting
     "generate-t5-1": (1, 12, 2),
     "generate-t5-32": (32, 3, 1),
     "generate-t5-beam4": (1, 8, 2),
+    "hyperformer++-t5-small": (32, 6, 1),
+    "pha-t5-small": (32, 6, 1),
 }
-MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128")  # no data needed
+MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128", "hyperformer++-t5-small", "pha-t5-small")  # no data needed
 
 
 def peak_bytes():
@@ -88,11 +93,14 @@ def train_classes(work, rows, steps, warm):
 
 def measure(work, threads):
     import torch
+    import peer_hyper
     import peer_text
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     rows, steps, warm = WORKS[work]
-    if work.startswith("generate"):
+    if work.endswith("-t5-small"):
+        seconds, sizes = peer_hyper.train(work, steps, warm)
+    elif work.startswith("generate"):
         seconds, sizes = peer_text.generate(rows, steps, warm, beams=4 if work.endswith("beam4") else 1)
     elif work.startswith("lora-t5"):
         seconds, sizes = peer_text.train(rows, steps, warm, length=30 if work.endswith("30") else 0)

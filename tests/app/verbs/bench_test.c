@@ -1,0 +1,52 @@
+/* What petri bench trains: made models and tasks, small ones here. */
+#include <stdlib.h>
+
+#include "app/verbs/bench.h"
+#include "app/verbs/bench_made.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "tests/support/test.h"
+
+static void eight_tasks_are_in_every_step(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct bench_times times;
+    struct task t[BENCH_TASKS], *all[BENCH_TASKS];
+    struct model *m = bench_model(FAMILY_T5, 2, 16, 2, 32, &e);
+    if (!m) fail_msg("%s", e.text);
+    char *folder = xstrdup(m->folder);
+    bench_glue(t, &m->arch);
+    for (int i = 0; i < BENCH_TASKS; i++) all[i] = &t[i];
+    const struct bench_work w = { .model = m, .tasks = { BENCH_TASKS, all }, .method = "pha(r=2)", .sampling = "stratified(10)",
+                                  .join = JOIN_HELD, .batch = BENCH_GLUE, .warm = 1, .steps = 2 };
+    test_ok(bench_train(&w, 2, &times, &e), &e);
+    assert_int_equal(times.steps, 2);
+    assert_true(times.median > 0);
+    assert_true(times.tokens == 1573 + 2 * BENCH_GLUE); /* the whole table in each */
+    for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
+    bench_model_free(m);
+    assert_false(file_exists(folder));
+    free(folder);
+}
+
+static void a_folder_that_cannot_be_made_is_told(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    const char *was = getenv("TMPDIR");
+    char *kept = was ? xstrdup(was) : NULL;
+    setenv("TMPDIR", "/nowhere", 1);
+    assert_null(bench_model(FAMILY_T5, 2, 16, 2, 32, &e));
+    if (kept) setenv("TMPDIR", kept, 1);
+    else unsetenv("TMPDIR");
+    test_refused(e.code, ERR_SYSTEM, &e, "/nowhere/petri-bench-");
+    free(kept);
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    blas_start(argv);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(eight_tasks_are_in_every_step),
+                                        cmocka_unit_test(a_folder_that_cannot_be_made_is_told) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
