@@ -373,14 +373,14 @@ void attach_for_task(struct attach *a, int task) {
 
 /* ---- a step ---- */
 
-static bool only_in_prologue(const struct plan *p, const struct plan_tensor *t) {
+bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && !hyper_by_row(&p->method);
     return t->kind == PLAN_OWN && t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
 }
 
 static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {
-    bool frozen = t->kind == PLAN_HEAD && p->method.head == METHOD_HEAD_FROZEN;
-    return !frozen && !only_in_prologue(p, t);
+    bool frozen = t->frozen || (t->kind == PLAN_HEAD && p->method.head == METHOD_HEAD_FROZEN);
+    return !frozen && !plan_in_prologue(p, t);
 }
 
 /* Leaves are made at once, before the forward pass: what the pass recycles lies above. */
@@ -393,11 +393,12 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     rows_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
-        a->leaf[i] = only_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
+        a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        a->made[i] = grads ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
+        a->made[i] = grads && !p->made_frozen
+                           ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
                            : tape_frozen(t, x->rows, x->cols, made + x->offset);
     }
     return &a->hooks;
@@ -408,6 +409,7 @@ void attach_end(struct attach *a, real *grads) {
         const struct plan_tensor *t = &a->p->tensor[i];
         if (!gets_gradient(a->p, t)) memset(grads + t->offset, 0, t->count * sizeof *grads);
     }
+    if (a->p->made_frozen) memset(grads + a->p->trained, 0, a->p->made_size * sizeof *grads);
     a->tape = NULL;
 }
 

@@ -35,6 +35,7 @@ struct plan_tensor {
     bool pooler;        /* the model's own */
     bool inner, outer;  /* over episodes: the inner loop adapts it, the outer one learns it */
     int rate;           /* of inner ones: which of the inner loop's rates; -1 */
+    bool frozen;        /* stays as it starts: no leaf of it is trained (carry.h) */
     bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
                          * prefix): listed, not expected to change */
 };
@@ -68,6 +69,7 @@ struct plan {
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
     struct plan_made *row_tensor; /* by_row: made for each row of a batch; sizes are of one, nowhere in a block */
+    bool made_frozen;     /* nothing that the made ones are made of trains */
     size_t trained;       /* reals in the flat block, head included */
     size_t made_size;     /* reals that the prologue makes */
     size_t trained_method, kept_method; /* without the head */
@@ -126,11 +128,13 @@ void plan_free(struct plan *p);
  * trained, kept, where; over episodes also meta_trained, adapted, rates (how many) and label_values (of one class).
  * Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
-/* Trained values of a module at one place; a site that it is not at has 0. */
+/* Whether only the prologue uses it. */
+bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
 /* The task embeddings of the method's generator (tasks × width), or NULL. */
 const struct plan_tensor *plan_prototypes(const struct plan *p);
 /* Whether what the encoder makes of a row depends on whose task it is. */
 bool plan_encodes_by_task(const struct plan *p);
+/* Trained values of a module at one place; a site that it is not at has 0. */
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);

@@ -36,7 +36,7 @@ static void plan_mlp(struct build *b, int module, const struct span *s) {
 }
 
 node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params, real *grads) {
-    return grads ? tape_trained(t, x->rows, x->cols, params + x->offset, grads + x->offset)
+    return grads && !x->frozen ? tape_trained(t, x->rows, x->cols, params + x->offset, grads + x->offset)
                  : tape_frozen(t, x->rows, x->cols, params + x->offset);
 }
 

@@ -1,0 +1,92 @@
+#include "core/method/carry.h"
+
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/method/slots.h"
+
+static const char *const names[PLAN_PARTS] = {"row", "generator", "shared", "head"};
+
+const char *plan_part_name(int i) { return names[i]; }
+
+enum plan_part plan_part_of(const struct plan *p, const struct plan_tensor *t) {
+    switch (t->kind) {
+    case PLAN_HEAD: return PLAN_OF_HEAD;
+    case PLAN_NETWORK:
+        if (t->role == SLOT_HYPER_TASK) return PLAN_ROW;
+        return t->role > SLOT_HYPER_TASK ? PLAN_GENERATOR : PLAN_SHARED;
+    case PLAN_OWN: return p->method.module[t->module].source == SOURCE_TASK ? PLAN_ROW : PLAN_SHARED;
+    case PLAN_MODEL: break;
+    }
+    return PLAN_SHARED;
+}
+
+unsigned plan_parts(const struct plan *p) {
+    unsigned all = 0;
+    for (int i = 0; i < p->tensors; i++) all |= plan_part_of(p, &p->tensor[i]);
+    return all;
+}
+
+size_t plan_train_only(struct plan *p, unsigned parts) {
+    size_t left = 0;
+    p->made_frozen = true;
+    p->trained_method = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        struct plan_tensor *t = &p->tensor[i];
+        t->frozen = !(parts & plan_part_of(p, t));
+        if (t->frozen) continue;
+        left += t->count;
+        if (t->kind != PLAN_HEAD) p->trained_method += t->count;
+        if (plan_in_prologue(p, t)) p->made_frozen = false;
+    }
+    return left;
+}
+
+void carry_method(const struct method *m, struct method *out) {
+    *out = *m;
+    out->retriever = (struct retriever){0};
+}
+
+/* The module of `from` that is p's module: a method written anew may have them in another order. */
+static int module_origin(const struct plan *p, const struct plan *from, int module) {
+    const struct method *m = &p->method;
+    int before = 0;
+    if (module < 0) return module;
+    for (int i = 0; i < module; i++) before += module_equal(&m->module[i], &m->module[module]);
+    for (int i = 0; i < from->method.count; i++)
+        if (module_equal(&from->method.module[i], &m->module[module]) && !before--) return i;
+    BUG("module %d: the run that it is taken over from has no such module", module + 1);
+}
+
+/* The same tensor of the plan that values come from. */
+static const struct plan_tensor *origin(const struct plan *p, const struct plan *from, const struct plan_tensor *of) {
+    int module = module_origin(p, from, of->module);
+    for (int i = 0; i < from->tensors; i++) {
+        const struct plan_tensor *t = &from->tensor[i];
+        if (t->kind == of->kind && t->module == module && t->role == of->role && t->stack == of->stack &&
+            t->site == of->site && t->layer == of->layer && t->tensor == of->tensor && t->place == of->place &&
+            t->of_slot == of->of_slot)
+            return t;
+    }
+    BUG("%s: the run that it is taken over from has no such tensor", of->name);
+}
+
+void plan_carry(const struct plan *p, real *params, const struct plan *from, const real *values, int task) {
+    BUG_IF(p->tasks != 1 || task >= from->tasks);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind == PLAN_HEAD) continue;
+        const struct plan_tensor *o = origin(p, from, t);
+        real *to = params + t->offset;
+        BUG_IF(o->count != t->count * (size_t)o->blocks);
+        if (o->blocks == 1 || task >= 0) {
+            memcpy(to, values + o->offset + (o->blocks > 1 ? (size_t)task * t->count : 0), t->count * sizeof *to);
+            continue;
+        }
+        for (size_t k = 0; k < t->count; k++) {
+            double sum = 0;
+            for (int b = 0; b < o->blocks; b++) sum += (double)values[o->offset + (size_t)b * t->count + k];
+            to[k] = (real)(sum / o->blocks);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+/* A task that comes after its method was trained: what of the run of several tasks is taken over into a plan of
+ * the new task alone, and which parts of that train. */
+#ifndef CORE_METHOD_CARRY_H
+#define CORE_METHOD_CARRY_H
+
+#include "core/method/plan.h"
+
+enum plan_part {
+    PLAN_ROW = 1,       /* what each task has for itself: its embedding, its tensors of source task */
+    PLAN_GENERATOR = 2, /* the rest of the network that makes modules */
+    PLAN_SHARED = 4,    /* what all tasks use */
+    PLAN_OF_HEAD = 8,   /* the task's head */
+};
+enum { PLAN_PARTS = 4 };
+const char *plan_part_name(int i); /* "row", "generator", "shared", "head": bit 1 << i */
+enum plan_part plan_part_of(const struct plan *p, const struct plan_tensor *t);
+/* The parts that p has tensors of. */
+unsigned plan_parts(const struct plan *p);
+
+/* Freezes every tensor of a part that is not among `parts`; values that are made of frozen ones alone get no
+ * gradient either.  trained_method counts the rest; returns how many values are left to train. */
+size_t plan_train_only(struct plan *p, unsigned parts);
+
+/* The method as one task learns it from the first step on: without what serves training together alone. */
+void carry_method(const struct method *m, struct method *out);
+/* Values of `from` (its method carried) for p, a plan of one task: what each task has for itself is task number
+ * `task`'s, or with CARRY_MEAN the mean over all; the head's stay as they are. */
+enum { CARRY_MEAN = -1 };
+void plan_carry(const struct plan *p, real *params, const struct plan *from, const real *values, int task);
+
+#endif
