@@ -15,7 +15,7 @@ static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
 
-enum part_kind { PART_INT, PART_INT64, PART_WORD, PART_SAMPLING, PART_RATE, PART_CLIP, PART_OUTER, PART_LOSSES };
+enum part_kind { PART_INT, PART_INTS, PART_INT64, PART_WORD, PART_SAMPLING, PART_RATE, PART_CLIP, PART_OUTER, PART_LOSSES };
 
 struct regime_part {
     enum regime_kind of;
@@ -32,7 +32,7 @@ static const struct regime_part parts[] = {
       "proportional, temperature(T), one-task(T) or stratified(T)" },
     { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, averages, "one or all" },
     { REGIME_MULTI, "best", PART_WORD, AT(best_of), 0, 0, bests, "average or per-task" },
-    { REGIME_FEWSHOT, "k", PART_INT, AT(k), 1, 1e6, NULL, "a whole number from 1" },
+    { REGIME_FEWSHOT, "k", PART_INTS, AT(k), 1, 1e6, NULL, "whole numbers from 1, rising, joined by +" },
     { REGIME_FEWSHOT, "draws", PART_INT, AT(draws), 1, 1e4, NULL, "a whole number from 1" },
     { REGIME_FEWSHOT, "from", PART_INT64, AT(from), 1, 9e15, NULL, "the number of a run, or none" },
     { REGIME_META, "order", PART_WORD, AT(order), 0, 0, orders, "first or fd" },
@@ -57,7 +57,7 @@ struct regime regime_usual(enum regime_kind kind) {
     return (struct regime){
         .kind = kind,
         .sampling = { SAMPLING_PROPORTIONAL, 1 },
-        .k = 16, .draws = 10,
+        .ks = 1, .k = { 16 }, .draws = 10,
         .order = META_FIRST, .inner = 6, .inner_lr = 1e-2, .learned = true, .support = 60, .query = 10,
         .tasks = 16, .outer = META_SHARED | META_START | META_RATES,
     };
@@ -78,6 +78,9 @@ static void print_part(struct buf *b, const struct regime *r, const struct regim
     char text[48];
     switch (p->kind) {
     case PART_INT: buf_printf(b, "%d", *(const int *)in(r, p)); break;
+    case PART_INTS:
+        for (int i = 0; i < r->ks; i++) buf_printf(b, "%s%d", i ? "+" : "", r->k[i]);
+        break;
     case PART_INT64:
         if (*(const int64_t *)in(r, p)) buf_printf(b, "%lld", (long long)*(const int64_t *)in(r, p));
         else buf_puts(b, "none");
@@ -162,6 +165,22 @@ static bool take_outer(struct regime *r, const char *text) {
     return true;
 }
 
+static bool take_ks(const struct regime_part *p, struct regime *r, const char *text) {
+    char *copy = xstrdup(text), *rest = copy, *word;
+    int k[REGIME_KS], n = 0;
+    bool good = true;
+    while (good && (word = strsep(&rest, "+"))) {
+        double v;
+        good = n < REGIME_KS && text_to_double(word, &v) && take_whole(p, v) && (!n || v > k[n - 1]);
+        if (good) k[n++] = (int)v;
+    }
+    free(copy);
+    if (!good) return false;
+    memcpy(r->k, k, sizeof r->k);
+    r->ks = n;
+    return true;
+}
+
 static bool take_value(const struct regime_part *p, struct regime *r, const char *text) {
     double v = 0;
     struct err own = ERR_INIT;
@@ -171,6 +190,7 @@ static bool take_value(const struct regime_part *p, struct regime *r, const char
         if (!text_to_double(text, &v) || !take_whole(p, v)) return false;
         *(int *)at(r, p) = (int)v;
         return true;
+    case PART_INTS: return take_ks(p, r, text);
     case PART_INT64:
         if (strcmp(text, "none") && (!text_to_double(text, &v) || !take_whole(p, v))) return false;
         *(int64_t *)at(r, p) = (int64_t)v;

@@ -1,5 +1,5 @@
 /* How a method is learned, as text: "single", "multi(sampling=proportional, average=one, best=average)",
- * "fewshot(k=16, draws=10, from=3)", "meta(order=first, inner=6, …)".  A text gives what it wants to be other than
+ * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)".  A text gives what it wants to be other than
  * usual; the canonical form, which is stored, gives every part.  docs/meta.md. */
 #ifndef CORE_TRAIN_REGIME_H
 #define CORE_TRAIN_REGIME_H
@@ -19,6 +19,7 @@ enum regime_kind {
     REGIME_META,    /* episodes: an inner loop adapts, an outer one learns what adapts well */
     REGIME_KINDS
 };
+enum { REGIME_KS = 16 };
 enum meta_order { META_FIRST, META_FD };
 /* What the outer loop learns: what all tasks share, where the inner loop starts, its rates. */
 enum { META_SHARED = 1, META_START = 2, META_RATES = 4 };
@@ -31,7 +32,8 @@ struct regime {
     enum average average;
     enum best_of best_of;
     /* fewshot */
-    int k, draws;     /* rows a class (rows in all for texts and scores) */
+    int ks, k[REGIME_KS]; /* rows a class (rows in all for texts and scores), rising */
+    int draws;
     int64_t from;     /* the run that it starts from; 0: none */
     /* meta */
     enum meta_order order;

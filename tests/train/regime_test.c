@@ -25,6 +25,7 @@ static void one_canonical_form(void **state) {
     comes_out("multi", "multi(sampling=proportional, average=one, best=average)");
     comes_out("multi(best=per-task,sampling=stratified(5))", "multi(sampling=stratified(5), average=one, best=per-task)");
     comes_out("fewshot(k=4, from=7)", "fewshot(k=4, draws=10, from=7)");
+    comes_out("fewshot(draws=5, k=4+16+32)", "fewshot(k=4+16+32, draws=5, from=none)");
     comes_out("meta", "meta(order=first, inner=6, inner-lr=learned(0.01), clip=none, support=60, query=10, tasks=16, "
                       "outer=shared+start+rates, losses=last, labels=within)");
     comes_out("meta( inner-lr=0.5 ,clip=1,losses=every(3))",
@@ -60,6 +61,8 @@ static void what_is_wrong_is_named(void **state) {
     refused("meta(inner-lr=learned, outer=shared)", "exactly where they are learned");
     refused("meta(support=3)", "fewer rows than its 5 batches");
     refused("meta(losses=every(9))", "there are 5 inner steps");
+    refused("fewshot(k=4+4)", "rising");
+    refused("fewshot(k=0)", "whole numbers from 1");
     refused("multi(sampling=odd)", "must be proportional");
     refused("single(k=3)", "no part \"k\"");
 }
