@@ -12,8 +12,8 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
 }
 
 bool evaluation_due(const struct run *r) {
-    if (!r->splits || !r->step || r->evaluated == r->step) return false;
-    if (r->step >= r->c.steps) return true;
+    if (!r->splits || (!r->step && !r->zero) || r->evaluated == r->step) return false;
+    if (r->step >= r->c.steps || r->low || !r->step) return true;
     int64_t every = r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
     return r->step % every == 0;
 }
@@ -199,7 +199,7 @@ static bool all_finite(struct run *r) {
 /* Whether the deciding metric of the split's task is at its best. */
 static bool offer_split(struct run *r, const struct run_split *s, const struct metrics *m) {
     struct run_task *of = &r->of[s->task];
-    if (s->dev) return false;
+    if (s->dev || !r->step) return false;
     bool best = best_offer(&of->best, of->metric, m->value[of->metric], r->step);
     if (run_is_single(r)) {
         r->best = of->best;

@@ -93,7 +93,7 @@ static bool save(struct run *r, int which) {
     return true;
 }
 
-static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->early; }
+static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->early || r->low; }
 
 /* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its own. */
 static bool has_best(const struct run *r) {

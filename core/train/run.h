@@ -42,6 +42,18 @@ struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, c
 /* Of one task. */
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
                     const char *folder, struct event_sink sink, struct err *e);
+/* Where a run begins in place of its method's start, for a task that came later. */
+struct run_start {
+    const struct plan *from;  /* plan_carry from this plan and its values; NULL: the usual start */
+    const real *values;
+    int task;
+    unsigned parts;           /* PLAN_ bits that train (carry.h); 0: all */
+    double stop_loss;         /* it ends after the pass over its rows whose mean loss is below this; 0: never */
+    bool zero;                /* scored before its first step too, which is never "best" */
+};
+/* The same, of one task; ERR_USAGE when none of the parts has a value. */
+struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m, struct task *task,
+                         const char *folder, struct event_sink sink, const struct run_start *start, struct err *e);
 /* The same from the last checkpoint of `folder`; goes on bit for bit as if it had never
  * stopped.  A run that was ended before its first checkpoint begins anew, which gives the same bits: c must
  * then be what was stored of it (run_config_of).  What writers that were killed left in the folder is removed.

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/carry.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
@@ -309,6 +310,27 @@ struct run *run_new(int64_t id, const struct run_config *c, struct model *m, str
                     const char *folder, struct event_sink sink, struct err *e) {
     const struct run_tasks one = { 1, &task };
     return run_begin(id, c, m, &one, folder, sink, e);
+}
+
+static int start_at(struct run *r, const struct run_start *s, struct err *e) {
+    if (s->from) plan_carry(r->plan, r->params, s->from, s->values, s->task);
+    if (s->parts && !plan_train_only(r->plan, s->parts))
+        return err_set(e, ERR_USAGE, "nothing would train: the method has no values in the parts to tune");
+    for (int i = 0; i < r->plan->tensors; i++)
+        if (r->plan->tensor[i].frozen) r->group[i].lr_factor = r->group[i].weight_decay_factor = 0;
+    r->stop_loss = s->stop_loss;
+    r->zero = s->zero;
+    return 0;
+}
+
+struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m, struct task *task,
+                         const char *folder, struct event_sink sink, const struct run_start *start, struct err *e) {
+    struct err own = ERR_INIT;
+    if (!e) e = &own;
+    struct run *r = run_new(id, c, m, task, folder, sink, e);
+    if (!r || !start_at(r, start, e)) return r;
+    run_free(r);
+    return NULL;
 }
 
 bool run_has_checkpoint(const char *folder) {

@@ -163,6 +163,11 @@ struct run {
     struct best best;         /* of the one task's deciding metric, or of the tasks' average */
     int worse;                /* evaluations since the best one */
     bool early;               /* stopped early */
+    bool zero;                /* scored before the first step too */
+    double stop_loss;         /* ends after a pass over the rows whose mean loss is below; 0: never */
+    double pass_loss;         /* Σ loss·rows of the pass in hand */
+    int64_t pass_rows;
+    bool low;                 /* that loss was reached */
     uint64_t bad_row;
     int bad_chunk;            /* -1: none */
     bool evaluating;          /* else only vectors are in hand */

@@ -148,6 +148,16 @@ static int task_losses(const struct run *r, struct event_term *term) {
     return n;
 }
 
+/* Whether a pass over the rows has just ended with a mean loss below the one to stop at. */
+static void watch_loss(struct run *r, double loss) {
+    r->pass_loss += loss * r->rows;
+    r->pass_rows += r->rows;
+    if ((r->step + 1) % sampler_epoch(r->sampler)) return;
+    r->low = r->pass_loss < r->stop_loss * (double)r->pass_rows;
+    r->pass_loss = 0;
+    r->pass_rows = 0;
+}
+
 bool step_finish(struct run *r) {
     double loss = 0, tokens = 0;
     for (int i = 0; i < r->cut.parts; i++) {
@@ -167,6 +177,7 @@ bool step_finish(struct run *r) {
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
+    if (r->stop_loss > 0) watch_loss(r, loss);
     double took = clock_seconds() - r->step_began;
     pthread_mutex_lock(&r->lock);
     r->step++;

@@ -1,0 +1,310 @@
+#include "core/train/fewshot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/method/carry.h"
+
+static const char *const starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "lowest", "mean", "named" };
+
+const char *fewshot_start_name(enum fewshot_start s) { return starts[s]; }
+
+/* ---- what is asked for ---- */
+
+int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    bool good = true;
+    f->ks = 0;
+    while (good && (part = strsep(&rest, ","))) {
+        int64_t v;
+        good = f->ks < FEWSHOT_KS && text_to_int(part, &v) && v >= 1 && v <= 1000000 &&
+               (!f->ks || v > f->k[f->ks - 1]);
+        if (good) f->k[f->ks++] = (int)v;
+    }
+    free(copy);
+    if (good) return 0;
+    return err_set(e, ERR_USAGE, "--k %s: must be up to %d whole numbers from 1 with commas, rising, as 4,16,32", text,
+                   FEWSHOT_KS);
+}
+
+int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    unsigned all = 0;
+    bool good = true;
+    while (good && (part = strsep(&rest, ","))) {
+        int i = 0;
+        while (i < PLAN_PARTS && strcmp(plan_part_name(i), part)) i++;
+        good = i < PLAN_PARTS && !(all & 1u << i);
+        all |= good ? 1u << i : 0;
+    }
+    free(copy);
+    if (!good) return err_set(e, ERR_USAGE, "--tune %s: names of row, generator, shared and head, each once, with commas", text);
+    *parts = all;
+    return 0;
+}
+
+static void parts_text(unsigned parts, struct buf *b) {
+    for (int i = 0, n = 0; i < PLAN_PARTS; i++)
+        if (parts & 1u << i) buf_printf(b, "%s%s", n++ ? "," : "", plan_part_name(i));
+}
+
+void fewshot_members(const struct fewshot *f, struct buf *b) {
+    struct buf parts = BUF_INIT;
+    json_add_key(b, "k");
+    buf_putc(b, '[');
+    for (int i = 0; i < f->ks; i++) json_member_int(b, NULL, f->k[i]);
+    buf_putc(b, ']');
+    json_member_int(b, "draws", f->draws);
+    json_member_string(b, "start", f->start == FEWSHOT_NAMED ? f->named : starts[f->start]);
+    json_member_bool(b, "named", f->start == FEWSHOT_NAMED);
+    parts_text(f->parts, &parts);
+    json_member_string(b, "tune", buf_text(&parts));
+    json_member_double(b, "stop_loss", f->stop_loss);
+    json_member_bool(b, "zero", f->zero);
+    json_member_bool(b, "keep", f->keep);
+    buf_release(&parts);
+}
+
+static const char from[] = "the run's few shots";
+
+static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
+    const json_t *list = json_object_get(o, "k"), *item;
+    size_t i;
+    f->ks = 0;
+    json_array_foreach(list, i, item) {
+        bool good = json_is_integer(item) && i < FEWSHOT_KS && json_integer_value(item) > 0;
+        if (!good) f->ks = FEWSHOT_KS + 1;
+        if (f->ks < FEWSHOT_KS) f->k[f->ks++] = (int)json_integer_value(item);
+    }
+    if (f->ks < 1 || f->ks > FEWSHOT_KS) return err_set(e, ERR_INPUT, "%s: \"k\" is no list of numbers", from);
+    return 0;
+}
+
+static int read_start(const json_t *o, struct fewshot *f, struct err *e) {
+    const char *name = "";
+    bool named = false;
+    json_get_string(o, from, "start", &name, e);
+    json_get_bool(o, from, "named", &named, e);
+    int i = 0;
+    while (i < FEWSHOT_NAMED && strcmp(starts[i], name)) i++;
+    f->start = named ? FEWSHOT_NAMED : (enum fewshot_start)i;
+    if ((!named && i == FEWSHOT_NAMED) || strlen(name) >= sizeof f->named)
+        return err_set(e, ERR_INPUT, "%s: \"start\" is \"%s\"", from, name);
+    strcpy(f->named, named ? name : "");
+    return e->code;
+}
+
+int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
+    struct err own = ERR_INIT;
+    json_int_t draws = 0;
+    const char *tune = "";
+    if (!e) e = &own;
+    e->code = 0;
+    *f = (struct fewshot){ 0 };
+    if (read_ks(o, f, e) || read_start(o, f, e)) return e->code;
+    json_get_int(o, from, "draws", &draws, e);
+    json_get_string(o, from, "tune", &tune, e);
+    json_get_double(o, from, "stop_loss", &f->stop_loss, e);
+    json_get_bool(o, from, "zero", &f->zero, e);
+    json_get_bool(o, from, "keep", &f->keep, e);
+    if (e->code) return e->code;
+    if (draws < 1 || draws > FEWSHOT_DRAWS) return err_set(e, ERR_INPUT, "%s: \"draws\" is %lld", from, (long long)draws);
+    f->draws = (int)draws;
+    return *tune ? fewshot_parse_parts(tune, &f->parts, e) : 0;
+}
+
+/* ---- the draws ---- */
+
+static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
+    if (!d->classes)
+        return err_set(e, ERR_INPUT, "%s: %d rows to draw from, fewer than the %d of a draw", d->path, has, k);
+    char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
+    err_set(e, ERR_INPUT, "%s: class %.60s has %d rows to draw from, fewer than the %d of a draw", d->path, shown, has, k);
+    free(shown);
+    return e->code;
+}
+
+int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *pick, struct err *e) {
+    int groups = d->classes ? d->classes : 1, n = 0;
+    uint32_t *order = xmalloc((d->rows + 1) * sizeof *order);
+    int *count = xcalloc((size_t)groups, sizeof *count);
+    rng_permute(rng_key(seed, RNG_DRAW, (uint64_t)draw, rng_site("shots")), order, d->rows);
+    for (size_t i = 0; i < d->rows; i++) {
+        const struct dataset_row *row = &d->row[order[i]];
+        bool known = d->classes ? row->gold && row->label >= 0 : d->kind == DATA_TEXT ? row->target_text != NULL : row->gold;
+        int *of = &count[d->classes && known ? row->label : 0];
+        if (known && *of < k) {
+            pick[n++] = (int)order[i];
+            ++*of;
+        }
+    }
+    int rc = 0;
+    for (int c = 0; c < groups && !rc; c++)
+        if (count[c] < k) rc = too_few(d, c, count[c], k, e);
+    free(order);
+    free(count);
+    if (rc) return rc;
+    qsort(pick, (size_t)n, sizeof *pick, compare);
+    return n;
+}
+
+/* ---- what they come to ---- */
+
+const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, const char *name) {
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->metric[i].name, name)) return &s->metric[i];
+    return NULL;
+}
+
+static bool is_of(const struct fewshot_result *x, const char *task, int k) { return x->k == k && !strcmp(x->task, task); }
+
+const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const char *task, int k, int draw) {
+    for (int i = 0; i < r->count; i++)
+        if (r->of[i].draw == draw && is_of(&r->of[i], task, k)) return &r->of[i];
+    return NULL;
+}
+
+void fewshot_results_release(struct fewshot_results *r) {
+    for (int i = 0; i < r->count; i++) {
+        free(r->of[i].near);
+        free(r->of[i].votes);
+    }
+    free(r->of);
+    *r = (struct fewshot_results){ 0 };
+}
+
+struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const char *task, int k, const char *metric,
+                                      bool zero) {
+    struct fewshot_summary s = { .majority = NAN };
+    double sum = 0, squares = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < r->count; i++) {
+            const struct fewshot_result *x = &r->of[i];
+            const struct fewshot_scores *scores = zero ? &x->zero : &x->scores;
+            const struct fewshot_metric *m = fewshot_metric(scores, metric), *majority = fewshot_metric(scores, "majority");
+            if (!is_of(x, task, k)) continue;
+            if (majority && !*majority->undefined) s.majority = majority->value;
+            if (!m || *m->undefined) continue;
+            if (!pass) {
+                sum += m->value;
+                s.n++;
+            } else {
+                squares += (m->value - sum / s.n) * (m->value - sum / s.n);
+            }
+        }
+    s.mean = s.n ? sum / s.n : NAN;
+    s.sd = s.n > 1 ? sqrt(squares / (s.n - 1)) : NAN;
+    return s;
+}
+
+const char *fewshot_most(const struct fewshot_results *r, const char *task, int k) {
+    const char *found = NULL;
+    int most = 0;
+    for (int i = 0; i < r->count; i++) {
+        int n = 0;
+        for (int j = 0; j < r->count && is_of(&r->of[i], task, k); j++)
+            n += is_of(&r->of[j], task, k) && !strcmp(r->of[j].start, r->of[i].start);
+        if (n <= most || !*r->of[i].start) continue;
+        most = n;
+        found = r->of[i].start;
+    }
+    return found;
+}
+
+/* ---- as JSON ---- */
+
+static void vote_json(const struct fewshot_results *r, const char *task, int k, const char *const *known, struct buf *b) {
+    int tasks = 0;
+    for (int i = 0; i < r->count; i++)
+        if (is_of(&r->of[i], task, k) && r->of[i].known) tasks = r->of[i].known;
+    json_add_key(b, "vote");
+    buf_putc(b, '[');
+    for (int t = 0; t < tasks; t++) {
+        int draws = 0, rows = 0, n = 0;
+        bool cosine = false;
+        double near = 0;
+        n = 0;
+        for (int i = 0; i < r->count; i++) {
+            const struct fewshot_result *x = &r->of[i];
+            if (!is_of(x, task, k) || !x->known) continue;
+            n++;
+            near += x->near[t];
+            cosine = x->votes != NULL;
+            rows += x->votes ? x->votes[t] : 0;
+            draws += !strcmp(x->start, known[t]);
+        }
+        if (t) buf_putc(b, ',');
+        buf_putc(b, '{');
+        json_member_string(b, "task", known[t]);
+        json_member_int(b, "draws", draws);
+        if (cosine) json_member_int(b, "rows", rows);
+        json_member_double(b, cosine ? "cosine" : "loss", near / n);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+static void summary_json(const struct fewshot_summary *s, struct buf *b) {
+    if (s->n) json_member_double(b, "mean", s->mean);
+    else json_member_string(b, "mean", NULL);
+    if (s->n > 1) json_member_double(b, "sd", s->sd);
+    else json_member_string(b, "sd", NULL);
+    json_member_int(b, "n", s->n);
+}
+
+static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws, const char *metric,
+                       struct buf *b) {
+    bool first = true;
+    json_add_key(b, "draws");
+    buf_putc(b, '[');
+    for (int d = 0; d < draws; d++) {
+        const struct fewshot_result *x = fewshot_find(r, task, k, d);
+        const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, metric) : NULL;
+        if (!x) continue;
+        if (!first) buf_putc(b, ',');
+        first = false;
+        buf_putc(b, '{');
+        json_member_int(b, "draw", d);
+        json_member_string(b, "prototype", *x->start ? x->start : NULL);
+        if (m && !*m->undefined) json_member_double(b, "value", m->value);
+        else json_member_string(b, "value", NULL);
+        if (m && *m->undefined) json_member_string(b, "undefined", m->undefined);
+        json_member_int(b, "steps", x->steps);
+        json_member_double(b, "loss", x->loss);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const char *task,
+                          const char *metric, const char *const *known, struct buf *b) {
+    buf_putc(b, '[');
+    for (int i = 0; i < f->ks; i++) {
+        struct fewshot_summary s = fewshot_sum_up(r, task, f->k[i], metric, false);
+        if (i) buf_putc(b, ',');
+        buf_putc(b, '{');
+        json_member_int(b, "k", f->k[i]);
+        json_member_string(b, "prototype", fewshot_most(r, task, f->k[i]));
+        vote_json(r, task, f->k[i], known, b);
+        json_member_string(b, "metric", metric);
+        summary_json(&s, b);
+        if (isnan(s.majority)) json_member_string(b, "majority", NULL);
+        else json_member_double(b, "majority", s.majority);
+        if (f->zero) {
+            struct fewshot_summary zero = fewshot_sum_up(r, task, f->k[i], metric, true);
+            json_add_key(b, "zero");
+            buf_putc(b, '{');
+            summary_json(&zero, b);
+            buf_putc(b, '}');
+        }
+        draws_json(r, task, f->k[i], f->draws, metric, b);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}

@@ -1,0 +1,45 @@
+/* The draws of a few-shot run, trained by a pool: as many at once as it has workers. */
+#ifndef CORE_TRAIN_FEWSHOT_RUN_H
+#define CORE_TRAIN_FEWSHOT_RUN_H
+
+#include "core/train/config.h"
+#include "core/train/fewshot.h"
+#include "core/train/pool.h"
+#include "core/train/predict.h"
+
+/* A checkpoint of a draw. */
+struct fewshot_file {
+    int k, draw;
+    bool first;           /* of the first draw of all */
+    const char *path, *sha256;
+    int64_t step;
+};
+
+struct fewshot_work {
+    int64_t run;                  /* the id that draws are trained under */
+    const struct fewshot *how;
+    const char *task_name;        /* that results are kept by */
+    const struct run_config *c;   /* of the new task: complete but for its train rows */
+    struct model *m;
+    struct task *task;            /* prepared by run_prepare_task; draws are of its train rows */
+    const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
+    const char *folder;           /* of the record and the tensors */
+    struct pool *pool;
+    void *self;
+    /* On the caller's thread: a draw is done and in the record; before it, a file that it left. */
+    void (*file)(void *self, const struct fewshot_file *f);
+    void (*done)(void *self, const struct fewshot_result *x);
+    bool (*stop)(void *self);     /* asked all the time; true: what is in hand is given up */
+};
+
+/* The config that such draws have, of a run's and the new task's rows: what serves several tasks together is taken
+ * away.  c is the run's, with the new rows; config_complete is still to come. */
+void fewshot_config(struct run_config *c);
+/* Whether all that is asked for can be done: rows enough for each draw, tasks to begin from, something to train. */
+int fewshot_check(const struct fewshot_work *w, struct err *e);
+/* Does what *r, as the record was read, lacks; what is done is added, also on failure.  ERR_INTERRUPTED when stopped. */
+int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct err *e);
+/* folder/draws.jsonl; caller frees. */
+char *fewshot_record_path(const char *folder);
+
+#endif
