@@ -3,8 +3,11 @@
 #include <stdlib.h>
 
 #include "app/files/paths.h"
+#include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/metrics.h"
+#include "core/data/task.h"
 #include "core/engine/blas.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
@@ -21,7 +24,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
     int64_t trained = 0, kept = 0;
     for (int k = 0; k < p->tensors; k++) {
         if (p->tensor[k].module != i) continue;
-        trained += (int64_t)p->tensor[k].count;
+        if (!p->tensor[k].frozen) trained += (int64_t)p->tensor[k].count;
         if (p->tensor[k].kept) kept += (int64_t)p->tensor[k].count;
     }
     for (int k = 0; k < p->made; k++)
@@ -48,17 +51,49 @@ static int direction_of(const struct run_config *c) {
     return metric < 0 ? 0 : metric_direction((enum metric_id)metric);
 }
 
+/* The description's JSON with the members that it has besides; caller frees. */
+static char *whole_config(const struct run_config *c, const char *more) {
+    struct buf b = BUF_INIT;
+    char *config = config_json(c);
+    if (!more) return config;
+    buf_puts(&b, config);
+    free(config);
+    b.data[--b.size] = '\0'; /* the closing brace */
+    buf_printf(&b, ",%s}", more);
+    return buf_take(&b);
+}
+
+/* What is kept of the reading of each split; a list of *n texts, the caller's. */
+static char **reports_of(const struct run_config *c, const struct run_tasks *t, int *n) {
+    char **report = xcalloc((size_t)(t ? t->count : 0) * TASK_SPLITS + 1, sizeof *report);
+    *n = 0;
+    for (int i = 0; t && i < t->count; i++) {
+        struct dataset *split[TASK_SPLITS];
+        const char *name[TASK_SPLITS];
+        int splits = task_splits(t->task[i], split, name);
+        for (int k = 0; k < splits; k++) {
+            struct buf b = BUF_INIT;
+            if (c->tasks) text_line(&b, "task %s", config_task_name(c, i));
+            report_text(split[k], &b);
+            report[(*n)++] = buf_take(&b);
+        }
+    }
+    return report;
+}
+
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
                    int64_t *id, struct err *e) {
     const struct method *method = &c->method;
     struct store_module row[METHOD_MODULES];
     char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
     for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
-    char *config = config_json(c), *text_form = method_text(method), *canonical = method_canonical(method);
+    char *config = whole_config(c, x->more), *text_form = method_text(method), *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder), *regime = config_regime_text(c);
     const struct preset *preset = method_preset(method);
     const struct blas_facts *facts = blas_facts();
     char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    int reports;
+    char **report = reports_of(c, x->tasks, &reports);
     const struct store_new_run n = {
         .config = config, .method = text_form, .canonical = canonical, .method_json = json,
         .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
@@ -68,10 +103,12 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
         .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .modules = row,
-        .module_count = method->count, .note = x->note, .report = x->report, .reports = x->reports,
+        .module_count = method->count, .note = x->note, .report = (const char *const *)report, .reports = reports,
         .imported = x->imported,
     };
     int rc = store_create_run(s, &n, id, e);
+    for (int i = 0; i < reports; i++) free(report[i]);
+    free(report);
     free(config);
     free(text_form);
     free(canonical);

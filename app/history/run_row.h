@@ -9,8 +9,8 @@
 /* What is said beside its completed description. */
 struct history_row {
     const char *split;    /* whose metric decides; NULL: dev */
-    const char *const *report;
-    int reports;
+    const struct run_tasks *tasks; /* whose reading is kept; NULL: nothing was read */
+    const char *more;     /* members that the JSON of its description has besides; NULL: none */
     int64_t steps;        /* planned */
     int64_t parent;       /* 0: none */
     const char *note;     /* NULL: none */

@@ -11,13 +11,13 @@
 #include "app/history/opened.h"
 #include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
+#include "app/jobs/shots.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 #include "core/train/head.h"
-#include "core/train/regime.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
 
@@ -39,29 +39,12 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* What is kept of the reading of a split; caller frees. */
-static char *split_report(const struct run_config *c, int task, const struct dataset *split) {
-    struct buf b = BUF_INIT;
-    if (c->tasks) text_line(&b, "task %s", config_task_name(c, task));
-    report_text(split, &b);
-    return buf_take(&b);
-}
-
 static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
                       const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
-    struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .note = r->note };
-    char **report = xcalloc((size_t)t->count * TASK_SPLITS, sizeof *report);
-    for (int i = 0; i < t->count; i++) {
-        struct dataset *split[TASK_SPLITS];
-        const char *name[TASK_SPLITS];
-        int splits = task_splits(t->task[i], split, name);
-        for (int k = 0; k < splits; k++) report[row.reports++] = split_report(c, i, split[k]);
-    }
-    row.report = (const char *const *)report;
-    int rc = run_row_create(j->store, c, p, &row, id, e);
-    for (int i = 0; i < row.reports; i++) free(report[i]);
-    free(report);
-    return rc;
+    const struct run_tasks tasks = job_tasks_of(t);
+    const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent,
+                                     .note = r->note, .tasks = &tasks };
+    return run_row_create(j->store, c, p, &row, id, e);
 }
 
 /* ---- looking at what was asked ---- */
@@ -232,6 +215,9 @@ static int recall(struct job_record *job, struct err *e) {
     job->request = xcalloc(1, sizeof *job->request);
     rc = config_from_json(stored.config, strlen(stored.config), &job->request->config, e);
     if (!rc) rc = check_resumable(&stored, e);
+    if (!rc && shots_is(&stored))
+        rc = err_set(e, ERR_USAGE, "run %lld is of few shots: `petri resume %lld` goes on with its draws",
+                     (long long)job->id, (long long)job->id);
     job->was = stored.state;
     job->why = copy(stored.reason);
     job->last.step = stored.step;

@@ -10,6 +10,7 @@
 
 #include "app/files/paths.h"
 #include "app/history/task_results.h"
+#include "app/jobs/shots.h"
 #include "app/verbs/output.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -37,6 +38,19 @@ int verb_store(const struct args *a, enum store_mode mode, struct store **s, str
     return rc;
 }
 
+/* What a run of few shots came to. */
+static int add_shots(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
+    struct shots_results results;
+    if (!shots_is(r)) return 0;
+    if (shots_results(s, r, &results, e)) return e->code;
+    b->data[--b->size] = '\0'; /* the closing brace: more members follow */
+    json_add_key(b, "results");
+    shots_results_list(&results, b);
+    buf_putc(b, '}');
+    shots_results_release(&results);
+    return 0;
+}
+
 int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e) {
     struct task_results tasks;
     store_run_json(r, b);
@@ -47,7 +61,7 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
         buf_putc(b, '}');
     }
     task_results_release(&tasks);
-    return rc;
+    return rc || !r->config ? rc : add_shots(s, r, b, e);
 }
 
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e) {
@@ -204,6 +218,15 @@ static void show_tasks(struct store *s, const struct store_run *r) {
     task_results_release(&t);
 }
 
+/* A line a k of a run of few shots. */
+static void show_shots(struct store *s, const struct store_run *r) {
+    struct shots_results results;
+    struct err e = ERR_INIT;
+    if (!shots_is(r) || shots_results(s, r, &results, &e)) return; /* what is stored is shown below all the same */
+    verb_shots_print(&results);
+    shots_results_release(&results);
+}
+
 static void show_text(struct store *s, const struct store_run *r) {
     char trained[32], kept[32], head[32], model[32], at[32];
     text_thousands(r->trained, trained);
@@ -238,6 +261,7 @@ static void show_text(struct store *s, const struct store_run *r) {
         show_lines(r->report[i]);
     }
     show_tasks(s, r);
+    show_shots(s, r);
     struct store_evals evals;
     struct err e = ERR_INIT;
     if (!store_evaluations(s, r->id, &evals, &e)) {

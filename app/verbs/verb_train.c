@@ -12,6 +12,7 @@
 
 #include "app/files/paths.h"
 #include "app/jobs/jobs.h"
+#include "app/jobs/shots.h"
 #include "app/verbs/output.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -365,8 +366,10 @@ int verb_resume(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     static const char *const fixed[] = { "batch", "steps" };
     struct store_run run;
+    bool shots = false;
     if (!rc && !(rc = store_run(s, id, &run, e))) {
         struct run_config stored;
+        shots = shots_is(&run);
         rc = config_from_json(run.config, strlen(run.config), &stored, e);
         for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
             int64_t was = i ? stored.steps : stored.batch, v = was;
@@ -380,7 +383,9 @@ int verb_resume(const struct args *a, struct err *e) {
         config_release(&stored);
         store_run_release(&run);
     }
-    if (!rc) {
+    if (!rc && shots) {
+        rc = verb_resume_shots(a, s, id, workers, e);
+    } else if (!rc) {
         catch_signals();
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                              .tty = isatty(STDERR_FILENO) };

@@ -48,6 +48,13 @@ int verb_encode(const struct args *a, struct err *e);
 int verb_train(const struct args *a, struct err *e);
 int verb_resume(const struct args *a, struct err *e);
 int verb_stop(const struct args *a, struct err *e);
+/* verb_adapt.c */
+int verb_adapt(const struct args *a, struct err *e);
+struct shots_results;
+/* A table of what a run of few shots came to. */
+void verb_shots_print(const struct shots_results *r);
+/* Goes on with a run of few shots (shots.h), in an open store; prints what it comes to. */
+int verb_resume_shots(const struct args *a, struct store *s, int64_t run, int workers, struct err *e);
 /* verb_eval.c, verb_predict.c */
 int verb_eval(const struct args *a, struct err *e);
 int verb_predict(const struct args *a, struct err *e);

@@ -294,9 +294,7 @@ static int check_start(const struct fewshot_work *w, struct err *e) {
 }
 
 static int check_parts(const struct fewshot_work *w, struct err *e) {
-    const char *name = "";
-    int outputs = run_outputs(w->task);
-    struct plan *p = plan_new_tasks(&w->c->method, &w->m->arch, &(struct plan_tasks){ 1, &name, &outputs }, e);
+    struct plan *p = run_plan_for(w->c, &(struct run_tasks){ 1, &w->task }, &w->m->arch, e);
     if (!p) return e->code;
     unsigned has = plan_parts(p), asked = w->how->parts ? w->how->parts : has;
     struct buf list = BUF_INIT;

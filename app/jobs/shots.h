@@ -1,0 +1,57 @@
+/* Few-shot runs joined to the store (core/train/fewshot.h computes): one run for all draws, whose row is there before
+ * the first is trained; each draw's scores are stored when it is done, under TASK/kK/dD, and each k's mean and standard
+ * deviation under TASK/kK.  A run that was stopped or interrupted goes on with the draws that its record lacks. */
+#ifndef APP_JOBS_SHOTS_H
+#define APP_JOBS_SHOTS_H
+
+#include "core/base/buf.h"
+#include "core/train/config.h"
+#include "core/train/fewshot.h"
+#include "store/store.h"
+
+struct shots;
+
+/* What is asked for.  Borrowed. */
+struct shots_request {
+    int64_t parent;               /* the run that is adapted */
+    const char *model;            /* where its model lies now, by the user; or NULL */
+    const struct run_config *rows; /* which rows: the members that say them */
+    struct fewshot how;
+    bool start_said;              /* else it is how.start that the method makes usual */
+    int64_t steps, batch;         /* 0: the parent's batch */
+    double lr;                    /* 0: the parent's */
+    int64_t eval_rows, seed;      /* < 0: the parent's */
+    const char *note;
+};
+struct shots_hook {
+    void *self;
+    void (*say)(void *self, const char *text);                        /* a line for the user */
+    void (*done)(void *self, int64_t run, const struct fewshot_result *x, const char *metric);
+    bool (*stop)(void *self);
+};
+
+/* Reads model, rows and the parent, refuses what cannot be done, and makes the run's row. */
+int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
+/* Takes up a stopped or interrupted one.  `model` as above. */
+int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e);
+/* Trains what is missing.  ERR_INTERRUPTED when stopped: the run is then resumable. */
+int shots_train(struct shots *x, int workers, struct err *e);
+void shots_free(struct shots *x);
+int64_t shots_id(const struct shots *x);
+
+/* Whether a stored run is of few shots. */
+bool shots_is(const struct store_run *run);
+/* What a stored few-shot run came to so far, read from its record: for `petri show` and the verbs' results. */
+struct shots_results {
+    struct fewshot how;
+    struct fewshot_results results;
+    char *task, *metric;
+    int known;      /* tasks of the run that it began from, as draws looked at them */
+    char **known_name;
+};
+int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e);
+void shots_results_release(struct shots_results *r);
+/* The list [{"k",…}] of core/train/fewshot.h. */
+void shots_results_list(const struct shots_results *r, struct buf *b);
+
+#endif
