@@ -29,7 +29,7 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 OUT ?= build
-PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw
+PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw libpcre2-8
 ifneq ($(filter-out clean help fetch t5 tasks,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error libraries are missing ($(PKGS)); `make deps` installs them)

@@ -47,7 +47,7 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
 
 void site_words(const struct module *m, char out[32]) {
     static const char *const targets[TARGET_COUNT] = {"\u2013", "", "all", "LayerNorms",
-                                                      "embeddings"};
+                                                      "embeddings", "pooler"};
     static const char *const maps[TAP_COUNT] = {
         [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
         [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2"};
@@ -182,6 +182,7 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         {TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model."},
         {TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms."},
         {TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm."},
+        {TARGET_POOLER, TAP_NONE, "pooler", "The map that the classifier reads the first token through."},
         {TARGET_TAP, TAP_A_Q, "of W_q", "The map that makes the queries."},
         {TARGET_TAP, TAP_A_K, "of W_k", "The map that makes the keys."},
         {TARGET_TAP, TAP_A_V, "of W_v", "The map that makes the values."},

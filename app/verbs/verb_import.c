@@ -31,6 +31,7 @@ static void name_model(struct imported *x) {
 static int keep_values(struct store *s, int64_t id, const struct imported *x, struct err *e) {
     char *folder = store_run_folder(s, id), *path = file_join(folder, "best.safetensors"), sha256[65];
     struct stat st;
+    if (x->origin) predictor_set_origin(x->predictor, x->origin);
     int rc = predictor_save(x->predictor, &x->config, path, sha256, e);
     if (!rc)
         rc = store_artifact(s, &(struct store_artifact){ .run = id, .kind = "best", .path = path, .sha256 = sha256,
@@ -77,13 +78,41 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
     return rc;
 }
 
+/* The model that an adapter's folder is for: what was given, else its own words for it as a path, then as a name. */
+static struct model *find_base(const struct args *a, const char *folder, struct err *e) {
+    const char *given = args_get(a, "model");
+    if (given) return model_share(given, e);
+    char *base = import_base(folder), *last = base ? file_base_name(base) : NULL;
+    struct err first = ERR_INIT;
+    struct model *m = base ? model_share(base, &first) : NULL;
+    if (!m && base && first.code == ERR_NOT_FOUND) m = model_share(last, e);
+    else if (!m) *e = first;
+    if (!m && (!base || e->code == ERR_NOT_FOUND))
+        err_set(e, ERR_NOT_FOUND, "%s: its base model (%s) is not here; --model DIR names it", folder, base ? base : "unnamed");
+    free(base);
+    free(last);
+    return m;
+}
+
+static int read_adapter(const struct args *a, const char *folder, struct imported *x, struct err *e) {
+    if (!import_is_peft(folder))
+        return err_set(e, ERR_INPUT, "%s/adapter_config.json: has no \"peft_type\": not a folder of PEFT", folder);
+    struct model *m = find_base(a, folder, e);
+    return m ? import_peft(folder, m, x, e) : e->code;
+}
+
 static int read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
-    char *own = import_petri_file(path);
-    int rc = own ? read_petri(a, own, x, e)
-                 : err_set(e, ERR_INPUT, "%s: is not a file that `petri export --to petri` writes, nor a folder with one",
-                           path);
+    char *own = import_petri_file(path), *adapter = own ? NULL : import_adapter_folder(path, e);
+    int rc = e->code;
+    if (own) rc = read_petri(a, own, x, e);
+    else if (adapter) rc = read_adapter(a, adapter, x, e);
+    else if (!rc)
+        rc = err_set(e, ERR_INPUT,
+                     "%s: is not a file that `petri export --to petri` writes, nor a folder with one or with "
+                     "adapter_config.json", path);
     free(own);
+    free(adapter);
     return rc;
 }
 

@@ -29,6 +29,7 @@ void import_release(struct imported *x) {
     if (x->model) model_release(x->model);
     config_release(&x->config);
     free(x->version);
+    free(x->origin);
     notes_release(&x->read);
     notes_release(&x->ignored);
     notes_release(&x->assumed);

@@ -20,6 +20,7 @@ struct imported {
     struct model *model;      /* taken over: import_release lets it go */
     struct predictor *predictor; /* on it; without made values */
     struct run_config config; /* completed; its method is the predictor's plan's */
+    char *origin;             /* the config that came with it, as it was; NULL: none */
 };
 void import_release(struct imported *x);
 /* {"format","version","read":[…],"ignored":[…],"assumed":[…]}; caller frees. */
@@ -33,5 +34,16 @@ char *import_petri_file(const char *path);
 int import_petri_config(const char *file, struct run_config *out, struct err *e);
 /* m: the model, taken over in either case.  On failure *out is empty. */
 int import_petri(const char *file, struct model *m, struct imported *out, struct err *e);
+
+/* ---- folders of other libraries ---- */
+
+/* The folder with the adapter that a path leads to: itself, or one below it (of checkpoints the latest); NULL where
+ * there is none, with *e where there are several.  Caller frees. */
+char *import_adapter_folder(const char *path, struct err *e);
+bool import_is_peft(const char *folder);
+/* What adapter_config.json says of its model, or NULL; caller frees. */
+char *import_base(const char *folder);
+/* m: taken over in either case.  On failure *out is empty. */
+int import_peft(const char *folder, struct model *m, struct imported *out, struct err *e);
 
 #endif

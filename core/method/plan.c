@@ -435,7 +435,7 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     real *none;
     BUG_IF(p->tasks != 1);
     for (int i = 0; i < m.count; i++)
-        if (source_row(m.module[i].source)->when == SOURCE_PROLOGUE) m.module[i].source = SOURCE_FREE;
+        if (source_row(m.module[i].source)->in_training) m.module[i].source = SOURCE_FREE;
     narrow(&m);
     struct plan *own = take(p, &m, a, 0, params, made, own_params, &none, e);
     if (!own) return NULL;

@@ -117,7 +117,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
  * *own_made is zeros then; a generator's modules need it. */
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e);
-/* The plan of a run of one task where nothing is made by a network any more: what was, behind an MLP or by the
+/* The plan of a run of one task where no network makes values that are the same for all rows: what was, behind an MLP or by the
  * generator, is free at each place, with the values it came to.  *own_params (caller frees) are all there is. */
 struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
                         real **own_params, struct err *e);

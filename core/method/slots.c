@@ -111,6 +111,7 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
     case TARGET_ALL: return site;
     case TARGET_NORMS: return site && is_norm(t->role);
     case TARGET_EMBEDDINGS: return is_embedding(t->role);
+    case TARGET_POOLER: return pooler;
     case TARGET_TAP:
         if (!site) return false;
         return t->role == tap_weight_role(m->write) || t->role == tap_bias_role(m->write) ||

@@ -15,7 +15,7 @@ static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "fr
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated"};
 static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
-static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings"};
+static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
 static const char *const stack_names[] = {"encoder", "decoder", "all"};
 static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
 static const char *const act_names[ACT_COUNT] = {

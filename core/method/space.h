@@ -64,6 +64,7 @@ enum target {
     TARGET_ALL,        /* every tensor (full) or every additive vector (bias) of the model */
     TARGET_NORMS,      /* LayerNorm weights and biases */
     TARGET_EMBEDDINGS,
+    TARGET_POOLER,
     TARGET_COUNT
 };
 

@@ -155,7 +155,7 @@ static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const
 struct about {
     const struct run_config *config;
     const struct model *model;
-    const char *state, *tasks, *sha256;
+    const char *state, *tasks, *sha256, *origin;
     bool single;
     enum data_kind gold;
 };
@@ -174,8 +174,10 @@ static int save(const char *path, struct checkpoint_writer *w, const struct plan
         { "weights_sha256", x->sha256 },
         { x->single ? "labels" : "tasks", x->tasks },
         { "kind", gold_name(x->gold) },
+        { "origin", x->origin },
     };
-    size_t count = COUNT_OF(meta) - (x->single ? 0 : 1); /* the kinds of several stand with them */
+    /* the kinds of several stand with them */
+    size_t count = COUNT_OF(meta) - (x->origin ? 0 : 1) - (x->single ? 0 : 1);
     int rc = st_save(path, w->tensor, w->count, meta, count, e);
     for (size_t i = 0; i < w->count; i++) free((char *)(uintptr_t)w->tensor[i].name);
     free(w->tensor);
@@ -197,7 +199,7 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
         add_state(&w, r->plan, "adam.m", r->adam_m);
         add_state(&w, r->plan, "adam.v", r->adam_v);
     }
-    const struct about about = { &r->c, r->m, state, tasks, sha256, run_is_single(r), r->of[0].task->gold };
+    const struct about about = { &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold };
     int rc = save(path, &w, r->plan, &about, e);
     if (!rc)
         run_send(r, (struct event){
@@ -219,7 +221,7 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     add_labels(&labels, p->of->label, p->of->labels);
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);
-    const struct about about = { c, p->m, state, buf_text(&labels), sha256, true, p->of->gold };
+    const struct about about = { c, p->m, state, buf_text(&labels), sha256, p->origin, true, p->of->gold };
     int rc = save(path, &w, p->plan, &about, e);
     buf_release(&labels);
     return rc;

@@ -52,6 +52,14 @@ static int narrow(struct predictor *p, int task, struct err *e) {
     return 0;
 }
 
+static void set_description(struct predictor *p, const struct run_config *c) {
+    p->text = c->form == FORM_TEXT;
+    p->prefix = c->prefix;
+    p->beams = c->beams;
+    p->max_len = run_max_len(c, p->m);
+    p->max_target = run_max_target(c, p->m);
+}
+
 /* The task of that name, or the only one. */
 static int find_task(const struct checkpoint *k, const char *name, struct err *e) {
     if (!name && k->tasks == 1) return 0;
@@ -86,11 +94,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
                                      "a task before it predicts", k->path);
     p->facts_known = k->config.model_facts != NULL;
     if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
-    p->text = k->config.form == FORM_TEXT;
-    p->prefix = k->config.prefix;
-    p->beams = k->config.beams;
-    p->max_len = run_max_len(&k->config, p->m);
-    p->max_target = run_max_target(&k->config, p->m);
+    set_description(p, &k->config);
+    xreplace(&p->origin, st_meta(k->file, "origin"));
     if (task == ALL_TASKS) take_tasks(p, k->task, k->tasks);
     else take_tasks(p, &k->task[task], 1);
     p->plan = plan_of_checkpoint(p, k, e);
@@ -117,6 +122,26 @@ static struct predictor *open_run(const char *checkpoint, bool all, const char *
     return NULL;
 }
 
+struct predictor *predictor_new(const struct predictor_parts *x, struct err *e) {
+    struct predictor *p = xcalloc(1, sizeof *p);
+    int outputs = x->c->form == FORM_TEXT ? 0 : x->gold == DATA_REGRESSION ? 1 : x->labels;
+    p->m = x->m;
+    p->facts_known = true;
+    set_description(p, x->c);
+    take_tasks(p, &(struct checkpoint_task){ .gold = x->gold, .labels = x->labels, .label = (char **)(uintptr_t)x->label }, 1);
+    p->plan = plan_new(&x->c->method, &x->m->arch, outputs, e);
+    if (!p->plan || allocate(p, e)) {
+        predictor_free(p);
+        return NULL;
+    }
+    plan_init(p->plan, x->m, 0, p->params);
+    return p;
+}
+
+real *predictor_values(struct predictor *p) { return p->params; }
+const char *predictor_origin(const struct predictor *p) { return p->origin; }
+void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->origin, text); }
+
 int predictor_make_plain(struct predictor *p, struct err *e) {
     real *params;
     struct plan *plain = plan_plain(p->plan, &p->m->arch, p->params, p->made, &params, e);
@@ -140,12 +165,9 @@ struct predictor *predictor_open_all(const char *checkpoint, struct model *m, st
 static int open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;
     config_init(&usual);
-    p->text = true;
+    usual.form = FORM_TEXT;
+    set_description(p, &usual);
     take_tasks(p, &(struct checkpoint_task){ .gold = DATA_TEXT }, 1);
-    p->prefix = usual.prefix;
-    p->beams = usual.beams;
-    p->max_len = run_max_len(&usual, p->m);
-    p->max_target = run_max_target(&usual, p->m);
     config_release(&usual);
     p->plan = plan_new(&preset_find("head")->method, &p->m->arch, 0, e);
     return p->plan ? allocate(p, e) : e->code;
@@ -199,6 +221,7 @@ void predictor_free(struct predictor *p) {
         free(p->of[t].name);
     }
     free(p->of);
+    free(p->origin);
     if (p->plan) plan_free(p->plan);
     free(p->params);
     free(p->made);

@@ -28,6 +28,21 @@ int predictor_tasks(const struct predictor *p);
 const char *predictor_task(const struct predictor *p, int task); /* "" where the run has one */
 void predictor_use(struct predictor *p, int task);
 int predictor_in_use(const struct predictor *p);
+/* A method on a model with values that come from elsewhere: at its start, but for a head as many outputs wide as the
+ * folder's, which is that; predictor_values are then set.  c: completed as far as its form and lengths; its method is
+ * what the plan is made of. */
+struct predictor_parts {
+    struct model *m;
+    const struct run_config *c;
+    enum data_kind gold;
+    int labels; /* of classes */
+    char *const *label;
+};
+struct predictor *predictor_new(const struct predictor_parts *x, struct err *e);
+real *predictor_values(struct predictor *p);
+/* The config that the values came with from another program, kept with them as it was; NULL: none did. */
+const char *predictor_origin(const struct predictor *p);
+void predictor_set_origin(struct predictor *p, const char *text);
 /* The model as its folder gives it, with its own head; refused when it has none. */
 struct predictor *predictor_of_model(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);

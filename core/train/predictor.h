@@ -23,6 +23,7 @@ struct predictor {
     int tasks;             /* 1, or all of its run's */
     struct predictor_task *of;
     int at;                /* the one in use */
+    char *origin;          /* the config that its values came with from elsewhere, or NULL */
 };
 
 struct attach;

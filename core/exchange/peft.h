@@ -1,0 +1,28 @@
+/* A folder of the library PEFT: its config, checked.  Private to core/exchange. */
+#ifndef CORE_EXCHANGE_PEFT_H
+#define CORE_EXCHANGE_PEFT_H
+
+#include <jansson.h>
+
+#include "core/exchange/import.h"
+
+enum peft_type { PEFT_LORA, PEFT_IA3, PEFT_TYPES };
+
+struct peft {
+    char *folder, *path; /* of adapter_config.json */
+    char *text;          /* of it, as it is */
+    json_t *config;
+    enum peft_type type;
+};
+/* Refuses what a run would not do: other types, and keys that are neither read nor at a value without effect, each
+ * by name.  On failure *out is empty. */
+int peft_open(const char *folder, struct peft *out, struct err *e);
+void peft_close(struct peft *p);
+
+/* α over r (or its root) of a module of this rank, by the module's name in the base model. */
+int peft_scale(const struct peft *p, const char *module, int rank, double *out, struct err *e);
+/* Says where the config's lists and patterns are not what the tensors are. */
+int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules, struct notes *said,
+                 struct err *e);
+
+#endif

@@ -1,0 +1,197 @@
+/* adapter_config.json of PEFT: what is read of it, and what is refused. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/pattern.h"
+#include "core/exchange/peft.h"
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3" };
+
+/* A key is read, or says nothing of what is computed (NULL); else it may have this value, as JSON, beside null,
+ * false and what is empty. */
+struct key_rule {
+    const char *key, *value;
+};
+static const struct key_rule common[] = {
+    { "peft_type", NULL }, { "task_type", NULL }, { "base_model_name_or_path", NULL }, { "revision", NULL },
+    { "inference_mode", NULL }, { "auto_mapping", NULL }, { "peft_version", NULL }, { "modules_to_save", NULL },
+    { "target_modules", NULL }, { "exclude_modules", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_lora[] = {
+    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "use_rslora", NULL },
+    { "rank_pattern", NULL }, { "alpha_pattern", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL },
+    { "init_lora_weights", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
+    { NULL, NULL },
+};
+static const struct key_rule of_ia3[] = { { "feedforward_modules", NULL }, { "init_ia3_weights", NULL }, { NULL, NULL } };
+static const struct key_rule *const rules[PEFT_TYPES] = { [PEFT_LORA] = of_lora, [PEFT_IA3] = of_ia3 };
+
+static bool is_nothing(const json_t *v) {
+    return json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
+           (json_is_array(v) && !json_array_size(v)) || (json_is_object(v) && !json_object_size(v));
+}
+
+static const struct key_rule *find_rule(const struct key_rule *list, const char *key) {
+    for (; list->key; list++)
+        if (!strcmp(list->key, key)) return list;
+    return NULL;
+}
+
+static int refuse_key(const struct peft *p, const char *key, const json_t *v, const char *why, struct err *e) {
+    char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+    int rc = err_set(e, ERR_INPUT, "%s: \"%.60s\" is %.100s: %s", p->path, key, value ? value : "?", why);
+    free(value);
+    return rc;
+}
+
+static int check_keys(const struct peft *p, struct err *e) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(p->config, key, v) {
+        const struct key_rule *rule = find_rule(common, key);
+        if (!rule) rule = find_rule(rules[p->type], key);
+        if (is_nothing(v) || (rule && !rule->value)) continue;
+        char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+        bool usual = rule && value && !strcmp(value, rule->value);
+        free(value);
+        if (!usual) return refuse_key(p, key, v, "petri does not know how to compute that", e);
+    }
+    return 0;
+}
+
+/* Starts that change the base's weights: without them the adapter's values mean nothing. */
+static int check_start(const struct peft *p, struct err *e) {
+    static const char *const harmless[] = { "gaussian", "orthogonal", "eva" };
+    const json_t *v = json_object_get(p->config, "init_lora_weights");
+    if (!json_is_string(v)) return 0;
+    for (size_t i = 0; i < COUNT_OF(harmless); i++)
+        if (!strcmp(json_string_value(v), harmless[i])) return 0;
+    return refuse_key(p, "init_lora_weights", v, "such a start changes the base model's weights, which are not here", e);
+}
+
+static int find_type(struct peft *p, struct err *e) {
+    const char *name = json_string_value(json_object_get(p->config, "peft_type"));
+    for (int i = 0; name && i < PEFT_TYPES; i++)
+        if (!strcmp(name, type_names[i])) {
+            p->type = (enum peft_type)i;
+            return 0;
+        }
+    struct buf known = BUF_INIT;
+    for (int i = 0; i < PEFT_TYPES; i++) buf_printf(&known, "%s%s", i ? ", " : "", type_names[i]);
+    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s; petri reads %s", p->path, name ? name : "not there",
+                     buf_text(&known));
+    buf_release(&known);
+    return rc;
+}
+
+int peft_open(const char *folder, struct peft *out, struct err *e) {
+    struct buf text = BUF_INIT;
+    *out = (struct peft){ .folder = xstrdup(folder), .path = file_join(folder, "adapter_config.json") };
+    int rc = file_read(out->path, CONFIG_BYTES, &text, e);
+    if (!rc && !(out->config = json_parse(out->path, buf_text(&text), text.size, e))) rc = e->code;
+    if (!rc && !json_is_object(out->config)) rc = err_set(e, ERR_INPUT, "%s: not a JSON object", out->path);
+    if (!rc) rc = find_type(out, e);
+    if (!rc) rc = check_keys(out, e);
+    if (!rc) rc = check_start(out, e);
+    out->text = text_string(buf_text(&text), text.size);
+    buf_release(&text);
+    if (rc) peft_close(out);
+    return rc;
+}
+
+void peft_close(struct peft *p) {
+    if (p->config) json_decref(p->config);
+    free(p->folder);
+    free(p->path);
+    free(p->text);
+    *p = (struct peft){ 0 };
+}
+
+/* ---- ranks and scales ---- */
+
+/* The value of the first key of a pattern object that the module's name matches, or NULL. */
+static int pattern_value(const struct peft *p, const char *object, const char *module, const json_t **out, struct err *e) {
+    const char *key;
+    json_t *v;
+    *out = NULL;
+    json_object_foreach(json_object_get(p->config, object), key, v) {
+        int hit = pattern_matches(key, PATTERN_END, module, e);
+        if (hit < 0) return err_prefix(e, "%s: %s", p->path, object);
+        if (!hit) continue;
+        *out = v;
+        return 0;
+    }
+    return 0;
+}
+
+int peft_scale(const struct peft *p, const char *module, int rank, double *out, struct err *e) {
+    const json_t *alpha;
+    int rc = pattern_value(p, "alpha_pattern", module, &alpha, e);
+    if (rc) return rc;
+    if (!alpha) alpha = json_object_get(p->config, "lora_alpha");
+    if (alpha && !json_is_number(alpha)) return refuse_key(p, "lora_alpha", alpha, "not a number", e);
+    double a = alpha ? json_number_value(alpha) : 8;
+    bool root = json_is_true(json_object_get(p->config, "use_rslora"));
+    *out = root ? a / sqrt(rank) : a / rank;
+    return isfinite(*out) ? 0 : err_set(e, ERR_INPUT, "%s: the scale of %s is not a finite number", p->path, module);
+}
+
+/* ---- the config beside the tensors ---- */
+
+static int in_targets(const struct peft *p, const char *module, bool *in, struct err *e) {
+    const json_t *list = json_object_get(p->config, "target_modules"), *v;
+    size_t i;
+    *in = true;
+    if (!list || json_is_null(list)) return 0;
+    if (json_is_string(list)) {
+        if (!strcmp(json_string_value(list), "all-linear")) return 0;
+        int hit = pattern_matches(json_string_value(list), PATTERN_WHOLE, module, e);
+        *in = hit > 0;
+        return hit < 0 ? err_prefix(e, "%s: target_modules", p->path) : 0;
+    }
+    *in = false;
+    json_array_foreach(list, i, v) {
+        const char *name = json_string_value(v);
+        size_t at = name && strlen(module) >= strlen(name) ? strlen(module) - strlen(name) : 0;
+        if (name && !strcmp(module + at, name) && (!at || module[at - 1] == '.')) *in = true;
+    }
+    return 0;
+}
+
+static bool has_target(const char *target, const char *const *module, size_t modules) {
+    for (size_t i = 0; i < modules; i++) {
+        size_t n = strlen(module[i]), k = strlen(target);
+        if (n >= k && !strcmp(module[i] + n - k, target) && (n == k || module[i][n - k - 1] == '.')) return true;
+    }
+    return false;
+}
+
+int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules, struct notes *said,
+                 struct err *e) {
+    const json_t *list = json_object_get(p->config, "target_modules"), *v;
+    size_t at;
+    for (size_t i = 0; i < modules; i++) {
+        const json_t *of = NULL;
+        bool in;
+        int rc = in_targets(p, module[i], &in, e);
+        if (!rc && p->type == PEFT_LORA) rc = pattern_value(p, "rank_pattern", module[i], &of, e);
+        if (rc) return rc;
+        if (!of) of = json_object_get(p->config, "r");
+        if (!in) notes_add(said, "target_modules does not name %s, which has tensors: they are used", module[i]);
+        if (p->type == PEFT_LORA && json_is_integer(of) && json_integer_value(of) != rank[i])
+            notes_add(said, "%s: the config's rank is %lld, its tensors' %d, which is used", module[i],
+                      (long long)json_integer_value(of), rank[i]);
+    }
+    if (json_is_array(list))
+        json_array_foreach(list, at, v)
+            if (json_is_string(v) && !has_target(json_string_value(v), module, modules))
+                notes_add(said, "target_modules names %s, for which there are no tensors", json_string_value(v));
+    return 0;
+}

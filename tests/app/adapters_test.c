@@ -1,0 +1,169 @@
+/* Folders of other libraries: imported they answer as the library does; what would not is refused by name. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/edit.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3" };
+
+static char *base, *rows;
+
+static int make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    base = test_path("tests/reference/bert-tiny");
+    rows = test_path("tests/reference/adapters/rows.txt");
+    return 0;
+}
+
+static int drop(void **state) {
+    (void)state;
+    free(base);
+    free(rows);
+    stage_release(&stage);
+    return 0;
+}
+
+static char *adapter(const char *name) {
+    char *inside = xprintf("tests/reference/adapters/%s", name), *path = test_path(inside);
+    free(inside);
+    return path;
+}
+
+/* The largest distance of what a run says of the rows from what the library said. */
+static double distance(const char *name, const char *db, int run) {
+    char *folder = adapter(name), *want = test_text(folder, "probabilities.txt"), *at = want, *end;
+    char *got = stage_out(0, "predict %d --file '%s' --json --db '%s/%s'", run, rows, stage.folder, db), *line = got;
+    double worst = 0;
+    int count = 0;
+    for (char *next; (next = strchr(line, '\n')); line = next + 1, count++) {
+        const char *key;
+        json_t *v, *row = json_loadb(line, (size_t)(next - line), 0, NULL);
+        json_object_foreach(json_object_get(row, "probabilities"), key, v) {
+            double p = strtod(at, &end);
+            assert_true(end > at);
+            at = end;
+            worst = fmax(worst, fabs(p - json_number_value(v)));
+        }
+        json_decref(row);
+    }
+    assert_int_equal(count, 64);
+    assert_int_equal(strspn(at, " \n"), strlen(at));
+    free(folder);
+    free(want);
+    free(got);
+    return worst;
+}
+
+static json_t *import_named(const char *name, const char *db) {
+    char *folder = adapter(name);
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/%s'", folder, base, stage.folder, db);
+    free(folder);
+    return run;
+}
+
+static void peft_answers_are_the_librarys(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(peft); i++) {
+        json_t *run = import_named(peft[i], "peft.db");
+        int id = (int)json_integer_value(stage_at(run, "id"));
+        assert_int_equal(id, (int)i + 1);
+        assert_string_equal(stage_text(run, "imported.format"), "peft");
+        assert_string_equal(stage_text(run, "state"), "finished");
+        double d = distance(peft[i], "peft.db", id);
+        if (!(d < 1e-5)) fail_msg("%s: %g from the library's", peft[i], d);
+        json_decref(run);
+    }
+}
+
+static void an_imported_run_is_used_as_any_other(void **state) {
+    (void)state;
+    json_decref(import_named("lora", "used.db"));
+    char *task = stage_task(&stage, "toys", 0);
+    free(stage_out(0, "embed --run 1 --task '%s' --rows 20 --db '%s/used.db'", task, stage.folder));
+    free(task);
+    stage_refused(2, "had no dev rows", "eval 1 --db '%s/used.db'", stage.folder);
+    char *file = file_join(stage.folder, "carried.safetensors");
+    free(stage_out(0, "export 1 --to petri '%s' --db '%s/used.db'", file, stage.folder));
+    free(stage_out(0, "import '%s' --model '%s' --db '%s/used.db'", file, base, stage.folder));
+    assert_true(distance("lora", "used.db", 2) < 1e-5);
+    free(file);
+}
+
+/* A copy of an adapter below the stage, with one text of its config changed. */
+static char *changed(const char *name, const char *from, const char *to) {
+    static int copies;
+    struct err e = ERR_INIT;
+    char *source = adapter(name), *own = xprintf("%s/changed-%d", stage.folder, copies++);
+    test_ok(file_make_folder(own, &e), &e);
+    char *was = test_text(source, "adapter_config.json"), *now = test_with(was, from, to);
+    test_put(own, "adapter_config.json", now);
+    char *weights = file_join(source, "adapter_model.safetensors"), *copy = file_join(own, "adapter_model.safetensors");
+    struct buf bytes = BUF_INIT;
+    test_ok(file_read(weights, 1 << 20, &bytes, &e), &e);
+    test_ok(file_write(copy, bytes.data, bytes.size, &e), &e);
+    buf_release(&bytes);
+    free(source);
+    free(was);
+    free(now);
+    free(weights);
+    free(copy);
+    return own;
+}
+
+static void what_is_not_computed_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *from, *to, *part;
+    } cases[] = {
+        { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"LOHA\"", "\"peft_type\" is LOHA" },
+        { "lora", "\"use_dora\": false", "\"use_dora\": true", "\"use_dora\" is true" },
+        { "lora", "\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true", "\"fan_in_fan_out\" is true" },
+        { "lora", "\"lora_bias\": false", "\"lora_bias\": true", "\"lora_bias\" is true" },
+        { "lora", "\"layer_replication\": null", "\"layer_replication\": [[0,2]]", "\"layer_replication\" is [[0,2]]" },
+        { "lora", "\"qalora_group_size\": 16", "\"qalora_group_size\": 8", "\"qalora_group_size\" is 8" },
+        { "lora", "\"use_qalora\": false", "\"a_new_key\": 3", "\"a_new_key\" is 3" },
+        { "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "\"init_lora_weights\" is \"pissa\"" },
+        { "lora", "\"lora_alpha\": 5", "\"lora_alpha\": \"5\"", "not a number" },
+        { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is no regular expression" },
+        { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", "\"bias\" is \"none\"" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = changed(cases[i].name, cases[i].from, cases[i].to);
+        stage_refused(5, cases[i].part, "import '%s' --model '%s' --db '%s/no.db'", folder, base, stage.folder);
+        free(folder);
+    }
+    char *folder = adapter("lora");
+    stage_refused(3, "--model DIR names it", "import '%s' --db '%s/no.db'", folder, stage.folder);
+    stage_refused(5, "as the model's map wants", "import '%s' --model '%s' --db '%s/no.db'", folder, stage.model, stage.folder);
+    free(folder);
+}
+
+/* What the config says beside the tensors is only told. */
+static void the_tensors_say_places_and_ranks(void **state) {
+    (void)state;
+    char *folder = changed("lora", "\"r\": 2", "\"r\": 4");
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/other.db'", folder, base, stage.folder);
+    char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
+    assert_non_null(strstr(said, "the config's rank is 4, its tensors' 2, which is used"));
+    assert_string_equal(stage_text(run, "method"), "lora(r=2,s=2.5,dropout=0.1)");
+    free(said);
+    free(folder);
+    json_decref(run);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(peft_answers_are_the_librarys),
+        cmocka_unit_test(an_imported_run_is_used_as_any_other),
+        cmocka_unit_test(what_is_not_computed_is_refused),
+        cmocka_unit_test(the_tensors_say_places_and_ranks),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
