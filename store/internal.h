@@ -1,4 +1,7 @@
-/* What the files of store/ share about an open store.  Private to store/. */
+/* What the files of store/ share about an open store.  Private to store/.
+ *
+ * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, key.c, name.c; reading:
+ * query.c, points.c, embedding.c and sample.c (both ways), sql.c, check.c; as text: json.c, export.c. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 

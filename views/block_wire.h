@@ -1,5 +1,7 @@
 /* A stack's layer as parts along a wire, and where a module leaves and joins it.  Private to
- * the block diagram. */
+ * the block diagram.
+ *
+ * In block_wire.c; which module runs beside which part in block_lanes.c. */
 #ifndef VIEWS_BLOCK_WIRE_H
 #define VIEWS_BLOCK_WIRE_H
 

@@ -4,7 +4,9 @@
  * attributes.  Text is drawn by display columns and clipped to the current rectangle; a
  * character is never cut in half, and control characters are shown as stand-ins, so text
  * from files can be drawn as it is.  The canvas also knows what the terminal can show (marks
- * and colours), so that one drawing code serves all.  One thread; owned by the caller. */
+ * and colours), so that one drawing code serves all.  One thread; owned by the caller.
+ *
+ * In canvas.c; the text of a canvas in canvas_out.c. */
 #ifndef VIEWS_CANVAS_H
 #define VIEWS_CANVAS_H
 

@@ -1,5 +1,7 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
- * files of Compose and the interface; not for the app. */
+ * files of Compose and the interface; not for the app.
+ *
+ * In compose_edit.c, compose_choose.c (axes), compose_option.c (the run's options), compose_draw.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 

@@ -2,7 +2,9 @@
  * and which classes are shown.
  *
  * The app replaces `data` between two draws (arrays and strings are its own) and calls
- * map_changed().  Requests change the view, or ask for a new layout through effects. */
+ * map_changed().  Requests change the view, or ask for a new layout through effects.
+ *
+ * In map.c; drawn in map_draw.c. */
 #ifndef VIEWS_MAP_H
 #define VIEWS_MAP_H
 

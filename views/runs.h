@@ -1,5 +1,7 @@
 /* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
- * to the app; order, filter, marks and cursor to the view. */
+ * to the app; order, filter, marks and cursor to the view.
+ *
+ * In runs.c and runs_tasks.c; drawn in runs_draw.c and detail.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/text.h"
+#include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 

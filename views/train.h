@@ -1,6 +1,8 @@
 /* State of Train: the jobs, and the focused run's series.  Arrays and strings belong to the
  * app, which replaces them between two draws; the cursor and what the chart shows belong
- * to the view. */
+ * to the view.
+ *
+ * In train.c, train_tasks.c and train_texts.c; drawn in train_draw.c. */
 #ifndef VIEWS_TRAIN_H
 #define VIEWS_TRAIN_H
 

@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 

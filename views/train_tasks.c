@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "views/plot_many.h"
 #include "views/scatter.h"
+#include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 

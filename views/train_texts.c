@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 

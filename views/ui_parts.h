@@ -1,4 +1,6 @@
-/* Shared by the files of the interface; not for the app. */
+/* Shared by the files of the interface; not for the app.
+ *
+ * In ui.c, ui_draw.c, ui_command.c, and the screens' own files, detail.c among them. */
 #ifndef VIEWS_UI_PARTS_H
 #define VIEWS_UI_PARTS_H
 

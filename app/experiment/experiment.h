@@ -1,5 +1,6 @@
 /* An experiment of a paper as a file: cells, which are command lines, with the number published for each, and what
- * is claimed between them (docs/replicate.md has the form).  Reading it, and what came of it. */
+ * is claimed between them (docs/replicate.md has the form).  Reading it, in experiment.c, and what
+ * came of it, in result.c. */
 #ifndef APP_EXPERIMENT_EXPERIMENT_H
 #define APP_EXPERIMENT_EXPERIMENT_H
 

@@ -1,5 +1,7 @@
 /* What the insight's files share: the rows looked at, what each layer or moment of training makes
- * of them, and the matrices. */
+ * of them, and the matrices.
+ *
+ * In insight.c (the thread), inside.c (what is fetched), insight_picture.c (Map) and insight_matrix.c (Heatmap). */
 #ifndef APP_INSIGHT_INSIGHT_PRIVATE_H
 #define APP_INSIGHT_INSIGHT_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* What the files that make matrices share. */
+/* What the files that make matrices share: matrix.c, and matrix_tasks.c for what a run knows of its tasks. */
 #ifndef APP_INSIGHT_MATRIX_PRIVATE_H
 #define APP_INSIGHT_MATRIX_PRIVATE_H
 

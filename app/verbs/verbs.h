@@ -1,5 +1,7 @@
 /* The verbs' entry points (the table is in verbs.c).  Each prints its result to standard
- * output, progress to standard error, and returns 0 or a negative error code. */
+ * output, progress to standard error, and returns 0 or a negative error code.
+ *
+ * verb_*.c are the verbs. */
 #ifndef APP_VERBS_VERBS_H
 #define APP_VERBS_VERBS_H
 

@@ -2,7 +2,9 @@
  *
  * Pairs are computed in row blocks by a fixed partition, sums are taken in block order,
  * so that any number of workers gives the same bits.  van der Maaten and Hinton 2008;
- * settings after Kobak and Berens 2019 and Belkina et al. 2019. */
+ * settings after Kobak and Berens 2019 and Belkina et al. 2019.
+ *
+ * In tsne.c, and the start of a layout in pca.c. */
 #ifndef CORE_ANALYSIS_TSNE_H
 #define CORE_ANALYSIS_TSNE_H
 

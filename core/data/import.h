@@ -1,5 +1,7 @@
 /* The steps of reading a split, private to core/data: records (records.c), rows of a table
- * (table.c) or of JSON Lines (jsonl.c), labels (labels.c), repeats (repeats.c). */
+ * (table.c) or of JSON Lines (jsonl.c), labels (labels.c), repeats (repeats.c).
+ *
+ * Also columns.c (which are read), delimiter.c, label_notes.c (what the report says of labels), superglue.c. */
 #ifndef CORE_DATA_IMPORT_H
 #define CORE_DATA_IMPORT_H
 

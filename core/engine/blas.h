@@ -1,5 +1,7 @@
 /* Matrix products: OpenBLAS behind one function, its kernel chosen for this
- * processor, and a record of the products of a step for replaying them alone. */
+ * processor, and a record of the products of a step for replaying them alone.
+ *
+ * In blas.c; the choice of the kernel in blas_start.c. */
 #ifndef CORE_ENGINE_BLAS_H
 #define CORE_ENGINE_BLAS_H
 

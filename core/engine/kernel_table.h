@@ -1,5 +1,5 @@
-/* The kernels of one processor: kernel_body.h is compiled once for each, and kernel.c
- * picks a table when the program starts. */
+/* The kernels of one processor: kernel_body.h is compiled once for each (kernel_base.c,
+ * kernel_avx2.c, kernel_avx512.c), and kernel.c picks a table when the program starts. */
 #ifndef CORE_ENGINE_KERNEL_TABLE_H
 #define CORE_ENGINE_KERNEL_TABLE_H
 

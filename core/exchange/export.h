@@ -1,4 +1,5 @@
-/* What was trained here, written for others. */
+/* What was trained here, written for others: folders in export.c, petri's own file in
+ * petri.c. */
 #ifndef CORE_EXCHANGE_EXPORT_H
 #define CORE_EXCHANGE_EXPORT_H
 

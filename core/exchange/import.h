@@ -1,5 +1,5 @@
 /* What somebody trained elsewhere, on its way into the history: a trained method with its head on a model, and
- * a description as of a run. */
+ * a description as of a run.  In import.c; which folder a path leads to in folder.c. */
 #ifndef CORE_EXCHANGE_IMPORT_H
 #define CORE_EXCHANGE_IMPORT_H
 

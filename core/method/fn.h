@@ -1,4 +1,4 @@
-/* What the files of the functions, fn_NAME.c, are written with: slots, and a module at work.  Private to
+/* What the files of the functions, fn_*.c, are written with: slots, and a module at work.  Private to
  * core/method. */
 #ifndef CORE_METHOD_FN_H
 #define CORE_METHOD_FN_H

@@ -11,7 +11,7 @@
  *
  * Where no row enters, everything is made once a step for each task, by the prologue.  g_i is of the mean h over
  * the row's tokens: then everything is made in the shard, for each of its rows, when h is there.  Private to
- * core/method. */
+ * core/method: hyper.c, and at work hyper_make.c. */
 #ifndef CORE_METHOD_HYPER_H
 #define CORE_METHOD_HYPER_H
 

@@ -5,7 +5,9 @@
  * Plain data without pointers: copied, compared and stored freely.  Insertion is not
  * stored: sequential means that the read tap is the write tap (or, at the FFN, the
  * not-yet-adapted f.norm).  Two methods are the same point when method_canonical() of
- * both are equal byte for byte. */
+ * both are equal byte for byte.
+ *
+ * In space.c; text and JSON in parse.c, format.c and json.c, published ones in presets.c and nearest.c. */
 #ifndef CORE_METHOD_SPACE_H
 #define CORE_METHOD_SPACE_H
 

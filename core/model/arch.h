@@ -1,5 +1,7 @@
 /* The shape of a model, from its config.json alone: family, sizes, flags.  Counting,
- * validating and drawing a method need no more than this. */
+ * validating and drawing a method need no more than this.
+ *
+ * In arch.c; the names and shapes of the tensors in arch_tensors.c. */
 #ifndef CORE_MODEL_ARCH_H
 #define CORE_MODEL_ARCH_H
 

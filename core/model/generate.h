@@ -3,7 +3,9 @@
  *
  * Sources are cut into groups that depend on nothing but the sources and the number of
  * beams; a group's live rows are one batch, so a text is the same for any number of
- * workers.  A method comes in through the hooks that its owner begins on each tape. */
+ * workers.  A method comes in through the hooks that its owner begins on each tape.
+ *
+ * In generate.c; what a folder says of it in generate_options.c. */
 #ifndef CORE_MODEL_GENERATE_H
 #define CORE_MODEL_GENERATE_H
 

@@ -1,5 +1,7 @@
 /* A pretrained transformer: its shape, tokenizer and weights, loaded once and shared
- * read-only by all runs and threads (reference-counted). */
+ * read-only by all runs and threads (reference-counted).
+ *
+ * In model.c; where a name leads in find.c. */
 #ifndef CORE_MODEL_MODEL_H
 #define CORE_MODEL_MODEL_H
 

@@ -3,7 +3,9 @@
  * All checks are made on the header before anything is allocated for the data:
  * length ≤ 100,000,000 and ≤ the file, JSON object, no repeated names, known types,
  * shape product × type size without wrap, ranges from 0 without hole or overlap up to
- * the end of the file exactly. */
+ * the end of the file exactly.
+ *
+ * In safetensors.c (reading) and safetensors_save.c. */
 #ifndef CORE_MODEL_SAFETENSORS_H
 #define CORE_MODEL_SAFETENSORS_H
 

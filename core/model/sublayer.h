@@ -1,5 +1,6 @@
 /* What the stacks of the transformer are made of: weights by their place, taps, dropout,
- * norms, and the two kinds of sublayer.  Only the files of the forward pass use this.
+ * norms, and the two kinds of sublayer.  Only the files of the forward pass, transformer.c and
+ * sublayer.c, use this.
  *
  * Everything runs on the forward pass's tape at once.  A site is filled as the sublayer
  * goes on; the caller sets stack, sublayer, layer and rows. */

@@ -1,5 +1,7 @@
 /* The chain of steps that a text goes through before it is cut: tokenizer.json's
- * "normalizer".  Read once, then only read; private to core/text. */
+ * "normalizer".  Read once, then only read; private to core/text.
+ *
+ * In normalizer.c; Unicode's normal forms in forms.c. */
 #ifndef CORE_TEXT_NORMALIZER_H
 #define CORE_TEXT_NORMALIZER_H
 

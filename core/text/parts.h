@@ -2,7 +2,9 @@
  *
  * A text goes: added tokens written in it are cut out; the rest is normalised (normalizer.c),
  * cut into pieces (cutter.c), turned into ids (the model: wordpiece.c, bpe.c, unigram.c); then
- * the special tokens of the model are set around it (template.c).  Back to text: decoder.c. */
+ * the special tokens of the model are set around it (template.c).  Back to text: decoder.c.
+ *
+ * The files of a tokenizer are read in read_*.c; added tokens are in added.c. */
 #ifndef CORE_TEXT_PARTS_H
 #define CORE_TEXT_PARTS_H
 

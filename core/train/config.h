@@ -5,7 +5,9 @@
  *
  * Its texts are views of it, made by one table of options (option.h): the options of
  * `petri train` and their help, the JSON, the command line.  A new option is a member here and
- * a row there. */
+ * a row there.
+ *
+ * In config.c; several tasks in config_tasks.c. */
 #ifndef CORE_TRAIN_CONFIG_H
 #define CORE_TRAIN_CONFIG_H
 

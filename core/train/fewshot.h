@@ -2,7 +2,7 @@
  *
  * One protocol for `petri adapt` and for tables of tasks: the draws are functions of a seed, each is a run of its own
  * from the same start, whose last state is scored (no scored row ever chooses a step, a rate or a length), and what
- * is done is in a record on the disk, so that a finished draw is never trained again. */
+ * is done is in a record on the disk, so that a finished draw is never trained again.  In fewshot.c; the record in fewshot_record.c. */
 #ifndef CORE_TRAIN_FEWSHOT_H
 #define CORE_TRAIN_FEWSHOT_H
 

@@ -1,4 +1,6 @@
-/* What a predictor is made of; private to core/train. */
+/* What a predictor is made of; private to core/train.
+ *
+ * In predict.c; predictors that write in predict_text.c, export in export.c and export_compare.c. */
 #ifndef CORE_TRAIN_PREDICTOR_H
 #define CORE_TRAIN_PREDICTOR_H
 

@@ -3,7 +3,10 @@
  * A run is a small machine moved on by whichever worker closes a phase: the members below
  * `lock` are shared under it; all others belong to the worker that holds the run alone
  * (phase BEGIN, or the one that added the last part or chunk), and are only read by
- * workers on parts and chunks. */
+ * workers on parts and chunks.
+ *
+ * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that are kept) and
+ * sample.c (texts). */
 #ifndef CORE_TRAIN_STATE_H
 #define CORE_TRAIN_STATE_H
 
@@ -172,7 +175,7 @@ struct run {
     int bad_chunk;            /* -1: none */
     bool evaluating;          /* else only vectors are in hand */
 
-    /* The test splits, each scored once at the end (evaluate_test.c). */
+    /* The test splits, each scored once at the end (evaluate_final.c). */
     int tests, tested;
     struct run_split *test;
     bool testing;             /* number `tested` is in hand */
@@ -247,7 +250,7 @@ void evaluation_chunk(struct run *r, int index, struct worker *w);
 int64_t evaluation_rows(const struct run *r, int index);
 bool evaluation_finish(struct run *r);
 
-/* evaluate_test.c */
+/* evaluate_final.c */
 bool test_due(const struct run *r);
 /* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed over. */
 bool test_ready(struct run *r);
