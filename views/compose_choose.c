@@ -37,7 +37,7 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_DROPOUT: return module_takes(m, TAKES_DROPOUT);
     case AXIS_SOURCE: return module_takes(m, TAKES_SOURCE);
     case AXIS_SCALE: return m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
-    case AXIS_MID: return m->source == SOURCE_MLP;
+    case AXIS_MID: return source_width(m->source);
     case AXIS_ACTIVATION: return module_takes(m, TAKES_ACT);
     case AXIS_BIASES: return module_takes(m, TAKES_BIASES);
     case AXIS_HEADS: return function_of(m)->per_head;
@@ -282,13 +282,14 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "One set of weights for all layers.",
         "While training a small MLP makes the weights; only what it made is kept.",
         "Each task of the run has weights of its own; with one task as free.",
-        "The method's generator makes them for each task, layer and place (+ hyper)."};
+        "The method's generator makes them for each task, layer and place (+ hyper).",
+        "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
+        "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper)."};
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;
         if (n.source != m->source) n.init = INIT_DEFAULT; /* the usual one of the new source */
-        if (n.source == SOURCE_MLP && n.mid == 0) n.mid = 512;
-        if (n.source != SOURCE_MLP) n.mid = 0;
+        if (!source_width(n.source) || source_width(n.source) != source_width(m->source)) n.mid = source_width(n.source);
         add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
     }
 }

@@ -35,7 +35,8 @@ static int column_of(enum axis a) {
 static void sizes_text(const struct module *m, char out[96]) {
     char size[64] = "\u2013", more[64] = "";
     if (axis_applies(m, NULL, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
-    if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
+    if (source_is_prompt(m->source)) snprintf(more, sizeof more, " b %d", m->mid);
+    else if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
     else if (axis_applies(m, NULL, AXIS_ACTIVATION)) snprintf(more, sizeof more, " %s", method_act_name(m->act));
     if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
     snprintf(out, 96, "%s%s", size, more);

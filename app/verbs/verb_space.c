@@ -68,6 +68,12 @@ static void print_meta(const struct plan *p) {
     printf("adapted       %12s  a task, and %d values a class\n", inner, p->label_width);
 }
 
+/* Takes `how`. */
+static void print_network(const char *name, char *how) {
+    if (how) printf("  %-10s %s\n", name, how);
+    free(how);
+}
+
 static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
     char trained[32], kept[32], head[32], model[32];
     text_thousands((int64_t)p->trained_method, trained);
@@ -83,6 +89,8 @@ static void print_counts(const struct plan *p, const struct method *m, const str
         printf("  module %d   %s\n", i + 1, how);
         free(how);
     }
+    print_network("generator", plan_network_arithmetic(p, "hyper"));
+    print_network("retriever", plan_network_arithmetic(p, "retriever"));
     printf("trained now   %12s\n", trained);
     print_places(p);
     printf("kept after    %12s\n", kept);

@@ -375,7 +375,7 @@ void attach_for_task(struct attach *a, int task) {
 
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && !hyper_by_row(&p->method);
-    return t->kind == PLAN_OWN && t->role >= SLOT_MLP_E && t->role <= SLOT_MLP_B2;
+    return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_MLP_B2;
 }
 
 static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {

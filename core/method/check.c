@@ -182,11 +182,25 @@ static void check_heads(struct check *c, const struct module *m) {
               tap_name(m->read));
 }
 
+/* Prompts are for keys and values that a stack's own tokens attend to. */
+static void check_prompt(struct check *c, const struct module *m) {
+    struct span span[SPANS];
+    int n = module_spans(m, c->a, span);
+    if (!module_takes(m, TAKES_MLP))
+        ERROR(c, "V54", "only softmax keys and values are made of a prompt: use source=task or source=hyper");
+    for (int i = 0; i < n; i++)
+        if (span[i].site == SUB_CROSS) {
+            ERROR(c, "V54", "prompts of a task are for self-attention, never cross-attention: say site=self");
+            return;
+        }
+}
+
 static void check_source(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
     bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
         ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
+    if (source_is_prompt(m->source)) check_prompt(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
     else if (m->source == SOURCE_HYPER && m->comp == COMP_LEARNED)

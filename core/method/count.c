@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/method/functions.h"
 #include "core/method/match.h"
+#include "core/method/network.h"
 #include "core/method/sources.h"
 
 static void totals(const struct plan *p, int module, size_t *trained, size_t *kept, int *tensors) {
@@ -110,6 +111,32 @@ static void add_sites(struct buf *b, const struct plan *p, const struct arch *a,
     buf_putc(b, '}');
 }
 
+/* Tensors that are alike in all but where they are. */
+static bool alike(const struct plan_tensor *x, const struct plan_tensor *y) {
+    return x->kind == y->kind && x->role == y->role && x->rows == y->rows && x->cols == y->cols;
+}
+
+static bool is_of(const struct plan_tensor *t, const char *network) {
+    size_t n = strlen(network);
+    return t->kind == PLAN_NETWORK && !strncmp(t->name, network, n) && t->name[n] == '.';
+}
+
+static void add_networks(struct buf *b, const struct plan *p) {
+    const struct network *n;
+    bool some = false;
+    for (int i = 0; (n = network_at(i)); i++) {
+        char *sum = plan_network_arithmetic(p, n->name);
+        size_t trained = 0;
+        if (!sum) continue;
+        for (int k = 0; k < p->tensors; k++) trained += is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
+        buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
+        json_add_string(b, sum);
+        buf_putc(b, '}');
+        some = true;
+        free(sum);
+    }
+}
+
 char *plan_counts_json(const struct plan *p, const struct arch *a) {
     struct buf b = BUF_INIT, where = BUF_INIT;
     buf_printf(&b,
@@ -136,6 +163,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
         free(text);
         free(sum);
     }
+    buf_puts(&b, "],\"networks\":[");
+    add_networks(&b, p);
     buf_printf(&b, "],\"tasks\":%d,\"per_task\":", p->tasks);
     json_add_double(&b, (double)p->trained_method / p->tasks);
     buf_printf(&b, ",\"shared\":%zu,\"own\":%zu", p->trained_method - p->own, p->own);
@@ -283,6 +312,66 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 
+/* One prompt a task for each span; maps at each layer, unless the generator makes them. */
+static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained) {
+    struct terms t = {BUF_INIT, BUF_INIT};
+    char letters[32], layers[64], text[96], shown[96];
+    struct span span[SPANS];
+    int n = module_spans(m, a, span), d = a->width, dq = tap_width(a, m->write);
+    const char *many = n > 1 ? "2·" : "", *each = m->source == SOURCE_PROMPT_SEP ? "T·" : "";
+    layers_text(m, a, letters, layers);
+    snprintf(text, sizeof text, "%sT·l·d", many);
+    terms_add(&t, text, "%s%d·%d·%d", many, p->tasks, m->size, d);
+    if (m->source != SOURCE_PROMPT_GLOBAL) {
+        snprintf(text, sizeof text, "%s%s·%s", each, dq == d ? "4·b·d" : "2·b·(d+H·d_h)", letters);
+        if (dq == d) snprintf(shown, sizeof shown, "4·%d·%d·%s", m->mid, d, layers);
+        else snprintf(shown, sizeof shown, "2·%d·(%d+%d)·%s", m->mid, d, dq, layers);
+        if (*each) terms_add(&t, text, "%d·%s", p->tasks, shown);
+        else terms_add(&t, text, "%s", shown);
+    }
+    return with_sum(&t, NULL, NULL, trained, m->source == SOURCE_PROMPT_GLOBAL ? ", its maps made by the generator" : "");
+}
+
+/* What the generator makes of a module for each task; of its own it has at most a norm that all share. */
+static char *made_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
+    const struct module *m = &p->method.module[module];
+    struct terms t = {BUF_INIT, BUF_INIT};
+    char letters[32], layers[64], shown[32], tail[96];
+    size_t made = 0;
+    for (int i = 0; i < p->made; i++)
+        if (p->made_tensor[i].module == module) made += p->made_tensor[i].count / (size_t)p->made_tensor[i].blocks;
+    function_of(m)->terms(&t, m, a);
+    if (m->norm == NORM_OWN) norm_terms(&t, a, m);
+    layers_text(m, a, letters, layers);
+    text_thousands((int64_t)trained, shown);
+    snprintf(tail, sizeof tail, " made for each task; trained of its own: %s", shown);
+    bool once = m->site == SUB_EMBED;
+    return with_sum(&t, once ? NULL : letters, layers, made, tail);
+}
+
+char *plan_network_arithmetic(const struct plan *p, const char *network) {
+    struct buf b = BUF_INIT;
+    size_t sum = 0;
+    char shown[32];
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        bool first = is_of(t, network);
+        int many = 0;
+        for (int k = 0; k < i && first; k++) first = !alike(&p->tensor[k], t);
+        for (int k = i; k < p->tensors && first; k++) many += alike(&p->tensor[k], t);
+        if (!first) continue;
+        sum += (size_t)many * t->count;
+        buf_puts(&b, b.size ? " + " : "");
+        if (many > 1) buf_printf(&b, "%d·", many);
+        if (t->rows == 1) buf_printf(&b, "%d", t->cols);
+        else buf_printf(&b, "%d·%d", t->rows, t->cols);
+    }
+    if (!b.size) return NULL;
+    text_thousands((int64_t)sum, shown);
+    buf_printf(&b, " = %s", shown);
+    return buf_take(&b);
+}
+
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     const struct module *m = &p->method.module[module];
     struct terms t = {BUF_INIT, BUF_INIT};
@@ -297,6 +386,8 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
+    if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
+    if (m->source == SOURCE_HYPER) return made_arithmetic(p, a, module, trained);
     layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)

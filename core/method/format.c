@@ -48,6 +48,8 @@ static void add_source(struct buf *b, const struct module *m) {
     if (m->source == SOURCE_MLP) {
         format_mlp(m, mlp);
         snprintf(text, sizeof text, "mlp(%s)", mlp);
+    } else if (source_width(m->source)) {
+        snprintf(text, sizeof text, "%s(%d)", source_name(m->source), m->mid);
     }
     pair(b, "source", text);
 }
@@ -56,8 +58,8 @@ static void add_source(struct buf *b, const struct module *m) {
 static void add_module(struct buf *b, const struct module *m, bool full) {
     struct module usual = module_default(m->fn);
     const struct function *f = function_of(m);
-    if (m->source == SOURCE_MLP) {
-        usual.source = SOURCE_MLP;
+    if (source_width(m->source)) {
+        usual.source = m->source;
         usual.init = INIT_DEFAULT;
         module_normalise(&usual);
     }

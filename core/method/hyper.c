@@ -6,12 +6,13 @@
 
 #include "core/base/mem.h"
 #include "core/method/init.h"
+#include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
 static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
                                    .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1};
 static const char *const nets[] = {"stack", "layer", "site"};
-static const char *const starts[] = {"normal", "fan"};
+static const char *const starts[] = {"normal", "fan", "hyperfan"};
 static const char *const instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
 
 #define KEY(name, member, kind, ...) {name, offsetof(struct hyper, member), kind, __VA_ARGS__}
@@ -37,7 +38,7 @@ const struct network hyper_network = {"hyper", "generator", offsetof(struct meth
 
 bool hyper_by_row(const struct method *m) { return m->hyper.on && m->hyper.instance != ROW_NONE; }
 
-bool hyper_makes(const struct method *m, int module) { return m->module[module].source == SOURCE_HYPER; }
+bool hyper_makes(const struct method *m, int module) { return source_is_generated(m->module[module].source); }
 
 struct plan_made *hyper_values(const struct plan *p, int *n) {
     bool row = hyper_by_row(&p->method);
@@ -52,6 +53,32 @@ int hyper_row_width(const struct method *m, const struct arch *a) {
 int hyper_tap(const struct method *m) { return m->hyper.instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper.tap; }
 
 int hyper_inner(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
+
+/* What is made for a module at one layer: the slots of its function, but for those that are one for all tasks, or the
+ * maps of its prompts. */
+struct head_slot {
+    enum slot slot;
+    const char *name;
+    int rows, cols;
+    bool vector;
+};
+enum { HEAD_SLOTS = 8 };
+static int head_slots(const struct module *m, const struct arch *a, struct head_slot out[HEAD_SLOTS]) {
+    struct slot_shape shape;
+    struct prompt_map map[PROMPT_MAPS];
+    int n = 0;
+    if (source_is_prompt(m->source)) {
+        prompt_maps(m, a, map);
+        for (; n < PROMPT_MAPS; n++) out[n] = (struct head_slot){map[n].slot, map[n].name, map[n].rows, map[n].cols, false};
+        return n;
+    }
+    for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
+        if (!s->shape(m, a, &shape) || shape.one) continue;
+        BUG_IF(n == HEAD_SLOTS);
+        out[n++] = (struct head_slot){s->slot, s->name, shape.rows, shape.cols, s->vector};
+    }
+    return n;
+}
 
 /* A module at one sublayer of a stack. */
 struct module_place {
@@ -109,15 +136,12 @@ bool hyper_fit(struct method *m, const struct arch *a) {
 /* Whether all places of a stack have the same slots, so that one head can make them. */
 static bool alike(const struct method *m, const struct arch *a, int stack) {
     struct module_place place[PLACES];
-    struct slot_shape x, y;
-    int n = places_in(m, a, stack, place);
+    struct head_slot x[HEAD_SLOTS], y[HEAD_SLOTS];
+    int n = places_in(m, a, stack, place), slots = n ? head_slots(&m->module[place[0].module], a, x) : 0;
     for (int i = 1; i < n; i++) {
-        const struct module *p = &m->module[place[0].module], *q = &m->module[place[i].module];
-        if (p->fn != q->fn) return false;
-        for (const struct function_slot *s = function_of(p)->slots; s->name; s++) {
-            bool has = s->shape(p, a, &x), also = s->shape(q, a, &y);
-            if (has != also || (has && (x.rows != y.rows || x.cols != y.cols))) return false;
-        }
+        if (head_slots(&m->module[place[i].module], a, y) != slots) return false;
+        for (int k = 0; k < slots; k++)
+            if (x[k].slot != y[k].slot || x[k].rows != y[k].rows || x[k].cols != y[k].cols) return false;
     }
     return true;
 }
@@ -159,16 +183,22 @@ static const char *instance_fault(const struct method *m, const struct arch *a) 
 
 const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule) {
     const struct hyper *h = &m->hyper;
-    bool some = false;
+    bool some = false, prompts = false;
     *rule = "V50";
-    for (int i = 0; i < m->count; i++) some |= hyper_makes(m, i);
-    if (some && !h->on) return "source=hyper needs a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
+    for (int i = 0; i < m->count; i++) {
+        some |= hyper_makes(m, i);
+        prompts |= m->module[i].source == SOURCE_PROMPT_GLOBAL;
+    }
+    if (some && !h->on)
+        return "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
     if (!some && h->on) return "the generator makes nothing: give a module source=hyper";
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
         return "a generator without a condition: say task=, prototype= or instance=";
     if (h->net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
         return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
+    *rule = "V54";
+    if (prompts && hyper_by_row(m)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";
     *rule = "V52";
     return instance_fault(m, a);
 }
@@ -240,12 +270,14 @@ static void add_row_maps(struct build *b, int stack, const char *word) {
 /* The heads of a module's slots. */
 static void add_heads(struct build *b, const struct module *m, struct plan_tensor at, const char *word) {
     const struct hyper *h = &b->p->method.hyper;
-    struct slot_shape shape;
-    for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
-        if (!s->shape(m, b->a, &shape) || shape.one) continue;
+    struct head_slot slot[HEAD_SLOTS];
+    int n = head_slots(m, b->a, slot);
+    for (int i = 0; i < n; i++) {
+        const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
-        add(b, at, SLOT_HYPER_HEAD_W, shape.rows * shape.cols, hyper_inner(h), false, "hyper.%s.%s.weight", word, s->name);
-        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, shape.rows * shape.cols, true, "hyper.%s.%s.bias", word, s->name);
+        at.fan = s->vector ? 1 : s->cols;
+        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, hyper_inner(h), false, "hyper.%s.%s.weight", word, s->name);
+        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "hyper.%s.%s.bias", word, s->name);
     }
 }
 
@@ -301,18 +333,11 @@ void hyper_plan(struct build *b) {
 
 /* ---- start ---- */
 
-/* start=fan: what is made has about a thousandth of the usual size of its kind (the released generators):
- * U(±1e-3·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
-static void fan(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
-    int columns = 1, n;
-    const struct plan_made *values = hyper_values(p, &n);
-    for (int i = 0; i < n; i++) {
-        const struct plan_made *of = &values[i];
-        if (of->slot == t->of_slot && of->stack == t->stack &&
-            !function_slot(&p->method.module[of->module], (enum slot)of->slot)->vector)
-            columns = of->cols;
-    }
-    init_uniform(key, out, t->count, 1e-3 * sqrt(3.0 / ((double)t->cols * columns)));
+/* What is made has the usual size of its kind (start=hyperfan), or about a thousandth of it (start=fan, the released
+ * generators): U(±s·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
+static void fan(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, real *out) {
+    const double s = h->start == HYPER_FAN ? 1e-3 : 1;
+    init_uniform(key, out, t->count, s * sqrt(3.0 / ((double)t->cols * t->fan)));
 }
 
 /* Columns of the first map, all conditions beside one another. */
@@ -327,7 +352,7 @@ static double conditions_width(const struct plan *p, const struct plan_tensor *t
 
 /* Of a map: weights and biases alike, as PyTorch's, or what the paper says. */
 static void map_init(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, double in, real *out) {
-    if (h->start == HYPER_FAN) init_uniform(key, out, t->count, 1 / sqrt(in));
+    if (h->start != HYPER_NORMAL) init_uniform(key, out, t->count, 1 / sqrt(in));
     else if (t->decays) init_normal(key, out, t->count, 0.01);
     else init_uniform(key, out, t->count, 0);
 }
@@ -347,7 +372,7 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
         return;
     case SLOT_HYPER_W2: case SLOT_HYPER_B2: map_init(h, t, key, h->hidden, out); return;
     case SLOT_HYPER_HEAD_W:
-        if (h->start == HYPER_FAN) fan(p, t, key, out);
+        if (h->start != HYPER_NORMAL) fan(h, t, key, out);
         else init_normal(key, out, t->count, 0.01);
         return;
     case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;

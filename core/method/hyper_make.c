@@ -1,9 +1,11 @@
 /* The generator at work: its conditions through the projection and the heads, for each task or for each row. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/engine/ops.h"
 #include "core/method/hyper.h"
+#include "core/method/prompt.h"
 #include "core/method/sources.h"
 
 static const double norm_eps = 1e-6;
@@ -20,6 +22,9 @@ struct hyper_work {
     int units;       /* tasks, or rows */
     const int *task; /* of each row; NULL: units are tasks */
     node row;        /* g, one vector a row; NODE_NONE: no row enters */
+    node inner;      /* of tasks: I of each layer, place and task, or (one) of each task */
+    bool one;
+    node all[SLOT_COUNT]; /* net=stack: a slot of all of I */
 };
 
 static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
@@ -116,24 +121,39 @@ static void measure(struct hyper_work *w) {
 
 /* ---- for each task ---- */
 
+/* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above another. */
+static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
+    int row = w->one ? 0 : (layer_of(w->p, of) * w->places + of->place) * w->units;
+    if (w->p->method.hyper.net != HYPER_STACK) {
+        node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
+        return head(w, own, head_layer(w->p, of), of->place, slot, cols);
+    }
+    if (w->all[slot] == NODE_NONE) w->all[slot] = head(w, w->inner, -1, 0, slot, cols);
+    if (w->one) return w->all[slot];
+    int rows = tape_rows_of(w->t, w->all[slot]) / tape_rows_of(w->t, w->inner); /* of one of them */
+    return op_rows(w->t, w->all[slot], row * rows, (row + w->units) * rows);
+}
+
+/* Keys or values of the tasks' prompts, by maps that are made. */
+static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
+    enum slot map[2];
+    node prompt = prompt_of(w->p, w->t, w->params, w->grads, of);
+    prompt_slots(of, map);
+    node down = slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
+    return prompt_value(w->p, w->t, prompt, down, slot_of(w, of, map[1], w->p->method.module[of->module].mid));
+}
+
 /* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
 static void make_stack(struct hyper_work *w, node shared, node *made) {
-    const struct hyper *h = &w->p->method.hyper;
-    int tasks = w->p->tasks;
-    node all[SLOT_COUNT] = {NODE_NONE};
-    node x = shared != NODE_NONE ? shared : project(w, w->stack, w->layers, w->places);
+    memset(w->all, 0, sizeof w->all);
+    w->one = shared != NODE_NONE;
+    w->inner = w->one ? shared : project(w, w->stack, w->layers, w->places);
     for (int i = 0; i < w->p->made; i++) {
         const struct plan_made *of = &w->p->made_tensor[i];
         if (of->stack != w->stack || !hyper_makes(&w->p->method, of->module)) continue;
-        int row = (layer_of(w->p, of) * w->places + of->place) * tasks;
         tape_site(w->t, "generator of module %d", of->module + 1);
-        if (h->net != HYPER_STACK) {
-            node own = shared != NODE_NONE ? shared : op_rows(w->t, x, row, row + tasks);
-            made[i] = head(w, own, head_layer(w->p, of), of->place, of->slot, 0);
-            continue;
-        }
-        if (all[of->slot] == NODE_NONE) all[of->slot] = head(w, x, -1, 0, of->slot, 0);
-        made[i] = shared != NODE_NONE ? all[of->slot] : op_rows(w->t, all[of->slot], row, row + tasks);
+        bool prompt = source_is_prompt(w->p->method.module[of->module].source);
+        made[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
     }
 }
 

@@ -48,10 +48,8 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
         word(b, "heads", heads_name(m->heads));
         word(b, "source", source_name(m->source));
     }
-    if (m->source == SOURCE_MLP) {
-        buf_printf(b, ",\"mid\":%d", m->mid);
-        word(b, "mid_activation", method_act_name(m->mid_act));
-    }
+    if (source_width(m->source)) buf_printf(b, ",\"mid\":%d", m->mid);
+    if (m->source == SOURCE_MLP) word(b, "mid_activation", method_act_name(m->mid_act));
     if (module_takes(m, TAKES_INIT)) word(b, "init", init_name(m->init));
     if (module_takes(m, TAKES_DROPOUT)) {
         buf_puts(b, ",\"dropout\":");
@@ -221,8 +219,9 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
     if (read_place(o, where, version, m, e)) return e->code;
-    if (m->source == SOURCE_MLP && m->mid == 0)
-        return err_set(e, ERR_INPUT, "%s: \"mid\", the MLP's inner width, is missing", where);
+    if (source_width(m->source) && m->mid == 0)
+        return err_set(e, ERR_INPUT, "%s: \"mid\", the inner width of source %s, is missing", where,
+                       source_name(m->source));
     module_normalise(m);
     if (insertion >= 0 && insertion != module_is_sequential(m))
         return err_set(e, ERR_INPUT,

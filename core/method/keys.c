@@ -192,9 +192,21 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     int i = key_word("source", word, source_at, SOURCE_COUNT, e);
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
-    if (*inner) return err_set(e, ERR_USAGE, "source=%s: only mlp takes a width", v);
+    int mid = source_width((enum source)i);
+    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp and prompt-… take a width", v);
+    if (*inner && whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
+    m->mid = mid;
+    if (mid) m->init = INIT_DEFAULT; /* of such a source; init= comes after */
+    module_normalise(m);
     return 0;
+}
+
+/* The inner width of a prompt's maps. */
+static int set_b(struct module *m, const char *v, struct err *e) {
+    if (!source_is_prompt(m->source))
+        return err_set(e, ERR_USAGE, "b=%s: the width of a prompt's maps: say source=prompt-share, prompt-sep or prompt-global", v);
+    return whole("b", v, 1, &m->mid, e);
 }
 
 static int set_init(struct module *m, const char *v, struct err *e) {
@@ -277,6 +289,7 @@ static const struct key keys[] = {
     {"s", TAKES_S, false, set_s},
     {"alpha", TAKES_ALPHA, false, set_alpha},
     {"mlp", TAKES_MLP, false, set_mlp},
+    {"b", TAKES_MLP, false, set_b},
     {"act", TAKES_ACT, false, set_act},
     {"biases", TAKES_BIASES, false, set_biases},
     {"norm", TAKES_NORM, false, set_norm},

@@ -7,8 +7,10 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/backbone.h"
 #include "core/method/keys.h"
 #include "core/method/network.h"
+#include "core/method/sources.h"
 
 /* How far a call leaves the preset: in sizes; in what makes its weights while training
  * (the same method, another road to it); in anything else. */
@@ -79,6 +81,12 @@ static void add_sizes(struct call_text *c, const struct module *run, struct modu
             y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
         give_mlp(run, base, n);
     }
+    if (takers("b", run, base, n, &x, &y) && source_is_prompt(x->source) && source_is_prompt(y->source) && x->mid != y->mid) {
+        snprintf(text, sizeof text, "%d", x->mid);
+        add(c, "b", text, FAR_SIZE);
+        for (int i = 0; i < n; i++)
+            if (source_is_prompt(base[i].source)) base[i].mid = x->mid;
+    }
     if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
         add_double(c, "dropout", x->dropout);
 }
@@ -98,8 +106,11 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         format_comp(x, text);
         add(c, "comp", text, FAR_SWITCH);
     }
-    if (takers("source", run, base, n, &x, &y) && x->source != y->source && x->source != SOURCE_MLP)
-        add(c, "source", source_name(x->source), FAR_SWITCH);
+    if (takers("source", run, base, n, &x, &y) && x->source != y->source && x->source != SOURCE_MLP) {
+        if (source_width(x->source)) snprintf(text, sizeof text, "%s(%d)", source_name(x->source), x->mid);
+        else snprintf(text, sizeof text, "%s", source_name(x->source));
+        add(c, "source", text, FAR_SWITCH);
+    }
     if (takers("heads", run, base, n, &x, &y) && x->heads != y->heads) {
         add(c, "heads", heads_name(x->heads), FAR_SWITCH);
         if (x->read != y->read) add(c, "read", tap_name(x->read), FAR_SWITCH);
@@ -110,7 +121,11 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         key_layers_text(run, text);
         add(c, "layers", text, FAR_SWITCH);
     }
-    if (run->stack != base->stack) add(c, "stack", stack_name(run->stack), FAR_SWITCH);
+    for (int i = 0; i < n; i++) {
+        if (run[i].stack == base[i].stack) continue;
+        add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
+        break;
+    }
     if (run->learn != base->learn) add(c, "learn", learn_name(run->learn), FAR_SWITCH);
     for (int i = 0; i < n; i++) {
         if (run[i].site == base[i].site) continue;
@@ -167,15 +182,19 @@ static bool same_places(const struct method *base, const struct module *run, int
     return true;
 }
 
-/* The preset without its LayerNorms, when that is what the run is. */
-static bool without_norms(struct call_text *c, struct method *base, const struct module *run, int n) {
-    struct method less = *base;
-    less.count = 0;
-    for (int i = 0; i < base->count; i++)
-        if (base->module[i].target != TARGET_NORMS) less.module[less.count++] = base->module[i];
-    if (less.count == base->count || !same_places(&less, run, n)) return false;
-    *base = less;
-    add(c, "norms", "no", FAR_SWITCH);
+/* The preset with the run's backbone in place of its own, when that is what the run is.  Beside a preset that leaves
+ * the backbone alone, what is trained of it is a part of its own. */
+static bool with_backbone(struct call_text *c, const struct preset *p, struct method *base, const struct module *run, int n) {
+    struct method other = *base;
+    enum backbone own = backbone_of(base->module, base->count), its = backbone_of(run, n);
+    if (own == its || own == BACKBONE_COUNT || its == BACKBONE_COUNT) return false;
+    if (own == BACKBONE_FROZEN && !networks_on(&p->method)) return false;
+    if (!backbone_set(&other, its)) return false;
+    method_normalise(&other);
+    if (!same_places(&other, run, n)) return false;
+    *base = other;
+    if (own == BACKBONE_NORMS && its == BACKBONE_FROZEN) add(c, "norms", "no", FAR_SWITCH);
+    else add(c, "backbone", backbone_name((int)its), FAR_SWITCH);
     return true;
 }
 
@@ -189,9 +208,15 @@ static bool parses_to(const char *text, const struct module *run, int n) {
     return true;
 }
 
+static bool of_prompts(const struct module *m, int n) {
+    for (int i = 0; i < n; i++)
+        if (source_is_prompt(m[i].source)) return true;
+    return false;
+}
+
 static bool by_task(const struct module *m, int n) {
     for (int i = 0; i < n; i++)
-        if (m[i].source == SOURCE_TASK) return true;
+        if (source_row(m[i].source)->by_task) return true;
     return false;
 }
 
@@ -199,6 +224,7 @@ static bool by_task(const struct module *m, int n) {
  * its shorter name take the place of the one that is known. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
+    if (of_prompts(run, n) && !of_prompts(p->method.module, p->method.count)) return false;
     return by_task(run, n) || !by_task(p->method.module, p->method.count);
 }
 
@@ -208,7 +234,7 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     struct call_text c = {.far = FAR_SIZE};
     char *text = NULL;
     method_normalise(&base);
-    if (same_places(&base, run, n) || (base.count && (without_norms(&c, &base, run, n) ||
+    if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
                                                       move(&c, &base, run, n)))) {
         add_sizes(&c, run, base.module, n);
         add_switches(&c, run, base.module, n);

@@ -7,6 +7,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/backbone.h"
 #include "core/method/keys.h"
 #include "core/method/network.h"
 #include "core/method/space.h"
@@ -250,24 +251,19 @@ static int retarget(struct method *m, const char *value, struct err *e) {
     }
 }
 
-static bool is_norms(const struct module *m) {
-    return m->fn == FN_FULL && m->target == TARGET_NORMS;
-}
-
-static int set_norms(struct method *m, const char *value, struct err *e) {
-    bool yes = !strcmp(value, "yes");
-    if (!yes && strcmp(value, "no"))
-        return err_set(e, ERR_USAGE, "norms=%s: must be yes or no", value);
-    int n = 0;
-    for (int i = 0; i < m->count; i++)
-        if (!is_norms(&m->module[i])) m->module[n++] = m->module[i];
-    m->count = n;
-    if (yes) {
-        m->module[m->count] = module_default(FN_FULL);
-        m->module[m->count].target = TARGET_NORMS;
-        m->count++;
+/* backbone=frozen|norms|full; norms=yes|no is short for two of them. */
+static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
+    int b;
+    if (!strcmp(a->key, "norms")) {
+        if (strcmp(a->value, "yes") && strcmp(a->value, "no"))
+            return err_set(e, ERR_USAGE, "norms=%s: must be yes or no", a->value);
+        b = strcmp(a->value, "yes") ? BACKBONE_FROZEN : BACKBONE_NORMS;
+    } else {
+        b = key_word("backbone", a->value, backbone_name, BACKBONE_COUNT, e);
+        if (b < 0) return e->code;
     }
-    return 0;
+    if (backbone_set(m, (enum backbone)b)) return 0;
+    return err_set(e, ERR_USAGE, "%s=%s: nothing else is trained: say full, full(target=norms) or head", a->key, a->value);
 }
 
 /* `site` of a preset goes to its modules at the attentions, where it has some. */
@@ -301,8 +297,8 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
 
 static int parse_preset(const struct method_item *item, const struct preset *p, struct method *out,
                         struct err *e) {
-    static const char *const usual[] = {"norms", NULL}, *const with_at[] = {"at", "norms", NULL},
-                             *const with_peft[] = {"at", "peft", "norms", NULL};
+    static const char *const usual[] = {"backbone", "norms", NULL}, *const with_at[] = {"at", "backbone", "norms", NULL},
+                             *const with_peft[] = {"at", "peft", "backbone", "norms", NULL};
     bool ia3 = !strcmp(p->name, "ia3");
     struct method m = p->method;
     const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : usual;
@@ -310,17 +306,17 @@ static int parse_preset(const struct method_item *item, const struct preset *p, 
     for (int now = TURN_PLACE; now < TURNS; now++)
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
-            bool peft = ia3 && !strcmp(a->key, "peft"), norms = !strcmp(a->key, "norms");
+            bool peft = ia3 && !strcmp(a->key, "peft"), backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
             bool at = !strcmp(a->key, "at") && more != usual;
-            int when = at || peft || norms ? TURN_PLACE : turn(a->key);
+            int when = at || peft || backbone ? TURN_PLACE : turn(a->key);
             if (when != now) continue;
-            if (!peft && !*a->value && (at || norms || key_find(a->key)))
+            if (!peft && !*a->value && (at || backbone || key_find(a->key)))
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
             int rc = 0;
             if (peft) rc = retarget(&m, "k+v+ctx+act", e);
             else if (at) rc = retarget(&m, a->value, e);
-            else if (norms) rc = set_norms(&m, a->value, e);
+            else if (backbone) rc = set_backbone(&m, a, e);
             if (rc) return err_prefix(e, "%s", item->name);
             if (when == TURN_PLACE) continue;
             const struct key *k = key_find(a->key);

@@ -67,7 +67,9 @@ const struct function_slot *function_slot(const struct module *m, enum slot slot
 static const char *network_slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
         [SLOT_SCALE] = "s",    [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
-        [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2"};
+        [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2",
+        [SLOT_PROMPT] = "P",   [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
+        [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v"};
     BUG_IF(!names[slot]);
     return names[slot];
 }

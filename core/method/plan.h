@@ -30,7 +30,7 @@ struct plan_tensor {
     size_t offset, count; /* in the flat block, in reals */
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
-    int place, of_slot; /* of a generator's head: which place, which slot it makes */
+    int place, of_slot, fan; /* of a generator's head: which place, which slot it makes, columns of that (1: a vector) */
     int role;           /* private to core/method */
     bool pooler;        /* the model's own */
     bool inner, outer;  /* over episodes: the inner loop adapts it, the outer one learns it */
@@ -125,8 +125,8 @@ void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…],"tasks":N,
  * "per_task":X,"shared":N,"own":N}, without the heads but in "head"; per_task: trained over tasks; own:
  * of trained, what belongs to one task each, of all tasks; shared: the rest; modules: index, text,
- * trained, kept, where; over episodes also meta_trained, adapted, rates (how many) and label_values (of one class).
- * Caller frees. */
+ * trained, kept, where; networks: name, trained, arithmetic; over episodes also meta_trained, adapted, rates (how
+ * many) and label_values (of one class).  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
@@ -138,6 +138,8 @@ bool plan_encodes_by_task(const struct plan *p);
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
+/* The same of a network ("hyper", "retriever"), by the sizes of its tensors; NULL where there is none. */
+char *plan_network_arithmetic(const struct plan *p, const char *network);
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
  * ones are copies of the model's.  The head of task k: output i is the row row[k][i] of the folder's own

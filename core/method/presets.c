@@ -43,6 +43,9 @@ EMBED(hyperformer, "hyperformer")
 EMBED(hyperformer_pp, "hyperformer++")
 EMBED(hyperdecoder, "hyperdecoder")
 EMBED(pha, "pha")
+EMBED(hyperprompt_share, "hyperprompt-share")
+EMBED(hyperprompt_sep, "hyperprompt-sep")
+EMBED(hyperprompt_global, "hyperprompt-global")
 EMBED(meta_adapters, "meta-adapters")
 EMBED(meta_adapters_sandwich, "meta-adapters-sandwich")
 EMBED(maml_adapters, "maml-adapters")
@@ -76,6 +79,9 @@ static const struct {
     ROW(hyperformer_pp, "hyperformer++"),
     ROW(hyperdecoder, "hyperdecoder"),
     ROW(pha, "pha"),
+    ROW(hyperprompt_share, "hyperprompt-share"),
+    ROW(hyperprompt_sep, "hyperprompt-sep"),
+    ROW(hyperprompt_global, "hyperprompt-global"),
     ROW(meta_adapters, "meta-adapters"),
     ROW(meta_adapters_sandwich, "meta-adapters-sandwich"),
     ROW(maml_adapters, "maml-adapters"),

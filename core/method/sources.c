@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/hyper.h"
+#include "core/method/prompt.h"
 
 /* ---- the value itself is trained ---- */
 
@@ -90,6 +91,9 @@ static const struct source_row rows[SOURCE_COUNT] = {
     [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
     [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
     [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
+    [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
+    [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
+    [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},
 };
 
 const struct source_row *source_row(enum source s) {

@@ -9,7 +9,8 @@
 
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
-static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper"};
+static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
+                                                   "prompt-share", "prompt-sep", "prompt-global"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
@@ -35,6 +36,14 @@ const char *stack_name(int stack) { return NAME(stack_names, stack); }
 const char *site_name(int site) { return NAME(site_names, site); }
 const char *learn_name(enum learn l) { return NAME(learn_names, l); }
 const char *method_act_name(enum act a) { return NAME(act_names, a); }
+
+bool source_is_prompt(enum source s) {
+    return s == SOURCE_PROMPT_SHARE || s == SOURCE_PROMPT_SEP || s == SOURCE_PROMPT_GLOBAL;
+}
+
+bool source_is_generated(enum source s) { return s == SOURCE_HYPER || s == SOURCE_PROMPT_GLOBAL; }
+
+int source_width(enum source s) { return s == SOURCE_MLP ? 512 : source_is_prompt(s) ? 48 : 0; }
 
 enum tap tap_map_input(enum tap output) {
     switch (output) {
@@ -69,7 +78,7 @@ struct module module_default(enum fn fn) {
 
 static enum init usual_init(const struct module *m) {
     const struct function *f = function_of(m);
-    return m->source == SOURCE_MLP && f->made_init ? f->made_init : f->usual.init;
+    return source_width(m->source) && f->made_init ? f->made_init : f->usual.init;
 }
 
 bool module_takes_site(const struct module *m) {
@@ -127,16 +136,14 @@ static enum tap fixed_read(const struct module *m) {
 void module_normalise(struct module *m) {
     leave_out(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && m->source != SOURCE_HYPER) m->norm = NORM_OWN;
+    if (!source_width(m->source)) m->mid = 0;
+    else if (!m->mid) m->mid = source_width(m->source);
     if (m->init == INIT_DEFAULT) m->init = usual_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
     if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
-    if (m->source != SOURCE_MLP) {
-        m->mid = 0;
-        m->mid_act = ACT_NONE;
-    } else if (m->mid_act == ACT_NONE) {
-        m->mid_act = ACT_TANH;
-    }
+    if (m->source != SOURCE_MLP) m->mid_act = ACT_NONE;
+    else if (m->mid_act == ACT_NONE) m->mid_act = ACT_TANH;
     bool per_head = m->heads != HEADS_SHARED;
     m->read = head_or_context(m->read, per_head);
     m->write = head_or_context(m->write, per_head);

@@ -42,8 +42,19 @@ enum comp {
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
 /* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
- * that is dropped after training, each task its own, the method's generator. */
-enum source { SOURCE_FREE, SOURCE_SHARED, SOURCE_MLP, SOURCE_TASK, SOURCE_HYPER, SOURCE_COUNT };
+ * that is dropped after training, each task its own, the method's generator; maps from one prompt a task, which are
+ * shared by the tasks, each task's, or the generator's (core/method/prompt.h). */
+enum source {
+    SOURCE_FREE,
+    SOURCE_SHARED,
+    SOURCE_MLP,
+    SOURCE_TASK,
+    SOURCE_HYPER,
+    SOURCE_PROMPT_SHARE,
+    SOURCE_PROMPT_SEP,
+    SOURCE_PROMPT_GLOBAL,
+    SOURCE_COUNT
+};
 /* A LayerNorm on Δh: none, by the module's source, or one for all tasks. */
 enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_COUNT };
 enum init {
@@ -85,7 +96,7 @@ struct module {
     enum head_form heads;
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
-    int mid;              /* SOURCE_MLP: the MLP's inner width */
+    int mid;              /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */
     enum norm norm;       /* of a bottleneck: behind it */
@@ -102,7 +113,7 @@ struct module {
  * of the projection (inner 0: its first map alone), whether a norm is behind it, its heads for a stack, for each
  * layer and place or for each place, how it starts, whether its maps have biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
-enum hyper_start { HYPER_NORMAL, HYPER_FAN };
+enum hyper_start { HYPER_NORMAL, HYPER_FAN, HYPER_HYPERFAN };
 /* A condition of each row's own: none, h (the mean over its tokens), h behind two maps, the retriever's z. */
 enum hyper_instance { ROW_NONE, ROW_POOLED, ROW_MLP, ROW_RETRIEVER, ROW_COUNT };
 struct hyper {
@@ -153,6 +164,12 @@ struct method {
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
 const char *source_name(enum source s);
+/* The usual inner width of a source that has one, else 0. */
+int source_width(enum source s);
+/* Makes keys and values of one prompt a task. */
+bool source_is_prompt(enum source s);
+/* Whether the method's generator takes part. */
+bool source_is_generated(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", "shared" */
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);

@@ -220,7 +220,7 @@ static struct module random_module(struct dice *d) {
     };
     m.scale = roll(d, 2) ? 4 : rng_normal(d->key, 1000000 + d->count++) * 1e-7;
     m.last = roll(d, 2) ? 0 : m.first + roll(d, 3);
-    if (m.source == SOURCE_MLP && m.fn != FN_SOFTMAX) m.source = SOURCE_FREE;
+    if (source_width(m.source) && m.fn != FN_SOFTMAX) m.source = SOURCE_FREE;
     return m;
 }
 
@@ -331,7 +331,8 @@ static void presets_are_named_and_recognised(void **state) {
         "lora", "lora-ffn", "parallel-adapter-attn", "parallel-adapter-ffn",
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
         "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "hyperdecoder", "pha",
-        "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard"};
+        "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard",
+        "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);
@@ -393,6 +394,27 @@ static void recognised(const char *text, const char *name) {
     }
     if (!p) fail_msg("%s not recognised", text);
     assert_string_equal(p->name, name);
+}
+
+/* The backbone in a preset's call. */
+static void backbones_are_words_of_presets(void **state) {
+    (void)state;
+    assert_same("hyperformer(backbone=norms)", "hyperformer");
+    assert_same("hyperprompt-sep(backbone=full)", "hyperprompt-sep");
+    assert_same("adapter-houlsby(backbone=frozen)", "adapter-houlsby(norms=no)");
+    assert_written("adapters-dagger(backbone=frozen)", "adapters-dagger(norms=no)");
+    assert_written("hyperformer++(backbone=full) + head(frozen)", "hyperformer++(backbone=full) + head(frozen)");
+    assert_written("pha(backbone=norms)", "pha(backbone=norms)");
+    assert_written("hyperprompt-share(backbone=frozen,l=2)", "hyperprompt-share(backbone=frozen,l=2)");
+    assert_written("hyperprompt-global(backbone=norms,b=3)", "hyperprompt-global(backbone=norms,b=3)");
+    assert_written("hyperprompt-global(stack=all)", "hyperprompt-global(stack=all)");
+    assert_written("prefix(backbone=norms)", "prefix + full(target=norms)");
+    recognised("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");
+    recognised("hyperprompt-sep(backbone=norms)", NULL);
+    refused("lora(backbone=norm)", "did you mean norms");
+    refused("head(backbone=full)", "frozen");
+    refused("shared-ft(backbone=norms)", "nothing else is trained");
+    refused("prefix(b=3)", "source=prompt-share");
 }
 
 static void recognition_looks_past_sizes(void **state) {
@@ -511,6 +533,7 @@ int main(void) {
         cmocka_unit_test(decimal_comma_changes_nothing),
         cmocka_unit_test(presets_are_named_and_recognised),
         cmocka_unit_test(other_words_keep_the_first_name),
+        cmocka_unit_test(backbones_are_words_of_presets),
         cmocka_unit_test(recognition_looks_past_sizes),
         cmocka_unit_test(the_nearest_says_what_differs),
         cmocka_unit_test(a_changed_preset_is_nearest_to_itself),

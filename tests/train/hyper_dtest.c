@@ -64,7 +64,7 @@ static void check(struct mixed *m, const char *method, size_t most) {
                 fail_msg("%s: %s, element %zu: %.12g, not %.12g", method, t->name, at - t->offset, g[at], slope);
         }
     }
-    assert_true(networks > 5);
+    assert_true(p->made + p->by_row > 0 && (networks > 5) == p->method.hyper.on);
     run_free(r);
     free(x);
     free(g);
@@ -85,12 +85,16 @@ static void gradients(void **state) {
         "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + softmax(l=2; site=self, source=hyper) + "
         "hyper(task=3, layer=2, place=2, hidden=4, inner=3, net=site, biases=no) + "
         "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
+        "softmax(l=2; site=self, source=prompt-global(3)) + softmax(l=2; site=self, comp=add, source=prompt-sep(2)) + "
+        "hyper(task=3, layer=3, place=0, hidden=4, inner=3, norm=no, biases=no, start=hyperfan)",
     };
     for (int of = 0; of < MIXED_MODELS; of++)
         for (size_t i = 0; i < COUNT_OF(everywhere); i++) check(&mixed[of], everywhere[i], 2);
     check(&mixed[T5], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + bottleneck(r=2; act=gelu, read=f.in, "
                       "write=f.out, stack=decoder, source=hyper) + hyper(task=4, layer=3, place=0, hidden=5, inner=3, start=fan) + "
                       "retriever(hidden=5, width=4, prototype=decoupled)", 2);
+    check(&mixed[T5], "softmax(l=2; stack=encoder, site=self, source=prompt-share(3)) + "
+                      "softmax(l=3; stack=decoder, site=self, source=prompt-share(2), dropout=0.1) + full(target=norms)", 2);
 }
 
 /* What is made for each row, and back through the row's vector into what lies below. */

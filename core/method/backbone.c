@@ -1,0 +1,36 @@
+#include "core/method/backbone.h"
+
+#include "core/base/mem.h"
+
+const char *backbone_name(int b) {
+    static const char *const words[BACKBONE_COUNT] = {"frozen", "norms", "full"};
+    return words[b];
+}
+
+bool backbone_is_module(const struct module *m) {
+    bool everywhere = m->first == 1 && !m->last && m->stack == STACK_ALL && m->site == SITE_ALL;
+    return m->fn == FN_FULL && everywhere && m->learn == LEARN_BOTH && (m->target == TARGET_NORMS || m->target == TARGET_ALL);
+}
+
+enum backbone backbone_of(const struct module *m, int n) {
+    enum backbone b = BACKBONE_FROZEN;
+    for (int i = 0; i < n; i++) {
+        if (!backbone_is_module(&m[i])) continue;
+        if (b != BACKBONE_FROZEN) return BACKBONE_COUNT;
+        b = m[i].target == TARGET_NORMS ? BACKBONE_NORMS : BACKBONE_FULL;
+    }
+    return b;
+}
+
+bool backbone_set(struct method *m, enum backbone b) {
+    int n = 0;
+    for (int i = 0; i < m->count; i++)
+        if (!backbone_is_module(&m->module[i])) m->module[n++] = m->module[i];
+    if (!n || n == METHOD_MODULES) return false;
+    m->count = n;
+    if (b == BACKBONE_FROZEN) return true;
+    struct module *x = &m->module[m->count++];
+    *x = module_default(FN_FULL);
+    x->target = b == BACKBONE_NORMS ? TARGET_NORMS : TARGET_ALL;
+    return true;
+}

@@ -1,0 +1,19 @@
+/* What of the backbone is trained in its place, as one word: backbone=frozen|norms|full of a preset's call.
+ * Private to core/method. */
+#ifndef CORE_METHOD_BACKBONE_H
+#define CORE_METHOD_BACKBONE_H
+
+#include "core/method/space.h"
+
+enum backbone { BACKBONE_FROZEN, BACKBONE_NORMS, BACKBONE_FULL, BACKBONE_COUNT };
+/* The words, for key_word. */
+const char *backbone_name(int b);
+
+/* Full tuning of all, or of all norms, as a module. */
+bool backbone_is_module(const struct module *m);
+/* BACKBONE_COUNT: several such modules. */
+enum backbone backbone_of(const struct module *m, int n);
+/* Puts another in its place; false where nothing but the backbone is trained, or there is no room. */
+bool backbone_set(struct method *m, enum backbone b);
+
+#endif

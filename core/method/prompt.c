@@ -1,0 +1,74 @@
+#include "core/method/prompt.h"
+
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/engine/ops.h"
+#include "core/method/sources.h"
+
+void prompt_maps(const struct module *m, const struct arch *a, struct prompt_map out[PROMPT_MAPS]) {
+    int d = a->width, dq = tap_width(a, m->write), b = m->mid;
+    out[0] = (struct prompt_map){SLOT_PROMPT_DOWN_K, "D_k", b, d};
+    out[1] = (struct prompt_map){SLOT_PROMPT_UP_K, "U_k", dq, b};
+    out[2] = (struct prompt_map){SLOT_PROMPT_DOWN_V, "D_v", b, d};
+    out[3] = (struct prompt_map){SLOT_PROMPT_UP_V, "U_v", dq, b};
+}
+
+void prompt_plan(struct build *b, int module, const struct span *s) {
+    const struct module *m = &b->p->method.module[module];
+    int tasks = b->p->tasks, dq = tap_width(b->a, m->write);
+    struct prompt_map map[PROMPT_MAPS];
+    prompt_maps(m, b->a, map);
+    build_place(b, module, s, -1);
+    build_own(b, module, s, -1, SLOT_PROMPT, tasks, m->size, b->a->width);
+    for (int i = s->first; i < s->end; i++) {
+        build_place(b, module, s, i);
+        for (int k = 0; k < PROMPT_MAPS && m->source != SOURCE_PROMPT_GLOBAL; k++)
+            build_own(b, module, s, i, map[k].slot, m->source == SOURCE_PROMPT_SEP ? tasks : 1, map[k].rows, map[k].cols);
+        build_made(b, module, s, i, SLOT_KEY, tasks, m->size, dq);
+        build_made(b, module, s, i, SLOT_VALUE, tasks, m->size, dq);
+    }
+}
+
+void prompt_slots(const struct plan_made *of, enum slot out[2]) {
+    bool key = of->slot == SLOT_KEY;
+    out[0] = key ? SLOT_PROMPT_DOWN_K : SLOT_PROMPT_DOWN_V;
+    out[1] = key ? SLOT_PROMPT_UP_K : SLOT_PROMPT_UP_V;
+}
+
+node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up) {
+    int tasks = p->tasks, rows = tape_rows_of(t, prompt) / tasks;
+    if (tape_cols_of(t, prompt) != tape_cols_of(t, down)) BUG("a prompt of %d columns", tape_cols_of(t, prompt));
+    if (tape_rows_of(t, down) == tape_cols_of(t, up)) /* one for all tasks */
+        return op_linear(t, op_linear_act(t, prompt, down, NODE_NONE, ACT_RELU), up, NODE_NONE);
+    int *start = xcalloc((size_t)tasks + 1, sizeof *start), *block = xcalloc((size_t)tasks, sizeof *block);
+    for (int i = 0; i <= tasks; i++) start[i] = i * rows;
+    for (int i = 0; i < tasks; i++) block[i] = i;
+    const struct row_groups each = {tasks, tasks, start, block};
+    node h = op_linear_groups(t, prompt, down, NODE_NONE, ACT_RELU, &each);
+    node value = op_linear_groups(t, h, up, NODE_NONE, ACT_NONE, &each);
+    free(start);
+    free(block);
+    return value;
+}
+
+static node leaf(const struct plan *p, struct tape *t, const real *params, real *grads, const struct plan_made *of,
+                 enum slot slot) {
+    const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, of->layer);
+    BUG_IF(!x);
+    return source_leaf(t, x, params, grads);
+}
+
+node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads, const struct plan_made *of) {
+    return leaf(p, t, params, grads, of, SLOT_PROMPT);
+}
+
+int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+    const struct plan_made *of = &p->made_tensor[first];
+    enum slot map[2];
+    prompt_slots(of, map);
+    tape_site(t, "prompt of module %d", of->module + 1);
+    node down = leaf(p, t, params, grads, of, map[0]), up = leaf(p, t, params, grads, of, map[1]);
+    made[first] = prompt_value(p, t, prompt_of(p, t, params, grads, of), down, up);
+    return first + 1;
+}
