@@ -114,5 +114,8 @@ int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct b
     o->run = id;
     o->several = o->config.tasks > 0;
     o->all = true;
+    if (o->several && o->config.best_of == BEST_PER_TASK)
+        text_line(said, "run %lld kept the best values of each task: all its tasks together are those of its end",
+                  (long long)id);
     return open_weights(o, s, NULL, hint, said, e);
 }

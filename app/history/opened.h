@@ -29,7 +29,8 @@ struct opened {
  * frees. */
 int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
                struct buf *said, struct err *e);
-/* The same with all tasks of the run (predictor_open_all). */
+/* The same with all tasks of the run (predictor_open_all); where each task has a best checkpoint of its own that is
+ * said, and the last one taken. */
 int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
                    struct err *e);
 /* The best checkpoint's path, of the task where it has one of its own, or the last when no best one was kept; caller

@@ -32,12 +32,12 @@ static void choose_task(struct inside *s, const struct insight_subject *what) {
     bool all = s->run_task_at == s->run_tasks;
     s->run_task = xstrdup(all ? "all tasks" : config_task_name(&u->config, s->run_task_at));
     for (int i = 0; i < s->run_tasks; i++)
-        if (all || i == s->run_task_at) s->task_name[s->task_names++] = config_task_name(&u->config, i);
+        if (all || i == s->run_task_at) s->task_name[s->task_names++] = xstrdup(config_task_name(&u->config, i));
 }
 
 static int find_tasks(const struct inside *s, const struct opened *u, struct own_tasks *out, struct err *e) {
     out->count = 0;
-    for (int i = 0; u->several && i < s->task_names; i++) {
+    for (int i = 0; u->several && u->all && i < s->task_names; i++) {
         int at = config_task_find(&u->config, s->task_name[i], e);
         if (at < 0) return err_prefix(e, "run #%lld", (long long)u->run);
         out->task[out->count++] = at;
@@ -67,6 +67,14 @@ static int comparable(const struct inside *s, const struct opened *a, const stru
     return 0;
 }
 
+/* One task alone is looked at in the checkpoint that was best for it, where the run kept one for each. */
+static int take_own_best(struct inside *s, struct probe *p, struct err *e) {
+    if (!p->opened.several || p->opened.config.best_of != BEST_PER_TASK || s->task_names != 1) return 0;
+    int64_t run = p->opened.run;
+    probe_release(p);
+    return probe_open_run(p, s->store, run, s->task_name[0], NULL, NULL, e);
+}
+
 static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     int from = first_run(what), rc = 0;
     s->sides = sides_of(what);
@@ -74,6 +82,8 @@ static int open_sides(struct inside *s, const struct insight_subject *what, stru
         rc = probe_open_all(&s->probe[i], s->store, what->run[i - from], NULL, NULL, e);
     if (rc) return rc;
     choose_task(s, what);
+    for (int i = from; what->runs && !rc && i < s->sides; i++) rc = take_own_best(s, &s->probe[i], e);
+    if (rc) return rc;
     if (what->runs > 1) return comparable(s, &s->probe[0].opened, &s->probe[1].opened, e);
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].opened.model->folder : what->model, e);
 }
@@ -218,6 +228,7 @@ void inside_release(struct inside *s) {
     matrix_list_drop(s->attention);
     free(s->drawn);
     free(s->run_task);
+    for (int i = 0; i < s->task_names; i++) free(s->task_name[i]);
     *s = (struct inside){ .perplexity = 30 };
     s->panel = s->live;
 }

@@ -53,7 +53,7 @@ struct inside {
     char *run_task;            /* of runs with several tasks, the one whose rows these are, or all; NULL */
     int run_task_at, run_tasks; /* at: run_tasks for all */
     double perplexity;         /* asked for */
-    const char *task_name[ROWSET_TASKS]; /* of them those that are looked at; in the first run's config */
+    char *task_name[ROWSET_TASKS]; /* of them those that are looked at */
     int task_names;
     int sides;                 /* probes that are open */
     int panels, shown, plays;  /* panels of `live`; of what is shown; of `play` */

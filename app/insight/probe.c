@@ -128,24 +128,6 @@ static int open_unseen(struct probe *p, const struct probe_draw *how, struct err
     return rc;
 }
 
-/* Rows of task t when `most` are shared out evenly; what a small one leaves goes to the others. */
-static int share_of(const struct probe *p, int64_t most, int t) {
-    int64_t lo = 0, hi = most, left = most;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo + 1) / 2, sum = 0;
-        for (int i = 0; i < p->tasks; i++) {
-            int64_t rows = (int64_t)p->task[i].d->rows;
-            sum += rows < mid ? rows : mid;
-        }
-        if (sum <= most) lo = mid;
-        else hi = mid - 1;
-    }
-    for (int i = 0; i < p->tasks; i++) left -= (int64_t)p->task[i].d->rows < lo ? (int64_t)p->task[i].d->rows : lo;
-    for (int i = 0; i < t; i++) left -= left > 0 && (int64_t)p->task[i].d->rows > lo;
-    int64_t own = (int64_t)p->task[t].d->rows;
-    return (int)(own <= lo ? own : left > 0 ? lo + 1 : lo);
-}
-
 /* Puts the task into the form that the model reads, and keeps the rows as they were. */
 static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
     const struct predictor *run = p->opened.predictor ? p->opened.predictor : how->own ? how->own->predictor : NULL;
@@ -199,19 +181,20 @@ static int draw(struct probe *p, int share, struct probe_task *k, const struct p
 
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e) {
-    int share[ROWSET_TASKS], rc = 0;
+    size_t rows[ROWSET_TASKS], share[ROWSET_TASKS];
+    int rc = 0;
     if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
     if (!sources) rc = open_all(p, how, e);
     for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], -1, NULL, how, e);
     if (!rc) rc = open_unseen(p, how, e);
     struct buf names = BUF_INIT;
     for (int i = 0; !rc && i < p->tasks; i++) {
-        p->all += p->task[i].d->rows;
-        share[i] = share_of(p, how->most, i);
+        p->all += rows[i] = p->task[i].d->rows;
         buf_printf(&names, "%s%s", i ? "," : "", p->task[i].t.name);
     }
     p->name = buf_take(&names);
-    for (int i = 0; !rc && i < p->tasks; i++) rc = draw(p, share[i], &p->task[i], how, e);
+    if (!rc) sample_shares(rows, p->tasks, (size_t)how->most, share);
+    for (int i = 0; !rc && i < p->tasks; i++) rc = draw(p, (int)share[i], &p->task[i], how, e);
     if (!rc) list_rows(p);
     return rc;
 }

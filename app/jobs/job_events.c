@@ -117,27 +117,54 @@ static void on_checkpoint(struct job_record *job, const struct event *e) {
     free(kind);
 }
 
+/* The tasks' names with commas, as rows drawn of a finished run have them; caller frees. */
+static char *embedded_tasks(const struct event_embedding *v, const char *only) {
+    struct buf b = BUF_INIT;
+    for (int t = 0; t < v->tasks; t++) buf_printf(&b, "%s%s", t ? "," : "", *v->task[t] ? v->task[t] : only);
+    return buf_take(&b);
+}
+
+/* A row's prediction is a class of its own task; among all rows' classes that is another number. */
+static int32_t *predictions_of(const struct event_embedding *v, const struct rowset *rows) {
+    if (!v->prediction) return NULL;
+    int32_t *out = xcalloc(v->rows + 1, sizeof *out);
+    int first[ROWSET_TASKS] = { 0 };
+    for (int t = 1; t < v->tasks; t++) first[t] = first[t - 1] + v->of[t - 1]->classes;
+    for (size_t i = 0; i < v->rows; i++)
+        out[i] = v->prediction[i] < 0 ? -1 : first[rows->of_task[i]] + v->prediction[i];
+    return out;
+}
+
+static void keep_set(struct job_record *job, struct store_embedding *m, const char *pool, const real *vector, int columns) {
+    size_t values = (size_t)m->rows * (size_t)columns;
+    m->pool = (char *)(uintptr_t)pool;
+    m->columns = columns;
+    m->data = xmalloc((values + 1) * sizeof *m->data);
+    for (size_t i = 0; i < values; i++) m->data[i] = (float)vector[i];
+    store_embedding_put(job->jobs->store, m);
+    free(m->data);
+}
+
 static void on_embedding(struct job_record *job, const struct event *e) {
     const struct event_embedding *v = e->embedding;
     const struct run_config *c = run_config_of(job->run);
-    const struct dataset *d = v->rows;
-    size_t values = d->rows * (size_t)v->columns;
-    const char *task = c->task;
+    const char *name[ROWSET_TASKS];
     struct buf items = BUF_INIT;
     struct rowset rows;
-    rowset_of(&rows, &d, &task, 1);
-    rowset_items(&rows, v->prediction, &items);
-    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = c->task,
-                                 .split = (char *)(uintptr_t)e->split, .pool = (char *)(uintptr_t)"mean",
+    for (int t = 0; t < v->tasks; t++) name[t] = *v->task[t] ? v->task[t] : c->task;
+    rowset_of(&rows, v->of, name, v->tasks);
+    int32_t *said = predictions_of(v, &rows);
+    rowset_items(&rows, said, &items);
+    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = embedded_tasks(v, c->task),
+                                 .split = (char *)(uintptr_t)e->split,
                                  .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
                                  .rows_sha256 = rows.sha256,
-                                 .layer = v->layer, .seed = v->seed, .rows = (int)d->rows,
-                                 .columns = v->columns, .items = buf_take(&items) };
-    m.data = xmalloc((values + 1) * sizeof *m.data);
-    for (size_t i = 0; i < values; i++) m.data[i] = (float)v->vector[i];
-    store_embedding_put(job->jobs->store, &m);
-    free(m.data);
+                                 .layer = v->layer, .seed = v->seed, .rows = (int)v->rows, .items = buf_take(&items) };
+    keep_set(job, &m, "mean", v->vector, v->columns);
+    if (v->retrieved) keep_set(job, &m, "retriever", v->retrieved, v->retrieved_columns);
+    free(m.task);
     free(m.items);
+    free(said);
     rowset_release(&rows);
 }
 

@@ -71,6 +71,21 @@ void asked_release(struct asked *q) {
     free(q->others);
 }
 
+int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
+                   const struct backbone_hint *hint, struct buf *said, struct err *e) {
+    struct store_run record;
+    struct run_config c;
+    const char *task = args_get(a, "task");
+    int rc = store_run(s, run, &record, e);
+    if (rc) return rc;
+    rc = config_from_json(record.config, strlen(record.config), &c, e);
+    store_run_release(&record);
+    if (rc) return rc;
+    bool own = !all && task && c.tasks && c.best_of == BEST_PER_TASK && config_task_find(&c, task, &(struct err)ERR_INIT) >= 0;
+    config_release(&c);
+    return own ? probe_open_run(p, s, run, task, hint, said, e) : probe_open_all(p, s, run, hint, said, e);
+}
+
 /* Of a run with all its tasks the sources are those by name. */
 static int choose_own(struct asked *q, const struct opened *run, struct err *e) {
     q->draw.task = q->own;
@@ -88,7 +103,7 @@ int asked_rows(struct asked *q, struct probe *p, struct err *e) {
     bool none = !q->sources && !run->run, own = run->all && run->several;
     int rc = own ? choose_own(q, run, e) : 0;
     if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen goes with a run of several tasks");
-    if (!rc) rc = probe_rows(p, none ? &standard : q->source, none ? 1 : own ? 0 : q->sources, &q->draw, e);
+    if (!rc) rc = probe_rows(p, none ? &standard : q->source, none ? 1 : run->several ? 0 : q->sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;

@@ -105,14 +105,15 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
     return 0;
 }
 
-static int embed(const struct args *a, struct asked *q, struct store *s, struct err *e) {
+int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new, struct err *e) {
     struct probe p = { 0 };
     int64_t run = 0, layer;
     const char *typed = args_get(a, "run");
     int rc = typed ? store_find(s, typed, &run, e) : 0;
     struct buf said = BUF_INIT;
+    bool retriever = args_get(a, "layer") && !strcmp(args_get(a, "layer"), "retriever");
     const struct backbone_hint hint = { .given = args_get(a, "model") };
-    if (!rc) rc = typed ? probe_open_all(&p, s, run, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
+    if (!rc) rc = typed ? asked_open_run(&p, a, s, run, retriever, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;
@@ -121,9 +122,19 @@ static int embed(const struct args *a, struct asked *q, struct store *s, struct 
     q->look.store = s;
     q->look.keep = true;
     if (!rc) rc = probe_embed(&p, (int)layer, &q->look, e);
-    if (!rc) rc = print_set(a, s, p.set[probe_place(&p, (int)layer)], p.made > 0, e);
+    if (!rc) {
+        *set = p.set[probe_place(&p, (int)layer)];
+        *new = p.made > 0;
+    }
     probe_release(&p);
     return rc;
+}
+
+static int embed(const struct args *a, struct asked *q, struct store *s, struct err *e) {
+    int64_t set;
+    bool new;
+    int rc = verb_embed_rows(a, q, s, &set, &new, e);
+    return rc ? rc : print_set(a, s, set, new, e);
 }
 
 int verb_embed(const struct args *a, struct err *e) {

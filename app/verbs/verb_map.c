@@ -1,5 +1,5 @@
-/* petri map: vectors in two dimensions with numbers beside them; of a kept set, of a file, or of all
- * moments of a run's training in turn. */
+/* petri map: vectors in two dimensions with numbers beside them; of a kept set, of rows that are drawn and kept as
+ * petri embed does it, of a file, or of all moments of a run's training in turn. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "app/insight/moments.h"
+#include "app/verbs/asked.h"
+#include "app/verbs/map_output.h"
 #include "app/verbs/output.h"
 #include "core/analysis/tsne.h"
 #include "core/base/clock.h"
@@ -15,11 +17,6 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/vectors.h"
-
-static const char CAUTION[] = "sizes of clusters and distances between them mean nothing; "
-                              "the scores are of the original vectors";
-
-enum map_form { AS_TEXT, AS_JSON, AS_CSV };
 
 /* A map and the scores of the vectors that it shows. */
 struct result {
@@ -52,22 +49,6 @@ static int read_form(const struct args *a, enum map_form *form, struct err *e) {
     *form = args_flag(a, "json") ? AS_JSON : args_flag(a, "csv") ? AS_CSV : AS_TEXT;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     return 0;
-}
-
-static int map_options(const struct args *a, struct tsne_options *o, struct err *e) {
-    int64_t iterations, seed;
-    tsne_options_init(o);
-    iterations = o->iterations;
-    seed = (int64_t)o->seed;
-    int rc = verb_crew(a, &o->crew, e);
-    if (!rc) rc = args_int(a, "iterations", 1, 1000000, &iterations, e);
-    if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
-    o->iterations = (int)iterations;
-    o->seed = (uint64_t)seed;
-    const char *perplexity = args_get(a, "perplexity");
-    if (!rc && perplexity && (!text_to_double(perplexity, &o->perplexity) || o->perplexity < 1))
-        rc = err_set(e, ERR_USAGE, "--perplexity must be a number of at least 1, not \"%s\"", perplexity);
-    return rc;
 }
 
 struct point {
@@ -154,31 +135,6 @@ static void rate(struct result *r) {
 
 /* ---- output ---- */
 
-static void add_rating(struct buf *b, const char *key, const struct rating *r) {
-    if (*r->why) json_member_string(b, key, NULL);
-    else json_member_double(b, key, r->value);
-}
-
-static void add_labels(struct buf *b, char *const *name, const int32_t *label, int n) {
-    json_add_key(b, "labels");
-    buf_putc(b, '[');
-    for (int i = 0; i < n; i++) json_member_string(b, NULL, label[i] < 0 ? NULL : name[label[i]]);
-    buf_putc(b, ']');
-}
-
-static void add_points(struct buf *b, const real *xy, int n) {
-    json_add_key(b, "points");
-    buf_putc(b, '[');
-    for (int i = 0; i < n; i++) {
-        buf_puts(b, i ? ",[" : "[");
-        json_add_float(b, (float)xy[2 * i]);
-        buf_putc(b, ',');
-        json_add_float(b, (float)xy[2 * i + 1]);
-        buf_putc(b, ']');
-    }
-    buf_putc(b, ']');
-}
-
 static void add_source(struct buf *b, const struct store_embedding *m) {
     verb_set_members(m, b);
     json_member_int(b, "layer", m->layer);
@@ -202,8 +158,8 @@ static void print_json(const struct result *r) {
         json_member_int(&b, "seed", (long long)r->options.seed);
     }
     if (r->set.id) json_member_string(&b, "by", r->by_task ? "task" : "label");
-    add_rating(&b, "silhouette", &k->silhouette);
-    add_rating(&b, "purity", &k->purity);
+    map_add_rating(&b, "silhouette", &k->silhouette);
+    map_add_rating(&b, "purity", &k->purity);
     if (*k->purity.why) json_member_string(&b, "purity_k", NULL);
     else json_member_int(&b, "purity_k", k->near);
     json_member_double(&b, "preservation", r->kept);
@@ -216,63 +172,26 @@ static void print_json(const struct result *r) {
     if (*k->purity.why) json_member_string(&b, "purity", k->purity.why);
     buf_putc(&b, '}');
     json_member_string(&b, "note", r->note.size ? buf_text(&r->note) : NULL);
-    json_member_string(&b, "caution", CAUTION);
-    if (r->v.classes) add_labels(&b, r->v.class_name, r->v.label, r->v.n);
-    add_points(&b, r->points, r->v.n);
+    json_member_string(&b, "caution", map_caution);
+    if (r->v.classes) map_add_labels(&b, r->v.class_name, r->v.label, r->v.n);
+    map_add_points(&b, r->points, r->v.n);
     buf_putc(&b, '}');
     out_line(&b);
     buf_release(&b);
 }
 
-static const char CSV_HEAD[] = "set,run,step,model,layer,pool,perplexity,seed,row,task,label,prediction,x,y\n";
-
-/* What is the same in all lines of a map. */
-static void csv_start(struct buf *b, const struct store_embedding *m, double perplexity, uint64_t seed) {
-    buf_clear(b);
-    if (m->id) buf_printf(b, "%lld,", (long long)m->id);
-    else buf_puts(b, ",");
-    if (m->run) buf_printf(b, "%lld,%lld,", (long long)m->run, (long long)m->step);
-    else buf_puts(b, ",,");
-    out_csv(b, m->model ? m->model : "");
-    if (m->id) buf_printf(b, ",%d,%s,", m->layer, m->pool);
-    else buf_puts(b, ",,,");
-    if (isnan(perplexity)) buf_puts(b, ",,"); /* PCA */
-    else buf_printf(b, "%.6g,%llu,", perplexity, (unsigned long long)seed);
-}
-
-static void csv_line(const char *start, int64_t row, const char *task, const char *label, const char *said,
-                     const real *xy) {
-    struct buf b = BUF_INIT;
-    buf_printf(&b, "%s%lld,", start, (long long)row);
-    out_csv(&b, task);
-    buf_putc(&b, ',');
-    out_csv(&b, label);
-    buf_putc(&b, ',');
-    out_csv(&b, said);
-    for (int k = 0; k < 2; k++) {
-        buf_putc(&b, ',');
-        json_add_float(&b, (float)xy[k]);
-    }
-    out_line(&b);
-    buf_release(&b);
-}
-
-static const char *said_of(const struct rowset *r, const int32_t *predicted, int i) {
-    return predicted && predicted[i] >= 0 ? r->label_name[predicted[i]] : "";
-}
-
 static void print_csv(const struct result *r) {
     struct buf start = BUF_INIT;
-    csv_start(&start, &r->set, r->pca ? NAN : r->options.perplexity, r->options.seed);
-    fputs(CSV_HEAD, stdout);
+    map_csv_start(&start, &r->set, r->pca ? NAN : r->options.perplexity, r->options.seed);
+    fputs(map_csv_head, stdout);
     for (int i = 0; i < r->v.n; i++) {
         const real *xy = r->points + 2 * i;
         int at = r->v.row[i] - 1, c = r->v.label[i];
-        if (!r->set.id) csv_line(buf_text(&start), at + 1, "", c < 0 ? "" : r->v.class_name[c], "", xy);
+        if (!r->set.id) map_csv_line(buf_text(&start), at + 1, "", c < 0 ? "" : r->v.class_name[c], "", xy);
         else
-            csv_line(buf_text(&start), r->rows.row[at], r->rows.task[r->rows.of_task[at]],
+            map_csv_line(buf_text(&start), r->rows.row[at], r->rows.task[r->rows.of_task[at]],
                      r->rows.label[at] < 0 ? "" : r->rows.label_name[r->rows.label[at]],
-                     said_of(&r->rows, r->predicted, at), xy);
+                     map_said_of(&r->rows, r->predicted, at), xy);
     }
     buf_release(&start);
 }
@@ -303,7 +222,7 @@ static void print_text(const struct result *r) {
         out_text(buf_text(&r->note));
         putchar('\n');
     }
-    printf("%s; --json and --csv print the points\n", CAUTION);
+    printf("%s; --json and --csv print the points\n", map_caution);
 }
 
 /* ---- a kept set ---- */
@@ -334,14 +253,23 @@ static void take_vectors(struct result *r) {
     make_unit(v->x, n, v->d);
 }
 
+/* Rows drawn anew, kept as a set. */
+static int draw_set(const struct args *a, int64_t *id, struct err *e) {
+    struct asked q;
+    struct store *s;
+    bool new;
+    int rc = asked_read(&q, a, PROBE_ROWS, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (!rc) rc = verb_close(s, verb_embed_rows(a, &q, s, id, &new, e), e);
+    asked_release(&q);
+    return rc;
+}
+
 static int read_set(const struct args *a, struct result *r, struct err *e) {
     struct store *s;
     int64_t id;
-    const char *by = args_get(a, "by");
-    if (by && strcmp(by, "label") && strcmp(by, "task"))
-        return err_set(e, ERR_USAGE, "--by is label or task, not \"%s\"", by);
-    r->by_task = by && !strcmp(by, "task");
-    int rc = set_number(a->positional[0], &id, e);
+    int rc = map_read_by(a, &r->by_task, e);
+    if (!rc) rc = a->count ? set_number(a->positional[0], &id, e) : draw_set(a, &id, e);
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = verb_close(s, store_embedding(s, id, &r->set, e), e);
@@ -351,6 +279,7 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
     buf_part(&r->note, "%.60s, %.60s, layer %d, %s, vectors scaled to length 1", r->set.model, r->set.task,
              r->set.layer, r->set.pool);
     if (r->set.run) buf_part(&r->note, "run %lld, step %lld", (long long)r->set.run, (long long)r->set.step);
+    if (!a->count) buf_part(&r->note, "kept as set %lld", (long long)id);
     return 0;
 }
 
@@ -386,125 +315,30 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
     return rc;
 }
 
-/* ---- all moments of a run's training ---- */
-
-static void moment_json(const struct moments *m, const struct moment *k, struct buf *b) {
-    buf_putc(b, '{');
-    json_member_int(b, "step", k->step);
-    json_member_int(b, "set", k->set);
-    json_member_double(b, "kl", k->kl);
-    add_rating(b, "silhouette", &k->ratings.silhouette);
-    add_rating(b, "purity", &k->ratings.purity);
-    json_member_double(b, "preservation", k->kept);
-    if (isfinite(k->metric)) json_member_double(b, "metric", k->metric);
-    else json_member_string(b, "metric", NULL);
-    add_points(b, k->layout, m->rows.n);
-    buf_putc(b, '}');
-}
-
-static void steps_json(const struct moments *m, uint64_t seed) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_int(&b, "run", m->run);
-    json_member_int(&b, "n", m->rows.n);
-    json_member_int(&b, "columns", m->width);
-    json_member_string(&b, "model", m->model);
-    json_member_string(&b, "task", m->task);
-    json_member_int(&b, "layer", m->layer);
-    json_member_string(&b, "pool", m->pool);
-    json_member_double(&b, "perplexity", m->used);
-    json_member_int(&b, "seed", (long long)seed);
-    json_member_string(&b, "metric", m->metric);
-    json_member_string(&b, "caution", CAUTION);
-    if (m->rows.classes) add_labels(&b, m->rows.class_name, m->rows.label, m->rows.n);
-    json_add_key(&b, "steps");
-    buf_putc(&b, '[');
-    for (int i = 0; i < m->count; i++) {
-        if (i) buf_putc(&b, ',');
-        moment_json(m, &m->moment[i], &b);
-    }
-    buf_puts(&b, "]}");
-    out_line(&b);
-    buf_release(&b);
-}
-
-static void steps_csv(const struct moments *m, uint64_t seed) {
-    struct buf start = BUF_INIT;
-    fputs(CSV_HEAD, stdout);
-    for (int k = 0; k < m->count; k++) {
-        const struct moment *at = &m->moment[k];
-        struct store_embedding like = { .id = at->set, .run = m->run, .step = at->step, .model = m->model,
-                                        .layer = m->layer, .pool = m->pool };
-        csv_start(&start, &like, m->used, seed);
-        for (int i = 0; i < m->rows.n; i++)
-            csv_line(buf_text(&start), m->rows.row[i], m->rows.task[m->rows.of_task[i]],
-                     m->rows.label[i] < 0 ? "" : m->rows.label_name[m->rows.label[i]],
-                     said_of(&m->rows, at->predicted, i), at->layout + 2 * i);
-    }
-    buf_release(&start);
-}
-
-static void cell(char out[32], const struct rating *r) {
-    if (*r->why) snprintf(out, 32, "undefined");
-    else snprintf(out, 32, "%.4f", r->value);
-}
-
-static void steps_text(const struct moments *m, uint64_t seed) {
-    const char *heading[] = { "step", "set", "silhouette", "purity", m->metric, "preservation", "divergence" };
-    struct table t;
-    printf("run %lld: %d rows of ", (long long)m->run, m->rows.n);
-    out_text(m->task);
-    printf(" at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool, m->used,
-           (unsigned long long)seed);
-    table_init(&t, COUNT_OF(heading), heading, "rrrrrrr");
-    for (int i = 0; i < m->count; i++) {
-        const struct moment *k = &m->moment[i];
-        char step[32], set[32], silhouette[32], purity[32], metric[32] = "-", kept[32], kl[32];
-        snprintf(step, sizeof step, "%lld", (long long)k->step);
-        snprintf(set, sizeof set, "%lld", (long long)k->set);
-        cell(silhouette, &k->ratings.silhouette);
-        cell(purity, &k->ratings.purity);
-        if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
-        snprintf(kept, sizeof kept, "%.4f", k->kept);
-        snprintf(kl, sizeof kl, "%.4f", k->kl);
-        table_add(&t, (const char *[]){ step, set, silhouette, purity, metric, kept, kl });
-    }
-    table_print(&t);
-    printf("each map goes on from the one before; %s\n", CAUTION);
-}
-
-static int all_steps(const struct args *a, enum map_form form, struct err *e) {
-    struct moments m = { 0 };
-    struct tsne_options o;
-    struct store *s;
-    int64_t run;
-    int rc = map_options(a, &o, e);
-    if (!rc && (args_flag(a, "pca") || args_get(a, "iterations")))
-        rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
-    if (!rc && !(rc = verb_store(a, STORE_READ, &s, e))) {
-        rc = store_find(s, args_get(a, "run"), &run, e);
-        if (!rc) rc = moments_open(&m, s, run, args_get(a, "layer") != NULL, o.crew, e);
-        rc = verb_close(s, rc, e);
-    }
-    m.perplexity = o.perplexity;
-    for (int i = 0; !rc && i < m.count; i++) rc = moments_lay(&m, i, o.seed, e);
-    if (!rc && form == AS_JSON) steps_json(&m, o.seed);
-    else if (!rc && form == AS_CSV) steps_csv(&m, o.seed);
-    else if (!rc) steps_text(&m, o.seed);
-    moments_release(&m);
-    crew_free(o.crew);
-    return rc;
+/* Options that have no meaning for what is drawn. */
+static int refuse_others(const struct args *a, bool file, bool drawn, struct err *e) {
+    static const char *const of_table[] = { "labels", "columns", "skip" }, *const reader[] = { "header", "no-header", "delimiter" },
+                      *const of_rows[] = { "task", "unseen", "split", "rows", "layer", "pool" };
+    for (size_t i = 0; !file && i < COUNT_OF(of_table); i++)
+        if (args_get(a, of_table[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", of_table[i]);
+    for (size_t i = 0; !file && !drawn && i < COUNT_OF(reader); i++)
+        if (args_get(a, reader[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", reader[i]);
+    bool steps = args_flag(a, "steps");
+    for (size_t i = 0; !drawn && i < COUNT_OF(of_rows); i++)
+        if (args_get(a, of_rows[i]) && !(steps && !strcmp(of_rows[i], "layer")))
+            return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", of_rows[i]);
+    return 0;
 }
 
 int verb_map(const struct args *a, struct err *e) {
     enum map_form form;
-    bool steps = args_flag(a, "steps"), file = args_get(a, "vectors") != NULL;
-    if (steps != (args_get(a, "run") != NULL) || steps + file + a->count != 1)
+    bool steps = args_flag(a, "steps"), file = args_get(a, "vectors") != NULL, run = args_get(a, "run") != NULL;
+    bool drawn = !steps && (run || args_get(a, "task") || args_get(a, "model")) && !file && !a->count;
+    bool odd = (steps && !run) || (run && !steps && !drawn) || (args_get(a, "model") && !drawn);
+    if (odd || steps + file + drawn + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
-    static const char *const of_table[] = { "labels", "columns", "skip", "header", "no-header", "delimiter" };
-    for (size_t i = 0; !file && i < COUNT_OF(of_table); i++)
-        if (args_get(a, of_table[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", of_table[i]);
-    int rc = read_form(a, &form, e);
+    int rc = refuse_others(a, file, drawn, e);
+    if (!rc) rc = read_form(a, &form, e);
     if (rc) return rc;
-    return steps ? all_steps(a, form, e) : one_map(a, form, e);
+    return steps ? map_all_steps(a, form, e) : one_map(a, form, e);
 }

@@ -234,8 +234,10 @@ static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
 static int open_run(struct probe *p, struct store *s, int64_t run, const struct args *a, enum matrix_of of,
                     const struct backbone_hint *hint, struct buf *said, struct err *e) {
     const char *task = args_get(a, "task");
+    const char *layer = args_get(a, "layer");
+    bool all = is_of_one_run(of) || (layer && !strcmp(layer, "retriever"));
     if (of == OF_TENSORS && task) return probe_open_run(p, s, run, task, hint, said, e);
-    return probe_open_all(p, s, run, hint, said, e);
+    return asked_open_run(p, a, s, run, all, hint, said, e);
 }
 
 /* Opens what is compared: p[0] and, with two, p[1]. */

@@ -168,7 +168,7 @@ static void event_json(const struct event *e) {
         json_member_string(&b, "path", e->path);
         json_member_bool(&b, "best", e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
-        json_member_int(&b, "rows", (long long)e->embedding->rows->rows);
+        json_member_int(&b, "rows", (long long)e->embedding->rows);
         json_member_int(&b, "columns", e->embedding->columns);
         json_member_int(&b, "layer", e->embedding->layer);
     } else if (e->kind == EVENT_SAMPLE) {

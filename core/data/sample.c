@@ -48,6 +48,21 @@ int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t s
     return kept;
 }
 
+void sample_shares(const size_t *rows, int n, size_t most, size_t *share) {
+    size_t lo = 0, hi = most, left = most;
+    while (lo < hi) { /* the most that every task can be given */
+        size_t mid = lo + (hi - lo + 1) / 2, sum = 0;
+        for (int i = 0; i < n; i++) sum += rows[i] < mid ? rows[i] : mid;
+        if (sum <= most) lo = mid;
+        else hi = mid - 1;
+    }
+    for (int i = 0; i < n; i++) left -= share[i] = rows[i] < lo ? rows[i] : lo;
+    for (int i = 0; i < n && left; i++) {
+        left -= rows[i] > lo;
+        share[i] += rows[i] > lo;
+    }
+}
+
 int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
     int n = (int)d->rows, labelled = 0;
     int32_t *label = xmalloc(((size_t)n + 1) * sizeof *label);

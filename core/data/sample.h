@@ -9,7 +9,9 @@
  * classes, by seed; pick (room for n) gets their numbers in rising order.  Returns how many. */
 int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick);
 
-/* The same of a split's rows; rows without a label are drawn only where none has one. */
+/* How many of `most` rows each of n tasks gets, evenly; what a small one leaves goes to the others. */
+void sample_shares(const size_t *rows, int n, size_t most, size_t *share);
+/* sample_evenly of a split's rows; rows without a label are drawn only where none has one. */
 int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
 /* Which rows are held out: `share` of each class (of all rows where there are no classes), rounded, by seed.
  * held (room for the rows) is true for those; returns how many. */

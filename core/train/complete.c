@@ -311,9 +311,6 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (config_has_join(c) && !strncmp(c->sampling, "one-task", 8))
         return err_set(e, ERR_USAGE, "--sampling %s: the retriever's instance loss needs rows of several tasks in a "
                                      "batch: say stratified, proportional or temperature", c->sampling);
-    if (c->embed_every && c->tasks)
-        return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task; petri embed keeps vectors of a run's "
-                       "tasks afterwards");
     if (c->embed_every && !tasks->task[0]->devs)
         return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", c->task);
     for (int i = 0; i < tasks->count && c->tasks; i++)

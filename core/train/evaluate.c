@@ -28,7 +28,7 @@ int evaluation_prepare(struct run *r) {
     r->watch.now = watch_due(r);
     for (int t = 0; t < r->tasks; t++) r->of[t].samples.now = samples_due(r);
     for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
-    if (r->watch.now) units += r->watch.scoring.chunks;
+    units += watch_chunks(r);
     units += samples_units(r);
     if (r->testing) units = split_units(r, &r->test[r->tested]);
     r->bad_chunk = -1;
@@ -47,7 +47,7 @@ static struct unit_place place_of(const struct run *r, int index) {
     int split = 0, splits = r->evaluating ? r->splits : 0;
     while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
     if (split < splits) return (struct unit_place){ split, index };
-    int watched = r->watch.now ? r->watch.scoring.chunks : 0;
+    int watched = watch_chunks(r);
     return index < watched ? (struct unit_place){ r->splits, index } : (struct unit_place){ r->splits + 1, index - watched };
 }
 
@@ -63,7 +63,7 @@ int64_t evaluation_rows(const struct run *r, int index) {
     struct unit_place at = place_of(r, index);
     if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
     if (at.split > r->splits) return samples_rows(r, at.unit);
-    if (at.split == r->splits) return chunk_rows(&r->watch.scoring, at.unit);
+    if (at.split == r->splits) return watch_rows(r, at.unit);
     const struct run_split *s = split_at(r, at.split);
     return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
 }

@@ -5,6 +5,7 @@
 #define CORE_TRAIN_EVENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/engine/real.h"
@@ -32,11 +33,16 @@ enum event_kind {
 struct dataset;
 /* Vectors of drawn dev rows inside the model as it is trained so far. */
 struct event_embedding {
-    const struct dataset *rows; /* their texts, labels and numbers in the file */
+    int tasks;                  /* 1, or those of the run's tasks that have dev rows */
+    const struct dataset *const *of; /* the drawn rows of each: their texts, labels and numbers in the file */
+    const char *const *task;    /* and its name; "" where the run has one */
+    size_t rows;                /* of all, each task's below the other's */
     const real *vector;         /* rows × columns: the mean over a row's tokens */
     int columns, layer;         /* layer: the last one */
+    const real *retrieved;      /* rows × retrieved_columns: what the method's retriever makes of them; NULL */
+    int retrieved_columns;
     uint64_t seed;              /* of the draw */
-    const int32_t *prediction;  /* rows: classes; NULL with scores */
+    const int32_t *prediction;  /* rows: classes of the row's own task, -1: it has none; NULL: no row has one */
 };
 
 /* What is given for a row beside what should have been.  NUL-terminated; bytes as in the file and as

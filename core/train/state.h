@@ -84,12 +84,20 @@ struct best {
 /* Takes `v` when it is strictly better; an undefined or non-finite value never is. */
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step);
 
-/* The rows whose vectors are kept while the run trains. */
-struct watch {
-    struct dataset rows;      /* a view of the first dev split: its row, start, ids and types are
+/* The rows of one task whose vectors are kept while the run trains. */
+struct watch_part {
+    const char *name;         /* the task's */
+    struct dataset rows;      /* a view of its first dev split: its row, start, ids and types are
                                * the watch's own */
     struct scoring scoring;
-    real *vector, **layer;    /* rows × width, of the last layer; where scoring leaves it */
+    real **layer;             /* where scoring leaves the last layer */
+    size_t first;             /* among all rows */
+};
+struct watch {
+    int parts;
+    struct watch_part *part;
+    size_t rows;
+    real *vector, *retrieved; /* rows × width, of the last layer; rows × the retriever's width, or NULL */
     int32_t *prediction;
     bool now;                 /* part of the evaluation in hand */
     int64_t step;             /* of the last set, -1 before */
@@ -261,6 +269,8 @@ void test_release(struct run *r);
 void watch_init(struct run *r);
 void watch_release(struct run *r);
 bool watch_due(const struct run *r);
+int watch_chunks(const struct run *r); /* of those that are due now */
+int64_t watch_rows(const struct run *r, int index);
 void watch_chunk(struct run *r, int index, struct worker *w);
 /* Tells the vectors.  False when one is not finite: the run has failed, as r->failure says. */
 bool watch_finish(struct run *r);

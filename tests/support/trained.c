@@ -81,7 +81,7 @@ static void keep_samples(struct trained *t, const struct event *e) {
 static void keep_embedding(struct trained *t, const struct event *e) {
     BUG_IF(t->embeddings == TRAINED_STATES);
     const struct event_embedding *v = e->embedding;
-    int i = t->embeddings++, rows = (int)v->rows->rows;
+    int i = t->embeddings++, rows = (int)v->rows;
     const unsigned char *bytes = (const unsigned char *)v->vector;
     uint64_t sum = 14695981039346656037u; /* FNV-1a */
     for (size_t k = 0; k < (size_t)rows * (size_t)v->columns * sizeof *v->vector; k++)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/data/sample.h"
+#include "tests/support/mixed.h"
 #include "tests/support/test.h"
 #include "tests/support/trained.h"
 
@@ -86,6 +88,46 @@ static void a_resumed_run_keeps_the_same(void **state) {
     free(folder);
 }
 
+/* Rows of all tasks, evenly, through their own heads; a retriever's vectors too. */
+static void several_tasks_do_not_feel_it(void **state) {
+    (void)state;
+    struct mixed m[MIXED_MODELS];
+    mixed_open_both(m, (const char *const[]){ "sampling", "stratified(10)", NULL });
+    struct run_config with = mixed_config(&m[BERT], "lora(r=2) + retriever(hidden=5, width=4)", 8, 4), without;
+    config_copy(&without, &with);
+    with.embed_every = 2;
+    with.embed_rows = 26;
+    struct trained a, b, one;
+    mixed_train(&m[BERT], &with, NULL, 2, 0, &a);
+    mixed_train(&m[BERT], &with, NULL, 1, 0, &one);
+    mixed_train(&m[BERT], &without, NULL, 2, 0, &b);
+    assert_string_equal(a.sha256, b.sha256);
+    assert_int_equal(a.embeddings, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(a.embedding[i].rows, 26);
+        assert_true(a.embedding[i].sum == one.embedding[i].sum);
+    }
+    trained_release(&a);
+    trained_release(&b);
+    trained_release(&one);
+    config_release(&with);
+    config_release(&without);
+    mixed_release_both(m);
+}
+
+/* Shares of rows: even, what a small task leaves goes to the others. */
+static void rows_are_shared_out_evenly(void **state) {
+    (void)state;
+    static const size_t rows[] = { 20, 3, 0, 9 };
+    size_t share[4];
+    sample_shares(rows, 4, 26, share);
+    assert_true(share[0] == 14 && share[1] == 3 && share[2] == 0 && share[3] == 9);
+    sample_shares(rows, 4, 8, share);
+    assert_true(share[0] == 3 && share[1] == 3 && share[2] == 0 && share[3] == 2);
+    sample_shares(rows, 4, 1000, share);
+    assert_true(share[0] == 20 && share[1] == 3 && share[3] == 9);
+}
+
 /* A config of before these options is read, and means none. */
 static void older_configs_are_read(void **state) {
     (void)state;
@@ -114,6 +156,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(training_does_not_feel_it),
         cmocka_unit_test(a_resumed_run_keeps_the_same),
+        cmocka_unit_test(several_tasks_do_not_feel_it),
+        cmocka_unit_test(rows_are_shared_out_evenly),
         cmocka_unit_test(older_configs_are_read),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);

@@ -31,12 +31,13 @@ static int make(void **state) {
     free(stage_task(&stage, "beta", 10));
     free(stage_task(&stage, "gamma", 10));
     char *both = xprintf("--tasks '%s/alpha,%s/beta' --eval-rows 4", stage.folder, stage.folder);
-    train(t5, both, "pha(r=2)");
+    train(t5, both, "pha(r=2)' --embed-every '1");
     train(t5, both, "adapter-per-task(r=2)");
     train(stage.model, both, "hyperformer++(r=2)");
     char *one = xprintf("--task '%s/alpha'", stage.folder);
     train(stage.model, one, "mam(l=3,r=2)");
-    train(stage.model, both, "lora(r=2) + retriever(hidden=5, width=4)");
+    both[strlen(both) - strlen(" --eval-rows 4")] = '\0'; /* vectors are kept of rows that are evaluated */
+    train(stage.model, both, "lora(r=2) + retriever(hidden=5, width=4)' --embed-every 2 --embed-rows '24");
     free(one);
     free(both);
     free(t5);
@@ -287,6 +288,80 @@ static void a_retriever_stands_beside_what_it_reads(void **state) {
     insight_heat_free(heat);
 }
 
+/* What a run of several tasks keeps while it trains is what its last values make of the same rows: of these the same
+ * sets, which are read in place of being made. */
+static void training_keeps_the_same_vectors(void **state) {
+    (void)state;
+    struct probe p, again;
+    struct err e = ERR_INIT;
+    const struct probe_draw draw = { .most = 24, .seed = 1 };
+    const struct probe_look look = { .mean = true, .store = store, .seed = 1 };
+    open_run(&p, RETRIEVER, PROBE_ALL_LAYERS);
+    test_ok(probe_open_all(&again, store, RETRIEVER, NULL, NULL, &e), &e);
+    test_ok(probe_rows(&again, NULL, 0, &draw, &e), &e);
+    for (int i = 0; i < 2; i++) {
+        int place = p.layers + i;
+        test_ok(probe_embed(&again, i ? PROBE_RETRIEVER : p.layers, &look, &e), &e);
+        assert_true(again.made == 0 && again.set[place] > 0);
+        for (int k = 0; k < p.rows.n * probe_columns(&p, place); k++)
+            near((double)p.layer[place][k], (double)again.layer[place][k]);
+    }
+    for (int i = 0; i < p.rows.n; i++) assert_int_equal(p.predicted[i], again.predicted[i]);
+    probe_release(&p);
+    probe_release(&again);
+}
+
+/* Both vectors at all steps, each with the tasks' scores. */
+static void both_vectors_are_played(void **state) {
+    (void)state;
+    const int64_t run = PHA;
+    const struct insight_subject what = { .run = &run, .runs = 1, .task_at = INSPECT_USUAL };
+    struct insight_map *map;
+    struct err e = ERR_INIT;
+    test_ok(insight_now(store, &what, true, &map, NULL, &e), &e);
+    const struct map_data *d = &map->data;
+    assert_true(d->panels == 2 && d->training && d->tasks == 2 && d->retriever);
+    assert_true(!d->panel[0].retriever && d->panel[1].retriever);
+    for (int i = 0; i < 2; i++) {
+        assert_true(d->panel[i].moments == 4 && d->panel[i].at == 3);
+        assert_true(isfinite(d->panel[i].moment[0].task_purity) && isfinite(d->panel[i].moment[3].task_silhouette));
+        assert_true(isnan(d->panel[i].moment[0].metric) && isfinite(d->panel[i].moment[3].metric));
+    }
+    insight_map_free(map);
+}
+
+/* The same from the command line: a line a step, with what the retriever made of the rows; and rows drawn at once. */
+static void maps_tell_both(void **state) {
+    (void)state;
+    json_t *j = stage_json("map --run 1 --steps --by task --db '%s' --json", stage.db);
+    json_t *steps = json_object_get(j, "steps");
+    assert_int_equal(json_array_size(steps), 4);
+    assert_string_equal(stage_text(j, "by"), "task");
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *z = json_object_get(json_array_get(steps, i), "retriever");
+        assert_true(json_is_number(json_object_get(z, "silhouette")) && json_is_number(json_object_get(z, "purity")));
+    }
+    json_t *own = stage_json("map --run 1 --steps --by task --layer retriever --db '%s' --json", stage.db);
+    const json_t *last = json_array_get(json_object_get(own, "steps"), 3);
+    assert_null(json_object_get(last, "retriever"));
+    near(json_number_value(json_object_get(last, "purity")),
+         json_number_value(json_object_get(json_object_get(json_array_get(steps, 3), "retriever"), "purity")));
+    json_decref(own);
+    json_decref(j);
+    j = stage_json("map --run 5 --layer retriever --rows 24 --by task --db '%s' --json", stage.db);
+    assert_int_equal(json_integer_value(stage_at(j, "columns")), 4);
+    assert_int_equal(json_integer_value(stage_at(j, "n")), 24);
+    char *set = xprintf("map %lld --by task --db '%s' --json", json_integer_value(stage_at(j, "set")), stage.db);
+    json_t *again = stage_json("%s", set);
+    near(json_number_value(stage_at(j, "silhouette")), json_number_value(stage_at(again, "silhouette")));
+    free(set);
+    json_decref(again);
+    json_decref(j);
+    stage_refused(2, "draws rows: give it without SET", "map 1 --task alpha --db '%s'", stage.db);
+    stage_refused(2, "--layer with --steps is retriever", "map --run 1 --steps --layer 1 --db '%s'", stage.db);
+    stage_refused(2, "--labels is of a table", "map --run 1 --labels x --db '%s'", stage.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_compared_with_prototypes),
@@ -296,6 +371,9 @@ int main(void) {
         cmocka_unit_test(what_a_run_has_not_is_said),
         cmocka_unit_test(unseen_tasks_stand_beside),
         cmocka_unit_test(a_retriever_stands_beside_what_it_reads),
+        cmocka_unit_test(training_keeps_the_same_vectors),
+        cmocka_unit_test(both_vectors_are_played),
+        cmocka_unit_test(maps_tell_both),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

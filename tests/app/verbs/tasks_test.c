@@ -91,7 +91,6 @@ static void what_is_no_list_of_tasks_is_refused(void **state) {
     /* what is of one task is said in a list file */
     refused(2, "--metric: is of one task", "--steps 2 --metric f1");
     refused(2, "--label: is of one task", "--steps 2 --label y");
-    refused(2, "--embed-every: is of a run with one task", "--steps 2 --embed-every 1");
     stage_refused(2, "--weights: is of several tasks", "train --model '%s' --task '%s' --db '%s/refused.db' --weights a=2",
                   stage.model, alpha, stage.folder);
 }

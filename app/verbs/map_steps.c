@@ -1,0 +1,172 @@
+/* petri map --steps: all moments of a run's training in turn, and the scores of each. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/insight/moments.h"
+#include "app/verbs/map_output.h"
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+
+/* What is played, and beside it the scores of what the run's retriever made of the same rows. */
+struct played_steps {
+    struct moments shown, retriever; /* retriever.count 0: there is none, or it is what is shown */
+    bool by_task;
+    uint64_t seed;
+};
+
+static const struct ratings *scores_of(const struct played_steps *p, const struct moment *k) {
+    return p->by_task ? &k->by_task : &k->ratings;
+}
+
+/* The retriever's moment of the same step, or NULL. */
+static const struct moment *retrieved_at(const struct played_steps *p, int64_t step) {
+    for (int i = 0; i < p->retriever.count; i++)
+        if (p->retriever.moment[i].step == step) return &p->retriever.moment[i];
+    return NULL;
+}
+
+static void moment_json(const struct played_steps *p, const struct moment *k, struct buf *b) {
+    const struct moments *m = &p->shown;
+    const struct moment *z = retrieved_at(p, k->step);
+    buf_putc(b, '{');
+    json_member_int(b, "step", k->step);
+    json_member_int(b, "set", k->set);
+    json_member_double(b, "kl", k->kl);
+    map_add_rating(b, "silhouette", &scores_of(p, k)->silhouette);
+    map_add_rating(b, "purity", &scores_of(p, k)->purity);
+    if (z) {
+        json_add_key(b, "retriever");
+        buf_putc(b, '{');
+        json_member_int(b, "set", z->set);
+        map_add_rating(b, "silhouette", &scores_of(p, z)->silhouette);
+        map_add_rating(b, "purity", &scores_of(p, z)->purity);
+        buf_putc(b, '}');
+    }
+    json_member_double(b, "preservation", k->kept);
+    if (isfinite(k->metric)) json_member_double(b, "metric", k->metric);
+    else json_member_string(b, "metric", NULL);
+    map_add_points(b, k->layout, m->rows.n);
+    buf_putc(b, '}');
+}
+
+static void steps_json(const struct played_steps *p) {
+    const struct moments *m = &p->shown;
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_int(&b, "run", m->run);
+    json_member_int(&b, "n", m->rows.n);
+    json_member_int(&b, "columns", m->width);
+    json_member_string(&b, "model", m->model);
+    json_member_string(&b, "task", m->task);
+    json_member_int(&b, "layer", m->layer);
+    json_member_string(&b, "pool", m->pool);
+    json_member_double(&b, "perplexity", m->used);
+    json_member_int(&b, "seed", (long long)p->seed);
+    json_member_string(&b, "metric", m->metric);
+    json_member_string(&b, "by", p->by_task ? "task" : "label");
+    json_member_string(&b, "caution", map_caution);
+    if (m->rows.classes) map_add_labels(&b, m->rows.class_name, m->rows.label, m->rows.n);
+    json_add_key(&b, "steps");
+    buf_putc(&b, '[');
+    for (int i = 0; i < m->count; i++) {
+        if (i) buf_putc(&b, ',');
+        moment_json(p, &m->moment[i], &b);
+    }
+    buf_puts(&b, "]}");
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void steps_csv(const struct played_steps *p) {
+    const struct moments *m = &p->shown;
+    struct buf start = BUF_INIT;
+    fputs(map_csv_head, stdout);
+    for (int k = 0; k < m->count; k++) {
+        const struct moment *at = &m->moment[k];
+        struct store_embedding like = { .id = at->set, .run = m->run, .step = at->step, .model = m->model,
+                                        .layer = m->layer, .pool = m->pool };
+        map_csv_start(&start, &like, m->used, p->seed);
+        for (int i = 0; i < m->rows.n; i++)
+            map_csv_line(buf_text(&start), m->rows.row[i], m->rows.task[m->rows.of_task[i]],
+                     m->rows.label[i] < 0 ? "" : m->rows.label_name[m->rows.label[i]],
+                     map_said_of(&m->rows, at->predicted, i), at->layout + 2 * i);
+    }
+    buf_release(&start);
+}
+
+static void cell(char out[32], const struct rating *r) {
+    if (*r->why) snprintf(out, 32, "undefined");
+    else snprintf(out, 32, "%.4f", r->value);
+}
+
+static void steps_text(const struct played_steps *p) {
+    const struct moments *m = &p->shown;
+    const char *heading[] = { "step", "set", "silhouette", "purity", m->metric, "preservation", "divergence",
+                              "retriever's", "purity" };
+    struct table t;
+    printf("run %lld: %d rows of ", (long long)m->run, m->rows.n);
+    out_text(m->task);
+    printf(" at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool, m->used,
+           (unsigned long long)p->seed);
+    if (p->by_task) puts("silhouette and purity of the tasks");
+    table_init(&t, p->retriever.count ? COUNT_OF(heading) : COUNT_OF(heading) - 2, heading, "rrrrrrrrr");
+    for (int i = 0; i < m->count; i++) {
+        const struct moment *k = &m->moment[i];
+        const struct moment *z = retrieved_at(p, k->step);
+        char step[32], set[32], silhouette[32], purity[32], metric[32] = "-", kept[32], kl[32], of_z[2][32] = { "-", "-" };
+        snprintf(step, sizeof step, "%lld", (long long)k->step);
+        snprintf(set, sizeof set, "%lld", (long long)k->set);
+        cell(silhouette, &scores_of(p, k)->silhouette);
+        cell(purity, &scores_of(p, k)->purity);
+        if (z) {
+            cell(of_z[0], &scores_of(p, z)->silhouette);
+            cell(of_z[1], &scores_of(p, z)->purity);
+        }
+        if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
+        snprintf(kept, sizeof kept, "%.4f", k->kept);
+        snprintf(kl, sizeof kl, "%.4f", k->kl);
+        table_add(&t, (const char *[]){ step, set, silhouette, purity, metric, kept, kl, of_z[0], of_z[1] });
+    }
+    table_print(&t);
+    printf("each map goes on from the one before; %s\n", map_caution);
+}
+
+static int open_steps(const struct args *a, struct played_steps *p, struct crew *crew, struct err *e) {
+    const char *layer = args_get(a, "layer");
+    struct store *s;
+    int64_t run;
+    if (layer && strcmp(layer, "retriever"))
+        return err_set(e, ERR_USAGE, "--layer with --steps is retriever, not \"%s\": a run keeps its last layer", layer);
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, args_get(a, "run"), &run, e);
+    if (!rc) rc = moments_open(&p->shown, s, run, layer != NULL, crew, e);
+    if (!rc && !layer) moments_open(&p->retriever, s, run, true, crew, &(struct err)ERR_INIT);
+    if (!rc && p->by_task && p->shown.rows.tasks < 2)
+        rc = err_set(e, ERR_USAGE, "--by task: the rows are of one task, %s", p->shown.task);
+    return verb_close(s, rc, e);
+}
+
+int map_all_steps(const struct args *a, enum map_form form, struct err *e) {
+    struct played_steps p = { .shown = { 0 } };
+    struct tsne_options o;
+    int rc = map_options(a, &o, e);
+    if (!rc && (args_flag(a, "pca") || args_get(a, "iterations")))
+        rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
+    if (!rc) rc = map_read_by(a, &p.by_task, e);
+    if (!rc) rc = open_steps(a, &p, o.crew, e);
+    p.seed = o.seed;
+    p.shown.perplexity = o.perplexity;
+    for (int i = 0; !rc && i < p.shown.count; i++) rc = moments_lay(&p.shown, i, o.seed, e);
+    if (!rc && form == AS_JSON) steps_json(&p);
+    else if (!rc && form == AS_CSV) steps_csv(&p);
+    else if (!rc) steps_text(&p);
+    moments_release(&p.shown);
+    moments_release(&p.retriever);
+    crew_free(o.crew);
+    return rc;
+}
