@@ -20,6 +20,7 @@ static const char *const methods[] = {
     "softmax(l=2; source=task, dropout=0.1) + full(target=norms)",
     "bottleneck(r=2; read=f.out, write=f.out, source=task, norm=shared) + softmax(l=2; source=mlp(3)) + lora(r=2) + "
     "softmax(l=2; site=self, comp=add, source=prompt-sep(2), dropout=0.1) + softmax(l=2; site=self, source=prompt-share(2)) + "
+    "softmax(l=2; site=self, source=prompt-global(2)) + "
     "linear(r=2; read=a.in, write=a.v, site=self, source=hyper) + "
     "hyper(task=3, layer=2, place=0, hidden=4, inner=3, net=site, biases=no)",
     "bottleneck(r=2; read=f.out, write=f.out, source=hyper, norm=own) + bottleneck(r=2; read=a.out, write=a.out, site=self, "
