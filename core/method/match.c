@@ -249,20 +249,41 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     return text;
 }
 
+/* The preset's call, and what the method's networks have otherwise; NULL when it is another method. */
+static char *spell_networks(const struct preset *p, const struct method *m, const struct method *normal, struct match *found) {
+    enum far far = FAR_SWITCH;
+    struct buf text = BUF_INIT;
+    bool same = networks_equal(&p->method, m), extends = networks_on(&p->method) && networks_extend(m, &p->method);
+    char *call = same || extends ? spell(p, normal->module, normal->count, &far) : NULL;
+    if (!call) return NULL;
+    buf_puts(&text, call);
+    free(call);
+    networks_changes(m, &p->method, &text);
+    *found = (struct match){p, same && far != FAR_SWITCH};
+    return buf_take(&text);
+}
+
 char *match_networks(const struct method *m, struct match *found) {
     struct method x = *m;
+    char *best = NULL;
     *found = (struct match){NULL, false};
     if (!networks_on(m)) return NULL;
     method_normalise(&x);
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
-        enum far far = FAR_SWITCH;
-        char *text = networks_equal(&p->method, m) ? spell(p, x.module, x.count, &far) : NULL;
-        if (!text) continue;
-        *found = (struct match){p, far != FAR_SWITCH};
-        return text;
+        struct match one;
+        char *text = spell_networks(p, m, &x, &one);
+        bool same = text && networks_equal(&p->method, m);
+        if (!text || (best && !same && strlen(text) >= strlen(best))) {
+            free(text);
+            continue;
+        }
+        free(best);
+        best = text;
+        *found = one;
+        if (same) break;
     }
-    return NULL;
+    return best;
 }
 
 char *match_run(const struct module *m, int n, struct match *found) {

@@ -11,8 +11,8 @@ struct match {
 };
 /* The shortest preset call that parses to exactly these n modules (their order between
  * different taps aside), or NULL.  Caller frees.  `found` may be NULL. */
-/* A method with a generator or a retriever as the call of a published one with the same networks; NULL when it
- * is none.  Caller frees. */
+/* A method with networks as the call of a published one that has them, with what they are otherwise behind it;
+ * NULL when it is none.  Caller frees. */
 char *match_networks(const struct method *m, struct match *found);
 char *match_run(const struct module *m, int n, struct match *found);
 

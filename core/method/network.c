@@ -122,13 +122,14 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     return unknown(n, key, e);
 }
 
-static void add_text(const struct network *n, const struct method *m, bool full, struct buf *out) {
+/* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */
+static void add_text(const struct network *n, const struct method *m, const void *base, bool full, struct buf *out) {
     char value[32], standard[32];
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
         value_of(k, in(n, m), value);
-        value_of(k, n->usual, standard);
+        value_of(k, base, standard);
         if ((!full || k->later) && !strcmp(value, standard)) continue;
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
@@ -187,7 +188,22 @@ bool networks_equal(const struct method *a, const struct method *b) {
 void networks_text(const struct method *m, bool full, struct buf *out) {
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++)
-        if (network_is_on(n, m)) add_text(n, m, full, out);
+        if (network_is_on(n, m)) add_text(n, m, n->usual, full, out);
+}
+
+bool networks_extend(const struct method *m, const struct method *base) {
+    const struct network *n;
+    for (int i = 0; (n = network_at(i)); i++)
+        if (network_is_on(n, base) && !network_is_on(n, m)) return false;
+    return true;
+}
+
+void networks_changes(const struct method *m, const struct method *base, struct buf *out) {
+    const struct network *n;
+    for (int i = 0; (n = network_at(i)); i++) {
+        bool own = !network_is_on(n, base);
+        if (network_is_on(n, m) && !network_equal(n, m, base)) add_text(n, m, own ? n->usual : in(n, base), false, out);
+    }
 }
 
 void networks_json(const struct method *m, struct buf *out) {

@@ -49,6 +49,9 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
 bool networks_on(const struct method *m);
 bool networks_equal(const struct method *a, const struct method *b);
 void networks_text(const struct method *m, bool full, struct buf *out);
+/* Whether m has all that `base` has; then what it has otherwise, behind a text that brings those of `base`. */
+bool networks_extend(const struct method *m, const struct method *base);
+void networks_changes(const struct method *m, const struct method *base, struct buf *out);
 void networks_json(const struct method *m, struct buf *out);
 int networks_from_json(const json_t *o, struct method *m, struct err *e);
 

@@ -354,19 +354,24 @@ static int parse_head(const struct method_item *item, struct method *out, struct
     return 0;
 }
 
-static int parse_network(const struct method_item *item, const struct network *n, struct method *out, struct err *e) {
-    if (network_is_on(n, out)) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
-    network_take_usual(n, out);
+/* `said`: networks that items of their own have said, a bit each.  One that a preset brought is changed. */
+static int parse_network(const struct method_item *item, const struct network *n, unsigned *said, struct method *out,
+                         struct err *e) {
+    int at = 0;
+    while (network_at(at) != n) at++;
+    if (*said >> at & 1) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
+    *said |= 1u << at;
+    if (!network_is_on(n, out)) network_take_usual(n, out);
     for (int i = 0; i < item->count; i++)
         if (network_set(n, out, item->arg[i].key, item->arg[i].value, e)) return e->code;
     return 0;
 }
 
-static int parse_item(const struct method_item *item, struct method *out, struct err *e) {
+static int parse_item(const struct method_item *item, unsigned *said, struct method *out, struct err *e) {
     struct method part = {.count = 1};
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
     const struct network *n = network_find(item->name);
-    if (n) return parse_network(item, n, out, e);
+    if (n) return parse_network(item, n, said, out, e);
     int fn = 0;
     while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
     const struct preset *p = fn < FN_COUNT ? NULL : preset_find(item->name);
@@ -388,12 +393,13 @@ static int parse_item(const struct method_item *item, struct method *out, struct
 int method_parse(const char *text, struct method *out, struct err *e) {
     struct method m = {.head = METHOD_HEAD_TRAINED};
     struct err unheard = ERR_INIT;
+    unsigned said = 0;
     if (!e) e = &unheard;
     if (*skip(text) == '{') return method_from_json(text, strlen(text), out, e);
     if (strlen(text) > TEXT_LIMIT) return err_set(e, ERR_USAGE, "the method's text is too long");
     for (const char *s = text;;) {
         struct method_item item;
-        if (read_item(&s, &item, e) || parse_item(&item, &m, e)) return e->code;
+        if (read_item(&s, &item, e) || parse_item(&item, &said, &m, e)) return e->code;
         if (!*s) break;
         if (*s != '+')
             return err_set(e, ERR_USAGE, "'+' or the end was expected at '%.20s'", s);

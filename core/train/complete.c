@@ -305,10 +305,11 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
     if (check_draws(c, e) || check_regime(c, e)) return e->code;
+    bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
-        return err_set(e, ERR_USAGE, "retriever: its instance loss tells tasks apart, and this run has one: --tasks A,B "
-                                     "names more, or leave the retriever out");
-    if (config_has_join(c) && !strncmp(c->sampling, "one-task", 8))
+        return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "
+                                     "or say %s=none", instances ? "instance" : "prototype", instances ? "instance" : "prototype");
+    if (config_has_join(c) && instances && !strncmp(c->sampling, "one-task", 8))
         return err_set(e, ERR_USAGE, "--sampling %s: the retriever's instance loss needs rows of several tasks in a "
                                      "batch: say stratified, proportional or temperature", c->sampling);
     if (c->embed_every && !tasks->task[0]->devs)

@@ -37,7 +37,13 @@ static void counts_are_the_published_ones(void **state) {
         size_t values;
         size_t own; /* an embedding a task */
     } at[] = {{"hyperformer++", 5211056, 8 * 64}, {"hyperformer", 122343744, 8 * 64}, {"pha", 7766336, 8 * 64},
-              {"hyperdecoder", 15259192, 0}};
+              {"hyperdecoder", 15259192, 0},
+              /* as released; without z_τ; without the retriever, whose prototypes are as wide as the model; both */
+              {"hyperformer++ + hyper(place=0, net=site)", 10289376, 8 * 64},
+              {"pha + hyper(task=0, instance=retriever) + retriever(prototype=none)", 7766336 - 8 * 64, 0},
+              {"pha + hyper(task=768) + retriever(width=0)", 7766336 - 106688 + 704 * (128 + 8), 8 * 768},
+              {"pha + hyper(task=0, instance=pooled) + retriever(width=0, prototype=none)",
+               7766336 - 106688 + 704 * 128 - 8 * 64, 0}};
     struct arch a = shape(T5_BASE);
     for (size_t i = 0; i < COUNT_OF(at); i++) {
         struct plan *p = plan_of(at[i].text, &a, 8);

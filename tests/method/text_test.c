@@ -385,6 +385,25 @@ static void other_words_keep_the_first_name(void **state) {
     assert_written("adapters-dagger(norms=no)", "adapters-dagger(norms=no)");
 }
 
+/* Behind a preset its network says what is otherwise; such a method is not the published one. */
+static void a_presets_networks_are_changed(void **state) {
+    (void)state;
+    static const char *const written[] = {
+        "pha + retriever(instance=negatives)", "pha(r=8) + retriever(prototype=softmax, weight=0.01)",
+        "pha + hyper(task=0, instance=retriever) + retriever(prototype=none)", "pha + hyper(task=768) + retriever(width=0)",
+        "pha + hyper(task=0, instance=pooled) + retriever(width=0, prototype=none)", "hyperformer++ + hyper(place=0, net=site)",
+        "hyperdecoder + retriever(hidden=0)", "hyperdecoder(r=8) + hyper(instance=pooled) + head(frozen)"};
+    for (size_t i = 0; i < COUNT_OF(written); i++) {
+        struct method m = parsed(written[i]);
+        assert_written(written[i], written[i]);
+        assert_null(method_preset(&m));
+    }
+    assert_written("pha + retriever(weight=0.1)", "pha");
+    refused("pha + retriever(weight=0.2) + retriever(weight=0.1)", "one retriever");
+    refused("hyper(task=3) + pha", "one generator");
+    refused("pha + hyper(tap=x)", "tap=x");
+}
+
 static void recognised(const char *text, const char *name) {
     struct method m = parsed(text);
     const struct preset *p = method_preset(&m);
@@ -534,6 +553,7 @@ int main(void) {
         cmocka_unit_test(presets_are_named_and_recognised),
         cmocka_unit_test(other_words_keep_the_first_name),
         cmocka_unit_test(backbones_are_words_of_presets),
+        cmocka_unit_test(a_presets_networks_are_changed),
         cmocka_unit_test(recognition_looks_past_sizes),
         cmocka_unit_test(the_nearest_says_what_differs),
         cmocka_unit_test(a_changed_preset_is_nearest_to_itself),
