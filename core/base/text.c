@@ -235,3 +235,18 @@ bool text_ends(const char *s, const char *suffix) {
     size_t n = strlen(s), m = strlen(suffix);
     return n >= m && !strcmp(s + n - m, suffix);
 }
+
+void text_shell_word(struct buf *b, const char *word) {
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "-_./:,+=@%";
+    if (*word && strspn(word, safe) == strlen(word)) {
+        buf_puts(b, word);
+        return;
+    }
+    buf_putc(b, '\'');
+    for (; *word; word++) {
+        if (*word == '\'') buf_puts(b, "'\\''");
+        else buf_putc(b, *word);
+    }
+    buf_putc(b, '\'');
+}

@@ -39,6 +39,9 @@ char *text_string(const char *s, size_t n);
 /* Adds one line to a report: printf style, made visible, ended by '\n'.  b may be NULL. */
 void text_line(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds a word as a shell reads it, quoted where it needs to be. */
+void text_shell_word(struct buf *b, const char *word);
+
 /* Whole-string numbers, without locale, without surrounding blanks.  false when s
  * is not a finite number (or not an integer) or out of range. */
 bool text_to_double(const char *s, double *out);

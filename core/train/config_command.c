@@ -7,22 +7,6 @@
 #include "core/base/text.h"
 #include "core/train/option.h"
 
-/* A word for the shell; quoted where it needs to be. */
-static void add_word(struct buf *b, const char *word) {
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                               "-_./:,+=@%";
-    if (*word && strspn(word, safe) == strlen(word)) {
-        buf_puts(b, word);
-        return;
-    }
-    buf_putc(b, '\'');
-    for (; *word; word++) {
-        if (*word == '\'') buf_puts(b, "'\\''");
-        else buf_putc(b, *word);
-    }
-    buf_putc(b, '\'');
-}
-
 /* What stands for the member: a completed config names folders, and files only where there is no folder. */
 static const char *standing(const struct run_config *c, const struct option *o) {
     const char *s = *option_text(c, o);
@@ -68,7 +52,7 @@ char *config_command(const struct run_config *c) {
         bool tasks = c->tasks && o->offset == offsetof(struct run_config, tasks_given);
         char *value = tasks ? tasks_said(c) : o->kind == OPTION_TEXT ? NULL : option_print(c, o);
         buf_putc(&b, ' ');
-        add_word(&b, value ? value : text);
+        text_shell_word(&b, value ? value : text);
         free(value);
     }
     config_release(&usual);

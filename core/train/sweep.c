@@ -1,0 +1,220 @@
+#include "core/train/sweep.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/sweep_private.h"
+
+const char *const SWEEP_DRAW[] = { "grid", "random", "latin" };
+
+void sweep_init(struct sweep_spec *s) { *s = (struct sweep_spec){ .seeds = 1, .seed = { 1 }, .draw_seed = 1 }; }
+
+static void axis_release(struct sweep_axis *a) {
+    for (int i = 0; i < a->values; i++) free(a->value[i]);
+    free(a->value);
+    free(a->key);
+    *a = (struct sweep_axis){ 0 };
+}
+
+void sweep_release(struct sweep_spec *s) {
+    for (int i = 0; i < s->options; i++) free(s->option[i].name), free(s->option[i].text);
+    for (int i = 0; i < s->axes; i++) axis_release(&s->axis[i]);
+    sweep_init(s);
+}
+
+/* ---- lists ---- */
+
+/* The place after the bracket that closes the one at `at`; NULL: there is none. */
+static const char *closing(const char *at) {
+    int depth = 0;
+    for (; *at; at++) {
+        depth += *at == '{' || *at == '(' || *at == '[';
+        depth -= *at == '}' || *at == ')' || *at == ']';
+        if (!depth) return at + 1;
+    }
+    return NULL;
+}
+
+/* The name before "=" that stands right before `at`, else the option's. */
+static char *key_before(const char *text, const char *at, const char *option) {
+    const char *end = at;
+    if (end > text && end[-1] == '=') {
+        const char *start = --end;
+        while (start > text && (isalnum((unsigned char)start[-1]) || strchr("_-.", start[-1]))) start--;
+        if (start < end) return xstrndup(start, (size_t)(end - start));
+    }
+    return xstrdup(option);
+}
+
+int sweep__find_axis(const struct sweep_spec *s, const char *key, size_t n) {
+    for (int i = 0; i < s->axes; i++)
+        if (strlen(s->axis[i].key) == n && !memcmp(s->axis[i].key, key, n)) return i;
+    return -1;
+}
+
+/* The key, or with the first number that makes it another axis's: "r", "r2". */
+static char *own_key(const struct sweep_spec *s, char *key) {
+    if (sweep__find_axis(s, key, strlen(key)) < 0) return key;
+    char *other = NULL;
+    for (int i = 2;; i++) {
+        free(other);
+        other = xprintf("%s%d", key, i);
+        if (sweep__find_axis(s, other, strlen(other)) < 0) break;
+    }
+    free(key);
+    return other;
+}
+
+void sweep__add_value(struct sweep_axis *a, const char *value, size_t n) {
+    a->value = xrealloc(a->value, (size_t)a->values + 1, sizeof *a->value);
+    a->value[a->values++] = xstrndup(value, n);
+}
+
+int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
+    bool whole = a->log && a->from == floor(a->from) && a->to == floor(a->to) && fabs(a->to - a->from) >= n - 1;
+    if (n < 1 || n > SWEEP_VALUES) return err_set(e, ERR_USAGE, "{x..y:n}: n is 1 to %d, not %d", SWEEP_VALUES, n);
+    if (a->log && !(a->from > 0 && a->to > 0)) return err_set(e, ERR_USAGE, "{x..y:n log}: x and y are above 0");
+    for (int i = 0; i < n; i++) {
+        double t = n > 1 ? (double)i / (n - 1) : 0;
+        double v = i && i == n - 1 ? a->to : a->log ? exp(log(a->from) + t * (log(a->to) - log(a->from))) : a->from + t * (a->to - a->from);
+        char text[32];
+        if (!i) v = a->from;
+        /* what a decimal logarithm leaves behind is no digit of the value */
+        if (whole) v = round(v);
+        else snprintf(text, sizeof text, "%.12g", v), text_to_double(text, &v);
+        text_from_double(v, text);
+        if (a->values && !strcmp(a->value[a->values - 1], text)) continue;
+        sweep__add_value(a, text, strlen(text));
+    }
+    a->range = true;
+    a->n = n;
+    return 0;
+}
+
+/* "x..y:n" or "x..y:n log"; false: it is none. */
+static bool read_range(const char *inside, struct sweep_axis *a, int *n) {
+    const char *dots = strstr(inside, ".."), *colon = dots ? strchr(dots, ':') : NULL;
+    if (!colon) return false;
+    char *from = xstrndup(inside, (size_t)(dots - inside)), *to = xstrndup(dots + 2, (size_t)(colon - dots - 2));
+    char *count = xstrdup(colon + 1);
+    size_t length = strlen(count);
+    int64_t v;
+    if ((a->log = text_ends(count, " log"))) count[length - 4] = '\0';
+    bool is = text_to_double(from, &a->from) && text_to_double(to, &a->to) && text_to_int(count, &v) && v >= 0 && v < 1 << 30;
+    if (is) *n = (int)v;
+    free(from), free(to), free(count);
+    return is;
+}
+
+static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e);
+
+/* The list at `at`, which ends before `end`, as an axis; its items may hold lists. */
+static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end, int *index,
+                     struct err *e) {
+    if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
+    int here = *index = s->axes++, n, rc = 0;
+    struct sweep_axis *a = &s->axis[here];
+    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = key_before(text, at, option);
+    *a = (struct sweep_axis){ .key = xstrdup("") };
+    key = own_key(s, key);
+    free(a->key);
+    a->key = key;
+    if (read_range(inside, a, &n)) {
+        rc = sweep__fill_range(a, n, e);
+    } else {
+        const char *item = inside;
+        for (const char *c = inside; !rc; c++) {
+            if (*c && strchr("{([", *c) && closing(c)) c = closing(c);
+            if (*c && *c != ',') continue;
+            if (a->values == SWEEP_VALUES) rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
+            char *one = xstrndup(item, (size_t)(c - item)), *taken = NULL;
+            if (!rc && !*one) rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
+            if (!rc) rc = take_lists(s, option, one, &taken, e);
+            if (!rc) sweep__add_value(&s->axis[here], taken, strlen(taken));
+            free(one), free(taken);
+            item = c + 1;
+            if (!*c) break;
+        }
+    }
+    free(inside);
+    return rc;
+}
+
+/* The text with {AXIS} in place of each list. */
+static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e) {
+    struct buf b = BUF_INIT;
+    int rc = 0, index = 0;
+    *out = NULL;
+    for (const char *at = text; !rc && *at;) {
+        if (*at == '}') rc = err_set(e, ERR_USAGE, "--%s %s: a } without its {", option, text);
+        if (*at != '{') {
+            buf_putc(&b, *at++);
+            continue;
+        }
+        const char *end = closing(at);
+        if (!end) {
+            rc = err_set(e, ERR_USAGE, "--%s %s: a list that begins at %s has no }", option, text, at);
+            break;
+        }
+        rc = take_list(s, option, text, at, end, &index, e);
+        if (!rc) buf_printf(&b, "{%s}", s->axis[index].key);
+        at = end;
+    }
+    if (!rc) *out = xstrdup(buf_text(&b));
+    buf_release(&b);
+    return rc;
+}
+
+/* ---- options ---- */
+
+static int set_seeds(struct sweep_spec *s, const char *text, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    int n = 0;
+    bool good = true;
+    while (good && (part = strsep(&rest, ","))) {
+        int64_t v;
+        good = n < SWEEP_SEEDS && text_to_int(part, &v) && v >= 0;
+        for (int i = 0; good && i < n; i++) good = s->seed[i] != (uint64_t)v;
+        if (good) s->seed[n++] = (uint64_t)v;
+    }
+    free(copy);
+    if (!good || !n) return err_set(e, ERR_USAGE, "--seeds takes up to %d different whole numbers with commas, not \"%s\"", SWEEP_SEEDS, text);
+    s->seeds = n;
+    return 0;
+}
+
+static int set_draw(struct sweep_spec *s, const char *text, struct err *e) {
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, SWEEP_DRAW[i])) continue;
+        s->draw = (enum sweep_draw)i;
+        return 0;
+    }
+    return err_set(e, ERR_USAGE, "--draw is grid, random or latin, not \"%s\"", text);
+}
+
+int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e) {
+    int64_t v;
+    if (!strcmp(option, "seeds") || !strcmp(option, "seed")) return set_seeds(s, text, e);
+    if (!strcmp(option, "draw")) return set_draw(s, text, e);
+    if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
+        bool cells = *option == 'c';
+        if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))
+            return err_set(e, ERR_USAGE, "--%s takes a whole number, not \"%s\"", option, text);
+        if (cells) s->cells = (int)v;
+        else s->draw_seed = (uint64_t)v;
+        return 0;
+    }
+    if (s->options == SWEEP_OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", SWEEP_OPTIONS);
+    char *taken;
+    int rc = text_starts(text, "{\"") || text_starts(text, "{}") ? 0 : take_lists(s, option, text, &taken, e);
+    if (rc) return rc;
+    if (*text == '{' && (text[1] == '"' || text[1] == '}')) taken = xstrdup(text);
+    s->option[s->options].name = xstrdup(option);
+    s->option[s->options++].text = taken;
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* A sweep: options of `petri train` in whose texts lists in braces stand, which cross (docs/sweep.md).
+ *
+ * {a,b,c} is a list (commas outside brackets; an item may hold lists of its own), {x..y:n} n even values, {x..y:n log}
+ * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside a method's text, by the key before it.  A
+ * value that begins with {" or {} is JSON and no list.  As JSON the same is
+ * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
+ * "log"}],"seeds":[…],"draw":{"rule","cells","seed"}}. */
+#ifndef CORE_TRAIN_SWEEP_H
+#define CORE_TRAIN_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+enum { SWEEP_AXES = 24, SWEEP_SEEDS = 64, SWEEP_OPTIONS = 96, SWEEP_VALUES = 1000, SWEEP_CELLS = 10000 };
+enum sweep_draw { SWEEP_GRID, SWEEP_RANDOM, SWEEP_LATIN };
+
+struct sweep_axis {
+    char *key;
+    int values;
+    char **value;    /* owned; may hold {AXIS} of another axis */
+    bool range, log; /* the values are n even ones from x to y; fewer where whole numbers coincide */
+    int n;
+    double from, to;
+};
+struct sweep_spec {
+    int options, axes, seeds;
+    struct {
+        char *name, *text; /* the text with {AXIS} in it */
+    } option[SWEEP_OPTIONS];
+    struct sweep_axis axis[SWEEP_AXES];
+    uint64_t seed[SWEEP_SEEDS]; /* at least one: 1 */
+    enum sweep_draw draw;
+    int cells;           /* drawn; 0: all */
+    uint64_t draw_seed;
+};
+void sweep_init(struct sweep_spec *s);
+void sweep_release(struct sweep_spec *s);
+
+/* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn.
+ * ERR_USAGE names the option, the place and what would be right. */
+int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
+/* The option's text with the lists put back, "lora(r={2,4})"; caller frees. */
+char *sweep_option_text(const struct sweep_spec *s, int option);
+/* "petri sweep …", words quoted for a shell; caller frees. */
+char *sweep_text(const struct sweep_spec *s);
+void sweep_json(const struct sweep_spec *s, struct buf *out);
+/* `name` stands in messages.  On failure *s needs no release. */
+int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_spec *s, struct err *e);
+
+/* One combination. */
+struct sweep_cell {
+    char **text;  /* of each option */
+    char **value; /* of each axis; NULL where the cell does not have it */
+};
+struct sweep_cells {
+    int count, options, axes;
+    struct sweep_cell *cell;
+};
+/* Every combination once: an axis that a cell's texts do not mention makes no further one.  Of a draw, that many
+ * (fewer where there are no more): at random without repetition, or so that each axis's values come equally often.
+ * ERR_USAGE above SWEEP_CELLS. */
+int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err *e);
+void sweep_cells_release(struct sweep_cells *c);
+
+#endif

@@ -1,0 +1,183 @@
+/* A sweep as text and as JSON, and back. */
+#include "core/train/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/sweep_private.h"
+
+static void list_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
+    const struct sweep_axis *a = &s->axis[axis];
+    char from[32], to[32];
+    buf_putc(out, '{');
+    if (a->range) {
+        text_from_double(a->from, from);
+        text_from_double(a->to, to);
+        buf_printf(out, "%s..%s:%d%s", from, to, a->n, a->log ? " log" : "");
+    }
+    for (int i = 0; !a->range && i < a->values; i++) {
+        if (i) buf_putc(out, ',');
+        sweep__put_in(s, a->value[i], list_of, self, out);
+    }
+    buf_putc(out, '}');
+}
+
+char *sweep_option_text(const struct sweep_spec *s, int option) {
+    struct buf b = BUF_INIT;
+    sweep__put_in(s, s->option[option].text, list_of, NULL, &b);
+    return b.size ? buf_take(&b) : xstrdup("");
+}
+
+char *sweep_text(const struct sweep_spec *s) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "petri sweep");
+    for (int i = 0; i < s->options; i++) {
+        char *text = sweep_option_text(s, i);
+        buf_printf(&b, " --%s ", s->option[i].name);
+        text_shell_word(&b, text);
+        free(text);
+    }
+    buf_puts(&b, " --seeds ");
+    for (int i = 0; i < s->seeds; i++) buf_printf(&b, "%s%llu", i ? "," : "", (unsigned long long)s->seed[i]);
+    if (s->draw) buf_printf(&b, " --draw %s", SWEEP_DRAW[s->draw]);
+    if (s->cells) buf_printf(&b, " --cells %d", s->cells);
+    if (s->draw_seed != 1) buf_printf(&b, " --draw-seed %llu", (unsigned long long)s->draw_seed);
+    return buf_take(&b);
+}
+
+/* ---- JSON ---- */
+
+static void axis_json(const struct sweep_axis *a, struct buf *out) {
+    json_add_key(out, NULL);
+    buf_putc(out, '{');
+    json_member_string(out, "key", a->key);
+    if (a->range) {
+        json_member_double(out, "from", a->from);
+        json_member_double(out, "to", a->to);
+        json_member_int(out, "n", a->n);
+        json_member_bool(out, "log", a->log);
+    } else {
+        json_add_key(out, "values");
+        buf_putc(out, '[');
+        for (int i = 0; i < a->values; i++) json_member_string(out, NULL, a->value[i]);
+        buf_putc(out, ']');
+    }
+    buf_putc(out, '}');
+}
+
+void sweep_json(const struct sweep_spec *s, struct buf *out) {
+    buf_puts(out, "{\"version\":1,\"base\":{");
+    for (int i = 0; i < s->options; i++) json_member_string(out, s->option[i].name, s->option[i].text);
+    buf_puts(out, "},\"axes\":[");
+    for (int i = 0; i < s->axes; i++) axis_json(&s->axis[i], out);
+    buf_puts(out, "],\"seeds\":[");
+    for (int i = 0; i < s->seeds; i++) buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)s->seed[i]);
+    buf_puts(out, "],\"draw\":{");
+    json_member_string(out, "rule", SWEEP_DRAW[s->draw]);
+    json_member_int(out, "cells", s->cells);
+    json_member_int(out, "seed", (long long)s->draw_seed);
+    buf_puts(out, "}}");
+}
+
+/* A list's item as text, from a string or a number. */
+static char *item_text(const json_t *v) {
+    char number[32];
+    if (json_is_string(v)) return xstrdup(json_string_value(v));
+    if (!json_is_number(v)) return NULL;
+    text_from_double(json_number_value(v), number);
+    return xstrdup(number);
+}
+
+static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, struct err *e) {
+    const char *key = json_string_value(json_object_get(o, "key"));
+    if (!key || !*key) return err_set(e, ERR_INPUT, "%s: an axis needs a \"key\"", name);
+    if (s->axes == SWEEP_AXES) return err_set(e, ERR_INPUT, "%s: more than %d axes", name, SWEEP_AXES);
+    for (int i = 0; i < s->axes; i++)
+        if (!strcmp(s->axis[i].key, key)) return err_set(e, ERR_INPUT, "%s: two axes are called \"%s\"", name, key);
+    struct sweep_axis *a = &s->axis[s->axes++];
+    *a = (struct sweep_axis){ .key = xstrdup(key) };
+    const json_t *values = json_object_get(o, "values"), *from = json_object_get(o, "from"), *to = json_object_get(o, "to"),
+                 *n = json_object_get(o, "n");
+    if (json_is_number(from) && json_is_number(to) && json_is_integer(n)) {
+        a->from = json_number_value(from);
+        a->to = json_number_value(to);
+        a->log = json_is_true(json_object_get(o, "log"));
+        return sweep__fill_range(a, (int)json_integer_value(n), e) ? err_prefix(e, "%s: axis \"%s\"", name, key) : 0;
+    }
+    if (!json_array_size(values) || json_array_size(values) > SWEEP_VALUES)
+        return err_set(e, ERR_INPUT, "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name, key, SWEEP_VALUES);
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        char *text = item_text(json_array_get(values, i));
+        if (!text) return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value is a text or a number", name, key);
+        sweep__add_value(a, text, strlen(text));
+        free(text);
+    }
+    return 0;
+}
+
+static int read_base(const char *name, const json_t *root, struct sweep_spec *s, struct err *e) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(json_object_get(root, "base"), key, v) {
+        char *text = json_is_true(v) ? xstrdup("on") : item_text(v);
+        if (!text) return err_set(e, ERR_INPUT, "%s: option \"%s\" of the base is a text or a number", name, key);
+        if (s->options == SWEEP_OPTIONS) return free(text), err_set(e, ERR_INPUT, "%s: more than %d options", name, SWEEP_OPTIONS);
+        s->option[s->options].name = xstrdup(key);
+        s->option[s->options++].text = text;
+    }
+    /* an axis that no text mentions is an option of that name */
+    for (int i = 0; i < s->axes; i++) {
+        char *mention = xprintf("{%s}", s->axis[i].key);
+        bool found = false;
+        for (int k = 0; k < s->options; k++) found |= strstr(s->option[k].text, mention) != NULL;
+        for (int k = 0; k < s->axes; k++)
+            for (int j = 0; k != i && !s->axis[k].range && j < s->axis[k].values; j++) found |= strstr(s->axis[k].value[j], mention) != NULL;
+        if (found || s->options == SWEEP_OPTIONS) {
+            free(mention);
+            continue;
+        }
+        s->option[s->options].name = xstrdup(s->axis[i].key);
+        s->option[s->options++].text = mention;
+    }
+    return 0;
+}
+
+static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, struct err *e) {
+    const char *rule = json_string_value(json_object_get(o, "rule"));
+    json_int_t cells = json_integer_value(json_object_get(o, "cells")), seed = 1;
+    if (rule && sweep_set(s, "draw", rule, e)) return err_prefix(e, "%s", name);
+    if (cells < 0 || cells > SWEEP_CELLS) return err_set(e, ERR_INPUT, "%s: \"cells\" is 0 to %d", name, SWEEP_CELLS);
+    s->cells = (int)cells;
+    if (json_is_integer(json_object_get(o, "seed"))) seed = json_integer_value(json_object_get(o, "seed"));
+    s->draw_seed = (uint64_t)seed;
+    return 0;
+}
+
+static int read_seeds(const char *name, const json_t *list, struct sweep_spec *s, struct err *e) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        buf_printf(&b, "%s%lld", i ? "," : "", (long long)json_integer_value(json_array_get(list, i)));
+    int rc = b.size && sweep_set(s, "seeds", buf_text(&b), e) ? err_prefix(e, "%s", name) : 0;
+    buf_release(&b);
+    return rc;
+}
+
+int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_spec *s, struct err *e) {
+    sweep_init(s);
+    json_t *root = json_parse(name, json, n, e);
+    if (!root) return e->code;
+    int rc = 0;
+    if (json_integer_value(json_object_get(root, "version")) != 1)
+        rc = err_set(e, ERR_INPUT, "%s: a sweep is a JSON object with \"version\" 1", name);
+    const json_t *axes = json_object_get(root, "axes");
+    for (size_t i = 0; !rc && i < json_array_size(axes); i++) rc = read_axis(name, json_array_get(axes, i), s, e);
+    if (!rc) rc = read_base(name, root, s, e);
+    if (!rc) rc = read_seeds(name, json_object_get(root, "seeds"), s, e);
+    if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
+    json_decref(root);
+    if (rc) sweep_release(s);
+    return rc;
+}
