@@ -350,3 +350,14 @@ int store_sweep(struct store *s, const char *name, const char *spec_json, int64_
     *id = c.id;
     return rc;
 }
+
+static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    (void)s;
+    struct text_call *c = arg;
+    return db_run(db, e, "UPDATE sweep SET name=?, spec=? WHERE id=?", "tti", c->text, c->spec, c->id);
+}
+
+int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e) {
+    struct text_call c = { .text = name, .spec = spec_json, .id = id };
+    return writer_call(s, change_sweep, &c, e);
+}

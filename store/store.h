@@ -235,6 +235,7 @@ int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 /* *id of a new sweep. */
 int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
                 struct err *e);
+int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e);
 
 /* ---- queries ---- */
 

@@ -102,7 +102,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = direction_of(c), .split = x->split,
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
-        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .modules = row,
+        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .sweep = x->sweep, .modules = row,
         .module_count = method->count, .note = x->note, .report = (const char *const *)report, .reports = reports,
         .imported = x->imported,
     };

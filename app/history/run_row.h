@@ -13,6 +13,7 @@ struct history_row {
     const char *more;     /* members that the JSON of its description has besides; NULL: none */
     int64_t steps;        /* planned */
     int64_t parent;       /* 0: none */
+    int64_t sweep;        /* 0: none */
     const char *note;     /* NULL: none */
     const char *imported; /* as of struct store_new_run */
 };

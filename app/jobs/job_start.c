@@ -42,7 +42,7 @@ void job_drop_request(struct job_record *job) {
 static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
                       const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
-    const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent,
+    const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                      .note = r->note, .tasks = &tasks };
     return run_row_create(j->store, c, p, &row, id, e);
 }
@@ -128,6 +128,28 @@ void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
     pthread_mutex_unlock(&j->lock);
     job_tasks_done(j, &old_tasks);
     model_release(old);
+}
+
+int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct err *e) {
+    struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
+    if (!m) return e->code;
+    struct job_tasks t;
+    struct plan *p = NULL;
+    int rc = job_tasks_take(j, m, c, &t, e);
+    const struct run_tasks tasks = job_tasks_of(&t);
+    if (!rc) rc = config_complete(c, m, &tasks, e);
+    if (!rc) rc = run_check(c, m, &tasks, e);
+    if (!rc && !(p = run_plan_for(c, &tasks, &m->arch, e))) rc = e->code;
+    if (!rc) {
+        *trained = (int64_t)p->trained_method;
+        job_tasks_know(j, &t, m, c);
+        job_keep(j, m, &t);
+    } else {
+        job_tasks_done(j, &t);
+        model_release(m);
+    }
+    plan_free(p);
+    return rc;
 }
 
 /* A new run, with model and rows read. */

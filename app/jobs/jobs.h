@@ -49,11 +49,15 @@ struct job_request {
     int workers;                /* limit of this run; 0: all */
     const char *note;
     int64_t parent;
+    int64_t sweep;              /* it is made for; 0: none */
 };
 
 /* Checks, freezes the config, creates the run and queues it; on the caller's thread.  *id is its number. */
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e);
-/* The same on the starter's thread: returns at once; a failure is told by jobs_message. */
+/* Completes the config as jobs_start would, and makes nothing: what is wrong with it is in *e, what it trains in
+ * *trained (without the head). */
+int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct err *e);
+/* jobs_start on the starter's thread: returns at once; a failure is told by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);
 /* Takes up a stopped or interrupted run again, from its last checkpoint or, where it has none, from its
  * beginning.  `model`: where its model lies now; NULL: it is looked for as backbone_open does.  What is

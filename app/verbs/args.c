@@ -147,6 +147,7 @@ static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {
     { "train, stop, resume", "train a method on a task; the run is kept" },
+    { "adapt", "a new task from few rows, by a run of several tasks" },
     { "runs, show, sql", "the history, one run of it, a question in SQL" },
     { "trash, restore", "put runs into the trash, take them out" },
     { "eval, predict, generate", "score, label, write: a run or a model on rows" },
@@ -155,6 +156,7 @@ static const struct {
     { "tasks, models", "the tasks and the models at hand" },
     { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
     { "export, import", "points, records and weights, out and in" },
+    { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
     { "render", "print a screen as text" },
     { "doctor, bench", "check and measure this machine" },

@@ -246,7 +246,7 @@ void verb_catch_signals(void) {
 
 bool verb_interrupted(void) { return atomic_load(&asked_to_stop) != 0; }
 
-static void catch_signals(void) {
+void verb_train_signals(void) {
     verb_catch_signals();
     signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
     signal(SIGPIPE, SIG_IGN);
@@ -266,8 +266,7 @@ int verb_crew(const struct args *a, struct crew **out, struct err *e) {
     return rc;
 }
 
-/* Waits for all; a signal stops them (with a checkpoint). */
-static bool wait_for(struct jobs *j, const int64_t *id, int n) {
+bool verb_wait(struct jobs *j, const int64_t *id, int n) {
     bool stopping = false;
     for (int i = 0; i < n;) {
         bool over = jobs_wait(j, id[i], 0.1);
@@ -305,7 +304,7 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
 }
 
 static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json, struct err *e) {
-    bool stopped = wait_for(j, id, n);
+    bool stopped = verb_wait(j, id, n);
     int rc = 0;
     for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
     jobs_free(j, true);
@@ -338,7 +337,7 @@ int verb_train(const struct args *a, struct err *e) {
         return rc;
     }
     if (!seeds) seed[seeds++] = r.config.seed;
-    catch_signals();
+    verb_train_signals();
     struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                          .tty = isatty(STDERR_FILENO) };
     struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event, .report = on_report });
@@ -386,7 +385,7 @@ int verb_resume(const struct args *a, struct err *e) {
     if (!rc && shots) {
         rc = verb_resume_shots(a, s, id, workers, e);
     } else if (!rc) {
-        catch_signals();
+        verb_train_signals();
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                              .tty = isatty(STDERR_FILENO) };
         struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event });

@@ -38,6 +38,18 @@ static const struct option_spec TRAIN_MORE[] = {
 enum { TRAIN_ROOM = 96 };
 static struct option_spec TRAIN[TRAIN_ROOM];
 
+/* What `petri sweep` has besides these. */
+static const struct option_spec SWEEP_MORE[] = {
+    { "draw", "grid|random|latin", "which combinations (grid: all)" },
+    { "cells", "N", "how many of them, when they are drawn" },
+    { "draw-seed", "N", "seed of that draw (1)" },
+    { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
+    { "margin", "X", "also claim what is equal within X, in the metric's own unit" },
+    { "csv", NULL, "the cells as CSV" },
+    { "markdown", NULL, "the results as Markdown" },
+};
+static struct option_spec SWEEP[TRAIN_ROOM];
+
 /* The table of a run's options (core/train/option.h), each with its default, then those. */
 static void fill_train(void) {
     struct run_config usual;
@@ -57,9 +69,20 @@ static void fill_train(void) {
     for (size_t i = 0; i < COUNT_OF(TRAIN_MORE); i++) TRAIN[n++] = TRAIN_MORE[i];
     const char *name, *spelling;
     for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
-    BUG_IF(n >= TRAIN_ROOM); /* the last is END */
+    BUG_IF(n + COUNT_OF(SWEEP_MORE) >= TRAIN_ROOM); /* the last is END */
+    memcpy(SWEEP, TRAIN, n * sizeof *SWEEP);
+    memcpy(SWEEP + n, SWEEP_MORE, sizeof SWEEP_MORE);
     config_release(&usual);
 }
+
+static const struct option_spec COMPARE[] = {
+    { "by", "AXIS[,AXIS\u2026]",
+      "what makes a group: method, task, model, preset, regime, tags (default: all but the seed)" },
+    { "margin", "X", "also claim what is equal within X, in the metric's own unit" },
+    { "csv", NULL, "the groups as CSV" },
+    { "markdown", NULL, "the results as Markdown" },
+    END,
+};
 
 static const struct option_spec RESUME[] = { MOVED,
                                              WORKERS,
@@ -309,6 +332,9 @@ static const struct verb VERBS[] = {
     { "export", "RUN --to csv|json|hf|petri [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
+    { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID", "runs over lists of values in braces; a sweep's results", SWEEP, 0, 2,
+      verb_sweep },
+    { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },
     { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
       verb_replicate },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },

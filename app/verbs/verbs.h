@@ -36,6 +36,11 @@ int verb_crew(const struct args *a, struct crew **out, struct err *e);
 /* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
 void verb_catch_signals(void);
 bool verb_interrupted(void);
+/* The same for verbs that train: a closed terminal or pipe ends no run. */
+void verb_train_signals(void);
+/* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
+struct jobs;
+bool verb_wait(struct jobs *j, const int64_t *id, int n);
 
 /* verb_screen.c: no verb at all.  argv without the program's name. */
 int verb_screen(int argc, char **argv, struct err *e);
@@ -78,6 +83,9 @@ int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);
 /* verb_similarity.c */
 int verb_similarity(const struct args *a, struct err *e);
+/* verb_sweep.c */
+int verb_sweep(const struct args *a, struct err *e);
+int verb_compare(const struct args *a, struct err *e);
 /* verb_replicate.c */
 int verb_replicate(const struct args *a, struct err *e);
 /* verb_doctor.c, verb_bench.c, verb_render.c */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/option.h"
@@ -151,6 +152,26 @@ const char *config_difference(const struct run_config *a, const struct run_confi
             return "tasks";
     }
     return NULL;
+}
+
+static void key_text(const struct run_config *c, struct buf *b) {
+    const char *const hash[] = { c->model_sha256, c->model_facts, c->train_sha256, c->dev_sha256, c->task_name };
+    for (size_t i = 0; i < COUNT_OF(hash); i++) buf_printf(b, "%s\n", hash[i] ? hash[i] : "");
+    for (size_t i = 0; i < option_count(); i++) {
+        if (!(option_at(i)->is & OPTION_DECIDES)) continue;
+        char *value = option_print(c, option_at(i));
+        buf_printf(b, "%s %zu:%s\n", option_at(i)->key, strlen(value), value);
+        free(value);
+    }
+    buf_printf(b, "%d %.17g\n", c->official_dev, c->task_weight);
+    for (int i = 0; i < c->tasks; i++) key_text(&c->of[i], b);
+}
+
+void config_key(const struct run_config *c, char out[65]) {
+    struct buf b = BUF_INIT;
+    key_text(c, &b);
+    sha256_hex(buf_text(&b), b.size, out);
+    buf_release(&b);
 }
 
 char *config_rows_key(const struct run_config *c) {

@@ -179,6 +179,10 @@ const char *config_option_name(const char *spelling);
  * what is kept and vectors do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
 
+/* SHA-256 of what a completed config computes: everything that decides, with the hashes of model and rows, the seed too.
+ * Names of files, what is kept and vectors do not count: two runs of the same key are the same run twice. */
+void config_key(const struct run_config *c, char out[65]);
+
 /* A text that is the same for configs whose rows are read and encoded the same way.  Caller frees. */
 char *config_rows_key(const struct run_config *c);
 

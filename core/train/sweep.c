@@ -81,12 +81,16 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
     if (a->log && !(a->from > 0 && a->to > 0)) return err_set(e, ERR_USAGE, "{x..y:n log}: x and y are above 0");
     for (int i = 0; i < n; i++) {
         double t = n > 1 ? (double)i / (n - 1) : 0;
-        double v = i && i == n - 1 ? a->to : a->log ? exp(log(a->from) + t * (log(a->to) - log(a->from))) : a->from + t * (a->to - a->from);
+        double v = i && i == n - 1 ? a->to
+                   : a->log        ? exp(log(a->from) + t * (log(a->to) - log(a->from)))
+                                   : a->from + t * (a->to - a->from);
         char text[32];
         if (!i) v = a->from;
         /* what a decimal logarithm leaves behind is no digit of the value */
-        if (whole) v = round(v);
-        else snprintf(text, sizeof text, "%.12g", v), text_to_double(text, &v);
+        if (whole)
+            v = round(v);
+        else
+            snprintf(text, sizeof text, "%.12g", v), text_to_double(text, &v);
         text_from_double(v, text);
         if (a->values && !strcmp(a->value[a->values - 1], text)) continue;
         sweep__add_value(a, text, strlen(text));
@@ -105,7 +109,8 @@ static bool read_range(const char *inside, struct sweep_axis *a, int *n) {
     size_t length = strlen(count);
     int64_t v;
     if ((a->log = text_ends(count, " log"))) count[length - 4] = '\0';
-    bool is = text_to_double(from, &a->from) && text_to_double(to, &a->to) && text_to_int(count, &v) && v >= 0 && v < 1 << 30;
+    bool is =
+        text_to_double(from, &a->from) && text_to_double(to, &a->to) && text_to_int(count, &v) && v >= 0 && v < 1 << 30;
     if (is) *n = (int)v;
     free(from), free(to), free(count);
     return is;
@@ -114,8 +119,8 @@ static bool read_range(const char *inside, struct sweep_axis *a, int *n) {
 static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e);
 
 /* The list at `at`, which ends before `end`, as an axis; its items may hold lists. */
-static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end, int *index,
-                     struct err *e) {
+static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end,
+                     int *index, struct err *e) {
     if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
     int here = *index = s->axes++, n, rc = 0;
     struct sweep_axis *a = &s->axis[here];
@@ -131,9 +136,11 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
         for (const char *c = inside; !rc; c++) {
             if (*c && strchr("{([", *c) && closing(c)) c = closing(c);
             if (*c && *c != ',') continue;
-            if (a->values == SWEEP_VALUES) rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
+            if (a->values == SWEEP_VALUES)
+                rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
             char *one = xstrndup(item, (size_t)(c - item)), *taken = NULL;
-            if (!rc && !*one) rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
+            if (!rc && !*one)
+                rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
             if (!rc) rc = take_lists(s, option, one, &taken, e);
             if (!rc) sweep__add_value(&s->axis[here], taken, strlen(taken));
             free(one), free(taken);
@@ -183,7 +190,9 @@ static int set_seeds(struct sweep_spec *s, const char *text, struct err *e) {
         if (good) s->seed[n++] = (uint64_t)v;
     }
     free(copy);
-    if (!good || !n) return err_set(e, ERR_USAGE, "--seeds takes up to %d different whole numbers with commas, not \"%s\"", SWEEP_SEEDS, text);
+    if (!good || !n)
+        return err_set(e, ERR_USAGE, "--seeds takes up to %d different whole numbers with commas, not \"%s\"",
+                       SWEEP_SEEDS, text);
     s->seeds = n;
     return 0;
 }
@@ -205,8 +214,10 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))
             return err_set(e, ERR_USAGE, "--%s takes a whole number, not \"%s\"", option, text);
-        if (cells) s->cells = (int)v;
-        else s->draw_seed = (uint64_t)v;
+        if (cells)
+            s->cells = (int)v;
+        else
+            s->draw_seed = (uint64_t)v;
         return 0;
     }
     if (s->options == SWEEP_OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", SWEEP_OPTIONS);

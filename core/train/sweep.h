@@ -1,8 +1,8 @@
 /* A sweep: options of `petri train` in whose texts lists in braces stand, which cross (docs/sweep.md).
  *
  * {a,b,c} is a list (commas outside brackets; an item may hold lists of its own), {x..y:n} n even values, {x..y:n log}
- * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside a method's text, by the key before it.  A
- * value that begins with {" or {} is JSON and no list.  As JSON the same is
+ * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside
+ * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
  * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
  * "log"}],"seeds":[…],"draw":{"rule","cells","seed"}}. */
 #ifndef CORE_TRAIN_SWEEP_H
@@ -33,7 +33,7 @@ struct sweep_spec {
     struct sweep_axis axis[SWEEP_AXES];
     uint64_t seed[SWEEP_SEEDS]; /* at least one: 1 */
     enum sweep_draw draw;
-    int cells;           /* drawn; 0: all */
+    int cells; /* drawn; 0: all */
     uint64_t draw_seed;
 };
 void sweep_init(struct sweep_spec *s);

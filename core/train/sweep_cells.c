@@ -21,14 +21,14 @@ void sweep__put_in(const struct sweep_spec *s, const char *text, sweep_filler *o
     }
 }
 
-struct chosen {
-    int at[SWEEP_AXES];    /* which value of each axis */
+struct cell_choice {
+    int at[SWEEP_AXES]; /* which value of each axis */
     bool used[SWEEP_AXES];
     int depth;
 };
 
 static void value_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
-    struct chosen *c = self;
+    struct cell_choice *c = self;
     c->used[axis] = true;
     if (++c->depth <= SWEEP_AXES) sweep__put_in(s, s->axis[axis].value[c->at[axis]], value_of, c, out);
     c->depth--;
@@ -47,8 +47,9 @@ void sweep_cells_release(struct sweep_cells *c) {
     *c = (struct sweep_cells){ 0 };
 }
 
-static struct sweep_cell make_cell(const struct sweep_spec *s, struct chosen *c) {
-    struct sweep_cell x = { xcalloc((size_t)s->options + 1, sizeof *x.text), xcalloc((size_t)s->axes + 1, sizeof *x.value) };
+static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choice *c) {
+    struct sweep_cell x = { xcalloc((size_t)s->options + 1, sizeof *x.text),
+                            xcalloc((size_t)s->axes + 1, sizeof *x.value) };
     memset(c->used, 0, sizeof c->used);
     for (int i = 0; i < s->options; i++) {
         struct buf b = BUF_INIT;
@@ -58,7 +59,7 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct chosen *c)
     for (int i = 0; i < s->axes; i++) {
         if (!c->used[i]) continue;
         struct buf b = BUF_INIT;
-        struct chosen copy = *c;
+        struct cell_choice copy = *c;
         sweep__put_in(s, s->axis[i].value[c->at[i]], value_of, &copy, &b);
         x.value[i] = b.size ? buf_take(&b) : xstrdup("");
     }
@@ -79,7 +80,7 @@ static void add_cell(struct sweep_cells *out, struct sweep_cell x) {
 }
 
 /* The next combination, the last axis fastest; false after the last. */
-static bool next(const struct sweep_spec *s, struct chosen *c) {
+static bool next(const struct sweep_spec *s, struct cell_choice *c) {
     for (int i = s->axes; i-- > 0;) {
         if (++c->at[i] < s->axis[i].values) return true;
         c->at[i] = 0;
@@ -99,7 +100,7 @@ static void draw_latin(const struct sweep_spec *s, struct sweep_cells *out) {
     uint32_t *order[SWEEP_AXES];
     for (int i = 0; i < s->axes; i++) order[i] = permuted(s, s->axis[i].key, (size_t)s->cells);
     for (int k = 0; k < s->cells; k++) {
-        struct chosen c = { 0 };
+        struct cell_choice c = { 0 };
         for (int i = 0; i < s->axes; i++) c.at[i] = (int)(order[i][k] % (uint32_t)s->axis[i].values);
         add_cell(out, make_cell(s, &c));
     }
@@ -114,8 +115,10 @@ static void draw_random(const struct sweep_spec *s, struct sweep_cells *out) {
     for (int i = 0; i < s->cells; i++) kept[order[i]] = true;
     int n = 0;
     for (int i = 0; i < out->count; i++) {
-        if (kept[i]) out->cell[n++] = out->cell[i];
-        else cell_release(&out->cell[i], out->options, out->axes);
+        if (kept[i])
+            out->cell[n++] = out->cell[i];
+        else
+            cell_release(&out->cell[i], out->options, out->axes);
     }
     out->count = n;
     free(order);
@@ -129,8 +132,9 @@ int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err
     if (s->draw != SWEEP_GRID && !s->cells)
         return err_set(e, ERR_USAGE, "--draw %s needs --cells N: how many are drawn", SWEEP_DRAW[s->draw]);
     if (s->draw == SWEEP_LATIN) return draw_latin(s, out), 0;
-    if (all > SWEEP_CELLS) return err_set(e, ERR_USAGE, "the lists cross to %.0f cells; %d are the most", all, SWEEP_CELLS);
-    struct chosen c = { 0 };
+    if (all > SWEEP_CELLS)
+        return err_set(e, ERR_USAGE, "the lists cross to %.0f cells; %d are the most", all, SWEEP_CELLS);
+    struct cell_choice c = { 0 };
     do add_cell(out, make_cell(s, &c));
     while (next(s, &c));
     if (s->draw == SWEEP_RANDOM) draw_random(s, out);

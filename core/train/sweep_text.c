@@ -99,8 +99,8 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
         if (!strcmp(s->axis[i].key, key)) return err_set(e, ERR_INPUT, "%s: two axes are called \"%s\"", name, key);
     struct sweep_axis *a = &s->axis[s->axes++];
     *a = (struct sweep_axis){ .key = xstrdup(key) };
-    const json_t *values = json_object_get(o, "values"), *from = json_object_get(o, "from"), *to = json_object_get(o, "to"),
-                 *n = json_object_get(o, "n");
+    const json_t *values = json_object_get(o, "values"), *from = json_object_get(o, "from"),
+                 *to = json_object_get(o, "to"), *n = json_object_get(o, "n");
     if (json_is_number(from) && json_is_number(to) && json_is_integer(n)) {
         a->from = json_number_value(from);
         a->to = json_number_value(to);
@@ -108,7 +108,8 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
         return sweep__fill_range(a, (int)json_integer_value(n), e) ? err_prefix(e, "%s: axis \"%s\"", name, key) : 0;
     }
     if (!json_array_size(values) || json_array_size(values) > SWEEP_VALUES)
-        return err_set(e, ERR_INPUT, "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name, key, SWEEP_VALUES);
+        return err_set(e, ERR_INPUT, "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name,
+                       key, SWEEP_VALUES);
     for (size_t i = 0; i < json_array_size(values); i++) {
         char *text = item_text(json_array_get(values, i));
         if (!text) return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value is a text or a number", name, key);
@@ -124,7 +125,8 @@ static int read_base(const char *name, const json_t *root, struct sweep_spec *s,
     json_object_foreach(json_object_get(root, "base"), key, v) {
         char *text = json_is_true(v) ? xstrdup("on") : item_text(v);
         if (!text) return err_set(e, ERR_INPUT, "%s: option \"%s\" of the base is a text or a number", name, key);
-        if (s->options == SWEEP_OPTIONS) return free(text), err_set(e, ERR_INPUT, "%s: more than %d options", name, SWEEP_OPTIONS);
+        if (s->options == SWEEP_OPTIONS)
+            return free(text), err_set(e, ERR_INPUT, "%s: more than %d options", name, SWEEP_OPTIONS);
         s->option[s->options].name = xstrdup(key);
         s->option[s->options++].text = text;
     }
@@ -134,7 +136,8 @@ static int read_base(const char *name, const json_t *root, struct sweep_spec *s,
         bool found = false;
         for (int k = 0; k < s->options; k++) found |= strstr(s->option[k].text, mention) != NULL;
         for (int k = 0; k < s->axes; k++)
-            for (int j = 0; k != i && !s->axis[k].range && j < s->axis[k].values; j++) found |= strstr(s->axis[k].value[j], mention) != NULL;
+            for (int j = 0; k != i && !s->axis[k].range && j < s->axis[k].values; j++)
+                found |= strstr(s->axis[k].value[j], mention) != NULL;
         if (found || s->options == SWEEP_OPTIONS) {
             free(mention);
             continue;

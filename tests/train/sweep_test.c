@@ -49,7 +49,8 @@ static void lists_cross(void **state) {
     assert_string_equal(s.axis[0].key, "r");
     assert_string_equal(s.axis[1].key, "lr");
     char *have = cells_of(&s);
-    assert_string_equal(have, "lora(r=2) 1e-3|2|1e-3\nlora(r=2) 3e-3|2|3e-3\nlora(r=4) 1e-3|4|1e-3\nlora(r=4) 3e-3|4|3e-3\n");
+    assert_string_equal(have,
+                        "lora(r=2) 1e-3|2|1e-3\nlora(r=2) 3e-3|2|3e-3\nlora(r=4) 1e-3|4|1e-3\nlora(r=4) 3e-3|4|3e-3\n");
     free(have);
     char *text = sweep_text(&s);
     assert_string_equal(text, "petri sweep --method 'lora(r={2,4})' --lr '{1e-3,3e-3}' --seeds 3,1");
@@ -79,7 +80,8 @@ static void ranges_are_even(void **state) {
 static void slips_are_named(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        { "{1,2", "has no }" }, { "1}", "without its {" }, { "{1,,2}", "is empty" }, { "{0..1:3 log}", "above 0" }, { "{1..2:0}", "n is 1" },
+        { "{1,2", "has no }" },        { "1}", "without its {" }, { "{1,,2}", "is empty" },
+        { "{0..1:3 log}", "above 0" }, { "{1..2:0}", "n is 1" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sweep_spec s;

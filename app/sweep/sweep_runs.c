@@ -1,0 +1,310 @@
+#include "app/sweep/sweep_runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/paths.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- cells ---- */
+
+int sweep_config(const char *const *name, char *const *text, int n, struct run_config *c, struct err *e) {
+    config_init(c);
+    int rc = 0;
+    for (int i = 0; !rc && i < n; i++) rc = config_set(c, name[i], text[i], e);
+    if (!rc && !c->model) config_take_model(c, DEFAULT_MODEL);
+    if (!rc && c->tasks_given)
+        rc = config_set_tasks(c, c->tasks_given, e);
+    else if (!rc && !c->task && !c->train_file)
+        rc = config_set(c, "task", DEFAULT_TASK, e);
+    if (rc) config_release(c);
+    return rc;
+}
+
+static int cell_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
+    const char *name[SWEEP_OPTIONS];
+    for (int i = 0; i < p->spec.options; i++) name[i] = p->spec.option[i].name;
+    int rc = sweep_config(name, p->cells.cell[cell].text, p->spec.options, c, e);
+    if (!rc) c->seed = seed;
+    return rc;
+}
+
+static void entries_make(struct sweep_plan *p) {
+    p->entry = xcalloc((size_t)p->cells.count + 1, sizeof *p->entry);
+    for (int i = 0; i < p->cells.count; i++) {
+        struct sweep_entry *x = &p->entry[i];
+        x->key = xcalloc((size_t)p->spec.seeds, sizeof *x->key);
+        x->run = xcalloc((size_t)p->spec.seeds, sizeof *x->run);
+        x->over = xcalloc((size_t)p->spec.seeds, sizeof *x->over);
+    }
+}
+
+/* What a run of the cell would be, without making it. */
+static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *e) {
+    struct sweep_entry *x = &p->entry[cell];
+    struct run_config c;
+    int rc = cell_config(p, cell, p->spec.seed[0], &c, e);
+    if (!rc) {
+        rc = jobs_complete(j, &c, &x->trained, e);
+        for (int s = 0; !rc && s < p->spec.seeds; s++) {
+            c.seed = p->spec.seed[s];
+            config_key(&c, x->key[s]);
+        }
+        config_release(&c);
+    }
+    x->valid = !rc;
+    if (rc) x->reason = xstrdup(e->text);
+    return rc;
+}
+
+int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e) {
+    *p = (struct sweep_plan){ .spec = *spec };
+    sweep_init(spec);
+    int rc = sweep_expand(&p->spec, &p->cells, e), valid = 0;
+    if (rc) return rc;
+    entries_make(p);
+    for (int i = 0; i < p->cells.count; i++) {
+        struct err one = ERR_INIT;
+        if (!complete(p, i, j, &one))
+            valid++;
+        else if (!i)
+            *e = one;
+    }
+    if (valid) return e->code = 0;
+    return p->cells.count > 1 ? err_prefix(e, "none of %d cells is a run, the first for this reason", p->cells.count)
+                              : e->code;
+}
+
+void sweep_plan_release(struct sweep_plan *p) {
+    for (int i = 0; p->entry && i < p->cells.count; i++) {
+        struct sweep_entry *x = &p->entry[i];
+        free(x->reason), free(x->key), free(x->run), free(x->over);
+    }
+    free(p->entry);
+    sweep_cells_release(&p->cells);
+    sweep_release(&p->spec);
+    *p = (struct sweep_plan){ 0 };
+}
+
+/* ---- the record ---- */
+
+int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "{\"spec\":");
+    sweep_json(&p->spec, &b);
+    buf_puts(&b, ",\"cells\":[");
+    for (int i = 0; i < p->cells.count; i++) {
+        const struct sweep_entry *x = &p->entry[i];
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_bool(&b, "valid", x->valid);
+        json_member_string(&b, "reason", x->reason);
+        json_member_int(&b, "trained", (long long)x->trained);
+        json_add_key(&b, "keys");
+        buf_putc(&b, '[');
+        for (int k = 0; x->valid && k < p->spec.seeds; k++) json_member_string(&b, NULL, x->key[k]);
+        buf_puts(&b, "]}");
+    }
+    buf_puts(&b, "]}");
+    char *name = sweep_text(&p->spec);
+    int rc =
+        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), &p->id, e);
+    free(name);
+    buf_release(&b);
+    return rc;
+}
+
+struct spec_row {
+    char *text;
+};
+static int take_spec(void *self, int count, const struct store_cell *cells) {
+    struct spec_row *r = self;
+    (void)count;
+    r->text = xstrdup(cells[0].text);
+    return 0;
+}
+
+static int read_entries(struct sweep_plan *p, const json_t *cells, struct err *e) {
+    if ((int)json_array_size(cells) != p->cells.count)
+        return err_set(e, ERR_INPUT, "sweep %lld: its record has %zu cells, its lists cross to %d", (long long)p->id,
+                       json_array_size(cells), p->cells.count);
+    for (int i = 0; i < p->cells.count; i++) {
+        struct sweep_entry *x = &p->entry[i];
+        const json_t *o = json_array_get(cells, (size_t)i), *keys = json_object_get(o, "keys");
+        const char *reason = json_string_value(json_object_get(o, "reason"));
+        x->valid = json_is_true(json_object_get(o, "valid"));
+        x->trained = json_integer_value(json_object_get(o, "trained"));
+        if (reason) x->reason = xstrdup(reason);
+        for (int k = 0; k < p->spec.seeds; k++) {
+            const char *key = json_string_value(json_array_get(keys, (size_t)k));
+            if (key && strlen(key) == 64) memcpy(x->key[k], key, 65);
+        }
+    }
+    return 0;
+}
+
+int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct err *e) {
+    *p = (struct sweep_plan){ .id = id };
+    sweep_init(&p->spec);
+    struct spec_row row = { NULL };
+    char *sql = xprintf("SELECT spec FROM sweep WHERE id = %lld", (long long)id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_spec }, e);
+    free(sql);
+    if (!rc && !row.text)
+        rc = err_set(e, ERR_NOT_FOUND, "there is no sweep %lld; `petri sweep` lists them", (long long)id);
+    if (rc) return rc;
+    char *name = xprintf("sweep %lld", (long long)id);
+    json_t *root = json_parse(name, row.text, strlen(row.text), e);
+    if (!root) rc = e->code;
+    char *spec = root ? json_dumps(json_object_get(root, "spec"), JSON_COMPACT) : NULL;
+    if (!rc)
+        rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
+                  : err_set(e, ERR_INPUT, "%s: no spec in its record", name);
+    if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
+    if (!rc) {
+        entries_make(p);
+        rc = read_entries(p, json_object_get(root, "cells"), e);
+    }
+    free(spec);
+    free(name);
+    free(row.text);
+    json_decref(root);
+    return rc;
+}
+
+/* ---- runs ---- */
+
+static bool is_over(const char *state) { return !strcmp(state, "finished") || !strcmp(state, "failed"); }
+
+/* A finished one is taken before any other, then the newest. */
+static int match_row(void *self, int count, const struct store_cell *cells) {
+    struct sweep_plan *p = self;
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    char key[65];
+    (void)count;
+    if (config_from_json(cells[2].text, strlen(cells[2].text), &c, &ignored)) return 0;
+    config_key(&c, key);
+    config_release(&c);
+    const char *state = cells[1].text;
+    bool own = cells[3].integer == p->id && p->id;
+    if (!strcmp(state, "failed") && !own) return 0; /* failed elsewhere: tried here */
+    if (strcmp(state, "finished") && !own) return 0;
+    for (int i = 0; i < p->cells.count; i++) {
+        struct sweep_entry *x = &p->entry[i];
+        for (int k = 0; x->valid && k < p->spec.seeds; k++) {
+            if (strcmp(x->key[k], key) || (x->over[k] && strcmp(state, "finished"))) continue;
+            x->run[k] = cells[0].integer;
+            x->over[k] = is_over(state);
+        }
+    }
+    return 0;
+}
+
+int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
+    return store_sql(s, "SELECT id, state, config, sweep FROM run WHERE trashed IS NULL ORDER BY id",
+                     (struct store_rows){ .self = p, .row = match_row }, e);
+}
+
+int sweep_plan_lacking(const struct sweep_plan *p) {
+    int n = 0;
+    for (int i = 0; i < p->cells.count; i++)
+        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].over[k];
+    return n;
+}
+
+int sweep_plan_start(struct sweep_plan *p, struct jobs *j, int64_t **started, int *count, struct err *e) {
+    int rc = 0;
+    for (int k = 0; !rc && k < p->spec.seeds; k++) {
+        for (int i = 0; !rc && i < p->cells.count; i++) {
+            struct sweep_entry *x = &p->entry[i];
+            if (!x->valid || x->over[k]) continue;
+            if (x->run[k]) {
+                rc = jobs_resume(j, x->run[k], NULL, 0, e);
+            } else {
+                struct job_request r = { .sweep = p->id };
+                rc = cell_config(p, i, p->spec.seed[k], &r.config, e);
+                if (!rc) rc = jobs_start(j, &r, &x->run[k], e);
+                config_release(&r.config);
+            }
+            if (rc) break;
+            *started = xrealloc(*started, (size_t)*count + 1, sizeof **started);
+            (*started)[(*count)++] = x->run[k];
+        }
+    }
+    return rc;
+}
+
+/* ---- what is told ---- */
+
+void sweep_plan_json(const struct sweep_plan *p, struct buf *out) {
+    int runs = 0;
+    buf_putc(out, '{');
+    json_add_key(out, "cells");
+    buf_putc(out, '[');
+    for (int i = 0; i < p->cells.count; i++) {
+        const struct sweep_entry *x = &p->entry[i];
+        json_add_key(out, NULL);
+        buf_putc(out, '{');
+        json_add_key(out, "axes");
+        buf_putc(out, '{');
+        for (int a = 0; a < p->cells.axes; a++)
+            if (p->cells.cell[i].value[a]) json_member_string(out, p->spec.axis[a].key, p->cells.cell[i].value[a]);
+        buf_putc(out, '}');
+        json_member_bool(out, "valid", x->valid);
+        json_member_string(out, "reason", x->reason);
+        json_member_int(out, "runs", x->valid ? p->spec.seeds : 0);
+        json_member_int(out, "trained", (long long)x->trained);
+        buf_putc(out, '}');
+        runs += x->valid ? p->spec.seeds : 0;
+    }
+    buf_putc(out, ']');
+    json_member_int(out, "runs", runs);
+    json_member_int(out, "lacking", sweep_plan_lacking(p));
+    buf_putc(out, '}');
+}
+
+/* Whether an option's own text has the axis: others say a part of an axis that is told anyway. */
+static bool is_outer(const struct sweep_spec *s, int axis) {
+    char *mention = xprintf("{%s}", s->axis[axis].key);
+    bool found = false;
+    for (int i = 0; i < s->options; i++) found |= strstr(s->option[i].text, mention) != NULL;
+    free(mention);
+    return found;
+}
+
+/* "lora(r=2) lr=1e-3" */
+static char *cell_name(const struct sweep_plan *p, int cell) {
+    struct buf b = BUF_INIT;
+    for (int a = 0; a < p->cells.axes; a++) {
+        const char *v = p->cells.cell[cell].value[a], *key = p->spec.axis[a].key;
+        if (!v || !is_outer(&p->spec, a)) continue;
+        bool method = !strcmp(key, "method");
+        buf_printf(&b, "%s%s%s%s", b.size ? " " : "", method ? "" : key, method ? "" : "=", v);
+    }
+    return b.size ? buf_take(&b) : xstrdup("the one cell");
+}
+
+int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
+    *c = (struct side_by_side){ .id = p->id, .title = sweep_text(&p->spec), .axes = p->spec.axes };
+    c->axis = xcalloc((size_t)c->axes + 1, sizeof *c->axis);
+    for (int a = 0; a < c->axes; a++) c->axis[a] = xstrdup(p->spec.axis[a].key);
+    int rc = 0;
+    for (int i = 0; !rc && i < p->cells.count; i++) {
+        const struct sweep_entry *x = &p->entry[i];
+        char *name = cell_name(p, i);
+        struct compared_group *g = comparison_add(c, name);
+        free(name);
+        g->valid = x->valid;
+        g->reason = x->reason ? xstrdup(x->reason) : NULL;
+        g->trained = x->trained;
+        g->wanted = p->spec.seeds;
+        for (int a = 0; a < c->axes; a++)
+            if (p->cells.cell[i].value[a]) g->axis[a] = xstrdup(p->cells.cell[i].value[a]);
+        for (int k = 0; !rc && k < p->spec.seeds; k++)
+            if (x->run[k]) rc = comparison_take(c, g, s, x->run[k], e);
+    }
+    return rc;
+}

@@ -1,0 +1,382 @@
+/* sweep, compare: many runs, and runs side by side. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs/jobs.h"
+#include "app/sweep/sweep_runs.h"
+#include "app/verbs/output.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { SPEC_MOST = 1 << 20 };
+
+/* ---- results ---- */
+
+static int read_margin(const struct args *a, double *out, struct err *e) {
+    const char *text = args_get(a, "margin");
+    *out = 0;
+    if (text && (!text_to_double(text, out) || !(*out > 0)))
+        return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", text);
+    return 0;
+}
+
+static int print(const struct args *a, const struct side_by_side *c, struct err *e) {
+    struct buf b = BUF_INIT;
+    double margin;
+    int rc = read_margin(a, &margin, e);
+    if (rc) return rc;
+    if (args_flag(a, "json"))
+        comparison_json(c, margin, &b);
+    else if (args_flag(a, "csv"))
+        comparison_csv(c, &b);
+    else
+        comparison_markdown(c, margin, &b);
+    if (b.size && b.data[b.size - 1] == '\n') b.data[--b.size] = '\0';
+    if (args_flag(a, "json")) {
+        out_line(&b);
+    } else {
+        char *rest = b.data, *line;
+        while (rest && (line = strsep(&rest, "\n"))) out_text(line), putchar('\n');
+    }
+    buf_release(&b);
+    return 0;
+}
+
+static int results(const struct args *a, struct store *s, int64_t id, struct err *e) {
+    struct sweep_plan p;
+    struct side_by_side c = { 0 };
+    int rc = sweep_plan_open(&p, s, id, e);
+    if (!rc) rc = sweep_plan_find(&p, s, e);
+    if (!rc) rc = sweep_plan_compare(&p, s, &c, e);
+    if (!rc) rc = print(a, &c, e);
+    comparison_release(&c);
+    sweep_plan_release(&p);
+    return rc;
+}
+
+/* ---- what there is ---- */
+
+struct listing {
+    bool json;
+    struct buf out;
+};
+static int list_row(void *self, int count, const struct store_cell *cells) {
+    struct listing *l = self;
+    (void)count;
+    if (l->json) {
+        json_add_key(&l->out, NULL);
+        buf_putc(&l->out, '{');
+        json_member_int(&l->out, "id", (long long)cells[0].integer);
+        json_member_string(&l->out, "spec", cells[1].text);
+        json_member_int(&l->out, "runs", (long long)cells[2].integer);
+        buf_putc(&l->out, '}');
+    } else {
+        buf_printf(&l->out, "%4lld  %4lld runs of its own  %s\n", (long long)cells[0].integer,
+                   (long long)cells[2].integer, cells[1].text);
+    }
+    return 0;
+}
+
+static int list(const struct args *a, struct store *s, struct err *e) {
+    struct listing l = { args_flag(a, "json"), BUF_INIT };
+    if (l.json) buf_putc(&l.out, '[');
+    int rc = store_sql(
+        s,
+        "SELECT s.id, s.name, (SELECT count(*) FROM run r WHERE r.sweep = s.id AND r.trashed IS NULL) FROM sweep s"
+        " ORDER BY s.id",
+        (struct store_rows){ .self = &l, .row = list_row }, e);
+    if (l.json) buf_putc(&l.out, ']');
+    if (!rc && l.json) {
+        out_line(&l.out);
+    } else if (!rc) {
+        char *rest = l.out.data, *line;
+        if (!l.out.size) puts("no sweep yet: petri sweep --method 'lora(r={2,4,8})' --seeds 1,2,3");
+        while (rest && (line = strsep(&rest, "\n")) && *line) out_text(line), putchar('\n');
+    }
+    buf_release(&l.out);
+    return rc;
+}
+
+/* ---- running ---- */
+
+static void tell(void *self, const struct event *e) {
+    (void)self;
+    if (e->kind == EVENT_STATE && (e->state == RUN_FINISHED || e->state == RUN_FAILED || e->state == RUN_STOPPED))
+        fprintf(stderr, "run %lld %s at step %lld\n", (long long)e->run, run_state_name(e->state), (long long)e->step);
+}
+
+static void no_report(void *self, const char *text) { (void)self, (void)text; }
+
+/* Starts what lacks, waits, prints the results. */
+static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, struct err *e) {
+    int64_t *started = NULL;
+    int count = 0, rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
+    if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
+    if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
+    if (!rc) rc = sweep_plan_start(p, j, &started, &count, e);
+    bool stopped = verb_wait(j, started, count);
+    free(started);
+    if (!rc) rc = store_flush(s, e);
+    if (!rc && stopped)
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
+    return rc ? rc : results(a, s, p->id, e);
+}
+
+static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, struct err *e) {
+    int rc = sweep_plan_find(p, s, e);
+    struct buf b = BUF_INIT;
+    if (!rc && args_flag(a, "json")) {
+        sweep_plan_json(p, &b);
+        out_line(&b);
+    }
+    for (int i = 0; !rc && !args_flag(a, "json") && i < p->cells.count; i++) {
+        const struct sweep_entry *x = &p->entry[i];
+        for (int k = 0; k < p->cells.axes; k++) {
+            const char *v = p->cells.cell[i].value[k];
+            if (!v) continue;
+            char *text = xprintf("%s=%s  ", p->spec.axis[k].key, v);
+            out_text(text);
+            free(text);
+        }
+        if (x->valid)
+            printf("%d run%s, %lld trained values\n", p->spec.seeds, p->spec.seeds == 1 ? "" : "s",
+                   (long long)x->trained);
+        else
+            out_text(x->reason), putchar('\n');
+    }
+    if (!rc && !args_flag(a, "json")) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
+    buf_release(&b);
+    return rc;
+}
+
+/* The spec of the options, or of a file. */
+static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *e) {
+    sweep_init(spec);
+    if (a->count) {
+        struct buf b = BUF_INIT;
+        int rc = file_read(a->positional[0], SPEC_MOST, &b, e);
+        if (!rc) rc = sweep_from_json(a->positional[0], buf_text(&b), b.size, spec, e);
+        buf_release(&b);
+        return rc;
+    }
+    static const char *const own[] = { "dry-run", "margin", "csv", "markdown", "json", "db", "workers", "note" };
+    int rc = 0;
+    for (int i = 0; !rc && i < a->given; i++) {
+        const char *name = a->option[i].spec->name;
+        bool mine = false;
+        for (size_t k = 0; k < COUNT_OF(own); k++) mine |= !strcmp(name, own[k]);
+        if (!mine) rc = sweep_set(spec, name, a->option[i].spec->value ? a->option[i].value : "on", e);
+    }
+    return rc;
+}
+
+static int new_sweep(const struct args *a, struct store *s, struct jobs *j, struct err *e) {
+    struct sweep_spec spec;
+    struct sweep_plan p = { 0 };
+    int rc = read_spec(a, &spec, e);
+    if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
+    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : carry_out(a, &p, s, j, e);
+    sweep_release(&spec);
+    sweep_plan_release(&p);
+    return rc;
+}
+
+/* More seeds: the same cells, completed anew. */
+static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, struct err *e) {
+    const char *text = args_get(a, "seeds");
+    struct sweep_spec more, spec = p->spec;
+    if (!text) return err_set(e, ERR_USAGE, "petri sweep extend ID --seeds N,N: which seeds besides those it has");
+    sweep_init(&more);
+    int rc = sweep_set(&more, "seeds", text, e);
+    int64_t id = p->id;
+    for (int i = 0; !rc && i < more.seeds; i++) {
+        bool there = false;
+        for (int k = 0; k < spec.seeds; k++) there |= spec.seed[k] == more.seed[i];
+        if (there) continue;
+        if (spec.seeds == SWEEP_SEEDS)
+            rc = err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
+        else
+            spec.seed[spec.seeds++] = more.seed[i];
+    }
+    sweep_release(&more);
+    if (rc) return rc;
+    sweep_init(&p->spec); /* taken over */
+    sweep_plan_release(p);
+    rc = sweep_plan_make(p, &spec, j, e);
+    p->id = id;
+    return rc;
+}
+
+static int stop(const struct sweep_plan *p, struct store *s, struct err *e) {
+    int asked = 0;
+    for (int i = 0; i < p->cells.count; i++) {
+        for (int k = 0; k < p->spec.seeds; k++) {
+            struct err no = ERR_INIT;
+            if (p->entry[i].run[k] && !p->entry[i].over[k] && !store_request(s, p->entry[i].run[k], STORE_STOP, &no))
+                asked++;
+        }
+    }
+    printf("%d runs of sweep %lld were asked to stop; each keeps a checkpoint\n", asked, (long long)p->id);
+    (void)e;
+    return 0;
+}
+
+static int of_history(const struct args *a, struct store *s, struct jobs *j, struct err *e) {
+    const char *word = a->positional[0];
+    int64_t id;
+    struct sweep_plan p;
+    if (!text_to_int(a->positional[1], &id))
+        return err_set(e, ERR_USAGE, "petri sweep %s takes a sweep's number, not \"%s\"", word, a->positional[1]);
+    int rc = sweep_plan_open(&p, s, id, e);
+    if (!rc && !strcmp(word, "extend")) {
+        rc = extend(a, &p, j, e);
+        if (!rc) rc = sweep_plan_keep(&p, s, e);
+    }
+    if (!rc && !strcmp(word, "stop")) {
+        rc = sweep_plan_find(&p, s, e);
+        if (!rc) rc = stop(&p, s, e);
+    } else if (!rc) {
+        rc = carry_out(a, &p, s, j, e);
+    }
+    sweep_plan_release(&p);
+    return rc;
+}
+
+int verb_sweep(const struct args *a, struct err *e) {
+    int64_t id;
+    bool lone = a->count == 1 && text_to_int(a->positional[0], &id), known = false;
+    static const char *const does[] = { "resume", "stop", "extend" };
+    for (size_t i = 0; a->count == 2 && i < COUNT_OF(does); i++) known |= !strcmp(a->positional[0], does[i]);
+    if (a->count == 2 && !known)
+        return err_set(
+            e, ERR_USAGE,
+            "petri sweep takes options, a file, a number, or resume|stop|extend with a number; \"%s %s\" is none "
+            "(lists in braces need quotes: --lr '{1e-3,3e-3}')",
+            a->positional[0], a->positional[1]);
+    if (a->count == 1 && !lone && !file_exists(a->positional[0]))
+        return err_set(e, ERR_NOT_FOUND,
+                       "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
+                       a->positional[0]);
+    struct store *s = NULL;
+    int workers, rc = verb_workers(a, &workers, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    bool options = false;
+    for (int i = 0; i < a->given; i++)
+        options |= config_option_name(a->option[i].spec->name) || !strcmp(a->option[i].spec->name, "seeds");
+    if (!a->count && !options) {
+        rc = list(a, s, e);
+    } else if (lone) {
+        rc = results(a, s, id, e);
+    } else {
+        verb_train_signals();
+        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .event = tell, .report = no_report });
+        rc = known ? of_history(a, s, j, e) : new_sweep(a, s, j, e);
+        jobs_free(j, false);
+    }
+    return verb_close(s, rc, e);
+}
+
+/* ---- compare ---- */
+
+/* What makes a run one of a group: its config without the seed, or what --by names. */
+static int group_of(const struct store_run *r, const char *by, char **out, struct err *e) {
+    if (!by) {
+        struct run_config c;
+        char key[65];
+        int rc = config_from_json(r->config, strlen(r->config), &c, e);
+        if (rc) return rc;
+        c.seed = 0;
+        config_key(&c, key);
+        config_release(&c);
+        *out = xstrdup(key);
+        return 0;
+    }
+    const struct {
+        const char *name, *value;
+    } axes[] = { { "method", r->method }, { "task", r->task },     { "model", r->model },
+                 { "preset", r->preset }, { "regime", r->regime }, { "tags", r->tags } };
+    struct buf b = BUF_INIT;
+    char *copy = xstrdup(by), *rest = copy, *part;
+    int rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        size_t i = 0;
+        while (i < COUNT_OF(axes) && strcmp(axes[i].name, part)) i++;
+        if (i == COUNT_OF(axes))
+            rc = err_set(e, ERR_USAGE,
+                         "--by %s: method, task, model, preset, regime and tags are what runs are grouped by", part);
+        else
+            buf_part(&b, "%s", axes[i].value ? axes[i].value : "");
+    }
+    free(copy);
+    *out = xstrdup(buf_text(&b));
+    buf_release(&b);
+    return rc;
+}
+
+static int add_run(struct side_by_side *c, struct store *s, int64_t id, const char *by, char ***keys, struct err *e) {
+    struct store_run r;
+    char *key = NULL;
+    int rc = store_run(s, id, &r, e);
+    if (rc) return rc;
+    rc = group_of(&r, by, &key, e);
+    int at = 0;
+    while (!rc && at < c->groups && strcmp((*keys)[at], key)) at++;
+    if (!rc && at == c->groups) {
+        char *name = by ? xstrdup(key) : xprintf("%s #%lld", r.method, (long long)r.id);
+        struct compared_group *g = comparison_add(c, name);
+        free(name);
+        g->axis[0] = xstrdup(r.method);
+        *keys = xrealloc(*keys, (size_t)c->groups, sizeof **keys);
+        (*keys)[at] = key;
+        key = NULL;
+    }
+    free(key);
+    store_run_release(&r);
+    return rc ? rc : comparison_take(c, &c->group[at], s, id, e);
+}
+
+static int take_filter(struct side_by_side *c, struct store *s, const struct args *a, const char *by, char ***keys,
+                       struct err *e) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
+    struct store_runs runs;
+    const struct store_list l = { .filter = buf_text(&b), .sort = "id" };
+    int rc = store_list(s, &l, &runs, e);
+    for (size_t i = 0; !rc && i < runs.count; i++) rc = add_run(c, s, runs.run[i].id, by, keys, e);
+    if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", buf_text(&b));
+    if (!rc || runs.count) store_runs_release(&runs);
+    buf_release(&b);
+    return rc;
+}
+
+int verb_compare(const struct args *a, struct err *e) {
+    struct store *s = NULL;
+    struct side_by_side c = { .axes = 1 };
+    char **keys = NULL;
+    const char *by = args_get(a, "by");
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    c.axis = xcalloc(2, sizeof *c.axis);
+    c.axis[0] = xstrdup("method");
+    int64_t id;
+    struct err ignored = ERR_INIT;
+    bool numbers = true;
+    for (int i = 0; i < a->count; i++) numbers &= !store_find(s, a->positional[i], &id, &ignored);
+    for (int i = 0; !rc && numbers && i < a->count; i++) {
+        rc = store_find(s, a->positional[i], &id, e);
+        if (!rc) rc = add_run(&c, s, id, by, &keys, e);
+    }
+    if (!rc && !numbers) rc = take_filter(&c, s, a, by, &keys, e);
+    if (!rc) rc = print(a, &c, e);
+    for (int i = 0; keys && i < c.groups; i++) free(keys[i]);
+    free(keys);
+    comparison_release(&c);
+    return verb_close(s, rc, e);
+}

@@ -1,0 +1,130 @@
+/* A sweep from its line to its results, killed midway, extended; runs side by side. */
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static int databases;
+
+static int make(void **state) {
+    (void)state;
+    if (!stage.folder) stage_init(&stage);
+    free(stage.db);
+    stage.db = xprintf("%s/%d.db", stage.folder, ++databases);
+    free(stage_task(&stage, "toys", 12));
+    return 0;
+}
+
+static json_t *sweep(const char *more) {
+    return stage_json("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --json %s", stage.model,
+                      stage.folder, stage.db, more);
+}
+
+static size_t runs(void) {
+    json_t *v = stage_json("runs --db '%s' --json", stage.db);
+    size_t n = json_array_size(v);
+    json_decref(v);
+    return n;
+}
+
+static json_t *cell(json_t *result, size_t i) { return json_array_get(stage_at(result, "cells"), i); }
+
+static void lists_become_runs(void **state) {
+    (void)state;
+    const char *line = "--method '{lora(r={2,4}),bitfit,nothing(r=1)}' --lr '{1e-3,3e-2}' --steps 8 --seeds 1,2";
+    char *dry = xprintf("%s --dry-run", line);
+    json_t *plan = sweep(dry);
+    assert_int_equal(json_integer_value(stage_at(plan, "runs")), 12);
+    assert_int_equal(json_integer_value(stage_at(plan, "lacking")), 12);
+    assert_int_equal(json_array_size(stage_at(plan, "cells")), 8);
+    assert_true(json_is_false(stage_at(cell(plan, 6), "valid")));
+    assert_non_null(strstr(stage_text(cell(plan, 6), "reason"), "nothing"));
+    assert_null(json_object_get(stage_at(cell(plan, 4), "axes"), "r")); /* bitfit has none */
+    assert_int_equal(runs(), 0);
+    json_t *done = sweep(line);
+    assert_int_equal(runs(), 12);
+    assert_string_equal(stage_text(cell(done, 0), "name"), "lora(r=2) lr=1e-3");
+    /* the cell's mean is its runs' */
+    json_t *ids = stage_at(cell(done, 1), "runs");
+    double sum = 0;
+    for (size_t i = 0; i < 2; i++) {
+        json_t *run =
+            stage_json("show %lld --db '%s' --json", (long long)json_integer_value(json_array_get(ids, i)), stage.db);
+        sum += json_number_value(stage_at(run, "best.value"));
+        json_decref(run);
+    }
+    assert_true(fabs(json_number_value(stage_at(cell(done, 1), "mean")) - sum / 2) < 1e-12);
+    assert_int_equal(json_integer_value(stage_at(cell(done, 1), "n")), 2);
+    assert_string_equal(stage_text(cell(done, 7), "state"), "invalid");
+    /* the same again takes what is there, in a sweep of its own */
+    json_t *again = sweep(line);
+    assert_int_equal(json_integer_value(stage_at(again, "id")), 2);
+    assert_int_equal(runs(), 12);
+    assert_true(json_equal(stage_at(again, "cells"), stage_at(done, "cells")));
+    free(stage_out(0, "sweep extend 2 --seeds 7 --db '%s'", stage.db));
+    assert_int_equal(runs(), 18);
+    json_t *more = stage_json("sweep 2 --db '%s' --json", stage.db);
+    assert_int_equal(json_integer_value(stage_at(cell(more, 0), "n")), 3);
+    json_decref(plan), json_decref(done), json_decref(again), json_decref(more);
+    free(dry);
+}
+
+/* Killed at any point, it loses and repeats nothing. */
+static void a_killed_sweep_goes_on(void **state) {
+    (void)state;
+    pid_t pid = command_start(
+        stage.folder,
+        "sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr 1e-3 --steps 800 --workers 1 --method "
+        "'{lora(r=2),bitfit}' --seeds 1,2",
+        stage.model, stage.folder, stage.db);
+    stage_wait_step(&stage, 1, 20);
+    kill(pid, SIGKILL);
+    command_wait(pid, 10);
+    json_t *done = stage_json("sweep resume 1 --db '%s' --json", stage.db);
+    assert_int_equal(runs(), 4);
+    for (size_t i = 0; i < 2; i++) assert_string_equal(stage_text(cell(done, i), "state"), "finished");
+    json_decref(done);
+}
+
+static void slips_are_named(void **state) {
+    (void)state;
+    stage_refused(2, "has no }", "sweep --lr '{1e-3' --db '%s'", stage.db);
+    stage_refused(2, "--cells N", "sweep --lr '{1e-3,1e-2}' --draw latin --db '%s'", stage.db);
+    stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
+    stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
+}
+
+static void runs_stand_side_by_side(void **state) {
+    (void)state;
+    json_decref(sweep("--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --seeds 1,2,3"));
+    json_t *v = stage_json("compare method=bitfit --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(stage_at(v, "cells")), 1);
+    assert_int_equal(json_integer_value(stage_at(cell(v, 0), "n")), 3);
+    json_decref(v);
+    v = stage_json("compare state=finished --by method --margin 2 --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
+    assert_int_equal(json_array_size(stage_at(v, "pairs")), 1);
+    assert_true(json_is_null(stage_at(v, "mixed")));
+    json_decref(v);
+    /* another measure is not averaged in */
+    json_decref(sweep("--method bitfit --steps 4 --metric loss"));
+    v = stage_json("compare state=finished --by task --db '%s' --json", stage.db);
+    assert_true(json_is_string(stage_at(v, "mixed")));
+    assert_true(json_is_null(stage_at(cell(v, 0), "mean")));
+    json_decref(v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(lists_become_runs, make),
+        cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
+        cmocka_unit_test_setup(slips_are_named, make),
+        cmocka_unit_test_setup(runs_stand_side_by_side, make),
+    };
+    return cmocka_run_group_tests(tests, NULL, stage_drop);
+}
