@@ -41,6 +41,7 @@ struct attach {
     int *start;       /* 0…rows: a pooled row is a sequence of one */
     size_t start_room;
     int task;                 /* of batches without ranges */
+    bool inner;               /* gradients of what an inner loop adapts alone */
     struct tape_rows *pooled; /* one a task */
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
     int *row_task;
@@ -393,7 +394,8 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     rows_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
-        a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, gets_gradient(p, x) ? grads : NULL);
+        bool moves = gets_gradient(p, x) && (!a->inner || x->inner);
+        a->leaf[i] = plan_in_prologue(p, x) ? NODE_NONE : source_leaf(t, x, params, moves ? grads : NULL);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
@@ -442,6 +444,36 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     }
     x = op_dropout(t, x, rows, dropout, rng_site("head.drop"));
     return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));
+}
+
+/* ---- a generated head ---- */
+
+void attach_inner(struct attach *a, bool inner) { a->inner = inner; }
+
+/* W_2 tanh(W_1 x + b_1) + b_2, of four slots in this order. */
+static node mapped(struct attach *a, node x, enum slot first) {
+    x = op_linear_act(a->tape, x, head_leaf(a, 0, first), head_leaf(a, 0, first + 1), ACT_TANH);
+    return op_linear(a->tape, x, head_leaf(a, 0, first + 2), head_leaf(a, 0, first + 3));
+}
+
+static node dropped(struct attach *a, struct forward *f, node pooled, double dropout) {
+    tape_site(a->tape, "head");
+    GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
+    for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
+    a->pooled[0] = (struct tape_rows){f->rows.count, a->start, f->rows.id};
+    return op_dropout(a->tape, pooled, &a->pooled[0], dropout, rng_site("head.drop"));
+}
+
+node attach_features(struct attach *a, struct forward *f, node pooled, double dropout) {
+    return mapped(a, dropped(a, f, pooled, dropout), SLOT_FEATURE_W1);
+}
+
+void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes, double dropout,
+                   node *w, node *b) {
+    int width = a->p->label_width - 1;
+    node vector = op_pool_mean(a->tape, mapped(a, dropped(a, f, pooled, dropout), SLOT_LABEL_W1), classes);
+    *w = op_cols(a->tape, vector, 0, width);
+    *b = op_cols(a->tape, vector, width, width + 1);
 }
 
 /* ---- the retriever ---- */

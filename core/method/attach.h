@@ -39,6 +39,15 @@ node attach_pool(struct attach *a, struct forward *f, node encoded);
  * f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
+/* Whether the shards to come want gradients of all tensors, or, in an inner loop, of those alone that it adapts: then the
+ * others' places are left as they are.  All, at first. */
+void attach_inner(struct attach *a, bool inner);
+/* Of a generated head (generated.h).  What it reads of each pooled row, rows × width. */
+node attach_features(struct attach *a, struct forward *f, node pooled, double dropout);
+/* The label vectors of rows that lie class by class, as `classes` says: *w classes × width, *b classes × 1. */
+void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes, double dropout,
+                   node *w, node *b);
+
 /* The retriever's vector of each row, rows × its width (the model's without a network); NODE_NONE for a
  * method that has none. */
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);
