@@ -34,6 +34,10 @@ ifneq ($(filter-out clean help fetch t5 tasks,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error libraries are missing ($(PKGS)); `make deps` installs them)
 endif
+# No pkg-config file of its own.
+ifneq ($(shell echo '\#include <libstemmer.h>' | $(CC) -E - >/dev/null 2>&1 && echo yes),yes)
+$(error libstemmer is missing; `make deps` installs it)
+endif
 PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 TEST_LIBS := $(shell pkg-config --libs cmocka 2>/dev/null)
@@ -47,7 +51,7 @@ endif
 OPT ?= -O2 -g
 CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) -pthread -ffp-contract=off $(WARN) -I. $(PKG_CFLAGS) $(SAN) $(CFLAGS)
 LDFLAGS_ALL = -pthread $(SAN) $(LDFLAGS)
-LIBS = $(PKG_LIBS) -lm
+LIBS = $(PKG_LIBS) -lstemmer -lm
 
 # Vector kernels are compiled for three processors and picked when the program starts (core/engine/kernel.c).
 KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math -ffp-contract=fast

@@ -46,7 +46,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
 }
 
 static int direction_of(const struct run_config *c) {
-    if (c->tasks) return 1;
+    if (c->tasks || config_is_meta(c)) return 1;
     int metric = c->metric ? metric_find(c->metric) : -1;
     return metric < 0 ? 0 : metric_direction((enum metric_id)metric);
 }

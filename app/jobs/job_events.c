@@ -83,7 +83,8 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         int id = metric_find(m->name);
-        int direction = id >= 0 ? metric_direction((enum metric_id)id) : !strcmp(m->name, "average");
+        bool share = !strcmp(m->name, "average") || !strcmp(m->name, "after") || !strcmp(m->name, "before");
+        int direction = id >= 0 ? metric_direction((enum metric_id)id) : share;
         metric[i] = (struct store_metric){ m->name, m->value, m->undefined, direction };
         if (m->undefined) continue;
         if (job->metric && !strcmp(m->name, job->metric)) shown.value = m->value;

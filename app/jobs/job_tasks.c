@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/train/complete.h"
+#include "core/train/regime.h"
 
 /* Which rows, read and encoded how. */
 static char *rows_key(const struct model *m, const struct run_config *c) {
@@ -118,8 +119,9 @@ static void know(struct jobs *j, struct shared_task *t, const struct model *m, c
 int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out, struct err *e) {
     int n = config_task_count(c);
     *out = (struct job_tasks){ 0 };
-    out->of = xcalloc((size_t)n, sizeof *out->of);
-    out->task = xcalloc((size_t)n, sizeof *out->task);
+    out->of = xcalloc((size_t)n + 1, sizeof *out->of);
+    out->task = xcalloc((size_t)n + 1, sizeof *out->task);
+    out->episodes = config_is_meta(c);
     for (int i = 0; i < n; i++) {
         struct run_config one;
         config_of_task(c, i, &one);
@@ -158,6 +160,7 @@ struct run_tasks job_tasks_of(const struct job_tasks *tasks) {
 }
 
 const char *job_tasks_split(const struct job_tasks *tasks) {
+    if (tasks->episodes) return "episodes";
     if (tasks->count > 1) return ALL_TASKS_SPLIT;
     return tasks->task[0]->devs ? task_split(tasks->task[0], 0) : NULL;
 }

@@ -28,6 +28,7 @@ struct shared_task {
 
 /* The tasks of one job, in its order. */
 struct job_tasks {
+    bool episodes;   /* the run is over episodes */
     int count;
     struct shared_task **of;
     struct task **task;

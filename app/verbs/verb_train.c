@@ -50,7 +50,7 @@ static int read_config(const struct args *a, struct run_config *c, struct err *e
     if (c->tasks_given && (c->train_file || c->task))
         return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
     if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
-    if (!c->train_file && !c->task) rc = config_set(c, "task", DEFAULT_TASK, e);
+    if (!c->train_file && !c->task && !c->episodes) rc = config_set(c, "task", DEFAULT_TASK, e);
     return rc;
 }
 

@@ -21,6 +21,8 @@ static const struct network_key keys[] = {
 const struct network generated_network = {"generated-head", "generated head", offsetof(struct method, generated),
                                           sizeof usual, &usual, keys, COUNT_OF(keys)};
 
+void method_take_generated(struct method *m) { m->generated = usual; }
+
 void generated_plan(struct build *b) {
     const struct made_head *g = &b->p->method.generated;
     int d = b->a->width;

@@ -232,6 +232,8 @@ struct preset {
 int preset_count(void);
 const struct preset *preset_at(int i);
 const struct preset *preset_find(const char *name);
+/* Gives it the head of episodes at its usual sizes. */
+void method_take_generated(struct method *m);
 /* The preset that the point equals up to its sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");

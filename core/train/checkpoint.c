@@ -173,7 +173,7 @@ static int save(const char *path, struct checkpoint_writer *w, const struct plan
         { "backbone_sha256", x->model->sha256 },
         { "weights_sha256", x->sha256 },
         { x->single ? "labels" : "tasks", x->tasks },
-        { "kind", gold_name(x->gold) },
+        { "kind", p->meta.on ? "episodes" : gold_name(x->gold) },
         { "origin", x->origin },
     };
     /* the kinds of several stand with them */

@@ -65,11 +65,12 @@ static int read_task(const struct checkpoint *c, struct checkpoint_task *t, cons
                      struct err *e) {
     size_t i;
     json_t *item;
-    if (!strcmp(kind, "classes")) t->gold = DATA_CLASSES;
+    bool episodes = !strcmp(kind, "episodes"); /* whose classes are their own */
+    if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
     else return wrong(c, "kind", e);
-    if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES))
+    if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES && !episodes))
         return wrong(c, "labels", e);
     t->label = xcalloc(json_array_size(list) + 1, sizeof *t->label);
     json_array_foreach(list, i, item) {

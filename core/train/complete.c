@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/text_form.h"
 #include "core/method/functions.h"
+#include "core/train/episodes.h"
 #include "core/train/option.h"
 #include "core/train/regime.h"
 #include "core/train/run.h"
@@ -215,6 +217,40 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     return 0;
 }
 
+/* Its corpus: where it lies, what is in it, and that the run is called by it where it has no tasks. */
+static int complete_corpus(struct run_config *c, struct err *e) {
+    const char *file, *slash;
+    char sha256[65], *full;
+    if (episodes_source(c->episodes, &file, e) || file_sha256(file, sha256, e)) return e->code;
+    xreplace(&c->episodes_sha256, sha256);
+    full = absolute(file);
+    take(&c->episodes, xprintf("smlmt:%s", full));
+    free(full);
+    if (config_has_rows(c)) return 0;
+    slash = strrchr(c->episodes, '/');
+    take(&c->task, xprintf("smlmt:%s", slash + 1));
+    return 0;
+}
+
+/* What a run over episodes has by itself: a head for their classes, so many steps, a name of its corpus. */
+static int complete_meta(struct run_config *c, const struct model *m, struct err *e) {
+    struct run_config usual;
+    if (!config_is_meta(c)) return 0;
+    if (arch_generates(&m->arch))
+        return err_set(e, ERR_USAGE, "--regime meta: %s (%s) writes text; episodes are of classes, so give a BERT or RoBERTa",
+                       m->name, family_name(m->arch.family));
+    config_init(&usual);
+    bool epochs = c->epochs > 0 && c->epochs != usual.epochs;
+    config_release(&usual);
+    if (epochs) return err_set(e, ERR_USAGE, "--epochs: episodes have no passes over rows; say --steps");
+    if (!c->method.generated.on) method_take_generated(&c->method);
+    if (!c->steps) c->steps = META_STEPS;
+    c->epochs = 0;
+    c->form = FORM_CLASSES;
+    xreplace(&c->metric, "after");
+    return c->episodes ? complete_corpus(c, e) : 0;
+}
+
 int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     size_t rows = 0;
     BUG_IF(tasks->count != config_task_count(c));
@@ -223,6 +259,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     free(text);
     if (!rc) rc = config_complete_regime(c, e);
     if (rc) return rc;
+    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* said anew below */
     c->max_len = run_max_len(c, m);
     for (int i = 0; i < tasks->count; i++) {
         rows += tasks->task[i]->train.rows;
@@ -233,7 +270,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     take(&c->model_folder, absolute(m->folder));
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
-    if (complete_together(c, tasks, e)) return e->code;
+    if (complete_together(c, tasks, e) || complete_meta(c, m, e)) return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
     c->steps = config_steps(c, rows);
     if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
@@ -255,6 +292,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
         return err_set(e, ERR_USAGE, "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
+    if (idle->scope == OPTION_OF_META)
+        return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
         return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
@@ -294,8 +333,15 @@ static int check_regime(const struct run_config *c, struct err *e) {
     if (r.kind != REGIME_META && c->method.generated.on)
         return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
                                      "or leave + generated-head out");
-    if (r.kind == REGIME_META)
-        return err_set(e, ERR_USAGE, "--regime meta: runs over episodes cannot be trained yet");
+    if (r.kind != REGIME_META) return 0;
+    if (config_has_join(c))
+        return err_set(e, ERR_USAGE, "--regime meta: a loss across the batch (+ retriever) has no meaning in an inner step");
+    if (c->embed_every) return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
+    for (int i = 0; i < c->method.count; i++)
+        if (c->method.module[i].source == SOURCE_MLP || c->method.module[i].source == SOURCE_HYPER)
+            return err_set(e, ERR_USAGE, "--regime meta: module %d: weights that a network makes (source=%s) are not adapted by "
+                                         "an inner loop; use source=free or shared", i + 1,
+                           source_name(c->method.module[i].source));
     return 0;
 }
 

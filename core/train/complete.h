@@ -12,6 +12,7 @@
  * preset's name. */
 double config_default_lr(const struct method *m, const char **why);
 
+enum { META_STEPS = 1000 }; /* of a run over episodes that says none */
 /* Planned steps: those given, or what the epochs come to on so many training rows. */
 int64_t config_steps(const struct run_config *c, size_t train_rows);
 /* Steps of warm-up of a config with its steps. */

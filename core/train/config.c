@@ -27,6 +27,7 @@ void config_init(struct run_config *c) {
         .keep = KEEP_BEST | KEEP_LAST,
         .embed_rows = 200,
         .join_memory = 1024,
+        .mix = 0.25,
         .shards = 4,
         .optimiser = OPTIMISER_ADAMW,
         .beta1 = 0.9,

@@ -81,6 +81,11 @@ struct run_config {
     enum best_of best_of;
 
     char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
+    /* over episodes (episodes.h) */
+    char *episodes; /* "smlmt:FILE"; NULL: the tasks' own rows */
+    char *episodes_sha256;
+    char *ways, *words; /* of such a corpus; NULL: 2-5, uniform */
+    double mix;     /* the share of the tasks' own episodes beside a corpus */
     uint64_t seed;
     int batch;      /* rows a step, all micro-batches together */
     int accumulate; /* micro-batches a step; 1 */
@@ -124,7 +129,8 @@ void config_release(struct run_config *c);
 char *config_json(const struct run_config *c); /* caller frees */
 int config_from_json(const char *json, size_t n, struct run_config *out, struct err *e);
 
-/* The tasks of a run: 1, or as many as it was given; and the description of task i's rows (of *c itself
+/* The tasks of a run: 1, or as many as it was given, or 0 where a corpus makes its episodes;
+ * and the description of task i's rows (of *c itself
  * with one task). */
 int config_task_count(const struct run_config *c);
 struct run_config *config_rows(struct run_config *c, int i);
@@ -197,6 +203,8 @@ void config_take_rows(struct run_config *c, const struct run_config *from);
 void config_take_source(struct run_config *c, const struct run_config *from);
 bool config_same_source(const struct run_config *a, const struct run_config *b);
 
+/* Whether it names rows: a run on a corpus of episodes may have none. */
+bool config_has_rows(const struct run_config *c);
 /* Whether a loss of the method looks across the whole batch. */
 bool config_has_join(const struct run_config *c);
 

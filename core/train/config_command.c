@@ -12,6 +12,7 @@ static const char *standing(const struct run_config *c, const struct option *o) 
     const char *s = *option_text(c, o);
     if (o->offset == offsetof(struct run_config, model))
         return s && strchr(s, '/') && c->model_folder ? c->model_folder : s;
+    if (o->offset == offsetof(struct run_config, task) && !config_task_count(c)) return NULL;
     if (o->offset == offsetof(struct run_config, task))
         return c->task_folder ? c->task_folder : c->train_file || c->dev_file ? NULL : s;
     bool file = o->offset == offsetof(struct run_config, train_file) ||

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/option.h"
+#include "core/train/regime.h"
 
 static const char config_name[] = "the run's config";
 
@@ -33,6 +34,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         if (only && !(o->is & only)) continue;
         if ((only || !c->tasks) && o->scope == OPTION_OF_TASKS) continue;
         if ((only || !config_has_join(c)) && o->scope == OPTION_OF_JOIN) continue;
+        if (o->scope == OPTION_OF_META && (only || !config_is_meta(c))) continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
         char *s = option_print(c, o);
         if (is_string(o)) {

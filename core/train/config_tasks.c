@@ -14,7 +14,14 @@
 
 enum { LIST_BYTES = 1 << 20 };
 
-int config_task_count(const struct run_config *c) { return c->tasks ? c->tasks : 1; }
+bool config_has_rows(const struct run_config *c) {
+    bool stands_for_corpus = c->task && !strncmp(c->task, "smlmt:", 6);
+    return c->tasks || c->task_folder || c->train_file || c->dev_file || (c->task && !stands_for_corpus);
+}
+
+int config_task_count(const struct run_config *c) {
+    return c->tasks ? c->tasks : c->episodes && !config_has_rows(c) ? 0 : 1;
+}
 
 struct run_config *config_rows(struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
 const struct run_config *config_rows_of(const struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/base/clock.h"
+#include "core/train/meta_run.h"
 #include "core/train/state.h"
 
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step) {
@@ -11,11 +12,14 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
     return true;
 }
 
+int64_t evaluation_every(const struct run *r) {
+    return r->meta ? meta_eval_every(r) : r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
+}
+
 bool evaluation_due(const struct run *r) {
-    if (!r->splits || (!r->step && !r->zero) || r->evaluated == r->step) return false;
+    if ((!r->splits && !r->meta) || (!r->step && !r->zero) || r->evaluated == r->step) return false;
     if (r->step >= r->c.steps || r->low || !r->step) return true;
-    int64_t every = r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
-    return r->step % every == 0;
+    return r->step % evaluation_every(r) == 0;
 }
 
 static int split_units(const struct run *r, const struct run_split *s) {
@@ -27,6 +31,7 @@ int evaluation_prepare(struct run *r) {
     r->evaluating = evaluation_due(r);
     r->watch.now = watch_due(r);
     for (int t = 0; t < r->tasks; t++) r->of[t].samples.now = samples_due(r);
+    if (r->evaluating && r->meta) units += meta_units(r);
     for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
     units += watch_chunks(r);
     units += samples_units(r);
@@ -60,6 +65,7 @@ static int64_t chunk_rows(const struct scoring *s, int chunk) {
 }
 
 int64_t evaluation_rows(const struct run *r, int index) {
+    if (r->meta) return 1;
     struct unit_place at = place_of(r, index);
     if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
     if (at.split > r->splits) return samples_rows(r, at.unit);
@@ -76,6 +82,10 @@ static bool score(struct run *r, struct run_split *s, int unit, struct worker *w
 }
 
 void evaluation_chunk(struct run *r, int index, struct worker *w) {
+    if (r->meta) {
+        meta_chunk(r, index, w);
+        return;
+    }
     struct unit_place at = place_of(r, index);
     uint64_t bad = 0;
     if (at.split == r->splits) watch_chunk(r, at.unit, w);
@@ -231,7 +241,7 @@ static bool tell_test(struct run *r) {
 
 static bool tell_scores(struct run *r) {
     struct mean mean = { 0 };
-    if (!all_finite(r)) return false;
+    if (r->meta ? !meta_tell(r) : !all_finite(r)) return false;
     for (int i = 0; i < r->splits; i++) {
         struct run_split *s = &r->split[i];
         struct metrics m;

@@ -66,7 +66,8 @@ struct meta_score {
 };
 
 /* Fills grads (the plan's trained values) with `weight` times the gradient of F by what the outer loop learns, zeros
- * elsewhere; *objective: weight·F; *tokens: of all passes.  number: the episode's among all of the run, which decides its dropout.  False: no memory. */
+ * elsewhere; *objective: weight·F; *tokens: of all passes.  number: the episode's among all of the run, which
+ * decides its dropout.  False: no memory. */
 bool meta_episode(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                   uint64_t number, double weight, real *grads, double *objective, double *tokens);
 /* F alone. */

@@ -8,6 +8,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/regime.h"
 
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimisers[] = { "adamw", "sgd", NULL };
@@ -103,6 +104,14 @@ static const struct option options[] = {
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)", "how it is learned (docs/meta.md); default: as the tasks are") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true,
       .unset_word = "default", HELP("X > 0|default", "learning rate; default: the method's usual one") },
+    { TEXT(episodes), .name = "episodes", .scope = OPTION_OF_META,
+      HELP("smlmt:FILE", "episodes of masked words, of a file of one sentence a line (docs/meta.md)") },
+    { TEXT(episodes_sha256), .scope = OPTION_OF_META },
+    { TEXT(ways), .name = "ways", DECIDES, .scope = OPTION_OF_META, HELP("A-B", "words an episode of these; 2-5") },
+    { TEXT(words), .name = "words", DECIDES, .scope = OPTION_OF_META,
+      HELP("uniform|frequency|clusters(K)", "how these are drawn; uniform") },
+    { REAL(mix, 0, 1), .name = "mix", DECIDES, .scope = OPTION_OF_META,
+      HELP("0 \u2264 X \u2264 1", "of both kinds of episodes, the share of those of tasks") },
     { INTEGER(batch, 1, 65536), .name = "batch", DECIDES, HELP("N ≥ 1", "rows a step") },
     { INTEGER(accumulate, 1, 65536), .name = "accumulate", DECIDES,
       HELP("N ≥ 1", "micro-batches that a step's rows are taken in") },
@@ -213,6 +222,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_TEXTS: return texts;
     case OPTION_OF_TASKS: return c->tasks > 0;
     case OPTION_OF_JOIN: return config_has_join(c);
+    case OPTION_OF_META: return config_is_meta(c);
     }
     BUG("scope %d", o->scope);
 }

@@ -27,7 +27,7 @@ enum { /* what a row is besides */
     OPTION_EACH = 32,   /* of the rows of a run with several tasks it is said once, for each */
 };
 /* In which runs it has a say. */
-enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN };
+enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN, OPTION_OF_META };
 
 struct option {
     const char *key;  /* JSON */

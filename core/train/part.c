@@ -9,6 +9,7 @@
 #include "core/engine/kernel.h"
 #include "core/train/batch.h"
 #include "core/train/contrast.h"
+#include "core/train/meta_run.h"
 #include "core/train/state.h"
 
 static double dropout_of(const struct run *r, double published) {
@@ -275,6 +276,10 @@ void step_part(struct run *r, int index, struct worker *w) {
         on.grads = grads;
         run_back(&on, &r->join.part[index].pass);
         note_peak(r, on.memory);
+        return;
+    }
+    if (r->meta) {
+        meta_part(r, index, w, grads);
         return;
     }
     struct pass p;

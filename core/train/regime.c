@@ -334,6 +334,12 @@ int config_regime(const struct run_config *c, struct regime *out, struct err *e)
     return c->regime ? regime_take(c->regime, out, e) : 0;
 }
 
+bool config_is_meta(const struct run_config *c) {
+    struct err ignored = ERR_INIT; /* said where it is completed */
+    struct regime r;
+    return !config_regime(c, &r, &ignored) && r.kind == REGIME_META;
+}
+
 char *config_regime_text(const struct run_config *c) {
     struct err e = ERR_INIT;
     struct regime r;

@@ -317,7 +317,7 @@ void run_stop(struct run *r) {
 
 /* What evaluations will still take, from the last one. */
 static double evaluation_seconds_left(const struct run *r) {
-    int64_t every = r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
+    int64_t every = evaluation_every(r);
     int64_t left = (r->c.steps - r->step + every - 1) / every;
     return (double)left * r->score_seconds;
 }

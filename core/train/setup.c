@@ -9,10 +9,13 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/carry.h"
+#include "core/method/functions.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
+#include "core/train/episodes.h"
 #include "core/train/head.h"
+#include "core/train/meta_run.h"
 #include "core/train/regime.h"
 #include "core/train/state.h"
 
@@ -55,11 +58,25 @@ static int init_scoring(struct run *r, struct err *e) {
     return 0;
 }
 
+/* Over episodes rows are taken by these. */
+static void set_stand_in(struct run *r) {
+    const struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    r->tasks = 1;
+    r->of = xcalloc(1, sizeof *r->of);
+    r->first = xcalloc(2, sizeof *r->first);
+    r->of[0] = (struct run_task){ .name = "", .task = meta_stand_in(r), .weight = 1, .metric = METRIC_ACCURACY };
+    r->sampler = sampler_new(&how, r->c.seed, 1, (const size_t[]){ 1 }, 1);
+}
+
 /* The tasks, their rows' numbers, and the order that steps take them in. */
 static int set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     size_t rows[RUN_TASKS];
     if (r->c.sampling && sampling_parse(r->c.sampling, &how, e)) return e->code;
+    if (r->meta) {
+        set_stand_in(r);
+        return 0;
+    }
     r->tasks = tasks->count;
     r->of = xcalloc((size_t)tasks->count, sizeof *r->of);
     r->first = xcalloc((size_t)tasks->count + 1, sizeof *r->first);
@@ -80,14 +97,18 @@ struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *ta
                           struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
-    for (int i = 0; i < tasks->count; i++) {
-        name[i] = config_task_name(c, i);
-        outputs[i] = run_outputs(tasks->task[i]);
-    }
     struct regime regime;
     if (config_regime(c, &regime, e)) return NULL;
     const struct plan_meta meta = regime_plan(&regime);
-    const struct plan_tasks all = { tasks->count, name, outputs, &meta };
+    for (int i = 0; i < tasks->count && !meta.on; i++) {
+        name[i] = config_task_name(c, i);
+        outputs[i] = run_outputs(tasks->task[i]);
+    }
+    if (meta.on) { /* an episode's classes are its own */
+        name[0] = "";
+        outputs[0] = 0;
+    }
+    const struct plan_tasks all = { meta.on ? 1 : tasks->count, name, outputs, &meta };
     return plan_new_tasks(&c->method, a, &all, e);
 }
 
@@ -111,6 +132,7 @@ static int allocate(struct run *r, struct err *e) {
         r->group[i] = (struct optim_group){ t->offset, t->count, 1, t->decays ? 1 : 0 };
     }
     size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
+    if (r->meta && (size_t)meta_parts(r) > parts) parts = (size_t)meta_parts(r);
     r->row = xmalloc(batch * sizeof *r->row);
     r->tokens = xmalloc(batch * sizeof *r->tokens);
     r->cut.row = xmalloc(batch * sizeof *r->cut.row);
@@ -135,11 +157,28 @@ static int check_plan(const struct plan *p, struct err *e) {
                                  "a module, as lora");
 }
 
+/* What a run over episodes cannot be made of is known before it begins. */
+static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+    struct regime r;
+    if (config_regime(c, &r, e)) return e->code;
+    if (r.order == META_FD && m->arch.act == ACT_RELU)
+        return err_set(e, ERR_USAGE, "--regime meta: order=fd: %s has ReLUs, whose differences are erratic; order=first has none",
+                       m->name);
+    for (int i = 0; i < c->method.count && r.order == META_FD; i++)
+        if (module_takes(&c->method.module[i], TAKES_ACT) && c->method.module[i].act == ACT_RELU)
+            return err_set(e, ERR_USAGE, "--regime meta: order=fd: module %d has act=relu, whose differences are erratic; say "
+                                         "act=gelu or order=first", i + 1);
+    struct episodes *s = episodes_open(c, &r, m, tasks, e);
+    episodes_free(s);
+    return s ? 0 : e->code;
+}
+
 int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct generate_options how;
     int rc = config_check(c, tasks, e);
     struct plan *p = rc ? NULL : run_plan_for(c, tasks, &m->arch, e);
     if (!rc) rc = p ? check_plan(p, e) : e->code;
+    if (!rc && p->meta.on) rc = check_meta(c, m, tasks, e);
     for (int i = 0; i < tasks->count && !rc; i++) {
         const struct task *t = tasks->task[i];
         if (t->kind == DATA_TEXT && t->devs) rc = text_options(m, t, c->beams, c->max_target, &how, e);
@@ -165,7 +204,7 @@ static struct run *build(int64_t id, struct run_config *c, struct model *m, cons
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
     r->plan = run_plan_for(&r->c, tasks, &m->arch, e);
-    if (!r->plan || check_plan(r->plan, e) || set_tasks(r, tasks, e) || allocate(r, e) ||
+    if (!r->plan || check_plan(r->plan, e) || (r->plan->meta.on && meta_begin(r, tasks, e)) || set_tasks(r, tasks, e) || allocate(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -193,6 +232,7 @@ void run_free(struct run *r) {
     samples_release(r);
     if (r->prologue) tape_free(r->prologue);
     if (r->prologue_arena) arena_free(r->prologue_arena);
+    meta_release(r);
     if (r->plan) plan_free(r->plan);
     free(r->group);
     free(r->made_node);
@@ -239,6 +279,7 @@ static int check_files(const struct run_config *was, const char *since, const st
         return e->code;
     }
     if (was->model_facts && facts_check(m, was->model_facts, since, e)) return e->code;
+    if (!same(was->episodes_sha256, c->episodes_sha256)) return changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
         if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, since, e);
@@ -277,7 +318,7 @@ static void init_values(struct run *r) {
     const int *rows[RUN_TASKS];
     for (int i = 0; i < r->tasks; i++) {
         row[i] = xcalloc((size_t)r->plan->outputs[i] + 1, sizeof **row);
-        rows[i] = head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
+        rows[i] = !r->meta && head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
     }
     plan_init_head(r->plan, r->m, rows, r->c.seed, r->params);
     for (int i = 0; i < r->tasks; i++) free(row[i]);
@@ -360,7 +401,7 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run_config copy;
     struct run *r = NULL;
     if (!e) e = &own;
-    bool begun = c && config_rows_of(c, 0)->train_sha256;
+    bool begun = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
     if (begun && !run_has_checkpoint(folder)) return begin(id, c, true, m, tasks, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);

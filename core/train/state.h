@@ -190,6 +190,8 @@ struct run {
     real *kept, *kept_made;   /* with these values, of the checkpoint that is kept; NULL: with the present ones */
     int64_t kept_step;        /* the checkpoint's */
 
+    struct run_meta *meta;    /* over episodes (meta_run.h); NULL: not */
+
     struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
 
     /* Clocks, monotonic seconds. */
@@ -251,6 +253,7 @@ void step_part(struct run *r, int index, struct worker *w);
 
 /* evaluate.c */
 bool evaluation_due(const struct run *r);
+int64_t evaluation_every(const struct run *r); /* steps */
 /* What is due is made ready, the scores or only the vectors of watch.c; returns how many chunks. */
 int evaluation_prepare(struct run *r);
 void evaluation_chunk(struct run *r, int index, struct worker *w);

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/engine/kernel.h"
 #include "core/train/complete.h"
+#include "core/train/meta_run.h"
 #include "core/train/state.h"
 
 /* ---- before the parts ---- */
@@ -55,6 +56,10 @@ static void take_rows(struct run *r) {
 
 void step_prepare(struct run *r) {
     r->step_began = clock_seconds();
+    if (r->meta) {
+        meta_prepare(r);
+        return;
+    }
     take_rows(r);
     order_cut(&r->cut, r->row, r->tokens, r->rows, r->c.accumulate, r->c.shards);
     order_by_task(&r->cut, r->tasks, r->first);
@@ -178,6 +183,7 @@ bool step_finish(struct run *r) {
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
     if (r->stop_loss > 0) watch_loss(r, loss);
+    if (good && r->meta) meta_clamp(r);
     double took = clock_seconds() - r->step_began;
     pthread_mutex_lock(&r->lock);
     r->step++;

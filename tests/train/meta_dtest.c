@@ -126,7 +126,8 @@ static void first_order_has_no_curvature(void **state) {
             apart = fmax(apart, fabs((double)(first[k] - second[k])));
         }
         for (size_t k = 0; k < r.plan->trained; k++)
-            if (!(fabs((double)(first[k] - flat[k])) < 1e-12 * most)) fail_msg("value %zu: %g, not %g", k, (double)first[k], (double)flat[k]);
+            if (!(fabs((double)(first[k] - flat[k])) < 1e-12 * most))
+                fail_msg("value %zu: %g, not %g", k, (double)first[k], (double)flat[k]);
         assert_true(apart > 1e-6 * most);
         free(first);
         free(second);

@@ -1,0 +1,275 @@
+#include "core/train/episodes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/data/task.h"
+
+/* The rows of a split by class. */
+struct class_list {
+    const struct dataset *data;
+    int classes;
+    uint32_t *row, *start; /* class k: row[start[k]] … row[start[k+1]-1] */
+};
+
+struct episodes {
+    struct regime regime;
+    uint64_t seed;
+    int tasks;
+    struct class_list *list[2]; /* to train on, held out */
+    double *share;              /* running sums over the tasks */
+    struct corpus *corpus;
+    double mix;                 /* share of labelled episodes */
+    struct buf report;
+};
+
+int episodes_source(const char *text, const char **file, struct err *e) {
+    if (!strncmp(text, "smlmt:", 6) && text[6]) {
+        *file = text + 6;
+        return 0;
+    }
+    return err_set(e, ERR_USAGE, "--episodes %s: must be smlmt:FILE, a file of one sentence a line", text);
+}
+
+/* ---- labelled tasks ---- */
+
+static int list_classes(struct class_list *l, const struct dataset *d, int classes) {
+    l->data = d;
+    l->classes = classes;
+    l->row = xcalloc(d->rows + 1, sizeof *l->row);
+    l->start = xcalloc((size_t)classes + 1, sizeof *l->start);
+    uint32_t at = 0;
+    for (int k = 0; k < classes; k++) {
+        l->start[k] = at;
+        for (size_t i = 0; i < d->rows; i++)
+            if (d->row[i].label == k) l->row[at++] = (uint32_t)i;
+    }
+    l->start[classes] = at;
+    return (int)at;
+}
+
+static int check_rows(const struct regime *r, const struct task *t, const struct dataset *d, const struct class_list *l,
+                      int rows, struct err *e) {
+    int batch = r->support / regime_batches(r);
+    for (int k = 0; k < l->classes; k++)
+        if (l->start[k] == l->start[k + 1]) {
+            char *name = text_visible(t->class_name[k], strlen(t->class_name[k]));
+            err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", d->path, name);
+            free(name);
+            return e->code;
+        }
+    if (rows < r->support + r->query)
+        return err_set(e, ERR_INPUT, "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query",
+                       d->path, rows, r->support, r->query);
+    if (l->classes > batch)
+        return err_set(e, ERR_INPUT, "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
+                                     "batches): it needs one of each; raise support or take fewer inner steps",
+                       d->path, l->classes, batch, r->support, regime_batches(r));
+    return 0;
+}
+
+static int add_task(struct episodes *s, int i, const struct task *t, struct err *e) {
+    if (t->kind != DATA_CLASSES)
+        return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name, task_kind_name(t->gold));
+    if (t->classes < 2) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
+    if (!t->devs)
+        return err_set(e, ERR_USAGE, "%s: has no dev rows, of which held-out episodes are made; --split 20%% holds some out",
+                       t->name);
+    for (int held = 0; held < 2; held++) {
+        const struct dataset *d = held ? &t->dev[0] : &t->train;
+        int rows = list_classes(&s->list[held][i], d, t->classes);
+        if (check_rows(&s->regime, t, d, &s->list[held][i], rows, e)) return e->code;
+    }
+    s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
+    buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name, t->classes,
+               t->train.rows, t->dev[0].rows);
+    return 0;
+}
+
+static int open_corpus(struct episodes *s, const struct run_config *c, const struct model *m, struct err *e) {
+    struct corpus_how how = { .support = s->regime.support, .query = s->regime.query, .max_len = c->max_len,
+                              .seed = c->seed };
+    const char *file = NULL;
+    int batch = s->regime.support / regime_batches(&s->regime);
+    if (episodes_source(c->episodes, &file, e) || corpus_ways(c->ways ? c->ways : "2-5", &how.least, &how.most, e) ||
+        corpus_words(c->words ? c->words : "uniform", &how, e))
+        return e->code;
+    if (how.most > batch)
+        return err_set(e, ERR_USAGE, "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
+                                     "words; raise support or take fewer inner steps",
+                       c->ways ? c->ways : "2-5", batch, how.most);
+    s->corpus = corpus_open(file, &how, m, e);
+    if (!s->corpus) return e->code;
+    buf_printf(&s->report, "%s\n", corpus_report(s->corpus));
+    return 0;
+}
+
+struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
+                               const struct run_tasks *tasks, struct err *e) {
+    struct episodes *s = xcalloc(1, sizeof *s);
+    int rc = 0;
+    s->regime = *r;
+    s->seed = c->seed;
+    s->tasks = tasks->count;
+    s->mix = !c->episodes ? 1 : tasks->count ? c->mix : 0;
+    s->share = xcalloc((size_t)s->tasks + 1, sizeof *s->share);
+    for (int held = 0; held < 2; held++) s->list[held] = xcalloc((size_t)s->tasks + 1, sizeof *s->list[held]);
+    for (int i = 0; i < s->tasks && !rc; i++) rc = add_task(s, i, tasks->task[i], e);
+    if (!rc && c->episodes) rc = open_corpus(s, c, m, e);
+    if (rc) {
+        episodes_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void episodes_free(struct episodes *s) {
+    if (!s) return;
+    for (int held = 0; held < 2; held++) {
+        for (int i = 0; i < s->tasks; i++) {
+            free(s->list[held][i].row);
+            free(s->list[held][i].start);
+        }
+        free(s->list[held]);
+    }
+    free(s->share);
+    corpus_free(s->corpus);
+    buf_release(&s->report);
+    free(s);
+}
+
+const char *episodes_report(const struct episodes *s) { return buf_text(&s->report); }
+const char *episodes_sha256(const struct episodes *s) { return s->corpus ? corpus_sha256(s->corpus) : NULL; }
+
+/* ---- drawing ---- */
+
+void episodes_room_release(struct episodes_room *r) {
+    free(r->episode.start);
+    free(r->episode.row);
+    free(r->drawn.row);
+    free(r->drawn.start);
+    free(r->drawn.ids);
+    free(r->drawn.types);
+    free(r->row);
+    free(r->pick);
+    free(r->count);
+    *r = (struct episodes_room){ 0 };
+}
+
+static void make_room(const struct episodes *s, struct episodes_room *m) {
+    size_t rows = (size_t)s->regime.support + (size_t)s->regime.query, batches = (size_t)regime_batches(&s->regime);
+    if (m->rows) return;
+    m->rows = rows;
+    m->episode.start = xcalloc(batches + 2, sizeof *m->episode.start);
+    m->episode.row = xcalloc(rows, sizeof *m->episode.row);
+    m->drawn.row = xcalloc(rows, sizeof *m->drawn.row);
+    m->drawn.start = xcalloc(rows + 1, sizeof *m->drawn.start);
+    m->row = xcalloc(rows, sizeof *m->row);
+}
+
+/* Rows of the whole support in equal batches, as far as it goes. */
+static void cut(const struct episodes *s, struct episode *e, int classes) {
+    e->classes = classes;
+    e->batches = regime_batches(&s->regime);
+    for (int b = 0; b <= e->batches; b++) e->start[b] = (int)((int64_t)s->regime.support * b / e->batches);
+    e->start[e->batches + 1] = s->regime.support + s->regime.query;
+}
+
+/* Shares `rows` out as evenly as left[] goes, and takes them off. */
+static void share_out(int rows, int classes, int *left, int *count) {
+    memset(count, 0, (size_t)classes * sizeof *count);
+    for (int given = 0; given < rows;)
+        for (int k = 0; k < classes && given < rows; k++) {
+            if (!left[k]) continue;
+            left[k]--;
+            count[k]++;
+            given++;
+        }
+}
+
+/* n different rows of those of a class, in random order (Floyd). */
+static void pick(const struct class_list *l, int class, int n, struct rng_key key, uint32_t *out) {
+    uint32_t all = l->start[class + 1] - l->start[class];
+    for (int i = 0; i < n; i++) {
+        uint32_t last = all - (uint32_t)(n - i), at = (uint32_t)rng_below(key, (uint64_t)i, last + 1);
+        for (int j = 0; j < i; j++)
+            if (out[j] == at) {
+                at = last;
+                break;
+            }
+        out[i] = at;
+    }
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)rng_below(key, (uint64_t)(n + i), (uint64_t)i + 1);
+        uint32_t t = out[i];
+        out[i] = out[j];
+        out[j] = t;
+    }
+    for (int i = 0; i < n; i++) out[i] = l->row[l->start[class] + out[i]];
+}
+
+static void draw_labelled(const struct episodes *s, const struct class_list *l, uint64_t number, struct episodes_room *m) {
+    int classes = l->classes, most = s->regime.support + s->regime.query;
+    struct episode_row *row = m->episode.row;
+    GROW(m->count, m->counts, 4 * classes);
+    GROW(m->pick, m->picks, classes * most);
+    int *left = m->count, *support = left + classes, *query = support + classes, *taken = query + classes, at = 0;
+    for (int k = 0; k < classes; k++) left[k] = (int)(l->start[k + 1] - l->start[k]);
+    share_out(s->regime.support, classes, left, support);
+    share_out(s->regime.query, classes, left, query);
+    for (int k = 0; k < classes; k++)
+        pick(l, k, support[k] + query[k], rng_key(s->seed, RNG_DRAW, number, rng_site("rows") + (uint64_t)k),
+             m->pick + (size_t)k * (size_t)most);
+    memset(taken, 0, (size_t)classes * sizeof *taken);
+    for (int of_query = 0; of_query < 2; of_query++)
+        for (int end = of_query ? most : s->regime.support; at < end;)
+            for (int k = 0; k < classes && at < end; k++) {
+                if (taken[k] == support[k] + (of_query ? query[k] : 0)) continue;
+                row[at++] = (struct episode_row){ l->data, m->pick[(size_t)k * (size_t)most + (size_t)taken[k]++], k };
+            }
+    cut(s, &m->episode, classes);
+}
+
+static void draw_corpus(const struct episodes *s, bool held, uint64_t number, struct episodes_room *m) {
+    struct dataset *d = &m->drawn;
+    size_t at = 0;
+    int classes = corpus_draw(s->corpus, held, rng_key(s->seed, RNG_DRAW, number, rng_site("words")), m->row);
+    d->rows = m->rows;
+    for (size_t i = 0; i < m->rows; i++) {
+        struct encoded *x = &m->row[i].tokens;
+        if (at + x->n > m->ids) {
+            m->ids = 2 * (at + x->n);
+            d->ids = xrealloc(d->ids, m->ids, sizeof *d->ids);
+            d->types = xrealloc(d->types, m->ids, sizeof *d->types);
+        }
+        d->start[i] = at;
+        d->row[i] = (struct dataset_row){ .id = m->row[i].sentence, .label = m->row[i].label };
+        for (size_t k = 0; k < x->n; k++, at++) {
+            d->ids[at] = x->ids[k];
+            d->types[at] = (uint8_t)x->types[k];
+        }
+        encoded_release(x);
+        m->episode.row[i] = (struct episode_row){ d, (uint32_t)i, m->row[i].label };
+    }
+    d->start[m->rows] = at;
+    cut(s, &m->episode, classes);
+}
+
+const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number, struct episodes_room *room) {
+    uint64_t n = 2 * number + held; /* held ones are numbered apart */
+    struct rng_key key = rng_key(s->seed, RNG_DRAW, n, rng_site("episode"));
+    make_room(s, room);
+    if (rng_uniform(key, 0) >= s->mix) {
+        draw_corpus(s, held, n, room);
+        return &room->episode;
+    }
+    double u = rng_uniform(key, 1) * s->share[s->tasks - 1];
+    int t = 0;
+    while (t < s->tasks - 1 && u >= s->share[t]) t++;
+    draw_labelled(s, &s->list[held][t], n, room);
+    return &room->episode;
+}

@@ -1,0 +1,161 @@
+#include "core/train/meta_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/episodes.h"
+
+/* Held-out episodes have dropout of their own. */
+static const uint64_t held_numbers = 1ull << 40;
+static const real least_rate = (real)1e-8, most_rate = 1; /* as released */
+
+struct run_meta {
+    struct meta meta;
+    struct episodes *source;
+    struct meta_room room[CREW_MOST];
+    struct episodes_room draw[CREW_MOST];
+    struct meta_score score[EPISODES_HELD];
+    bool no_memory;
+    bool told;
+    struct task stand_in;
+};
+
+static double dropout_of(const struct run *r, double published) { return r->c.dropout < 0 ? published : r->c.dropout; }
+
+int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
+    const struct arch *a = &r->m->arch;
+    if (config_regime(&r->c, &x->meta.regime, e)) return e->code;
+    x->source = episodes_open(&r->c, &x->meta.regime, r->m, tasks, e);
+    if (!x->source) return e->code;
+    x->meta.plan = r->plan;
+    x->meta.model = r->m;
+    x->meta.seed = r->c.seed;
+    x->meta.dropout = dropout_of(r, a->dropout);
+    x->meta.attention_dropout = dropout_of(r, a->attention_dropout);
+    x->meta.activation_dropout = a->activation_dropout > 0 ? dropout_of(r, a->activation_dropout) : 0;
+    x->meta.classifier_dropout = dropout_of(r, a->classifier_dropout);
+    x->stand_in = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
+    return 0;
+}
+
+void meta_release(struct run *r) {
+    struct run_meta *x = r->meta;
+    if (!x) return;
+    for (int i = 0; i < CREW_MOST; i++) {
+        meta_room_release(&x->room[i]);
+        episodes_room_release(&x->draw[i]);
+    }
+    episodes_free(x->source);
+    free(x);
+    r->meta = NULL;
+}
+
+struct task *meta_stand_in(struct run *r) { return &r->meta->stand_in; }
+int meta_parts(const struct run *r) { return r->meta->meta.regime.tasks; }
+
+/* The report, line by line, once. */
+static void tell_source(struct run *r) {
+    char *text = xstrdup(episodes_report(r->meta->source)), *rest = text, *line;
+    while ((line = strsep(&rest, "\n")))
+        if (*line) {
+            char *shown = text_visible(line, strlen(line));
+            run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = shown });
+            free(shown);
+        }
+    free(text);
+    r->meta->told = true;
+}
+
+void meta_prepare(struct run *r) {
+    if (!r->meta->told) tell_source(r);
+    r->cut.parts = meta_parts(r);
+}
+
+static struct meta_bench bench(struct run *r, struct worker *w) {
+    return (struct meta_bench){ w->tape, w->arena, run_attach(r, w), &r->meta->room[w->index] };
+}
+
+void meta_part(struct run *r, int index, struct worker *w, real *grads) {
+    struct run_meta *x = r->meta;
+    struct part *part = &r->part[index];
+    const struct meta_bench on = bench(r, w);
+    uint64_t number = (uint64_t)r->step * (uint64_t)meta_parts(r) + (uint64_t)index;
+    *part = (struct part){ 0 };
+    const struct episode *e = episodes_draw(x->source, false, number, &x->draw[w->index]);
+    part->no_memory = !meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss, &part->tokens);
+}
+
+void meta_clamp(struct run *r) {
+    const struct plan *p = r->plan;
+    if (p->rate_tensor < 0) return;
+    real *rate = r->params + p->tensor[p->rate_tensor].offset;
+    for (int i = 0; i < p->rates; i++) rate[i] = rate[i] < least_rate ? least_rate : rate[i] > most_rate ? most_rate : rate[i];
+}
+
+/* ---- the held-out episodes ---- */
+
+/* They take as long as some steps. */
+int64_t meta_eval_every(const struct run *r) {
+    enum { LEAST_APART = 50, OF_A_RUN = 10 };
+    int64_t part = r->c.steps / OF_A_RUN;
+    return r->c.eval_every ? r->c.eval_every : part > LEAST_APART ? part : LEAST_APART;
+}
+
+int meta_units(const struct run *r) {
+    (void)r;
+    return EPISODES_HELD;
+}
+
+void meta_chunk(struct run *r, int index, struct worker *w) {
+    struct run_meta *x = r->meta;
+    const struct meta_bench on = bench(r, w);
+    const struct episode *e = episodes_draw(x->source, true, (uint64_t)index, &x->draw[w->index]);
+    if (meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index])) return;
+    pthread_mutex_lock(&r->lock);
+    x->no_memory = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void add(struct event *e, const char *name, double value) {
+    e->metric[e->metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
+}
+
+bool meta_tell(struct run *r) {
+    const struct run_meta *x = r->meta;
+    double before = 0, after = 0, loss_before = 0, loss_after = 0, squares = 0;
+    if (x->no_memory) {
+        snprintf(r->failure, sizeof r->failure, "step %lld: no memory for an episode", (long long)r->step);
+        return false;
+    }
+    for (int i = 0; i < EPISODES_HELD; i++) {
+        const struct meta_score *s = &x->score[i];
+        before += s->before / EPISODES_HELD;
+        after += s->after / EPISODES_HELD;
+        loss_before += s->loss_before / EPISODES_HELD;
+        loss_after += s->loss_after / EPISODES_HELD;
+    }
+    for (int i = 0; i < EPISODES_HELD; i++) {
+        double gain = x->score[i].after - x->score[i].before - (after - before);
+        squares += gain * gain;
+    }
+    char rows[80];
+    const struct metric_value v = { after, isfinite(loss_after), "the loss is not finite" };
+    bool best = best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    r->of[0].best = r->best;
+    r->worse = best ? 0 : r->worse + 1;
+    r->best_unsaved |= best;
+    snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
+    struct event e = { .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best };
+    add(&e, "after", after);
+    add(&e, "before", before);
+    add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
+    add(&e, "loss", loss_after);
+    add(&e, "loss_before", loss_before);
+    run_send(r, e);
+    return true;
+}

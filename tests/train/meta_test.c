@@ -1,0 +1,302 @@
+/* Runs over episodes: the same bits for any number of workers and after a stop, measured by held-out episodes, and what
+ * makes none is refused by name. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/train/complete.h"
+#include "core/train/episodes.h"
+#include "tests/support/test.h"
+#include "tests/support/tiny.h"
+#include "tests/support/trained.h"
+
+static struct ground ground; /* the toy's rows */
+static char *home, *corpus;
+
+/* Sentences of three of 48 words, by rule. */
+static void write_corpus(void) {
+    static const char *const first[] = { "ba", "co", "di", "fu", "gra", "ho", "ki", "lo" },
+                             *const last[] = { "rdon", "lmat", "npok", "stuv", "gorb", "mild" };
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < 900; i++) {
+        for (int k = 0; k < 3; k++) {
+            int n = (i * 7 + k * k * 5 + i / 48) % 48;
+            buf_printf(&b, "%s%s%s", k ? " a " : "", first[n % 8], last[n / 8]);
+        }
+        buf_putc(&b, '\n');
+    }
+    corpus = test_file(home, "corpus.txt", b.data, b.size);
+    buf_release(&b);
+}
+
+static int open_ground(void **state) {
+    (void)state;
+    home = test_folder();
+    char *model = tiny_bert(home, "tiny", NULL), *toy = tiny_toy(home);
+    ground_open(&ground, model, toy, toy, 16);
+    write_corpus();
+    free(model);
+    free(toy);
+    return 0;
+}
+
+static int close_ground(void **state) {
+    (void)state;
+    ground_release(&ground);
+    free(corpus);
+    free(home);
+    return 0;
+}
+
+/* Meta-Adapters with a small head. */
+static const char method[] = "full(target=norms) + bottleneck(r=2; act=gelu, read=a.out, write=a.out, learn=outer) + "
+                             "bottleneck(r=2; act=gelu, read=a.out, write=a.out) + "
+                             "generated-head(hidden=6, width=5, rates=all)";
+static const char usual[] = "meta(inner=2, support=8, query=4, tasks=3, inner-lr=learned(0.05))";
+
+static struct run_config config(const char *regime, int64_t steps) {
+    struct run_config c = ground_config(&ground, method, 2, steps);
+    struct err e = ERR_INIT;
+    test_ok(config_set(&c, "regime", regime, &e), &e);
+    c.eval_every = 2;
+    c.lr = 1e-2;
+    return c;
+}
+
+static void same(const struct trained *a, const struct trained *b) {
+    assert_string_equal(a->sha256, b->sha256);
+    assert_true(a->evaluations > 0 && b->evaluations > 0);
+    assert_true(a->evaluation[a->evaluations - 1].value == b->evaluation[b->evaluations - 1].value);
+}
+
+static void the_same_bits(void **state) {
+    (void)state;
+    static const char *const regimes[] = { usual, "meta(inner=2, support=8, query=4, tasks=3, order=fd, clip=0.5, "
+                                                  "losses=every(1), inner-lr=0.1)" };
+    for (size_t i = 0; i < COUNT_OF(regimes); i++) {
+        struct trained one, two, half, rest;
+        struct run_config c = config(regimes[i], 4);
+        char *folder = test_folder();
+        train(&ground, &c, NULL, 1, &one);
+        assert_int_equal(trained_state(&one), RUN_FINISHED);
+        assert_int_equal(one.points, 4);
+        train(&ground, &c, NULL, 2, &two);
+        same(&one, &two);
+        assert_memory_equal(one.loss, two.loss, 4 * sizeof *one.loss);
+        train_until(&ground, &c, folder, 2, 3, &half);
+        assert_int_equal(trained_state(&half), RUN_STOPPED);
+        train_on(&ground, &c, folder, 1, &rest);
+        assert_int_equal(trained_state(&rest), RUN_FINISHED);
+        same(&one, &rest);
+        assert_true(rest.loss[rest.points - 1] == one.loss[3]);
+        trained_release(&one);
+        trained_release(&two);
+        trained_release(&half);
+        trained_release(&rest);
+        config_release(&c);
+        free(folder);
+    }
+}
+
+/* What is told, and that the rates stay in their range and are kept. */
+static void it_is_measured_by_held_out_episodes(void **state) {
+    (void)state;
+    struct trained t;
+    struct run_config c = config("meta(inner=2, support=8, query=4, tasks=2, inner-lr=learned(0.9))", 6);
+    c.lr = 0.5; /* rates run into their bounds */
+    train(&ground, &c, NULL, 2, &t);
+    assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_string_equal(t.evaluation[0].split, "episodes");
+    assert_string_equal(t.evaluation[0].rows, "64 held-out episodes");
+    double after = trained_metric(&t, "after"), before = trained_metric(&t, "before");
+    assert_true(after >= 0 && after <= 1 && before >= 0 && before <= 1);
+    assert_true(isfinite(trained_metric(&t, "loss")) && isfinite(trained_metric(&t, "gain_error")));
+    size_t rates = t.params_count - 9; /* two layers, outside of them, the pooler, label vectors, four maps */
+    for (size_t i = rates; i < t.params_count; i++)
+        assert_true(t.params[i] >= (real)1e-8 && t.params[i] <= 1);
+    trained_release(&t);
+    config_release(&c);
+}
+
+/* ---- episodes ---- */
+
+static struct episodes *opened(const char *regime, bool task, const char *options, struct err *e) {
+    struct run_config c = config(regime, 1);
+    struct regime r;
+    struct task *of = &ground.task;
+    const struct run_tasks tasks = { task, &of };
+    char *copy = xstrdup(options), *rest = copy, *name;
+    c.max_len = 16;
+    while ((name = strsep(&rest, " ")) && *name) {
+        char *value = strsep(&rest, " ");
+        test_ok(config_set(&c, name, value, e), e);
+    }
+    test_ok(config_regime(&c, &r, e), e);
+    struct episodes *s = episodes_open(&c, &r, ground.model, &tasks, e);
+    free(copy);
+    config_release(&c);
+    return s;
+}
+
+/* Classes as even as they go in each batch and in the query; no row twice; and the same episode for the same number. */
+static void episodes_are_even_and_pure(void **state) {
+    (void)state;
+    char *options = xprintf("episodes smlmt:%s ways 2-3", corpus);
+    for (int kind = 0; kind < 2; kind++) {
+        struct err e = ERR_INIT;
+        struct episodes *s = opened(usual, !kind, kind ? options : "", &e);
+        if (!s) fail_msg("%s", e.text);
+        struct episodes_room a = { 0 }, b = { 0 };
+        bool differ = false;
+        for (uint64_t n = 0; n < 40; n++)
+            for (int held = 0; held < 2; held++) {
+                const struct episode *x = episodes_draw(s, held, n, &a);
+                int rows = x->start[x->batches + 1], count[2][8] = { { 0 } };
+                assert_int_equal(rows, 12);
+                for (int i = 0; i < rows; i++) {
+                    count[i >= 8][x->row[i].label]++;
+                    for (int k = 0; k < i; k++)
+                        assert_true(x->row[i].data->row[x->row[i].row].id != x->row[k].data->row[x->row[k].row].id);
+                }
+                for (int of = 0; of < 2; of++)
+                    for (int k = 1; k < x->classes; k++) assert_in_range(count[of][0] - count[of][k] + 1, 0, 2);
+                for (int k = 0; k < x->classes; k++) { /* the first batch makes the label vectors */
+                    int found = 0;
+                    for (int i = 0; i < x->start[1]; i++) found += x->row[i].label == k;
+                    assert_true(found > 0);
+                }
+                const struct episode *y = episodes_draw(s, held, n, &b), *z;
+                assert_int_equal(x->classes, y->classes);
+                for (int i = 0; i < rows; i++) assert_int_equal(x->row[i].row, y->row[i].row);
+                z = episodes_draw(s, held, n + 1, &b);
+                for (int i = 0; i < rows; i++)
+                    differ = differ || x->row[i].data->row[x->row[i].row].id != z->row[i].data->row[z->row[i].row].id;
+            }
+        assert_true(differ);
+        episodes_room_release(&a);
+        episodes_room_release(&b);
+        episodes_free(s);
+    }
+    free(options);
+}
+
+/* A corpus alone, and beside a task. */
+static void a_run_on_a_corpus(void **state) {
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct trained t[2];
+        struct run_config c = config(usual, 2);
+        struct task *task = &ground.task;
+        const struct run_tasks tasks = { k, &task };
+        c.episodes = xprintf("smlmt:%s", corpus);
+        c.ways = xstrdup("2-3");
+        c.words = xstrdup(k ? "clusters(3)" : "frequency");
+        c.mix = 0.5;
+        if (k) c.task = xstrdup("toy");
+        for (int i = 0; i < 2; i++) {
+            struct err e = ERR_INIT;
+            memset(&t[i], 0, sizeof t[i]);
+            struct run *r = run_begin(1, &c, ground.model, &tasks, NULL, trained_sink(&t[i]), &e);
+            if (!r) fail_msg("%s", e.text);
+            if (!k) assert_string_equal(run_config_of(r)->task, "smlmt:corpus.txt");
+            trained_run(r, i + 1, &t[i]);
+            if (trained_state(&t[i]) != RUN_FINISHED) fail_msg("%s", t[i].reason);
+        }
+        same(&t[0], &t[1]);
+        assert_non_null(strstr(t[0].message, "900 sentences"));
+        trained_release(&t[0]);
+        trained_release(&t[1]);
+        config_release(&c);
+    }
+}
+
+static void refused_episodes(const char *regime, bool task, const char *options, const char *why) {
+    struct err e = ERR_INIT;
+    assert_null(opened(regime, task, options, &e));
+    if (!strstr(e.text, why)) fail_msg("\"%s\" does not say \"%s\"", e.text, why);
+}
+
+static void what_makes_no_episodes_is_named(void **state) {
+    (void)state;
+    char *options = xprintf("episodes smlmt:%s ways 4", corpus), *few = test_file(home, "few.txt", "one two three\n", 14),
+         *small = xprintf("episodes smlmt:%s ways 2", few), *bytes = test_file(home, "bytes.txt", "good\n\xff\n", 7),
+         *bad = xprintf("episodes smlmt:%s ways 2", bytes);
+    refused_episodes("meta(support=12, query=10, inner=2)", true, "", "fewer than the 12 + 10");
+    refused_episodes("meta(support=8, query=4, inner=8)", true, "", "2 classes, and the first batch");
+    refused_episodes("meta(support=8, query=4, inner=4)", false, options, "the first batch of an episode's support has 2 rows");
+    refused_episodes("meta(support=10, query=4, inner=2)", false, small, "too small");
+    refused_episodes(usual, false, bad, "line 2: is no UTF-8");
+    refused_episodes(usual, false, "episodes smlmt:/nowhere ways 2", "/nowhere");
+    refused_episodes(usual, false, "episodes corpus.txt", "must be smlmt:FILE");
+    refused_episodes(usual, false, "episodes smlmt:x ways 1-2", "--ways 1-2");
+    refused_episodes(usual, false, "episodes smlmt:x words odd", "--words odd");
+    free(options);
+    free(few);
+    free(small);
+    free(bytes);
+    free(bad);
+}
+
+static void refused_run(const char *text, const char *regime, const char *why) {
+    struct err e = ERR_INIT;
+    struct run_config c = config(regime, 2);
+    struct task *task = &ground.task;
+    const struct run_tasks tasks = { 1, &task };
+    test_ok(config_set(&c, "method", text, &e), &e);
+    int rc = config_complete(&c, ground.model, &tasks, &e);
+    if (!rc) rc = run_check(&c, ground.model, &tasks, &e);
+    assert_true(rc < 0);
+    if (!strstr(e.text, why)) fail_msg("\"%s\" does not say \"%s\"", e.text, why);
+    config_release(&c);
+}
+
+static void what_has_no_inner_loop_is_named(void **state) {
+    (void)state;
+    refused_run("prefix-mlp(l=2)", usual, "source=mlp");
+    refused_run("adapter-pfeiffer(r=2)", "meta(inner=2, support=8, query=4, order=fd)", "act=relu");
+    refused_run("lora(r=2) + generated-head", "single", "say --regime meta");
+}
+
+/* Any method has the head of episodes; the description that comes of it is complete. */
+static void any_method(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct run_config c = config(usual, 2), again;
+    struct task *task = &ground.task;
+    const struct run_tasks tasks = { 1, &task };
+    test_ok(config_set(&c, "method", "lora(r=2)", &e), &e);
+    c.steps = 0;
+    test_ok(config_complete(&c, ground.model, &tasks, &e), &e);
+    assert_true(c.method.generated.on && c.steps == 1000 && c.epochs == 0);
+    assert_string_equal(c.metric, "after");
+    config_copy(&again, &c);
+    test_ok(config_complete(&again, ground.model, &tasks, &e), &e);
+    assert_null(config_difference(&c, &again));
+    char *json = config_json(&c);
+    struct run_config read;
+    test_ok(config_from_json(json, strlen(json), &read, &e), &e);
+    assert_null(config_difference(&c, &read));
+    free(json);
+    config_release(&read);
+    config_release(&again);
+    config_release(&c);
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    blas_start(argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_bits),
+        cmocka_unit_test(it_is_measured_by_held_out_episodes),
+        cmocka_unit_test(episodes_are_even_and_pure),
+        cmocka_unit_test(a_run_on_a_corpus),
+        cmocka_unit_test(what_makes_no_episodes_is_named),
+        cmocka_unit_test(what_has_no_inner_loop_is_named),
+        cmocka_unit_test(any_method),
+    };
+    return cmocka_run_group_tests(tests, open_ground, close_ground);
+}
