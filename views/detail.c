@@ -116,6 +116,26 @@ static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
     }
 }
 
+/* "accuracy 0.714 (majority 0.536), loss 0.612 · test 28 (best checkpoint, step 40)", a line a task. */
+static void tests(struct detail_page *p, int top, const struct detail_view *v) {
+    rule(p, top, "test", "scored once, at the end; decides nothing");
+    for (int i = 0; i < v->tests; i++) {
+        const struct detail_test *t = &v->test[i];
+        char number[32];
+        struct buf b = BUF_INIT;
+        show_value(t->value, number);
+        buf_printf(&b, "%s%s%s %s", t->task ? t->task : "", t->task ? " " : "", t->metric, t->undefined ? "undefined" : number);
+        if (t->undefined) buf_printf(&b, " (%s)", t->undefined);
+        show_value(t->majority, number);
+        if (isfinite(t->majority)) buf_printf(&b, " (majority %s)", number);
+        show_value(t->loss, number);
+        if (isfinite(t->loss)) buf_printf(&b, ", loss %s", number);
+        if (t->rows) buf_printf(&b, " \u00B7 %s", t->rows);
+        paragraph(p, top, INK_TEXT, buf_text(&b));
+        buf_release(&b);
+    }
+}
+
 static void head(struct detail_page *p, int top, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char title[300], state[120], time[32];
@@ -161,6 +181,7 @@ static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
         pairs(&p, v->top, v->count, v->counts, in_row);
     }
     if (v->run.task_results) tasks(&p, v->top, v);
+    if (v->tests) tests(&p, v->top, v);
     if (v->evals) evaluations(&p, v->top, v);
     if (v->configs) {
         rule(&p, v->top, "config", "frozen before step 0");

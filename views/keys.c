@@ -106,6 +106,8 @@ static const struct key_entry table[] = {
      "texts given for dev rows, beside those wanted, or the metric's chart"},
     {REQ_TASKS, 'b', {0}, false, KEYS_RUNS, 0, 3, "by task",
      "of several tasks: in Train average, each, all; in Runs a column each; inside the next one"},
+    {REQ_TERMS, 'o', {0}, false, KEYS_CHARTS, 0, 4, "parts",
+     "the loss as a whole, each of its parts, all parts at once"},
     {REQ_FOLLOW, 'a', {0}, false, KEYS_CHARTS, 0, 7, "follow", "follow the last step"},
 
     {REQ_STEP, '.', {0}, false, KEYS_MAP, 0, 0, NULL, "one step of the layout"},

@@ -248,10 +248,13 @@ static int choose(struct runs_view *v, bool marked, struct effect *out) {
 static void filter_cell(struct runs_view *v) {
     const struct run_row *row = runs_at_cursor(v);
     char text[256], word[300];
-    if (!row || (int)v->column >= COL_COUNT || !cell_value(row, v->column, text)) return;
+    if (!row) return;
+    bool task = (int)v->column >= COL_COUNT; /* a task's column: runs that were trained on it */
+    if (task) snprintf(text, sizeof text, "%s", v->task[(int)v->column - COL_COUNT]);
+    else if (!cell_value(row, v->column, text)) return;
     const char *quote = !strpbrk(text, " '\"") ? "" : strchr(text, '"') ? "'" : "\"";
-    snprintf(word, sizeof word, "%s%s=%s%s%s", *v->filter ? " " : "", runs_column_name[v->column], quote,
-             text, quote);
+    snprintf(word, sizeof word, "%s%s%s%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
+             task ? "~" : "=", quote, text, quote);
     size_t n = strlen(v->filter);
     if (n + strlen(word) < sizeof v->filter) memcpy(v->filter + n, word, strlen(word) + 1);
 }

@@ -95,6 +95,13 @@ struct detail_eval {
     double loss, value;       /* NaN: undefined */
     bool best;
 };
+/* What the kept checkpoint came to on test rows, which decided nothing. */
+struct detail_test {
+    const char *task;         /* NULL: the run has one */
+    const char *metric, *rows; /* rows: "test 28 (best checkpoint, step 40)"; NULL */
+    double value, loss, majority; /* NaN: undefined, none */
+    const char *undefined;    /* why; NULL */
+};
 /* One run, filled by the app on EFFECT_OPEN_RUN. */
 struct detail_view {
     struct run_row run;       /* id 0: nothing loaded yet */
@@ -104,6 +111,8 @@ struct detail_view {
     int counts;
     const struct detail_eval *eval;
     int evals;
+    const struct detail_test *test;
+    int tests;
     const struct detail_pair *artifact; /* what = path */
     int artifacts;
     const char *const *line_read; /* what was found when the rows were read, a line each */

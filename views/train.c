@@ -56,9 +56,10 @@ void train_changed(struct train_view *v) {
         v->look.y.set = v->look.metric_y.set = false;
         v->look.from = v->look.to = 0;
         v->cursor = -1;
-        v->text_top = v->shown_task = 0;
+        v->text_top = v->shown_task = v->shown_term = 0;
     }
     if (v->shown_task > v->series.tasks + 1 || !v->series.tasks) v->shown_task = 0;
+    if (v->shown_term > v->series.terms + 1 || !v->series.terms) v->shown_term = 0;
     const struct series *s = &v->series;
     if (v->cursor >= 0 && s->count && (double)v->cursor > s->step[s->count - 1]) v->cursor = -1;
     if (v->look.follow && v->look.to > v->look.from && s->count) {
@@ -70,6 +71,7 @@ void train_changed(struct train_view *v) {
     }
     if (train_all_tasks(v)) train_fit_tasks(v);
     else fit_axes(v);
+    if (train_all_terms(v)) train_fit_terms(v);
 }
 
 static void window(const struct train_view *v, double *from, double *to) {
@@ -254,9 +256,12 @@ static bool chart_request(struct train_view *v, enum request r) {
     case REQ_TASKS:
         if (v->series.tasks) train_next_task(v);
         break;
+    case REQ_TERMS:
+        if (v->series.terms) train_next_term(v);
+        break;
     case REQ_BACK:
-        if (v->cursor < 0 && !v->shown_task) return false;
-        if (v->cursor < 0) v->shown_task = 0;
+        if (v->cursor < 0 && !v->shown_task && !v->shown_term) return false;
+        if (v->cursor < 0) v->shown_task = v->shown_term = 0;
         v->cursor = -1;
         break;
     default: return false;
@@ -269,6 +274,8 @@ bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
     if (r == REQ_TASKS && !ui->train.series.tasks)
         ui_say(ui, SAY_INFO, "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
+    if (r == REQ_TERMS && !ui->train.series.terms)
+        ui_say(ui, SAY_INFO, "this loss has one part: a method with a retriever (pha) has more");
     if (text_request(ui, r) || chart_request(&ui->train, r)) return true;
     return r != REQ_BACK && job_request(ui, r, out);
 }

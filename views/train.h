@@ -2,7 +2,7 @@
  * app, which replaces them between two draws; the cursor and what the chart shows belong
  * to the view.
  *
- * In train.c, train_tasks.c and train_texts.c; drawn in train_draw.c. */
+ * In train.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
 #ifndef VIEWS_TRAIN_H
 #define VIEWS_TRAIN_H
 
@@ -51,6 +51,13 @@ struct series_task {
     double share;               /* of a batch's rows, expected; NaN: not known */
 };
 
+/* A named part of the loss: "loss.task", "loss.instance". */
+struct series_term {
+    const char *name;
+    size_t count;
+    const double *step, *loss;
+};
+
 /* The focused run's points, in step order; all arrays have `count` values. */
 struct series {
     int64_t run;           /* 0: none */
@@ -67,6 +74,8 @@ struct series {
     const struct train_sample *sample; /* by step */
     int tasks;             /* 0: the run has one, and all is above; else `metric` is of them together */
     const struct series_task *task;
+    int terms;             /* 0: the loss has no named parts */
+    const struct series_term *term;
 };
 
 struct train_view {
@@ -83,6 +92,7 @@ struct train_view {
     bool texts;            /* texts in place of the metric where there is no room for both */
     int text_top;          /* the first text shown of its set */
     int shown_task;        /* of several: 0 what they have together, 1 … tasks one, tasks + 1 all at once */
+    int shown_term;        /* of its loss as a whole: 0 all of it, 1 … terms one part, terms + 1 all parts at once */
     int64_t chosen[1];     /* the run an effect is about */
 };
 

@@ -42,6 +42,18 @@ static void legend(const struct train_view *v, struct canvas *c, struct rect r) 
 /* "loss", "loss of cola rows", "loss by task"; of which scale. */
 static void loss_title(const struct train_view *v, char out[120]) {
     const struct series_task *task = train_task(v);
+    const struct series_term *part = train_term(v);
+    if (part) {
+        snprintf(out, 120, "%.60s%s", part->name, v->look.log ? " (log)" : "");
+        return;
+    }
+    if (train_all_terms(v)) {
+        struct buf b = BUF_INIT;
+        train_terms_title(v, &b);
+        snprintf(out, 120, "%s%s", buf_text(&b), v->look.log ? " (log)" : "");
+        buf_release(&b);
+        return;
+    }
     snprintf(out, 120, "loss%s%.40s%s%s", task ? " of " : train_all_tasks(v) ? " by task" : "", task ? task->name : "",
              task ? " rows" : "", v->look.log ? " (log)" : "");
 }
@@ -75,6 +87,10 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
     struct plot_look look = look_of(v);
     if (train_all_tasks(v)) {
         train_draw_overlay(v, c, chart, &look, true);
+        return;
+    }
+    if (train_all_terms(v)) {
+        train_draw_terms(v, c, chart, &look);
         return;
     }
     struct plot_data d = train_loss(v);
@@ -257,11 +273,12 @@ static void summary(const struct train_view *v, const struct job_row *job, struc
 /* The step under the cursor, or the last: its loss, and the smoothed one. */
 static void point_readout(const struct train_view *v, const struct plot_data *d, size_t at, struct buf *out) {
     const struct series_task *task = train_task(v);
+    const struct series_term *part = train_term(v);
     char text[32];
     buf_printf(out, "step %.0f  %s%s", d->step[at], task ? task->name : "", task ? " " : "");
     if (isfinite(d->value[at])) snprintf(text, sizeof text, "%.4f", d->value[at]);
     else show_short(d->value[at], text);
-    buf_printf(out, "loss %s", text);
+    buf_printf(out, "%s %s", part ? part->name : "loss", text);
     if (v->look.smooth > 0) {
         double *mean = xmalloc((at + 1) * sizeof *mean);
         plot_smooth(d->value, at + 1, plot_smooth_weight(v->look.smooth), mean);
@@ -282,14 +299,16 @@ static void readout(const struct ui *ui, struct buf *out) {
     }
     if (!d.count) return;
     bool over = job && job->id == s->run && job->state == RUN_FINISHED;
-    if (over && v->cursor < 0 && !train_all_tasks(v)) {
+    bool many = train_all_tasks(v) || train_all_terms(v);
+    if (over && v->cursor < 0 && !many && !train_term(v)) {
         summary(v, job, out);
         return;
     }
     size_t at = v->cursor < 0 ? d.count - 1 : plot_nearest(&d, (double)v->cursor);
-    if (train_all_tasks(v)) {
+    if (many) {
         buf_printf(out, "step %.0f", d.step[at]);
-        train_tasks_readout(v, out);
+        if (train_all_tasks(v)) train_tasks_readout(v, out);
+        else train_terms_readout(v, d.step[at], out);
         return;
     }
     point_readout(v, &d, at, out);
@@ -334,6 +353,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_OPEN: return job ? k->hint : NULL;
     case REQ_TEXTS: return v->series.samples ? v->texts ? "metric" : k->hint : NULL;
     case REQ_TASKS: return train_tasks_hint(v);
+    case REQ_TERMS: return train_terms_hint(v);
     case REQ_DOWN:
     case REQ_MORE:
     case REQ_PAN_LEFT:
@@ -347,7 +367,7 @@ static const enum request keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
     REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
-    REQ_FOLLOW, REQ_NONE
+    REQ_TERMS, REQ_FOLLOW, REQ_NONE
 };
 
 const struct screen screen_train = {

@@ -27,7 +27,9 @@ static struct plot_data data_of(const struct series_task *t, bool losses) {
 
 struct plot_data train_loss(const struct train_view *v) {
     const struct series_task *t = train_task(v);
+    const struct series_term *part = train_term(v);
     if (t) return data_of(t, true);
+    if (part) return (struct plot_data){part->step, part->loss, part->count};
     return (struct plot_data){v->series.step, v->series.loss, v->series.count};
 }
 
@@ -47,16 +49,12 @@ const char *train_tasks_hint(const struct train_view *v) {
     return v->shown_task < v->series.tasks ? "next task" : v->shown_task == v->series.tasks ? "all tasks" : "average";
 }
 
-/* The mark of a task: 1 … 9, a … z, A … Z, then one for all that are left. */
-static uint32_t mark_of(int task) {
+uint32_t train_mark(int task) {
     static const char marks[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     return (uint32_t)(task < (int)sizeof marks - 1 ? marks[task] : '#');
 }
 
-/* Widens *lo … *hi by what the task shows in the window; the first one begins it. */
-static bool widen(const struct train_view *v, const struct series_task *t, bool losses, bool any, double *lo,
-                  double *hi) {
-    struct plot_data d = data_of(t, losses);
+bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi) {
     bool window = losses && v->look.to > v->look.from;
     double from = window ? v->look.from : -INFINITY, to = window ? v->look.to : INFINITY, low, high;
     double *mean = NULL;
@@ -77,7 +75,7 @@ void train_fit_tasks(struct train_view *v) {
     for (int losses = 0; losses < 2; losses++) {
         bool any = false;
         double lo = 0, hi = 0;
-        for (int i = 0; i < v->series.tasks; i++) any = widen(v, &v->series.task[i], losses, any, &lo, &hi);
+        for (int i = 0; i < v->series.tasks; i++) any = train_widen(v, data_of(&v->series.task[i], losses), losses, any, &lo, &hi);
         if (any) axis_fit(losses ? &v->look.y : &v->look.metric_y, lo, hi, losses && v->look.log);
     }
 }
@@ -87,7 +85,7 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
     int n = v->series.tasks;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){data_of(&v->series.task[i], losses), mark_of(i), scatter_style(c, i)};
+        line[i] = (struct plot_line){data_of(&v->series.task[i], losses), train_mark(i), scatter_style(c, i)};
     if (losses) plot_lines(c, r, line, n, look, (double)v->cursor, true);
     else plot_marks(c, r, line, n, look, (double)v->cursor, r.h >= 8);
     free(line);
@@ -136,7 +134,7 @@ static void draw_task(const struct train_view *v, struct canvas *c, const struct
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     char text[32];
     if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
-    canvas_put(c, p->name - 2, y, scatter_style(c, i), mark_of(i));
+    canvas_put(c, p->name - 2, y, scatter_style(c, i), train_mark(i));
     canvas_fit(c, p->name, y, p->name_w, ink, t->name);
     if (t->metric) canvas_fit(c, p->metric, y, p->metric_w, INK_DIM, t->metric);
     struct plot_data d = data_of(t, false);
@@ -186,6 +184,6 @@ void train_tasks_readout(const struct train_view *v, struct buf *out) {
         const struct series_task *t = &v->series.task[i];
         char value[32];
         show_value(value_at(v, t), value);
-        buf_printf(out, "   %c %s %s %s", (int)mark_of(i), t->name, t->metric ? t->metric : "", value);
+        buf_printf(out, "   %c %s %s %s", (int)train_mark(i), t->name, t->metric ? t->metric : "", value);
     }
 }

@@ -30,6 +30,22 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
  * all. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
+/* The mark of a task or part: 1 … 9, a … z, A … Z, then one for all that are left. */
+uint32_t train_mark(int task);
+/* Widens *lo … *hi by what a curve (losses: smoothed, in the window) shows; the first one begins it. */
+bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi);
+
+/* train_terms.c: the part of the loss that is shown, or NULL; whether all are; the next of them; what the key does now;
+ * y to what all show; the chart with all, its title, and what they are at a step. */
+const struct series_term *train_term(const struct train_view *v);
+bool train_all_terms(const struct train_view *v);
+void train_next_term(struct train_view *v);
+const char *train_terms_hint(const struct train_view *v);
+void train_fit_terms(struct train_view *v);
+void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look);
+void train_terms_title(const struct train_view *v, struct buf *out);
+void train_terms_readout(const struct train_view *v, double step, struct buf *out);
+
 /* What the large charts are of: the loss and the metric of what is shown (of all: of them together). */
 struct plot_data train_loss(const struct train_view *v);
 struct plot_data train_metric(const struct train_view *v);

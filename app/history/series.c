@@ -17,6 +17,13 @@ struct task_arrays {
     char *name, *metric, *rows;
 };
 
+/* Of a part of the loss. */
+struct term_arrays {
+    double *step, *loss;
+    size_t room;
+    char *name;
+};
+
 struct run_series *series_new(int64_t run) {
     struct run_series *s = xcalloc(1, sizeof *s);
     s->view = (struct series){ .run = run, .majority = NAN, .best = NAN };
@@ -43,6 +50,13 @@ void series_free(struct run_series *s) {
     for (int i = 0; i < s->view.tasks; i++) free_task(&s->of[i]);
     free(s->of);
     free((struct series_task *)s->view.task);
+    for (int i = 0; i < s->view.terms; i++) {
+        free(s->part[i].step);
+        free(s->part[i].loss);
+        free(s->part[i].name);
+    }
+    free(s->part);
+    free((struct series_term *)s->view.term);
     free(s->step);
     free(s->loss);
     free(s->lr);
@@ -146,6 +160,30 @@ void series_task_evaluation(struct run_series *s, int at, const struct series_ev
     v->best_step = x->step;
 }
 
+static int term_at(struct run_series *s, const char *name) {
+    struct series *v = &s->view;
+    for (int i = 0; i < v->terms; i++)
+        if (!strcmp(s->part[i].name, name)) return i;
+    size_t n = (size_t)v->terms + 1;
+    s->part = xrealloc(s->part, n, sizeof *s->part);
+    v->term = xrealloc((struct series_term *)v->term, n, sizeof *v->term);
+    s->part[v->terms] = (struct term_arrays){ .name = xstrdup(name) };
+    ((struct series_term *)v->term)[v->terms] = (struct series_term){ .name = s->part[v->terms].name };
+    return v->terms++;
+}
+
+void series_term_point(struct run_series *s, const char *name, int64_t step, double loss) {
+    int at = term_at(s, name);
+    struct series_term *v = (struct series_term *)&s->view.term[at];
+    struct term_arrays *t = &s->part[at];
+    if (v->count && (double)step <= t->step[v->count - 1]) return;
+    grow((double **[]){ &t->step, &t->loss }, 2, &t->room, v->count);
+    t->step[v->count] = (double)step;
+    t->loss[v->count++] = loss;
+    v->step = t->step;
+    v->loss = t->loss;
+}
+
 /* How many of the steps are not after `last`: those that come are few, and at the end. */
 static size_t known(const double *step, size_t count, const double *last) {
     while (last && count && step[count - 1] > *last) count--;
@@ -164,6 +202,13 @@ void series_take_tasks(struct run_series *s, const struct run_series *from) {
             series_task_evaluation(s, at, &(struct series_evaluation){
                 (int64_t)x->eval_step[k], NULL, x->rows, x->eval_value[k], NAN, x->majority,
                 !isnan(x->best) && x->best_step == (int64_t)x->eval_step[k] });
+    }
+    for (int i = 0; i < from->view.terms; i++) {
+        const struct series_term *x = &from->view.term[i];
+        int at = term_at(s, x->name);
+        const struct series_term *v = &s->view.term[at];
+        for (size_t k = known(x->step, x->count, v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
+            series_term_point(s, x->name, (int64_t)x->step[k], x->loss[k]);
     }
 }
 
@@ -269,6 +314,22 @@ static int read_tasks(struct run_series *s, struct store *store, const struct st
     return rc;
 }
 
+static int read_terms(struct run_series *s, struct store *store, struct err *e) {
+    static const char *const name[] = { "loss.task", "loss.instance", "loss.prototype" };
+    int rc = 0;
+    for (size_t i = 0; !rc && i < COUNT_OF(name); i++) {
+        struct store_points p = { 0 };
+        int64_t from = 0;
+        for (int k = 0; k < s->view.terms; k++)
+            if (!strcmp(s->view.term[k].name, name[i]) && s->view.term[k].count)
+                from = (int64_t)s->part[k].step[s->view.term[k].count - 1] + 1;
+        rc = store_points(store, s->view.run, name[i], from, &p, e);
+        for (size_t k = 0; k < p.count && !rc; k++) series_term_point(s, name[i], p.step[k], p.value[k]);
+        store_points_release(&p);
+    }
+    return rc;
+}
+
 static int read_samples(struct run_series *s, struct store *store, struct err *e) {
     struct store_samples v;
     int rc = store_samples(store, s->view.run, &v, e);
@@ -288,6 +349,7 @@ int series_read(struct run_series *s, struct store *store, const struct store_ru
     if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
     if (!rc) take_evaluations(s, run->decides, &v);
     if (!rc && task_results_several(run)) rc = read_tasks(s, store, run, &v, e);
+    if (!rc && task_results_several(run)) rc = read_terms(s, store, e);
     if (!rc) rc = read_samples(s, store, e);
     store_evals_release(&v);
     return rc;

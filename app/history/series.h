@@ -19,6 +19,7 @@ struct run_series {
     bool taking; /* the set in hand is new */
     char *metric, *rows;
     struct task_arrays *of; /* of view.task */
+    struct term_arrays *part; /* of view.term */
 };
 
 /* Of run `run` (0: of none), nothing in it yet; series_free. */
@@ -40,9 +41,11 @@ void series_evaluation(struct run_series *s, const struct series_evaluation *v);
 void series_task(struct run_series *s, const char *name, const char *metric, double share);
 void series_task_point(struct run_series *s, int at, int64_t step, double loss);
 void series_task_evaluation(struct run_series *s, int at, const struct series_evaluation *v);
+/* A named part of the loss, "loss.task" (copied): the first point of one makes it known. */
+void series_term_point(struct run_series *s, const char *name, int64_t step, double loss);
 /* The task of that name, or -1. */
 int series_task_find(const struct run_series *s, const char *name);
-/* Adds what another series of the same run has of its tasks after what is there. */
+/* Adds what another series of the same run has of its tasks and of the loss's parts after what is there. */
 void series_take_tasks(struct run_series *s, const struct run_series *from);
 /* Texts of one step come together: a set of a step that is not after the last one's is passed over.
  * `more`: of the set that was begun.  Texts are copied. */

@@ -57,6 +57,7 @@ static void on_point(struct job_record *job, const struct event *e) {
         const struct event_term *x = &e->term[i];
         int at = x->task && !strcmp(x->name, "loss") ? series_task_find(job->told, x->task) : -1;
         if (at >= 0) series_task_point(job->told, at, e->step, x->value);
+        if (!x->task) series_term_point(job->told, x->name, e->step, x->value);
     }
     pthread_mutex_unlock(&j->lock);
 }

@@ -7,6 +7,7 @@
 #define APP_SESSION_BACKGROUND_H
 
 #include "app/history/task_results.h"
+#include "app/history/test_results.h"
 #include "app/jobs/jobs.h"
 #include "core/model/arch.h"
 #include "store/store.h"
@@ -72,6 +73,8 @@ struct run_page {
     struct run_series *series;
     struct task_results results;
     struct task_row *task;
+    struct test_results test;
+    struct detail_test *tests;
     char started[32];
 };
 

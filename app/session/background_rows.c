@@ -243,6 +243,16 @@ static void fill_detail_evals(struct run_page *d) {
     d->view.evals = (int)from->evals;
 }
 
+static void fill_detail_tests(struct run_page *d) {
+    d->tests = xcalloc((size_t)d->test.count + 1, sizeof *d->tests);
+    for (int i = 0; i < d->test.count; i++) {
+        const struct test_result *t = &d->test.of[i];
+        d->tests[i] = (struct detail_test){ t->task, t->metric, t->rows, t->value, t->loss, t->majority, t->undefined };
+    }
+    d->view.test = d->tests;
+    d->view.tests = d->test.count;
+}
+
 int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e) {
     struct run_page *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
@@ -255,6 +265,7 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
     if (!rc) rc = series_read(d->series, s, &d->stored, e);
     if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) rc = task_results(s, &d->stored, &d->results, e);
+    if (!rc) rc = test_results(s, &d->stored, &d->test, e);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);
@@ -266,6 +277,7 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
         rc = fill_pairs(d, &d->stored, &files, e);
         fill_reports(d, &d->stored);
         fill_detail_evals(d);
+        fill_detail_tests(d);
         d->view.series = d->series->view;
     }
     store_files_release(&files);
@@ -285,7 +297,9 @@ void run_page_free(struct run_page *d) {
     free(d->line);
     free(d->eval);
     free(d->task);
+    free(d->tests);
     task_results_release(&d->results);
+    test_results_release(&d->test);
     series_free(d->series);
     store_run_release(&d->stored);
     free(d);

@@ -132,6 +132,19 @@ static void tasks(int w, int h, enum glyphs g, enum colours k, const char *suffi
     ui_release(&ui);
 }
 
+/* All parts of a loss at once. */
+static void terms(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct ui ui;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    scene_terms(&ui);
+    ui_show(&ui, SCREEN_TRAIN);
+    for (int i = 0; i < 4; i++) scene_press(&ui, 'o');
+    snprintf(name, sizeof name, "train-terms-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
 /* Runs with a column a task, and the page of such a run. */
 static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     struct ui ui;
@@ -144,6 +157,11 @@ static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *s
     for (int i = 0; i < 4; i++) scene_press(&ui, 'l');
     snprintf(name, sizeof name, "runs-tasks-%s", suffix);
     golden(&ui, name);
+    static const struct detail_test tests[] = {
+        {"mrpc", "accuracy", "test 204 (best checkpoint, step 240)", 0.731, 0.562, 0.674, NULL},
+        {"cola", "matthews", "test 522 (best checkpoint, step 240)", NAN, 0.611, NAN, "constant predictions"}};
+    ui.detail.test = tests;
+    ui.detail.tests = COUNT_OF(tests);
     ui_show(&ui, SCREEN_DETAIL);
     snprintf(name, sizeof name, "detail-tasks-%s", suffix);
     golden(&ui, name);
@@ -190,6 +208,9 @@ static void tasks_at_all_sizes(void **state) {
     tasks(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
     tasks(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
     tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    terms(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    terms(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    terms(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
     task_runs(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
     task_runs(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
     task_runs(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");

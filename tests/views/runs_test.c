@@ -274,6 +274,10 @@ static void tasks_have_columns(void **state) {
     assert_true(scene_shows(&ui, "#3 mrpc accuracy 0.651 @ 80, majority 0.684, 408 dev rows"));
     type(&ui, "jh");
     assert_true(scene_shows(&ui, "cola matthews \u2013 @ 240 (undefined: constant predictions), 1,043 dev rows"));
+    struct effect out = scene_press(&ui, 'f'); /* only runs that were trained on the task */
+    assert_int_equal(out.kind, EFFECT_FILTER);
+    assert_string_equal(ui.runs.filter, "task~cola");
+    scene_press(&ui, 'F');
     for (int w = 20; w < 200; w += 7) { /* the column under the cursor stays in sight */
         ui_resize(&ui, w, 24);
         type(&ui, "llllll");

@@ -256,6 +256,22 @@ static inline void scene_tasks(struct ui *ui) {
     ui_changed(ui);
 }
 
+/* Its loss has three parts, one of them below 0. */
+static inline void scene_terms(struct ui *ui) {
+    static double loss[3][SCENE_POINTS];
+    static struct series_term term[3];
+    static const char *const name[] = {"loss.task", "loss.instance", "loss.prototype"};
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < SCENE_POINTS; i++)
+            loss[k][i] = k == 0 ? scene_loss[i] + 0.05 : k == 1 ? 0.4 * scene_loss[i] : 0.1 - 0.004 * i;
+        term[k] = (struct series_term){name[k], 241, scene_step, loss[k]};
+    }
+    scene_tasks(ui);
+    ui->train.series.term = term;
+    ui->train.series.terms = 3;
+    ui_changed(ui);
+}
+
 /* Runs of several tasks beside those of one, and the page of one of them. */
 static const struct task_row scene_results[] = {
     {"mrpc", "accuracy", 0.744, NULL, 240, 0.684, 408},

@@ -217,6 +217,35 @@ static void several_tasks_are_switched(void **state) {
 }
 
 /* The one that is shown stays in sight in a list that is longer than its pane. */
+/* o goes from the whole loss to each of its parts, to all at once, and back; b and o are of one chart. */
+static void parts_of_the_loss_are_chosen(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 120, 30, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_TRAIN);
+    scene_press(&ui, 'o');
+    assert_true(scene_shows(&ui, "this loss has one part") && !scene_shows(&ui, "o next part"));
+    scene_terms(&ui);
+    scene_press(&ui, 'o');
+    assert_true(ui.train.shown_term == 1 && scene_shows(&ui, "loss.task \u2500") && scene_shows(&ui, "o next part"));
+    scene_press(&ui, 'h');
+    assert_true(scene_shows(&ui, "loss.task 0."));
+    scene_press(&ui, 'o');
+    scene_press(&ui, 'o');
+    assert_true(scene_shows(&ui, "loss.prototype \u2500") && ui.train.look.y.lo < 0);
+    scene_press(&ui, 'o');
+    assert_true(scene_shows(&ui, "loss by part  1 task  2 instance  3 prototype") && scene_shows(&ui, "o whole loss"));
+    assert_true(scene_shows(&ui, "   2 instance 0.") && scene_shows(&ui, "   3 prototype -0."));
+    scene_press(&ui, 'b');
+    assert_true(ui.train.shown_task == 1 && !train_all_terms(&ui.train) && scene_shows(&ui, "loss of mrpc rows"));
+    scene_press(&ui, 'o');
+    assert_true(!ui.train.shown_task && ui.train.shown_term == 1);
+    scene_press(&ui, 'a');
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.train.shown_term, 0);
+    ui_release(&ui);
+}
+
 static void a_long_list_of_tasks_scrolls(void **state) {
     (void)state;
     struct ui ui;
@@ -248,6 +277,7 @@ int main(void) {
         cmocka_unit_test(a_curve_of_nan_says_so), cmocka_unit_test(a_finished_run_is_summed_up),
         cmocka_unit_test(texts_stand_beside_those_wanted),
         cmocka_unit_test(several_tasks_are_switched),
+        cmocka_unit_test(parts_of_the_loss_are_chosen),
         cmocka_unit_test(a_long_list_of_tasks_scrolls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,61 @@ static double last_listed(struct result_cache *kept) {
     return value;
 }
 
+/* The parts of a loss too, told while it trains and read again. */
+static void parts_of_the_loss_are_kept(void **state) {
+    (void)state;
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct err e = ERR_INIT;
+    struct job_request r = request("stratified");
+    test_ok(method_parse("lora(r=2) + retriever(hidden=5, width=4)", &r.config.method, &e), &e);
+    int64_t id = begin_this(j, &r);
+    struct run_series *live = series_new(id), *stored = series_new(id);
+    struct job_cursor cursor = { 0 };
+    for (bool over = false; !over;) {
+        over = jobs_wait(j, id, 0.002);
+        jobs_series(j, id, &cursor, live);
+    }
+    struct store_run run;
+    test_ok(store_flush(store, &e), &e);
+    test_ok(store_run(store, id, &run, &e), &e);
+    for (int again = 0; again < 2; again++) test_ok(series_read(stored, store, &run, &e), &e);
+    store_run_release(&run);
+    assert_true(live->view.terms == 2 && stored->view.terms == 2);
+    assert_string_equal(stored->view.term[0].name, "loss.task");
+    assert_string_equal(stored->view.term[1].name, "loss.instance");
+    for (int i = 0; i < 2; i++) {
+        const struct series_term *a = &live->view.term[i], *b = &stored->view.term[i];
+        assert_string_equal(a->name, b->name);
+        assert_true(a->count == 12 && b->count == 12);
+        same_numbers(a->step, b->step, 12);
+        same_numbers(a->loss, b->loss, 12);
+    }
+    series_free(live);
+    series_free(stored);
+    jobs_free(j, true);
+}
+
+/* What was scored on test rows at the end stands on the run's page, and in no other number. */
+static void the_page_tells_test_rows(int64_t id) {
+    struct err e = ERR_INIT;
+    struct run_page *page;
+    const struct store_metric m[] = { { "accuracy", 0.25, NULL, 1 }, { "loss", 0.5, NULL, -1 }, { "majority", 0.5, NULL, 0 } };
+    test_ok(background__page(store, id, &page, &e), &e);
+    assert_int_equal(page->view.tests, 0);
+    run_page_free(page);
+    store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/test",
+                                                        .rows = "test 10 (best checkpoint, step 12)", .count = 3, .metric = m });
+    test_ok(store_flush(store, &e), &e);
+    test_ok(background__page(store, id, &page, &e), &e);
+    assert_int_equal(page->view.tests, 1);
+    const struct detail_test *t = &page->view.test[0];
+    assert_string_equal(t->task, "alpha");
+    assert_string_equal(t->rows, "test 10 (best checkpoint, step 12)");
+    assert_true(t->value == 0.25 && t->loss == 0.5 && t->majority == 0.5 && !t->undefined);
+    assert_true(page->view.run.task_result[0].value == 0.75);
+    run_page_free(page);
+}
+
 /* An evaluation of the last step is longer under way than a list is fresh; with a best checkpoint each it need not
  * move the run's own best. */
 static void the_last_evaluation_is_listed(void **state) {
@@ -178,6 +233,7 @@ static void the_last_evaluation_is_listed(void **state) {
     const struct store_metric accuracy = { "accuracy", 0.75, NULL, 1 };
     store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/dev", .rows = "dev 20",
                                                         .best = true, .count = 1, .metric = &accuracy });
+    the_page_tells_test_rows(id);
     store_change(store, &(struct store_change){ .run = id, .step = 12, .state = STORE_FINISHED, .seconds = 1 });
     test_ok(store_disown(store, id, &e), &e);
     assert_true(last_listed(&kept) == 0.75);
@@ -297,6 +353,7 @@ int main(void) {
         cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(the_last_evaluation_is_listed),
         cmocka_unit_test(each_task_is_looked_at),
+        cmocka_unit_test(parts_of_the_loss_are_kept),
         cmocka_unit_test(rows_of_all_tasks_stay),
         cmocka_unit_test(a_clone_trains_the_same),
         cmocka_unit_test(shares_are_those_of_the_sampling),
