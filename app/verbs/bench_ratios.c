@@ -12,7 +12,7 @@
 
 /* ---- steps in turns ---- */
 
-enum { A_TURN = 2 }; /* steps of one after another, after one that warms up */
+enum { TURN_WARM = 2, TURN_STEPS = 2 }; /* uncounted and counted steps of one before the next has its turn */
 
 struct bench_side {
     struct bench_work work;
@@ -21,8 +21,8 @@ struct bench_side {
 
 static int turn(struct bench_side *s, struct err *e) {
     struct bench_times now;
-    s->work.warm = 1;
-    s->work.steps = A_TURN;
+    s->work.warm = TURN_WARM;
+    s->work.steps = TURN_STEPS;
     int rc = bench_train(&s->work, 0, &now, e);
     for (int i = 0; i < now.steps && s->times.steps < BENCH_STEPS; i++) s->times.second[s->times.steps++] = now.second[i];
     return rc;
@@ -32,7 +32,7 @@ static int turn(struct bench_side *s, struct err *e) {
 static int turns(struct bench_side *s, int n, double seconds, struct err *e) {
     double until = clock_seconds() + seconds;
     int rc = 0;
-    for (int round = 0; !rc && (round < 2 || (clock_seconds() < until && round * A_TURN < BENCH_STEPS)); round++)
+    for (int round = 0; !rc && (round < 2 || (clock_seconds() < until && round * TURN_STEPS < BENCH_STEPS)); round++)
         for (int i = 0; i < n && !rc; i++) rc = turn(&s[i], e);
     for (int i = 0; i < n; i++) bench_median(&s[i].times);
     return rc;
