@@ -11,21 +11,30 @@ self-attention before the FFN; sizes of 0: no such embedding)
   I(t, l, p) = LN(W_2 relu(W_1 [z_t; e_l; q_p] + b_1) + b_2)     eps 1e-6; HyperFormer: without LN
   vec(slot)  = A_slot I + a_slot     a head a slot and stack, or (HyperFormer) also a layer and place
 
+or of each row i, with h_i the mean of its tokens behind the encoder
+
+  g_i = V_2 relu(V_1 h_i + c_1) + c_2,  I(i, l) = relu(W_1 [g_i; e_l] + b_1)     HyperDecoder
+
   HyperFormer(++)   y + LN(W_u gelu(W_d y + b_d) + b_u)·γ + β with y what self-attention or the FFN gives; all
                     of γ, β, W and b made; the model's own norms are trained besides
   PHA               y + W_u relu(W_d x + b_d) + b_u with y what the FFN gives and x what it reads: made in the decoder,
                     one for all tasks in the encoder
+  HyperDecoder      the same with x before the FFN's norm
   retriever         z = W_2 relu(W_1 h + b_1) + b_2 (without a hidden layer W_2 h + b_2), h the mean of a row's
                     tokens behind the encoder; its losses look across the batch, f the cosine:
     instance        mean over rows i with another of its task of −mean_p log(e^{f(z_i,z_p)/τ} / Σ e^{f(z_i,z_j)/τ}),
-                    p those others, j all others (supcon) or those of other tasks (negatives)
+                    p such others, j all others (supcon) or those of other tasks (negatives)
     prototype       mean over rows of −(f(z_i,k_own)/τ − log Σ e^{f(z_i,k)/τ}), k the tasks' embeddings without
                     its own (decoupled) or all (softmax)
 
+With an encoder alone PHA and HyperDecoder have what is of the encoder in its lower half and what is of the decoder in
+its upper one, layers counted from 1 there, and h is of the lower half's last layer.
+
 tests/reference/hyper/CASE.safetensors, F64: of ten steps loss, loss/TASK, loss.task, loss.instance, loss.prototype
-(NaN where there is none); start/NAME, gradient/NAME of the first step before clipping, after/NAME past the last;
-made/NAME, logits/TASK of the first step's rows (of texts each target token's) and texts/TASK (T5: three beams, five
-tokens at most, none twice, -1 behind the last) from the values at the start.
+(NaN where there is none); start/NAME, gradient/NAME of the first step before clipping, after/NAME past the last.  From
+the values at the start, of the first step's rows: made/NAME of each task or, where rows enter, of each row; pooled,
+their h; logits/TASK (of texts each target token's); texts/TASK (T5: three beams, five tokens at most, none twice, -1
+behind the last).
 """
 import math
 import os
@@ -52,36 +61,46 @@ class Generator:
 
     def __init__(self, about, trained):
         self.about, self.trained = about, trained
+        self.by_row = about.get("instance", "none") != "none"
 
-    def vector(self, word, layer, at):
-        """I of all tasks, tasks × inner."""
-        value, about = self.trained, self.about
-        if not about["layer"] and not about["place"]:
-            word = "all"
-        tasks = value["task"].shape[0]
-        parts, maps = [value["task"]], [value[f"{word}.W_1.task"]]
+    def conditions(self, word, layer, at, h):
+        """[(vectors of all tasks or of h's rows, their part of W_1)]"""
+        value, about, pairs = self.trained, self.about, []
+        if about["task"]:
+            pairs.append((value["task"], value[f"{word}.W_1.task"]))
+        if self.by_row:
+            v = [value[f"{word}.instance.{k}"] for k in ("W_1", "b_1", "W_2", "b_2")]
+            pairs.append((F.linear(torch.relu(F.linear(h, v[0], v[1])), v[2], v[3]), value[f"{word}.W_1.instance"]))
         for key, index in (("layer", layer), ("place", at)):
             if about[key]:
-                parts.append(value[f"{word}.{key}"][index].expand(tasks, -1))
-                maps.append(value[f"{word}.W_1.{key}"])
-        hidden = torch.relu(F.linear(torch.cat(parts, 1), torch.cat(maps, 1), value[f"{word}.b_1"]))
-        out = F.linear(hidden, value[f"{word}.W_2"], value[f"{word}.b_2"])
+                e = value[f"{word}.{key}"].reshape(-1, about[key])[index]  # of one layer petri has a vector
+                pairs.append((e.expand(len(pairs[0][0]), -1), value[f"{word}.W_1.{key}"]))
+        return pairs
+
+    def vector(self, word, layer, at, h):
+        value, about = self.trained, self.about
+        if not about["layer"] and not about["place"] and not self.by_row:
+            word = "all"
+        parts, maps = zip(*self.conditions(word, layer, at, h))
+        out = torch.relu(F.linear(torch.cat(parts, 1), torch.cat(maps, 1), value[f"{word}.b_1"]))
+        if about["inner"]:
+            out = F.linear(out, value[f"{word}.W_2"], value[f"{word}.b_2"])
         if about["norm"] == "no":
             return out
         return F.layer_norm(out, out.shape[-1:], value[f"{word}.norm.gamma"], value[f"{word}.norm.beta"], PROJECTION_EPS)
 
-    def make(self, word, layer, at, slot):
+    def make(self, word, layer, at, slot, h):
         head = f"{word}.{layer}.{at}.{slot}" if self.about["net"] == "layer" else f"{word}.{slot}"
-        return F.linear(self.vector(word, layer, at), self.trained[f"{head}.weight"], self.trained[f"{head}.bias"])
+        return F.linear(self.vector(word, layer, at, h), self.trained[f"{head}.weight"], self.trained[f"{head}.bias"])
 
 
 class Adapter(nn.Module):
     """A sublayer's last map with a bottleneck behind it or, where `reads` is the map whose input it reads, beside it.
-    value(slot): tasks × numbers, or 1 × numbers."""
+    value(slot): tasks × numbers, 1 × numbers, or, by row, rows × numbers."""
 
-    def __init__(self, last, module, value, reads):
+    def __init__(self, last, module, value, reads, by_row):
         super().__init__()
-        self.last, self.module, self.value, self.read = last, module, value, None
+        self.last, self.module, self.value, self.by_row, self.read = last, module, value, by_row, None
         if reads is not None:
             reads.register_forward_pre_hook(self.keep)
 
@@ -92,73 +111,96 @@ class Adapter(nn.Module):
     def keep(self, _module, args):
         self.read = args[0]
 
-    def of_rows(self, slot, rows):
+    def of_rows(self, slot, rows, batch):
         value = self.value(slot)
-        value = value[Rows.task] if len(value) > 1 else value
+        if self.by_row:  # a row's beams stand next to each other
+            value = value.repeat_interleave(batch // len(value), 0)
+        elif len(value) > 1:
+            value = value[Rows.task]
         return value.reshape(len(value), rows, -1)
 
     def forward(self, x):
-        y, size = self.last(x), self.module["size"]
+        y, batch = self.last(x), x.shape[0]
         read = self.read if self.module["insertion"] == "parallel" else y
-        h = read @ self.of_rows("W_d", size).transpose(1, 2) + self.of_rows("b_d", 1)
+
+        def of(slot, rows=1):
+            return self.of_rows(slot, rows, batch)
+        h = read @ of("W_d", self.module["size"]).transpose(1, 2) + of("b_d")
         h = ACTIVATION[self.module["activation"]](h)
-        h = h @ self.of_rows("W_u", y.shape[-1]).transpose(1, 2) + self.of_rows("b_u", 1)
+        h = h @ of("W_u", y.shape[-1]).transpose(1, 2) + of("b_u")
         if self.module.get("norm") == "own":
-            h = F.layer_norm(h, h.shape[-1:], eps=NORM_EPS) * self.of_rows("gamma", 1) + self.of_rows("beta", 1)
+            h = F.layer_norm(h, h.shape[-1:], eps=NORM_EPS) * of("gamma") + of("beta")
         return y + h
 
 
 def sublayers(model):
-    """[(path of a block's part, its last map's owner and name, the first map)] that methods here write behind."""
+    """[(path of a block's part, its last map's owner and name, {tap: the module that reads it})] that methods here
+    write behind."""
     for path, module in list(model.named_modules()):
         if path.endswith("SelfAttention"):  # T5
-            yield path, module, "o", module.q
-        elif hasattr(module, "wo"):
-            yield path, module, "wo", module.wi
+            yield path, module, "o", {}
+        elif hasattr(module, "DenseReluDense"):
+            ffn = module.DenseReluDense
+            yield path, ffn, "wo", {"f.in": ffn.wi, "f.res": module}
         elif path.endswith("attention.output"):  # BERT
-            yield path, module, "dense", None
+            yield path, module, "dense", {}
         elif hasattr(module, "intermediate"):
-            yield path + ".", module.output, "dense", module.intermediate.dense
+            reads = module.intermediate.dense
+            yield path + ".", module.output, "dense", {"f.in": reads, "f.res": reads}
 
 
 class Case(mixed_steps.Case):
     def attach(self):
         method, model = self.about["method"], self.model
         self.modules = [m for m in method["modules"] if m["function"] == "bottleneck"]
-        self.adapters, self.made = [], {}
+        self.made, self.pooled = {}, {}
         self.generator = Generator(method["hyper"], self.take("hyper."))
-        self.retriever, self.joined = method.get("retriever"), None
+        self.retriever = method.get("retriever")
         self.network = self.take("retriever.")
+        self.taps = {part.get("tap", 0) for part in (method["hyper"], self.retriever or {})}
         for p in model.parameters():
             p.requires_grad_(False)
-        for path, owner, last, first in list(sublayers(model)):
-            self.put(f".{path}.", owner, last, first)
-        for m in method["modules"]:
-            if m["function"] == "full":
-                self.train_norms()
+        for path, owner, last, reads in list(sublayers(model)):
+            self.put(f".{path}.", owner, last, reads)
+        if any(m["function"] == "full" for m in method["modules"]):
+            self.train_norms()
+        for tap in self.taps:
+            at = model.encoder.layer[tap - 1] if tap else model.encoder
+            at.register_forward_hook(lambda _m, _args, out, tap=tap: self.pool(tap, out))
 
-    def put(self, path, owner, last, first):
-        stack, layer, kind = place(path).split(".")
-        tap = "f.out" if kind == "ffn" else "a.out"
-        whole = {"enc": "encoder", "dec": "decoder"}[stack]
-        places = [m["write"] for m in self.modules if m["source"] == "hyper" and m["stack"] in ("all", whole)]
-        places = [p for p in ("a.out", "f.out") if p in places]
-        for m in self.modules:
-            if m["write"] != tap or m["stack"] not in ("all", whole):
+    def pool(self, tap, out):
+        hidden = out if torch.is_tensor(out) else out[0]
+        self.pooled[tap] = (hidden * Rows.mask[..., None]).sum(1) / Rows.mask.sum(1, keepdim=True)
+
+    def is_at(self, m, stack, layer):
+        first, last = m["layers"]
+        return m["stack"] in ("all", stack) and first <= layer + 1 <= (last or layer + 1)
+
+    def put(self, path, owner, last, reads):
+        word, layer, kind = place(path).split(".")
+        stack, layer, tap = {"enc": "encoder", "dec": "decoder"}[word], int(layer), "f.out" if kind == "ffn" else "a.out"
+        made = [m for m in self.modules if m["source"] == "hyper" and m["stack"] in ("all", stack)]
+        places = [p for p in ("a.out", "f.out") if p in [m["write"] for m in made]]
+        first = min((m["layers"][0] - 1 for m in made), default=0) if any(self.taps) else 0
+        alike = [m for m in self.modules if m["write"] == tap and m["stack"] in ("all", stack)]
+        for number, m in enumerate(alike, 1):
+            if not self.is_at(m, stack, layer):
                 continue
-            name = f"{stack}.{layer}.{kind}/bottleneck.out."
+            name = f"{word}.{layer}.{kind}/bottleneck.out.{f'{number}.' if number > 1 else ''}"
+            by_row = m["source"] == "hyper" and self.generator.by_row
             if m["source"] == "hyper":
                 slots = SLOTS + (("gamma", "beta") if m.get("norm") == "own" else ())
 
-                def value(slot, at=places.index(tap)):
-                    return self.generator.make(stack, int(layer), at, slot)
+                def value(slot, at=places.index(tap), from_first=layer - first):
+                    h = self.pooled.get(self.generator.about.get("tap", 0))
+                    return self.generator.make(word, from_first, at, slot, h)
                 self.made |= {name + s: (value, s) for s in slots}
             else:
                 free = self.take(name)
 
-                def value(slot):
+                def value(slot, free=free):
                     return free[slot].reshape(1, -1)
-            setattr(owner, last, Adapter(getattr(owner, last), m, value, first if m["insertion"] == "parallel" else None))
+            setattr(owner, last, Adapter(getattr(owner, last), m, value, reads.get(m["read"]), by_row))
 
     def train_norms(self):
         for name in [n for n in self.trained if n.endswith(("orm.weight", "orm.bias"))]:
@@ -169,16 +211,15 @@ class Case(mixed_steps.Case):
     # ---- a pass ----
 
     def outputs(self, rows):
-        """What heads read, or the decoder's logits; and the encoder's vectors with the mask."""
-        sources, pad = [r[1] for r in rows], make_families.pad
-        Rows.task = torch.tensor([r[0] for r in rows])
-        mask = pad([[1] * len(s) for s in sources], 0)
-        call = dict(input_ids=pad(sources, self.pad_id), attention_mask=mask)
+        """What heads read, or the decoder's logits."""
+        call = self.call([r[1] for r in rows], [r[0] for r in rows])
         if self.tasks[0]["outputs"]:
-            out = self.model(**call, token_type_ids=self.types(rows))
-            return out.pooler_output, out.last_hidden_state, mask
-        out = self.model(**call, labels=pad([r[2] for r in rows], -100))
-        return out.logits, out.encoder_last_hidden_state, mask
+            return self.model(**call, token_type_ids=self.types(rows)).pooler_output
+        return self.model(**call, labels=make_families.pad([r[2] for r in rows], -100)).logits
+
+    def call(self, sources, tasks):
+        Rows.task, Rows.mask = torch.tensor(tasks), make_families.pad([[1] * len(s) for s in sources], 0)
+        return dict(input_ids=make_families.pad(sources, self.pad_id), attention_mask=Rows.mask)
 
     def head(self, task, read):
         name = task["name"]
@@ -206,10 +247,9 @@ class Case(mixed_steps.Case):
         return own
 
     def losses(self, rows):
-        out, hidden, mask = self.outputs(rows)
-        own = self.own_losses(out, rows)
+        own = self.own_losses(self.outputs(rows), rows)
         task = sum(self.tasks[i]["weight"] * n / len(rows) * loss for i, (loss, n) in own.items())
-        instance, prototype = self.across(hidden, mask) if self.retriever else (None, None)
+        instance, prototype = self.across() if self.retriever else (None, None)
         self.terms.append([float(t.detach()) if self.retriever and t is not None else math.nan
                            for t in (task, instance, prototype)])
         total = task
@@ -218,9 +258,9 @@ class Case(mixed_steps.Case):
                 total = total + self.retriever["weight"] * term
         return total, {i: loss for i, (loss, _) in own.items()}
 
-    def across(self, hidden, mask):
+    def across(self):
         about, net = self.retriever, self.network
-        h = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
+        h = self.pooled[about.get("tap", 0)]
         if "W_1" in net:
             h = torch.relu(F.linear(h, net["W_1"], net["b_1"]))
         z = F.normalize(F.linear(h, net["W_2"], net["b_2"]) if net else h, dim=1)
@@ -231,9 +271,10 @@ class Case(mixed_steps.Case):
 
     def at_start(self, out):
         rows = sorted(self.steps[0], key=lambda r: r[0])
+        given = self.outputs(rows)
+        out["pooled"] = self.pooled[self.generator.about.get("tap", 0)]
         for name, (value, slot) in self.made.items():
             out[f"made/{name}"] = value(slot).contiguous()
-        given, _, _ = self.outputs(rows)
         for i, task in enumerate(self.tasks):
             mine = [k for k, r in enumerate(rows) if r[0] == i]
             if task["outputs"]:
@@ -243,11 +284,9 @@ class Case(mixed_steps.Case):
                 out[f"texts/{task['name']}"] = self.texts(i, [rows[k][1] for k in mine])
 
     def texts(self, task, sources):
-        Rows.task = torch.tensor([task])
-        ids = self.model.generate(
-            input_ids=make_families.pad(sources, self.pad_id), num_beams=BEAMS, max_new_tokens=NEW_TOKENS,
-            attention_mask=make_families.pad([[1] * len(s) for s in sources], 0), do_sample=False,
-            no_repeat_ngram_size=1)[:, 1:]  # or a tiny model says one word
+        call = self.call(sources, [task])
+        ids = self.model.generate(**call, num_beams=BEAMS, max_new_tokens=NEW_TOKENS, do_sample=False,
+                                  no_repeat_ngram_size=1)[:, 1:]  # or a tiny model says one word
         out = torch.full((len(sources), NEW_TOKENS), -1.0, dtype=torch.float64)
         for i, row in enumerate(ids.tolist()):
             row = row[:row.index(self.model.config.eos_token_id) + 1] if self.model.config.eos_token_id in row else row

@@ -12,7 +12,7 @@
     lora-t5-sst2-30        the same with targets of 30 tokens
     generate-t5-1, -32     20 tokens of flan-t5-small, greedy, for 1 or 32 sources at once
     generate-t5-beam4      the same for one source with 4 beams
-    hyperformer++-t5-small, pha-t5-small
+    hyperformer++-t5-small, pha-t5-small, hyperdecoder-t5-small
                            32 rows of eight tasks, as long as GLUE's, T5-small's shapes with random weights:
                            forward, backward, AdamW (peer_hyper.py)
 
@@ -39,8 +39,10 @@ WORKS = {  # rows a step, counted steps, steps before counting
     "generate-t5-beam4": (1, 8, 2),
     "hyperformer++-t5-small": (32, 6, 1),
     "pha-t5-small": (32, 6, 1),
+    "hyperdecoder-t5-small": (32, 6, 1),
 }
-MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128", "hyperformer++-t5-small", "pha-t5-small")  # no data needed
+MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128", "hyperformer++-t5-small", "pha-t5-small",
+        "hyperdecoder-t5-small")  # no data needed
 
 
 def peak_bytes():

@@ -128,15 +128,14 @@ class Tuned(nn.Module):
     def blocks(self, stack):
         return enumerate((self.model.decoder if stack == "dec" else self.model.encoder).block)
 
-    def share_encoder(self, size):
-        for _, block in self.blocks("enc"):
-            ffn = block.layer[-1].DenseReluDense
-            ffn.wo = SharedAdapter(ffn.wo, ffn.wi, self.config.d_model, size)
-
-    def decoder_ffn(self):
-        for i, block in self.blocks("dec"):
-            ffn = block.layer[-1].DenseReluDense
-            ffn.wo = MadeAdapter(ffn.wo, ("dec", i, 0), F.relu, ffn.wi)
+    def beside_ffns(self, size, before_norm):
+        """One adapter for all tasks in the encoder, made ones in the decoder."""
+        for stack in ("enc", "dec"):
+            for i, block in self.blocks(stack):
+                ffn = block.layer[-1].DenseReluDense
+                reads = block.layer[-1] if before_norm else ffn.wi
+                ffn.wo = SharedAdapter(ffn.wo, reads, self.config.d_model, size) if stack == "enc" else \
+                    MadeAdapter(ffn.wo, ("dec", i, 0), F.relu, reads)
 
     def pooled(self, hidden, mask):
         return (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
@@ -172,8 +171,7 @@ class Pha(Tuned):
         self.task = nn.Parameter(torch.randn(TASKS, EMBEDDED))
         self.net = Network("dec", self.config.num_layers, 1, width, size, False)
         self.retriever = nn.Sequential(nn.Linear(width, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, EMBEDDED))
-        self.share_encoder(size)
-        self.decoder_ffn()
+        self.beside_ffns(size, before_norm=False)
 
     def loss(self, call):
         Made.values = self.net(self.task)
@@ -204,15 +202,15 @@ class HyperDecoder(Tuned):
         self.layer = nn.Parameter(torch.randn(layers, 10))
         self.project = nn.Sequential(nn.Linear(width + 10, HIDDEN), nn.ReLU())
         self.heads = Heads(HIDDEN, width, size, False)
-        self.share_encoder(size)
-        self.decoder_ffn()
+        self.beside_ffns(size, before_norm=True)
 
     def loss(self, call):
         encoded = self.model.encoder(input_ids=call["input_ids"], attention_mask=call["attention_mask"])
         g = self.mix(self.pooled(encoded.last_hidden_state, call["attention_mask"]))
-        Made.by_row, Made.values = True, {}
-        for i, e in enumerate(self.layer):
-            Made.values["dec", i, 0] = self.heads(self.project(torch.cat([g, e.expand(len(g), -1)], 1)))
+        shape = (len(self.layer), len(g), -1)
+        made = self.heads(self.project(torch.cat([g.expand(*shape), self.layer[:, None].expand(*shape)], 2)).flatten(0, 1))
+        made = {k: v.view(len(self.layer), len(g), *v.shape[1:]) for k, v in made.items()}
+        Made.by_row, Made.values = True, {("dec", i, 0): {k: v[i] for k, v in made.items()} for i in range(len(self.layer))}
         return self.model(encoder_outputs=encoded, attention_mask=call["attention_mask"], labels=call["labels"]).loss
 
 

@@ -228,7 +228,9 @@ static void write_order(const struct mixed *m, const struct run_config *c, const
     free(row);
 }
 
-static void write_case(const struct mixed *m, const struct run_config *c, const char *model, const char *path) {
+/* `method`: as the run has it. */
+static void write_case(const struct mixed *m, const struct run_config *c, const struct method *method, const char *model,
+                       const char *path) {
     struct err e = ERR_INIT;
     struct buf b = BUF_INIT;
     buf_puts(&b, "{\"model\":");
@@ -237,9 +239,9 @@ static void write_case(const struct mixed *m, const struct run_config *c, const 
     json_add_double(&b, c->lr);
     buf_puts(&b, ",\"clip\":");
     json_add_double(&b, c->clip);
-    char *method = method_json(&c->method, true);
-    buf_printf(&b, ",\"method\":%s", method);
-    free(method);
+    char *text = method_json(method, true);
+    buf_printf(&b, ",\"method\":%s", text);
+    free(text);
     for (int i = 0; i < m->tasks.count; i++) {
         buf_puts(&b, i ? ",{\"name\":" : ",\"tasks\":[{\"name\":");
         json_add_string(&b, c->of[i].task_name);
@@ -257,10 +259,10 @@ void mixed_dump(struct mixed *m, const struct run_config *c, const char *model, 
     struct err e = ERR_INIT;
     struct run *r = mixed_begin_moved(m, c, folder, (struct event_sink){ NULL, NULL }, sigma);
     test_ok(checkpoint_save(r, CHECKPOINT_LAST, &e), &e);
-    run_free(r);
     char *rows = file_join(folder, "rows.tsv"), *about = file_join(folder, "case.json");
     write_order(m, c, rows, steps);
-    write_case(m, c, model, about);
+    write_case(m, c, &run_plan(r)->method, model, about);
+    run_free(r);
     free(rows);
     free(about);
 }

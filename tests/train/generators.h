@@ -13,6 +13,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/method/attach.h"
+#include "core/method/hyper.h"
 #include "core/model/generate.h"
 #include "core/model/safetensors.h"
 #include "tests/support/mixed.h"
@@ -30,14 +31,17 @@ static const struct generator_case {
     { "t5-hyperformer", "hyperformer(r=2)", true },
     { "t5-hyperformer++", "hyperformer++(r=2)", true },
     { "t5-pha", "pha(r=2)", true },
+    { "t5-hyperdecoder", "hyperdecoder(r=2)", true },
     { "bert-hyperformer", "hyperformer(r=2)", false },
     { "bert-hyperformer++", "hyperformer++(r=2)", false },
+    { "bert-pha", "pha(r=2)", false },
+    { "bert-hyperdecoder", "hyperdecoder(r=2)", false },
     { "bert-retriever", "bottleneck(r=2; read=f.in, write=f.out, source=hyper) + hyper(place=0, start=fan) + "
                         "retriever(hidden=0, instance=negatives, prototype=softmax)", false },
 };
 
 /* Allowed differences of a build, in parts of a value above 1 or of a tensor's largest gradient. */
-struct allowed {
+struct generator_bounds {
     double value, gradient, after; /* after: 0 where values past the last step are not compared */
 };
 
@@ -47,7 +51,8 @@ static char *small(const char *text) {
     struct err e = ERR_INIT;
     test_ok(method_parse(text, &m, &e), &e);
     struct hyper *h = &m.hyper;
-    h->task = h->inner = 3;
+    if (h->task) h->task = 3;
+    if (h->inner) h->inner = 3;
     if (h->layer) h->layer = 2;
     if (h->place) h->place = 4;
     h->hidden = 5;
@@ -169,13 +174,40 @@ static void same_logits(const struct st_file *f, const struct generator_rows *x,
     arena_free(memory);
 }
 
-static void *open_method(void *self) {
-    const struct generator_rows *x = self;
-    return attach_new(x->plan, x->m->model);
+/* What is made for each row alone, from the reference's mean of the row. */
+static void same_made_for_rows(const struct st_file *f, const struct generator_rows *x, double by) {
+    const struct plan *p = x->plan;
+    const struct arch *a = &x->m->model->arch;
+    int width = hyper_row_width(&p->method, a), task[BATCH];
+    struct arena *memory = arena_new();
+    struct tape *tape = tape_new(memory);
+    double *pooled = fixture_of(f, "", "pooled", (size_t)(x->rows * width));
+    real *h = xcalloc((size_t)(x->rows * width), sizeof *h);
+    node *leaf = xcalloc((size_t)p->tensors, sizeof *leaf);
+    struct row_value *value = xcalloc((size_t)p->by_row, sizeof *value);
+    tape_reset(tape, false, 1, 1);
+    for (int i = 0; i < x->rows * width; i++) h[i] = (real)pooled[i];
+    for (int i = 0; i < x->rows; i++) task[i] = x->row[i].task;
+    for (int i = 0; i < p->tensors; i++)
+        leaf[i] = tape_frozen(tape, p->tensor[i].rows, p->tensor[i].cols, x->params + p->tensor[i].offset);
+    int stack = p->row_tensor[0].stack;
+    hyper_make_rows(p, tape, leaf, stack, tape_frozen(tape, x->rows, width, h), task, value);
+    for (int i = 0; i < p->by_row; i++) {
+        const struct plan_made *t = &p->row_tensor[i];
+        const real *first = tape_value(tape, value[i].value) + (size_t)value[i].first * t->count;
+        assert_int_equal(t->stack, stack);
+        same_values(f, "made/", t->name, first, (size_t)x->rows * t->count, by);
+    }
+    tape_free(tape);
+    arena_free(memory);
+    free(pooled);
+    free(h);
+    free(leaf);
+    free(value);
 }
 
-/* One crew of none: the rows and the attachment are at hand. */
-struct opened {
+/* There is no crew: the rows and the attachment are at hand. */
+struct opened_method {
     const struct generator_rows *x;
     struct attach *a;
     int task;
@@ -184,7 +216,7 @@ struct opened {
 static void *pass_on(void *self) { return self; }
 
 static const struct hooks *begin_method(void *opened, struct tape *t) {
-    struct opened *o = opened;
+    struct opened_method *o = opened;
     attach_for_task(o->a, o->task);
     return attach_begin(o->a, t, o->x->params, o->x->made, NULL);
 }
@@ -194,7 +226,7 @@ static void leave(void *opened) { (void)opened; }
 /* The texts of a task's rows, NEW_TOKENS each, -1 behind the last. */
 static void same_texts_of(const struct st_file *f, struct generator_rows *x, int task) {
     struct err e = ERR_INIT;
-    struct opened o = { x, open_method(x), task };
+    struct opened_method o = { x, attach_new(x->plan, x->m->model), task };
     const struct generate_method method = { &o, pass_on, begin_method, leave };
     struct generate_options how;
     struct generated text[BATCH] = { { 0 } };
@@ -230,7 +262,7 @@ static void same_texts_of(const struct st_file *f, struct generator_rows *x, int
 
 /* ---- a case ---- */
 
-static void compare_steps(struct mixed *m, const struct run_config *c, const char *name, const struct allowed *by) {
+static void compare_steps(struct mixed *m, const struct run_config *c, const char *name, const struct generator_bounds *by) {
     struct trained t = { 0 };
     struct step_stopper s = { .out = &t, .step = STEPS };
     struct generator_rows x = { .m = m };
@@ -238,7 +270,7 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     real *g = mixed_gradient(m, c, moved);
     s.run = mixed_begin_moved(m, c, NULL, step_stopper_sink(&s), moved);
     const struct plan *p = x.plan = run_plan(s.run);
-    real *made = xcalloc(p->made_size, sizeof *made);
+    real *made = xcalloc(p->made_size + 1, sizeof *made);
     for (int i = 0; i < p->tensors; i++)
         same_values(f, "start/", p->tensor[i].name, run_params(s.run) + p->tensor[i].offset, p->tensor[i].count, 1e-6);
     attach_remake(p, run_params(s.run), made);
@@ -248,6 +280,7 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     x.made = made;
     x.rows = mixed_first_rows(m, c, x.row);
     same_logits(f, &x, by->value);
+    if (p->by_row) same_made_for_rows(f, &x, by->value);
     for (int i = 0; i < m->tasks.count && m->task[0].kind == DATA_TEXT; i++) same_texts_of(f, &x, i);
     struct err e = ERR_INIT;
     struct plan *kept = run_plan_for(c, &m->tasks, &m->model->arch, &e);
@@ -269,7 +302,7 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     free(g);
 }
 
-static void generator_check(const struct generator_case *of, const char *dump, const struct allowed *by) {
+static void generator_check(const struct generator_case *of, const char *dump, const struct generator_bounds *by) {
     struct err e = ERR_INIT;
     struct mixed m;
     char *home = dump ? file_join(dump, of->name) : test_folder();

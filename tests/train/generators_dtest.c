@@ -3,7 +3,7 @@
 
 static void runs_are_pytorchs(void **state) {
     (void)state;
-    static const struct allowed by = { 1e-9, 1e-9, 1e-8 };
+    static const struct generator_bounds by = { 1e-9, 1e-9, 1e-8 };
     for (size_t i = 0; i < COUNT_OF(generator_cases); i++)
         generator_check(&generator_cases[i], getenv("PETRI_PARITY_DUMP"), &by);
 }

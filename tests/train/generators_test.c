@@ -5,7 +5,7 @@
 
 static void runs_are_pytorchs(void **state) {
     (void)state;
-    static const struct allowed by = { 1e-4, 1e-4, 0 };
+    static const struct generator_bounds by = { 1e-4, 1e-4, 0 };
     for (size_t i = 0; i < COUNT_OF(generator_cases); i++) generator_check(&generator_cases[i], NULL, &by);
 }
 
