@@ -30,6 +30,7 @@ static const struct peer_work {
     { "generate-t5-beam4", GENERATE, 1, 8, 2, 4, NULL },
     { "hyperformer++-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "hyperformer++(r=16)" },
     { "pha-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "pha(r=64)" },
+    { "hyperdecoder-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "hyperdecoder(r=64)" },
 };
 
 enum { NEW_TOKENS = 20 };
