@@ -63,6 +63,7 @@ static const struct destination {
     { "json", TO_STDOUT_OR_FILE },
     { "hf", TO_FOLDER },
     { "petri", TO_FILE_OR_FOLDER },
+    { "peft", TO_FOLDER },
 };
 
 static const struct destination *find_destination(const char *to) {
@@ -76,22 +77,30 @@ static bool is_folder(const struct destination *to, const char *path) {
 }
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
-    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf or petri");
+    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf, petri or peft");
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
     if (args_flag(a, "overwrite") && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
+    if (args_get(a, "base") && strcmp(to->name, "peft")) return err_set(e, ERR_USAGE, "--base is for --to peft");
     return 0;
 }
 
-static int export_own(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
+/* One task's values for another program, or for another history. */
+static int export_values(const struct args *a, struct store *s, int64_t id, const char *path, struct err *e) {
     struct opened o = { 0 };
     struct buf said = BUF_INIT;
     char *file = NULL;
     int rc = opened_run(&o, s, id, args_get(a, "task"), &(struct backbone_hint){ .given = args_get(a, "model") },
                         &said, e);
-    if (!rc) rc = export_petri(o.predictor, &o.config, path, &file, e);
+    if (!rc && !strcmp(args_get(a, "to"), "petri")) {
+        rc = export_petri(o.predictor, &o.config, path, &file, e);
+    } else if (!rc) {
+        const char *base = args_get(a, "base");
+        file = xstrdup(path);
+        rc = export_peft(o.predictor, base ? base : o.config.model, path, e);
+    }
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
@@ -143,7 +152,7 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     if (rc) return rc;
     if (!strcmp(to->name, "hf"))
         return write_folder(a, s, id, path, e);
-    if (!strcmp(to->name, "petri")) return export_own(a, s, id, path, e);
+    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft")) return export_values(a, s, id, path, e);
     return export_text(g, s, id, !strcmp(to->name, "json"), path, e);
 }
 

@@ -12,4 +12,9 @@ int export_folder(const char *path, struct err *e);
  * is new or empty.  *file: what was written, caller frees.  c: the run's, of one task.  p is plain afterwards. */
 int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file, struct err *e);
 
+/* Writes a folder of the library PEFT, new or empty: adapter_config.json and adapter_model.safetensors.  ERR_USAGE,
+ * naming the module, for a method that the library has no form for.  base: what the config calls the model.  p is plain
+ * afterwards. */
+int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e);
+
 #endif

@@ -303,6 +303,15 @@ const char *family_name(enum family f) {
     return (unsigned)f < FAMILY_COUNT ? families[f].name : "unknown";
 }
 
+const char *family_prefix(enum family f) {
+    static const char *const prefix[FAMILY_COUNT] = {
+        [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
+        [FAMILY_MBART] = "model.", [FAMILY_T5] = "",
+    };
+    BUG_IF((unsigned)f >= FAMILY_COUNT);
+    return prefix[f];
+}
+
 static char *known_families(void) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < FAMILY_COUNT; i++) buf_printf(&b, "%s%s", i ? ", " : "", families[i].name);

@@ -61,6 +61,8 @@ int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, 
                struct err *e);
 void arch_release(struct arch *a);
 const char *family_name(enum family f);
+/* What stands before the names of its tensors in files of models with a head: "bert.", "" for T5. */
+const char *family_prefix(enum family f);
 /* Tokens of a text at most, whatever the model: attention looks at all pairs of them, which takes 1 GiB here. */
 enum { LONGEST_TEXT = 16384 };
 /* The longest input in tokens: positions less what the family reserves (T5 has none); LONGEST_TEXT at most. */

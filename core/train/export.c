@@ -21,15 +21,13 @@ static const char *const copied[] = {
     "spiece.model",      "sentencepiece.bpe.model",
 };
 
-/* What transformers calls a family's model, and what stands before its tensors' names. */
-static const struct {
-    const char *architecture, *prefix;
-} families[FAMILY_COUNT] = {
-    [FAMILY_BERT] = { "BertForSequenceClassification", "bert." },
-    [FAMILY_ROBERTA] = { "RobertaForSequenceClassification", "roberta." },
-    [FAMILY_BART] = { "BartForConditionalGeneration", "model." },
-    [FAMILY_MBART] = { "MBartForConditionalGeneration", "model." },
-    [FAMILY_T5] = { "T5ForConditionalGeneration", "" },
+/* What transformers calls a family's model. */
+static const char *const architectures[FAMILY_COUNT] = {
+    [FAMILY_BERT] = "BertForSequenceClassification",
+    [FAMILY_ROBERTA] = "RobertaForSequenceClassification",
+    [FAMILY_BART] = "BartForConditionalGeneration",
+    [FAMILY_MBART] = "MBartForConditionalGeneration",
+    [FAMILY_T5] = "T5ForConditionalGeneration",
 };
 
 /* ---- the folder ---- */
@@ -120,7 +118,7 @@ static int write_config(const struct predictor *p, const char *folder, struct er
     int rc = config ? 0 : e->code;
     if (config) {
         json_object_set_new(config, "architectures",
-                            json_pack("[s]", families[p->m->arch.family].architecture));
+                            json_pack("[s]", architectures[p->m->arch.family]));
         json_object_set_new(config, "torch_dtype", json_string("float32"));
         if (json_object_get(config, "dtype"))
             json_object_set_new(config, "dtype", json_string("float32"));
@@ -193,7 +191,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
     int rc = 0;
     for (int i = 0; i < m->tensors && !rc; i++) {
         const struct tensor_info *t = &m->tensor[i];
-        const char *prefix = t->role == ROLE_LM_HEAD ? "" : families[m->arch.family].prefix;
+        const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
         const real *data = values_of(p, merged, i);
         if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);

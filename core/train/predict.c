@@ -229,6 +229,7 @@ void predictor_free(struct predictor *p) {
 }
 
 const struct plan *predictor_plan(const struct predictor *p) { return p->plan; }
+const struct model *predictor_model(const struct predictor *p) { return p->m; }
 const real *predictor_params(const struct predictor *p) { return p->params; }
 const real *predictor_made(const struct predictor *p) { return p->made; }
 int predictor_classes(const struct predictor *p) { return p->plan->outputs[p->at]; }

@@ -50,6 +50,7 @@ void predictor_free(struct predictor *p);
  * now, which is worth saying. */
 bool predictor_knows_facts(const struct predictor *p);
 const struct plan *predictor_plan(const struct predictor *p);
+const struct model *predictor_model(const struct predictor *p);
 /* The trained values by the plan's offsets. */
 const real *predictor_params(const struct predictor *p);
 /* The made values that go with them (attach.h). */

@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/model/safetensors.h"
 #include "tests/support/edit.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -96,6 +97,81 @@ static void an_imported_run_is_used_as_any_other(void **state) {
     free(file);
 }
 
+/* Every tensor of one file is in the other with the same bytes. */
+static void holds_the_same(const char *folder, const char *other) {
+    struct err e = ERR_INIT;
+    char *a_path = file_join(folder, "adapter_model.safetensors"), *b_path = file_join(other, "adapter_model.safetensors");
+    struct st_file *a = st_open(a_path, &e), *b = st_open(b_path, &e);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_int_equal(st_count(a), st_count(b));
+    for (size_t i = 0; i < st_count(a); i++) {
+        const struct st_tensor *x = st_at(a, i), *y = st_find(b, x->name);
+        if (!y) fail_msg("%s is missing", x->name);
+        assert_int_equal(x->rank, y->rank);
+        assert_memory_equal(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape);
+        size_t n = x->end - x->begin;
+        char *v = xmalloc(n), *w = xmalloc(n);
+        test_ok(st_read_raw(a, x, v, &e), &e);
+        test_ok(st_read_raw(b, y, w, &e), &e);
+        assert_memory_equal(v, w, n);
+        free(v);
+        free(w);
+    }
+    st_close(a);
+    st_close(b);
+    free(a_path);
+    free(b_path);
+}
+
+static void exported_it_is_what_was_imported(void **state) {
+    (void)state;
+    static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3" };
+    for (size_t i = 0; i < COUNT_OF(some); i++) {
+        json_t *run = import_named(some[i], "round.db"), *again;
+        char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);
+        int id = (int)json_integer_value(stage_at(run, "id"));
+        free(stage_out(0, "export %d --to peft '%s' --db '%s/round.db'", id, out, stage.folder));
+        again = stage_json("import '%s' --model '%s' --json --db '%s/round.db'", out, base, stage.folder);
+        assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
+        assert_string_equal(stage_text(again, "method"), stage_text(run, "method"));
+        if (strcmp(some[i], "lora-all")) { /* whose pooler's LoRA was folded */
+            holds_the_same(folder, out);
+            char *was = test_text(folder, "adapter_config.json"), *now = test_text(out, "adapter_config.json");
+            assert_string_equal(now, was);
+            free(was);
+            free(now);
+        }
+        json_decref(run);
+        json_decref(again);
+        free(folder);
+        free(out);
+    }
+}
+
+/* A run that was trained here, to PEFT and back. */
+static void a_trained_run_goes_there_and_back(void **state) {
+    (void)state;
+    static const char *const method[] = { "lora(r=2) + lora(at=w1,r=3,s=0.5,layers=2)", "ia3(at=k+v+act)" };
+    for (size_t i = 0; i < COUNT_OF(method); i++) {
+        char *out = xprintf("%s/trained-%zu", stage.folder, i), *more = xprintf("--steps 2 --method '%s'", method[i]);
+        json_t *run = stage_train(&stage, 0, more), *again;
+        int id = (int)json_integer_value(stage_at(run, "id"));
+        free(stage_out(0, "export %d --to peft '%s' --base some/model --db '%s'", id, out, stage.db));
+        again = stage_json("import '%s' --model '%s' --json --db '%s'", out, stage.model, stage.db);
+        assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
+        assert_string_equal(stage_text(again, "model"), "some/model");
+        json_decref(run);
+        json_decref(again);
+        free(out);
+        free(more);
+    }
+    json_t *run = stage_train(&stage, 0, "--steps 2 --method 'adapter-pfeiffer(r=2)'");
+    stage_refused(2, "module 1 (bottleneck): PEFT has no form for it", "export %d --to peft '%s/no' --db '%s'",
+                  (int)json_integer_value(stage_at(run, "id")), stage.folder, stage.db);
+    json_decref(run);
+}
+
 /* A copy of an adapter below the stage, with one text of its config changed. */
 static char *changed(const char *name, const char *from, const char *to) {
     static int copies;
@@ -162,6 +238,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peft_answers_are_the_librarys),
         cmocka_unit_test(an_imported_run_is_used_as_any_other),
+        cmocka_unit_test(exported_it_is_what_was_imported),
+        cmocka_unit_test(a_trained_run_goes_there_and_back),
         cmocka_unit_test(what_is_not_computed_is_refused),
         cmocka_unit_test(the_tensors_say_places_and_ranks),
     };

@@ -1,0 +1,346 @@
+/* A run as a folder of PEFT. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/exchange/export.h"
+#include "core/exchange/peft.h"
+#include "core/method/functions.h"
+#include "core/method/slots.h"
+#include "core/model/safetensors.h"
+
+/* A map with LoRA or a scale. */
+struct wrapped {
+    char *module; /* its name in the base model */
+    int rank;
+    double alpha;
+    bool input; /* of a scale: of what the map reads */
+};
+
+struct out {
+    const struct plan *plan;
+    const struct model *m;
+    const real *params;
+    const char *base;
+    enum peft_type type;
+    struct st_write *tensor;
+    size_t tensors, room;
+    struct wrapped *wrapped;
+    size_t count, wrapped_room;
+    char **saved; /* modules that are saved whole */
+    size_t saves, saves_room;
+    bool biases, other_biases; /* of wrapped maps; of anything else */
+    double dropout;
+};
+
+/* ---- what can be written ---- */
+
+/* The map whose output the scale is at, or whose input (*input). */
+static enum tap map_of_scale(enum tap write, bool *input) {
+    *input = write == TAP_F_ACT || write == TAP_A_CTX;
+    return write == TAP_F_ACT ? TAP_F_OUT : write == TAP_A_CTX ? TAP_A_OUT : write;
+}
+
+static const char *why_not(const struct module *m) {
+    bool input;
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
+    if (m->fn == FN_LINEAR) {
+        if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
+        return NULL;
+    }
+    if (m->fn == FN_SCALE)
+        return tap_weight_role(map_of_scale(m->write, &input)) == ROLE_COUNT || m->write == TAP_EMBED
+                   ? "IA3 scales what a map gives or reads"
+                   : NULL;
+    if (module_in_weight(m)) return NULL;
+    return "PEFT has no form for it; --to petri keeps it whole";
+}
+
+static int check(struct out *o, struct err *e) {
+    bool lora = false, ia3 = false;
+    for (int i = 0; i < o->plan->method.count; i++) {
+        const struct module *m = &o->plan->method.module[i];
+        const char *why = why_not(m);
+        if (why)
+            return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
+        lora = lora || m->fn == FN_LINEAR;
+        ia3 = ia3 || m->fn == FN_SCALE;
+    }
+    if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
+    if (lora == ia3)
+        return err_set(e, ERR_USAGE, lora ? "cannot be written for PEFT: LoRA and scales in one adapter; export two runs"
+                                          : "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain "
+                                            "model is --to hf");
+    o->type = lora ? PEFT_LORA : PEFT_IA3;
+    return 0;
+}
+
+/* ---- tensors ---- */
+
+/* `name` is taken over. */
+static void add(struct out *o, char *name, size_t rows, size_t cols, bool vector, const real *data) {
+    GROW(o->tensor, o->room, o->tensors + 1);
+    struct st_write *t = &o->tensor[o->tensors++];
+    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = vector ? 1 : 2, .data = data };
+    t->shape[0] = vector ? cols : rows;
+    t->shape[1] = vector ? 0 : cols;
+}
+
+/* The name in the base model of a map, without ".weight"; caller frees. */
+static char *module_name(const struct out *o, enum tap tap, int stack, int site, int layer) {
+    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(tap), stack, site, layer);
+    BUG_IF(i < 0);
+    const char *name = o->m->tensor[i].name;
+    return xprintf("%s%.*s", family_prefix(o->m->arch.family), (int)(strlen(name) - strlen(".weight")), name);
+}
+
+static const real *slot_values(const struct out *o, int module, enum slot slot, int stack, int site, int layer) {
+    const struct plan_tensor *t = plan_slot(o->plan, module, slot, stack, site, layer);
+    BUG_IF(!t);
+    return o->params + t->offset;
+}
+
+static struct wrapped *wrap(struct out *o, char *module) {
+    GROW(o->wrapped, o->wrapped_room, o->count + 1);
+    struct wrapped *w = &o->wrapped[o->count++];
+    *w = (struct wrapped){ .module = module };
+    return w;
+}
+
+static void add_lora(struct out *o, int module, int stack, int site, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    struct wrapped *w = wrap(o, module_name(o, m->write, stack, site, layer));
+    double s = m->comp == COMP_SCALED    ? m->scale
+               : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
+                                         : 1;
+    w->rank = m->size;
+    w->alpha = s * m->size;
+    if (m->dropout > o->dropout) o->dropout = m->dropout;
+    add(o, xprintf("base_model.model.%s.lora_A.weight", w->module), (size_t)m->size,
+        (size_t)tap_width(&o->m->arch, m->read), false, slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
+    add(o, xprintf("base_model.model.%s.lora_B.weight", w->module), (size_t)tap_width(&o->m->arch, m->write),
+        (size_t)m->size, false, slot_values(o, module, SLOT_UP_W, stack, site, layer));
+}
+
+static void add_scale(struct out *o, int module, int stack, int site, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    bool input;
+    enum tap map = map_of_scale(m->write, &input);
+    struct wrapped *w = wrap(o, module_name(o, map, stack, site, layer));
+    size_t n = (size_t)tap_width(&o->m->arch, m->write);
+    w->input = input;
+    add(o, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1, false,
+        slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
+}
+
+static void add_module(struct out *o, int module) {
+    const struct module *m = &o->plan->method.module[module];
+    struct span span[SPANS];
+    int n = module_spans(m, &o->m->arch, span);
+    for (int k = 0; k < n; k++)
+        for (int layer = span[k].first; layer < span[k].end; layer++) {
+            if (m->fn == FN_LINEAR) add_lora(o, module, span[k].stack, span[k].site, layer);
+            if (m->fn == FN_SCALE) add_scale(o, module, span[k].stack, span[k].site, layer);
+        }
+}
+
+static bool is_wrapped(const struct out *o, const char *name, size_t n) {
+    for (size_t i = 0; i < o->count; i++)
+        if (strlen(o->wrapped[i].module) == n && !strncmp(o->wrapped[i].module, name, n)) return true;
+    return false;
+}
+
+static void save_module(struct out *o, const char *name, size_t n) {
+    for (size_t i = 0; i < o->saves; i++)
+        if (strlen(o->saved[i]) == n && !strncmp(o->saved[i], name, n)) return;
+    GROW(o->saved, o->saves_room, o->saves + 1);
+    o->saved[o->saves++] = xstrndup(name, n);
+}
+
+/* A tensor of the model that a bias or full module trains; what is as in the base is not written, but for biases. */
+static void add_own(struct out *o, const struct plan_tensor *t) {
+    const struct tensor_info *of = &o->m->tensor[t->tensor];
+    const real *v = o->params + t->offset;
+    bool full = o->plan->method.module[t->module].fn == FN_FULL;
+    if (full && !memcmp(v, o->m->weight[t->tensor], t->count * sizeof *v)) return;
+    char *name = xprintf("%s%s", family_prefix(o->m->arch.family), of->name);
+    size_t module = (size_t)(strrchr(name, '.') - name);
+    bool wrapped = !full && is_wrapped(o, name, module);
+    if (full) save_module(o, name, module);
+    else if (wrapped) o->biases = true;
+    else o->other_biases = true;
+    add(o, wrapped ? xprintf("base_model.model.%.*s.base_layer.bias", (int)module, name) : xprintf("base_model.model.%s", name),
+        (size_t)of->rows, (size_t)of->cols, of->vector, v);
+    free(name);
+}
+
+/* The other half of a map that is saved whole. */
+static void add_halves(struct out *o) {
+    const char *before = family_prefix(o->m->arch.family);
+    for (int i = 0; i < o->m->tensors; i++) {
+        const struct tensor_info *t = &o->m->tensor[i];
+        char *name = xprintf("%s%s", before, t->name), *full = xprintf("base_model.model.%s", name);
+        bool saved = false;
+        for (size_t k = 0; k < o->saves; k++)
+            saved = saved || (strlen(o->saved[k]) == (size_t)(strrchr(name, '.') - name) &&
+                              !strncmp(o->saved[k], name, strlen(o->saved[k])));
+        for (size_t k = 0; k < o->tensors && saved; k++) saved = strcmp(o->tensor[k].name, full) != 0;
+        if (saved) add(o, full, (size_t)t->rows, (size_t)t->cols, t->vector, o->m->weight[i]);
+        else free(full);
+        free(name);
+    }
+}
+
+static void add_head(struct out *o) {
+    bool two = plan_head(o->plan, 0, SLOT_POOLER_W) && !o->m->arch.pooler;
+    const struct {
+        enum slot slot;
+        const char *name;
+        bool vector;
+    } parts[] = {
+        { SLOT_POOLER_W, two ? "classifier.dense.weight" : "bert.pooler.dense.weight", false },
+        { SLOT_POOLER_B, two ? "classifier.dense.bias" : "bert.pooler.dense.bias", true },
+        { SLOT_HEAD_W, two ? "classifier.out_proj.weight" : "classifier.weight", false },
+        { SLOT_HEAD_B, two ? "classifier.out_proj.bias" : "classifier.bias", true },
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct plan_tensor *t = plan_head(o->plan, 0, parts[i].slot);
+        if (!t) continue;
+        if (parts[i].slot == SLOT_POOLER_W && !two) save_module(o, "pooler", strlen("pooler"));
+        add(o, xprintf("base_model.model.%s", parts[i].name), (size_t)t->rows, (size_t)t->cols, parts[i].vector,
+            o->params + t->offset);
+    }
+    if (plan_head(o->plan, 0, SLOT_HEAD_W)) save_module(o, "classifier", strlen("classifier"));
+}
+
+/* ---- the config ---- */
+
+static json_t *names(const struct out *o, bool inputs) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < o->count; i++)
+        if (!inputs || o->wrapped[i].input) json_array_append_new(list, json_string(o->wrapped[i].module));
+    return list;
+}
+
+static json_t *saved(const struct out *o) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < o->saves; i++) json_array_append_new(list, json_string(o->saved[i]));
+    if (o->saves) return list;
+    json_decref(list);
+    return json_null();
+}
+
+/* α as a whole number where it is one but for rounding. */
+static json_t *number(double alpha) {
+    return fabs(alpha - round(alpha)) < 1e-9 * fabs(alpha) ? json_integer((json_int_t)round(alpha)) : json_real(alpha);
+}
+
+static const char *bias_word(const struct out *o) { return o->other_biases ? "all" : o->biases ? "lora_only" : "none"; }
+
+static void add_lora_keys(const struct out *o, json_t *c) {
+    json_t *ranks = json_object(), *alphas = json_object();
+    const struct wrapped *first = &o->wrapped[0];
+    for (size_t i = 1; i < o->count; i++) {
+        if (o->wrapped[i].rank != first->rank) json_object_set_new(ranks, o->wrapped[i].module, json_integer(o->wrapped[i].rank));
+        if (o->wrapped[i].alpha != first->alpha) json_object_set_new(alphas, o->wrapped[i].module, number(o->wrapped[i].alpha));
+    }
+    static const char *const nothing[] = { "layer_replication", "layers_pattern", "layers_to_transform", "megatron_config" };
+    json_object_set_new(c, "r", json_integer(first->rank));
+    json_object_set_new(c, "lora_alpha", number(first->alpha));
+    json_object_set_new(c, "lora_dropout", json_real(o->dropout));
+    json_object_set_new(c, "bias", json_string(bias_word(o)));
+    json_object_set_new(c, "rank_pattern", ranks);
+    json_object_set_new(c, "alpha_pattern", alphas);
+    json_object_set_new(c, "init_lora_weights", json_true());
+    json_object_set_new(c, "loftq_config", json_object());
+    json_object_set_new(c, "megatron_core", json_string("megatron.core"));
+    json_object_set_new(c, "use_dora", json_false());
+    json_object_set_new(c, "use_rslora", json_false());
+    for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
+}
+
+static char *config_text(const struct out *o) {
+    json_t *c = json_object();
+    json_object_set_new(c, "peft_type", json_string(o->type == PEFT_LORA ? "LORA" : "IA3"));
+    json_object_set_new(c, "task_type", json_string(arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : "SEQ_CLS"));
+    json_object_set_new(c, "base_model_name_or_path", json_string(o->base));
+    json_object_set_new(c, "auto_mapping", json_null());
+    json_object_set_new(c, "revision", json_null());
+    json_object_set_new(c, "inference_mode", json_true());
+    json_object_set_new(c, "fan_in_fan_out", json_false());
+    json_object_set_new(c, "modules_to_save", saved(o));
+    json_object_set_new(c, "target_modules", names(o, false));
+    if (o->type == PEFT_LORA) add_lora_keys(o, c);
+    else {
+        json_object_set_new(c, "feedforward_modules", names(o, true));
+        json_object_set_new(c, "init_ia3_weights", json_true());
+    }
+    char *text = json_dumps(c, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_decref(c);
+    return text;
+}
+
+/* ---- writing ---- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
+}
+
+static int write_files(struct out *o, const char *config, const char *folder, struct err *e) {
+    char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
+    const struct st_pair meta = { "format", "pt" };
+    qsort(o->tensor, o->tensors, sizeof *o->tensor, by_name);
+    int rc = export_folder(folder, e);
+    if (!rc) rc = st_save(path, o->tensor, o->tensors, &meta, 1, e);
+    if (!rc) rc = file_write(json, config, strlen(config), e);
+    if (rc && rc != ERR_USAGE) {
+        unlink(path);
+        rmdir(folder);
+    }
+    free(path);
+    free(json);
+    return rc;
+}
+
+/* Whether the config that the values came with still says what they are: it does not where a pooler's LoRA was folded
+ * into the pooler. */
+static bool origin_holds(const struct out *o, const char *origin) {
+    json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
+    const char *type = json_string_value(json_object_get(c, "peft_type"));
+    bool holds = type && !strcmp(type, o->type == PEFT_LORA ? "LORA" : "IA3"), pooler = false;
+    const json_t *list = json_object_get(c, "modules_to_save"), *v;
+    size_t i;
+    json_array_foreach(list, i, v) pooler = pooler || (json_is_string(v) && strstr(json_string_value(v), "pooler"));
+    for (size_t k = 0; k < o->saves; k++) holds = holds && (pooler || !strstr(o->saved[k], "pooler"));
+    if (c) json_decref(c);
+    return holds;
+}
+
+int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
+    const char *origin = predictor_origin(p);
+    int rc = predictor_make_plain(p, e);
+    if (rc) return rc;
+    struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
+    rc = check(&o, e);
+    if (rc) return rc;
+    for (int i = 0; i < o.plan->method.count; i++) add_module(&o, i);
+    for (int i = 0; i < o.plan->tensors; i++)
+        if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
+    add_halves(&o);
+    add_head(&o);
+    char *config = origin_holds(&o, origin) ? xstrdup(origin) : config_text(&o);
+    rc = write_files(&o, config, folder, e);
+    free(config);
+    for (size_t i = 0; i < o.tensors; i++) free((char *)(uintptr_t)o.tensor[i].name);
+    for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
+    for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);
+    free(o.tensor);
+    free(o.wrapped);
+    free(o.saved);
+    return rc;
+}
