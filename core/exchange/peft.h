@@ -1,5 +1,5 @@
-/* A folder of the library PEFT: its config, checked (peft_config.c), and its tensors (peft_read.c).  Private to
- * core/exchange. */
+/* A folder of the library PEFT: its config, checked (peft_config.c), and its tensors, read (peft_read.c) and
+ * written (peft_write.c).  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_PEFT_H
 #define CORE_EXCHANGE_PEFT_H
 

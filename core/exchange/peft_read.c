@@ -12,7 +12,8 @@
 #include "core/exchange/bag.h"
 #include "core/exchange/peft.h"
 
-static const char config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors";
+static const char config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
+                  pickled_name[] = "adapter_model.bin";
 
 struct reader {
     struct peft peft;
@@ -291,12 +292,15 @@ static int build(struct reader *r, struct err *e) {
 
 static int read_folder(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, weights_name);
+    const char *weights = file_exists(path) ? weights_name : pickled_name;
+    free(path);
+    path = file_join(folder, weights);
     int rc = peft_open(folder, &r->peft, e);
     if (!rc) rc = bag_open(path, &r->bag, e);
     free(path);
     if (rc) return rc;
     notes_add(&r->out->read, "%s", config_name);
-    notes_add(&r->out->read, "%s", weights_name);
+    notes_add(&r->out->read, "%s", weights);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
     if (version) r->out->version = xstrdup(version);
     for (size_t i = 0; i < r->bag.count && !rc; i++) rc = take_tensor(r, &r->bag.tensor[i], e);

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/torch.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors files are little-endian");
 
@@ -114,9 +115,8 @@ static int recognise(const struct st_file *f, struct err *e) {
                        "downloaded: git lfs pull fetches them",
                        f->name, (long long)bytes);
     }
-    if (text_starts(head, "PK\x03\x04") || text_starts(head, "\x80\x02"))
-        return err_set(e, ERR_INPUT, "%s: is a pickle file of PyTorch, not a safetensors file",
-                       f->name);
+    if (text_starts(head, "\x80\x02"))
+        return err_set(e, ERR_INPUT, "%s: is a pickle, but not one that torch.save wrote", f->name);
     if (text_starts(head, "<!") || text_starts(head, "<html"))
         return err_set(e, ERR_INPUT, "%s: is a web page, not a safetensors file", f->name);
     if (n < 8)
@@ -298,6 +298,12 @@ static int by_name(const void *a, const void *b, void *tensors) {
     return strcmp(t[*(const size_t *)a].name, t[*(const size_t *)b].name);
 }
 
+static void sort_names(struct st_file *f) {
+    f->by_name = xcalloc(f->count + 1, sizeof *f->by_name);
+    for (size_t i = 0; i < f->count; i++) f->by_name[i] = i;
+    if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, by_name, f->tensor);
+}
+
 /* The ranges follow one another from 0 to the end of the file. */
 static int check_ranges(struct st_file *f, struct err *e) {
     if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, by_place);
@@ -323,19 +329,42 @@ static int check_ranges(struct st_file *f, struct err *e) {
         thousands(room - at, text);
         return err_set(e, ERR_INPUT, "%s: %s bytes too many follow the last tensor", f->name, text);
     }
-    f->by_name = xcalloc(f->count + 1, sizeof *f->by_name);
-    for (size_t i = 0; i < f->count; i++) f->by_name[i] = i;
-    if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, by_name, f->tensor);
+    sort_names(f);
     return 0;
+}
+
+/* ---- files of torch.save ---- */
+
+static int fetch_for_torch(const void *self, size_t at, void *out, size_t n, struct err *e) { return fetch(self, at, out, n, e); }
+
+/* Their tensors may share what they lie in, and lie in any order. */
+static int read_torch(struct st_file *f, struct err *e) {
+    const struct torch_bytes bytes = { f->name, f->size, f, fetch_for_torch };
+    f->header = json_object();
+    int rc = torch_list(&bytes, &f->tensor, &f->count, e);
+    if (rc) return rc;
+    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, by_place);
+    sort_names(f);
+    for (size_t i = 1; i < f->count; i++)
+        if (!strcmp(f->tensor[f->by_name[i]].name, f->tensor[f->by_name[i - 1]].name))
+            return bad_tensor(f, f->tensor[f->by_name[i]].name, e, "is there twice");
+    return 0;
+}
+
+static int read_any(struct st_file *f, struct err *e) {
+    unsigned char head[TORCH_HEAD];
+    size_t n = f->size < sizeof head ? f->size : sizeof head;
+    int rc = fetch(f, 0, head, n, e);
+    if (rc) return rc;
+    if (torch_is(head, n)) return read_torch(f, e);
+    rc = read_header(f, e);
+    if (!rc) rc = read_entries(f, e);
+    return rc ? rc : check_ranges(f, e);
 }
 
 static struct st_file *open_checked(struct st_file *f, struct err *e) {
     struct err own = ERR_INIT;
-    if (!e) e = &own;
-    int rc = read_header(f, e);
-    if (!rc) rc = read_entries(f, e);
-    if (!rc) rc = check_ranges(f, e);
-    if (!rc) return f;
+    if (!read_any(f, e ? e : &own)) return f;
     st_close(f);
     return NULL;
 }
@@ -448,11 +477,31 @@ static void convert(enum st_type type, const unsigned char *from, size_t n, real
     }
 }
 
+/* The whole range, then each element from its place. */
+static int read_strided(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
+    size_t size = st_type_size(t->type), at[COUNT_OF(t->shape)] = {0}, from = 0;
+    unsigned char *bytes = mem_try(t->end - t->begin, 1);
+    if (!bytes) return err_set(e, ERR_SYSTEM, "%s: no memory for tensor \"%s\"", f->name, t->name);
+    int rc = fetch(f, f->data + t->begin, bytes, t->end - t->begin, e);
+    for (size_t i = 0; !rc && i < t->count; i++) {
+        convert(t->type, bytes + from * size, 1, out + i);
+        for (int k = t->rank; k-- > 0;) {
+            from += t->stride[k];
+            if (++at[k] < t->shape[k]) break;
+            from -= t->stride[k] * t->shape[k];
+            at[k] = 0;
+        }
+    }
+    free(bytes);
+    return rc;
+}
+
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
     if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
         return err_set(e, ERR_INPUT,
                        "%s: tensor \"%s\" has the type %s; weights must be F32, F16, BF16 or F64",
                        f->name, t->name, types[t->type].name);
+    if (t->strided) return read_strided(f, t, out, e);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
     if (t->type == own) return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
     size_t size = st_type_size(t->type), step = CHUNK / size;
@@ -468,5 +517,6 @@ int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struc
 }
 
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e) {
+    BUG_IF(t->strided);
     return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
 }

@@ -1,4 +1,4 @@
-/* safetensors files: reading those of strangers, writing petri's own.
+/* Files of tensors: reading those of strangers, safetensors and what torch.save writes (torch.h); writing petri's own.
  *
  * All checks are made on the header before anything is allocated for the data:
  * length ≤ 100,000,000 and ≤ the file, JSON object, no repeated names, known types,
@@ -9,6 +9,7 @@
 #ifndef CORE_MODEL_SAFETENSORS_H
 #define CORE_MODEL_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,8 @@ struct st_tensor {
     size_t shape[8];
     size_t count;      /* product of the shape */
     size_t begin, end; /* bytes in the data part */
+    bool strided;      /* of torch.save alone: its elements lie stride[k] elements apart in the range */
+    size_t stride[8];
 };
 
 struct st_file; /* an open file and its checked header */
@@ -51,7 +54,7 @@ const char *st_meta(const struct st_file *f, const char *key);
 /* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted; others refused) into
  * `out`, which has room for its count. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
-/* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t. */
+/* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t.  Not of a strided one. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from

@@ -17,6 +17,9 @@
 
 #define SINGLE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
+/* What torch.save wrote, where there is nothing else. */
+#define PICKLED "pytorch_model.bin"
+#define PICKLED_INDEX "pytorch_model.bin.index.json"
 
 enum { INDEX_LIMIT = 64 << 20 /* bytes */, SHARDS_MAX = 1024 };
 
@@ -101,11 +104,10 @@ static int check_shard_name(const char *index, const char *tensor, const json_t 
     const char *shard = json_string_value(value);
     if (!shard)
         return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
-    if (file_name_is_safe(shard) && text_ends(shard, ".safetensors")) return 0;
-    return err_set(e, ERR_INPUT,
-                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with "
-                   ".safetensors is read",
-                   index, tensor, shard);
+    const char *end = text_ends(index, PICKLED_INDEX) ? ".bin" : ".safetensors";
+    if (file_name_is_safe(shard) && text_ends(shard, end)) return 0;
+    return err_set(e, ERR_INPUT, "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with %s is read", index,
+                   tensor, shard, end);
 }
 
 /* Every tensor of the index is in the shard it names… */
@@ -139,9 +141,11 @@ static int check_shards(const struct weights *w, const char *index, const json_t
     return 0;
 }
 
-/* "model-00001-of-00003.safetensors" */
-static bool looks_like_shard(const char *name) {
-    return text_starts(name, "model-") && strstr(name, "-of-") && text_ends(name, ".safetensors");
+/* "model-00001-of-00003.safetensors", "pytorch_model-00001-of-00003.bin" */
+static bool looks_like_shard(const char *index, const char *name) {
+    bool pickled = text_ends(index, PICKLED_INDEX);
+    return text_starts(name, pickled ? "pytorch_model-" : "model-") && strstr(name, "-of-") &&
+           text_ends(name, pickled ? ".bin" : ".safetensors");
 }
 
 static int check_folder(const struct weights *w, const char *folder, const char *index,
@@ -150,15 +154,15 @@ static int check_folder(const struct weights *w, const char *folder, const char 
     if (!d) return err_set(e, ERR_SYSTEM, "%s: cannot be listed: %s", folder, strerror(errno));
     int rc = 0;
     for (struct dirent *entry; !rc && (entry = readdir(d));)
-        if (looks_like_shard(entry->d_name) && !shard_by_name(w, entry->d_name))
+        if (looks_like_shard(index, entry->d_name) && !shard_by_name(w, entry->d_name))
             rc = err_set(e, ERR_INPUT, "%s: does not name %s, which lies beside it", index,
                          entry->d_name);
     closedir(d);
     return rc;
 }
 
-static int open_shards(struct weights *w, int folder_fd, const char *folder, struct err *e) {
-    char *index = file_join(folder, INDEX);
+static int open_shards(struct weights *w, int folder_fd, const char *folder, const char *name, struct err *e) {
+    char *index = file_join(folder, name);
     json_t *root = json_read(index, INDEX_LIMIT, e);
     int rc = root ? 0 : e->code;
     const json_t *map = json_object_get(root, "weight_map");
@@ -195,23 +199,13 @@ static bool exists_in(int folder_fd, const char *name) {
 }
 
 static int no_weights(int folder_fd, const char *folder, struct err *e) {
-    static const char *const pickles[] = {"pytorch_model.bin", "pytorch_model.bin.index.json",
-                                          "model.pt", "model.pth", "model.ckpt"};
-    static const char *const others[] = {"tf_model.h5", "flax_model.msgpack", "model.onnx",
-                                         "model.gguf"};
-    for (size_t i = 0; i < COUNT_OF(pickles); i++)
-        if (exists_in(folder_fd, pickles[i]))
-            return err_set(e, ERR_INPUT,
-                           "%s: has weights only as pickle (%s), which can run code and is never "
-                           "opened; "
-                           "in Python, AutoModel.from_pretrained(\"%s\").save_pretrained(\"NEW\", "
-                           "safe_serialization=True) writes a " SINGLE,
-                           folder, pickles[i], folder);
+    static const char *const others[] = {"model.pt", "model.pth", "model.ckpt", "tf_model.h5", "flax_model.msgpack",
+                                         "model.onnx", "model.gguf"};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (exists_in(folder_fd, others[i]))
-            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE, folder,
+            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED, folder,
                            others[i]);
-    return err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX, folder);
+    return err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder);
 }
 
 int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e) {
@@ -228,7 +222,11 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
         if (exists_in(fd, INDEX) && report)
             buf_printf(report, "%s is ignored: " SINGLE " lies beside it\n", INDEX);
     } else if (exists_in(fd, INDEX)) {
-        rc = open_shards(out, fd, folder, e);
+        rc = open_shards(out, fd, folder, INDEX, e);
+    } else if (exists_in(fd, PICKLED)) {
+        rc = add_file(out, fd, folder, PICKLED, e);
+    } else if (exists_in(fd, PICKLED_INDEX)) {
+        rc = open_shards(out, fd, folder, PICKLED_INDEX, e);
     } else {
         rc = no_weights(fd, folder, e);
     }

@@ -122,7 +122,7 @@ static void test_other_files(void **state) {
         "oid sha256:0000000000000000000000000000000000000000000000000000000000000000\nsize 10557\n";
     open_broken("pointer", pointer, strlen(pointer),
                 "is a Git LFS pointer; the weights themselves (10557 bytes) were not");
-    open_broken("pickle", "PK\x03\x04 and more bytes", 20, "is a pickle file");
+    open_broken("pickle", "PK\x03\x04 and more bytes", 20, "is a zip without a directory");
     open_broken("web page", "<!DOCTYPE html><html></html>", 28, "is a web page");
 }
 
