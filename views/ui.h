@@ -76,8 +76,7 @@ void ui_say(struct ui *ui, enum say say, const char *format, ...)
 /* The canvas is brought to the interface's size and drawn whole. */
 void ui_draw(const struct ui *ui, struct canvas *c);
 
-/* Commands of the ':' line, for completion: names of the verbs that work here. */
-int ui_command_count(void);
+/* Command i of the ':' line (ui_command_best). */
 const char *ui_command_name(int i);
 
 #endif

@@ -18,7 +18,6 @@ static const char *const names[CMD_COUNT] = {
     "train", "method", "methods", "models", "tasks", "runs", "show", "stop", "resume", "clone",
     "trash", "restore", "export", "map", "help", "quit"};
 
-int ui_command_count(void) { return CMD_COUNT; }
 const char *ui_command_name(int i) { return names[i]; }
 
 int ui_command_best(const char *typed) {

@@ -215,22 +215,3 @@ double score_preservation(const real *x, int d, const real *y, int n, int k) {
     free(out);
     return shared;
 }
-
-/* ---- centroids ---- */
-
-void score_centroids(const real *x, int n, int d, const int32_t *label, int classes, double *out) {
-    size_t w = (size_t)d, k = (size_t)classes;
-    double *mean = xcalloc(k * w + 1, sizeof *mean), *length = xcalloc(k + 1, sizeof *length);
-    for (size_t i = 0; i < (size_t)n; i++)
-        for (size_t j = 0; label[i] >= 0 && j < w; j++) mean[(size_t)label[i] * w + j] += (double)x[i * w + j];
-    for (size_t a = 0; a < k; a++) length[a] = sqrt(dot(mean + a * w, mean + a * w, d));
-    for (size_t a = 0; a < k; a++) {
-        for (size_t b = 0; b < k; b++) {
-            double scale = length[a] * length[b];
-            double v = scale > 0 ? 1 - dot(mean + a * w, mean + b * w, d) / scale : NAN;
-            out[a * k + b] = a == b && scale > 0 ? 0 : v;
-        }
-    }
-    free(mean);
-    free(length);
-}

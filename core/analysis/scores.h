@@ -28,8 +28,5 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out);
 double score_shared(const int32_t *a, const int32_t *b, int n, int k);
 /* Mean share of each point's k nearest in x (Euclidean) that are among its k nearest in y (n×2). */
 double score_preservation(const real *x, int d, const real *y, int n, int k);
-/* Cosine distances of the classes' centroids: classes×classes; NaN where one has no point
- * or a zero centroid. */
-void score_centroids(const real *x, int n, int d, const int32_t *label, int classes, double *out);
 
 #endif

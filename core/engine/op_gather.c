@@ -30,10 +30,6 @@ node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int ta
     return record_run(t, OP_embed, n, tape_cols_of(t, in[0]), tables, in, &s, sizeof s);
 }
 
-node op_embed(struct tape *t, int n, node table, const int32_t *ids) {
-    return op_embed_sum(t, n, &(struct embed_table){ table, ids, 0 }, 1);
-}
-
 void embed_forward(struct tape *t, struct record *r) {
     const struct embed *s = r->saved;
     int n = tape_rows_of(t, r->out);

@@ -41,8 +41,8 @@ node op_head_linear(struct tape *t, node x, node w, int heads);
 node op_add(struct tape *t, node a, node b);                            /* a + b */
 node op_add_scaled(struct tape *t, node a, node b, double s, node scale); /* a + s·scale·b */
 node op_bias(struct tape *t, node x, node b);                           /* x + b on each row, b 1×d */
-node op_channel_scale(struct tape *t, node x, node l);                  /* x ⊙ l on each row, l 1×d */
-node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g); /* l blocks×d */
+/* x ⊙ l on each row, l 1×d; with groups (NULL: none) blocks×d. */
+node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g);
 node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
 node op_scale(struct tape *t, node a, double s);                        /* s·a */
 
@@ -70,7 +70,6 @@ struct embed_table {
     int first;
 };
 enum { EMBED_TABLES = 5 };
-node op_embed(struct tape *t, int n, node table, const int32_t *ids);
 node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int tables);
 
 /* y = first row of each sequence (count×d), or the mean over its rows. */

@@ -1,7 +1,5 @@
 #include "core/model/taps.h"
 
-#include <string.h>
-
 static const char *const names[TAP_COUNT] = {
     [TAP_NONE] = "none",
     [TAP_A_RES] = "a.res",
@@ -25,10 +23,4 @@ static const char *const names[TAP_COUNT] = {
 
 const char *tap_name(enum tap tap) {
     return (unsigned)tap < TAP_COUNT ? names[tap] : names[TAP_NONE];
-}
-
-enum tap tap_by_name(const char *name) {
-    for (int i = TAP_NONE + 1; i < TAP_COUNT; i++)
-        if (!strcmp(names[i], name)) return (enum tap)i;
-    return TAP_NONE;
 }

@@ -33,9 +33,8 @@ enum tap {
     TAP_EMBED,  /* n×d  the embedding stack's output */
     TAP_COUNT
 };
-/* "a.q", "f.out", …; tap_by_name gives TAP_NONE for an unknown name. */
+/* "a.q", "f.out", … */
 const char *tap_name(enum tap tap);
-enum tap tap_by_name(const char *name);
 
 /* The values of a block so far.  A tap not yet computed is NODE_NONE. */
 struct site {

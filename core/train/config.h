@@ -208,8 +208,6 @@ bool config_has_rows(const struct run_config *c);
 /* Whether a loss of the method looks across the whole batch. */
 bool config_has_join(const struct run_config *c);
 
-const char *schedule_name(enum schedule s);
-const char *loss_mean_name(enum loss_mean m);
 const char *optimiser_name(enum optimiser o);
 
 #endif

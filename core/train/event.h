@@ -18,7 +18,6 @@ enum run_state {
     RUN_STATES
 };
 const char *run_state_name(enum run_state s);
-int run_state_by_name(const char *name); /* -1 when unknown */
 
 enum event_kind {
     EVENT_STATE,      /* state, text: the reason of a failure */

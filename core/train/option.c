@@ -22,8 +22,6 @@ static const char *const averages[] = { "one", "all", NULL };
 static const char *const bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
-const char *schedule_name(enum schedule s) { return schedules[s]; }
-const char *loss_mean_name(enum loss_mean m) { return means[m]; }
 const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
 
 #define MEMBER(member) .key = #member, .offset = offsetof(struct run_config, member)

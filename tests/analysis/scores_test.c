@@ -29,13 +29,6 @@ static void test_digits(void **state) {
             plane[2 * i + a] = (real)sum;
         }
     }
-    double want[10], have[100];
-    read_numbers("centroids", 10, want);
-    score_centroids(x, DIGITS, PIXELS, label, 10, have);
-    for (int c = 0; c < 10; c++) {
-        near(have[c], want[c]);
-        near(have[c * 10], want[c]);
-    }
     /* stretched, so that no two distances are equal */
     for (int i = 0; i < DIGITS * PIXELS; i++) x[i] *= (real)(1 + 0.1 * sin(i % PIXELS));
     near(score_preservation(x, PIXELS, plane, DIGITS, 10), read_number("preservation"));
@@ -77,10 +70,6 @@ static void test_zero_vector(void **state) {
     /* a row without label takes no part */
     test_ok(score_silhouette(FIVE, 6, 2, without, 3, &s, &e), &e);
     near(s.value, 0.614945);
-    double d[9];
-    const int32_t gap[] = { 0, 0, 0, 0, 0, 2 };
-    score_centroids(FIVE, 6, 2, gap, 3, d);
-    assert_true(isnan(d[1]) && isnan(d[4]) && isnan(d[2]) && isnan(d[8]) && fabs(d[0]) < 1e-12);
 }
 
 int main(void) {

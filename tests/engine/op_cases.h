@@ -412,7 +412,7 @@ static bool embed_make(int i, struct setup *s) {
     return true;
 }
 static node embed_run(struct tape *t, struct setup *s, const node *in) {
-    if (s->inputs == 1) return op_embed(t, s->out_rows, in[0], s->ids[0]);
+    if (s->inputs == 1) return op_embed_sum(t, s->out_rows, &(struct embed_table){ in[0], s->ids[0], 0 }, 1);
     int32_t before[IDS]; /* ids from 2 before the first row */
     for (int i = 0; i < s->out_rows; i++) before[i] = s->ids[1][i] - 2;
     const struct embed_table table[] = {

@@ -145,8 +145,7 @@ static void compare(size_t i, struct ground *g, const struct run_config *c) {
         worst = fmax(worst, fabs(t.loss[k] - right) / fmax(1, right));
         s = end;
     }
-    printf("%s%s: losses %.4f … %.4f, largest difference %.2g\n", head, loss_mean_name(c->loss_mean),
-           t.loss[0], t.loss[STEPS - 1], worst);
+    printf("%slosses %.4f … %.4f, largest difference %.2g\n", head, t.loss[0], t.loss[STEPS - 1], worst);
     if (!(worst < 1e-4)) fail_msg("%s: losses differ by %g", head, worst);
     trained_release(&t);
     buf_release(&text);
