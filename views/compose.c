@@ -71,7 +71,7 @@ int compose_outputs(const struct compose_view *v) {
     return v->classes > 0 ? v->classes : 2;
 }
 
-static struct plan *plan_of(const struct compose_view *v, struct err *e) {
+struct plan *compose_plan(const struct compose_view *v, struct err *e) {
     const struct run_config *c = &v->config;
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
@@ -90,7 +90,7 @@ static struct plan *plan_of(const struct compose_view *v, struct err *e) {
 static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
-    struct plan *p = plan_of(v, &e);
+    struct plan *p = compose_plan(v, &e);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;

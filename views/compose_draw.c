@@ -472,7 +472,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
 static const enum request keys[] = {
     REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
     REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
-    REQ_NONE
+    REQ_EXPLAIN, REQ_NONE
 };
 
 const struct screen screen_compose = {

@@ -336,6 +336,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MORE: add_module(ui); return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
+    case REQ_EXPLAIN: ui_show(ui, SCREEN_EXPLAIN); return true;
     case REQ_DESCRIBE: v->describe = !v->describe; return true;
     case REQ_NEXT: next_note(ui, 1); return true;
     case REQ_PREV: next_note(ui, -1); return true;

@@ -25,6 +25,8 @@ double next_double(double value, bool up); /* the next power of two */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
 /* Outputs of the head that a plan is made for. */
 int compose_outputs(const struct compose_view *v);
+/* What would be trained on the model that is there; plan_free. */
+struct plan *compose_plan(const struct compose_view *v, struct err *e);
 /* Is the field under the cursor a number, to be typed? */
 bool compose_on_number(const struct compose_view *v);
 /* The field's name and value as text. */

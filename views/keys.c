@@ -130,6 +130,8 @@ static const struct key_entry table[] = {
      "published methods, to start from"},
     {REQ_DESCRIBE, 'D', {0}, false, KEYS_COMPOSE, 0, 6, "describe",
      "describe the choice under the cursor"},
+    {REQ_EXPLAIN, 'E', {0}, false, KEYS_COMPOSE, 0, 0, NULL,
+     "explain the method on a page, or leave it"},
 
     {REQ_HELP, '?', {PRESS_F1}, true, KEYS_EVERYWHERE, 0, 10, "help", "this help"},
 };

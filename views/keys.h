@@ -33,6 +33,7 @@ struct press {
     _(HEATMAP, heatmap)                                                                             \
     _(MAP, map)                                                                                     \
     _(DETAIL, detail)                                                                               \
+    _(EXPLAIN, explain)                                                                             \
     _(HELP, help)
 
 #define SCREEN_ID(NAME, name) SCREEN_##NAME,
@@ -56,7 +57,7 @@ enum request {
     /* heatmap and map */
     REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE,
     /* compose and first page */
-    REQ_TRAIN, REQ_PRESETS, REQ_DESCRIBE, REQ_COMPOSE, REQ_CHOOSE,
+    REQ_TRAIN, REQ_PRESETS, REQ_DESCRIBE, REQ_EXPLAIN, REQ_COMPOSE, REQ_CHOOSE,
     REQ_COUNT
 };
 

@@ -7,6 +7,7 @@
 
 #include "views/compose.h"
 #include "views/effects.h"
+#include "views/explain.h"
 #include "views/first.h"
 #include "views/help.h"
 #include "views/heatmap.h"

@@ -84,3 +84,20 @@ void out_report(const char *text) {
         free(shown);
     }
 }
+
+void out_wrapped(const char *s, int indent, int width) {
+    char *copy = xstrdup(s), *rest = copy, *word;
+    int at = 0;
+    while ((word = strsep(&rest, " "))) {
+        int w = text_width(word);
+        if (at && at + 1 + w > width) {
+            putchar('\n');
+            at = 0;
+        }
+        if (!at) printf("%*s%s", indent, "", word);
+        else printf(" %s", word);
+        at += (at ? 1 : indent) + w;
+    }
+    putchar('\n');
+    free(copy);
+}

@@ -122,8 +122,8 @@ static int read_classes(const char *text, int tasks, int *out, struct err *e) {
     return rc;
 }
 
-/* The plan of as many tasks as are asked for, called 1, 2, …. */
-static struct plan *plan_counted(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
+/* The tasks are called 1, 2, …. */
+struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
     char names[RUN_TASKS][8];
     const char *name[RUN_TASKS], *classes = args_get(a, "classes");
     int outputs[RUN_TASKS];
@@ -158,7 +158,7 @@ int verb_count(const struct args *a, struct err *e) {
     rc = arch_read(folder, &arch, NULL, e);
     free(folder);
     if (rc) return rc;
-    struct plan *p = plan_counted(&m, &arch, a, e);
+    struct plan *p = verb_plan(&m, &arch, a, e);
     if (!p) {
         rc = e->code;
     } else if (args_flag(a, "json")) {

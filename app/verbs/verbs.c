@@ -194,6 +194,11 @@ static const struct option_spec REPLICATE[] = {
     WORKERS,
     END,
 };
+static const struct option_spec EXPLAIN[] = { MODEL,
+                                              { "classes", "N[,N…]", "outputs of the head (default 2), or of each task's" },
+                                              { "tasks", "N", "of a run of so many tasks (default 1)" },
+                                              { "regime", "TEXT", "how it is learned, where that counts: meta" },
+                                              END };
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {
     { "sampling", "proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of (proportional)" },
@@ -207,7 +212,7 @@ static const struct option_spec TASKS[] = {
     END,
 };
 static const struct option_spec RENDER[] = {
-    { "screen", "NAME", "first, compose, train, runs, heatmap, map, detail or help" },
+    { "screen", "NAME", "first, compose, explain, train, runs, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
     { "method", "TEXT", "the method on the Compose screen" },
     { "run", "ID", "the run in focus" },
@@ -319,6 +324,7 @@ static const struct verb VERBS[] = {
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
+    { "explain", "NAME | METHOD", "what a method is, what it costs on a model, what equals it", EXPLAIN, 1, 1, verb_explain },
     { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
     { "tasks", "[A,B,C | FILE.json [--sampling RULE]]", "the tasks known by name, or what a batch of several holds",
       TASKS, 0, 1, verb_tasks },

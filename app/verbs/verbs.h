@@ -45,7 +45,14 @@ bool verb_wait(struct jobs *j, const int64_t *id, int n);
 /* verb_screen.c: no verb at all.  argv without the program's name. */
 int verb_screen(int argc, char **argv, struct err *e);
 
+/* verb_explain.c */
+int verb_explain(const struct args *a, struct err *e);
 /* verb_space.c */
+struct arch;
+struct method;
+struct plan;
+/* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */
+struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
 int verb_count(const struct args *a, struct err *e);
 int verb_methods(const struct args *a, struct err *e);
 int verb_tasks(const struct args *a, struct err *e);

@@ -146,7 +146,9 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
             phrase(b, " ", !network_is_on(n, m) ? "without its" : network_is_on(n, p) ? "with another" : "with a", n->noun);
 }
 
-char *method_nearest(const struct method *given) {
+char *method_nearest(const struct method *m) { return method_nearest_but(m, NULL); }
+
+char *method_nearest_but(const struct method *given, const struct preset *but) {
     struct method m = *given;
     const struct preset *best = NULL;
     int least = 0, partner[METHOD_MODULES], best_partner[METHOD_MODULES];
@@ -154,7 +156,7 @@ char *method_nearest(const struct method *given) {
     method_normalise(&m);
     for (int i = 0; i < preset_count(); i++) {
         struct method p = preset_at(i)->method;
-        if (p.count == 0 || preset_at(i)->same_as) continue;
+        if (p.count == 0 || preset_at(i)->same_as || preset_at(i) == but) continue;
         method_normalise(&p);
         int d = pair_up(&p, &m, partner) + networks_apart(&p, &m);
         if (best && d >= least) continue;

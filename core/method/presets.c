@@ -113,6 +113,7 @@ static void load_one(int i) {
     p->sizes = text_member(o, file, "sizes");
     p->note = text_member(o, file, "note");
     if (json_object_get(o, "regime")) p->regime = text_member(o, file, "regime");
+    if (json_object_get(o, "released")) p->released = text_member(o, file, "released");
     if (json_object_get(o, "same_as")) p->same_as = text_member(o, file, "same_as");
     if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);

@@ -224,6 +224,7 @@ struct preset {
     const char *sizes;   /* the default sizes as text: "r=48" */
     double lr;           /* a learning rate that trains, with AdamW */
     const char *note;    /* what is trained besides, what a library does otherwise */
+    const char *released;/* where the published code differs from the paper, or from this; NULL: nothing is recorded */
     struct method method;/* at default sizes */
     const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
     const char *same_as; /* the preset that is the same point and names it in texts and records;
@@ -239,5 +240,7 @@ const struct preset *method_preset(const struct method *m);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
  * caller frees; NULL for an empty method. */
 char *method_nearest(const struct method *m);
+/* The same among the others. */
+char *method_nearest_but(const struct method *m, const struct preset *but);
 
 #endif

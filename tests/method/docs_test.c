@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/equal.h"
 #include "core/method/plan.h"
 #include "tests/method/shapes.h"
 #include "tests/support/test.h"
@@ -131,6 +132,20 @@ static void every_preset_is_listed_with_its_values(void **state) {
     }
 }
 
+/* The table of what equals what, and that which `petri explain` reads. */
+static void every_equality_is_listed(void **state) {
+    (void)state;
+    const struct equality *q;
+    int listed = 0, known = 0;
+    for (const char *p = strstr(buf_text(&page), "## What equals what"); (p = strstr(p, "\n| E")); p++) listed++;
+    for (; (q = equality_at(known)); known++) {
+        char *row = xprintf("\n| %s | %s |\n", q->id, q->text);
+        if (!strstr(buf_text(&page), row)) fail_msg("not listed:%s", row);
+        free(row);
+    }
+    assert_int_equal(listed, known);
+}
+
 static bool holds(const json_t *schema, const char *key, const char *word) {
     size_t i;
     json_t *v;
@@ -188,6 +203,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_read),
         cmocka_unit_test(every_rule_is_listed),
+        cmocka_unit_test(every_equality_is_listed),
         cmocka_unit_test(every_preset_is_listed_with_its_values),
         cmocka_unit_test(the_schema_has_every_word),
     };

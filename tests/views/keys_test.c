@@ -134,6 +134,31 @@ static void help_searches(void **state) {
     ui_release(&ui);
 }
 
+/* The page of Compose's method, and back. */
+static void a_method_is_explained(void **state) {
+    (void)state;
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 100, 40, GLYPHS_BRAILLE, COLOURS_NONE);
+    scene_method(&ui, "hyperformer++(r=4)");
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_press(&ui, 'E');
+    assert_int_equal(ui.screen, SCREEN_EXPLAIN);
+    render_ui(&ui, false, &b);
+    assert_non_null(strstr(b.data, "what it is"));
+    assert_non_null(strstr(b.data, "reads a.out, writes a.out: sequential"));
+    assert_non_null(strstr(b.data, "lines 1–"));
+    scene_press(&ui, 'G');
+    assert_true(ui.explain.top > 0);
+    buf_clear(&b);
+    render_ui(&ui, false, &b);
+    assert_non_null(strstr(b.data, "what the published code does otherwise"));
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.screen, SCREEN_COMPOSE);
+    buf_release(&b);
+    ui_release(&ui);
+}
+
 /* Help lists the keys that work where it was asked for, with what that screen is for, and goes
  * back there. */
 static void help_is_of_the_screen(void **state) {
@@ -167,6 +192,7 @@ int main(void) {
         cmocka_unit_test(hints_fit_80_columns),
         cmocka_unit_test(nothing_is_promised_that_does_not_work),
         cmocka_unit_test(help_searches),
+        cmocka_unit_test(a_method_is_explained),
         cmocka_unit_test(help_is_of_the_screen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

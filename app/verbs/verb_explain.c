@@ -1,0 +1,72 @@
+/* petri explain: a method on a page, the same as Compose shows. */
+#include "app/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/method/plan.h"
+#include "core/model/model.h"
+#include "views/explain.h"
+
+enum { PAGE_WIDTH = 96, PAGE_INDENT = 2 };
+
+static void print_page(const struct explain_page *page) {
+    int last = -1;
+    out_wrapped(page->title, 0, PAGE_WIDTH);
+    for (size_t i = 0; i < page->count; i++) {
+        if ((int)page->line[i].section != last) printf("\n%s\n", explain_section_title(page->line[i].section));
+        last = (int)page->line[i].section;
+        out_wrapped(page->line[i].text, PAGE_INDENT, PAGE_WIDTH);
+    }
+}
+
+static void print_json(const struct explain_page *page, const struct method *m, const struct preset *named, const struct plan *p,
+                       const struct arch *arch) {
+    const struct preset *is = named ? named : method_preset(m);
+    char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : xstrdup("null");
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "name", is ? is->name : NULL);
+    json_member_string(&b, "method", text);
+    explain_json(page, &b);
+    json_add_key(&b, "counts");
+    buf_puts(&b, counts);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+    free(text);
+    free(counts);
+}
+
+int verb_explain(const struct args *a, struct err *e) {
+    struct method m;
+    struct arch arch;
+    struct finding first;
+    const struct preset *named = preset_find(a->positional[0]);
+    int rc = method_parse(a->positional[0], &m, e);
+    if (rc) return rc;
+    char *folder = model_find(verb_model(a), e);
+    if (!folder) return e->code;
+    rc = arch_read(folder, &arch, NULL, e);
+    free(folder);
+    if (rc) return rc;
+    /* What cannot be on this model is explained too, with the reason. */
+    bool can = !method_check(&m, &arch, &first, 1) || first.level != LEVEL_ERROR;
+    struct plan *p = can ? verb_plan(&m, &arch, a, e) : NULL;
+    if (can && !p) {
+        rc = e->code;
+    } else {
+        struct explain_page page;
+        explain_fill(&page, &m, named, p, &arch);
+        if (args_flag(a, "json")) print_json(&page, &m, named, p, &arch);
+        else print_page(&page);
+        explain_release(&page);
+    }
+    plan_free(p);
+    arch_release(&arch);
+    return rc;
+}

@@ -1,0 +1,56 @@
+#include "core/method/equal.h"
+
+#include "core/base/mem.h"
+#include "core/method/functions.h"
+#include "core/method/slots.h"
+
+static bool prefix(const struct module *m) { return function_of(m)->form == FORM_KEYS; }
+static bool gated(const struct module *m) { return m->comp == COMP_GATED; }
+static bool low_rank(const struct module *m) { return module_is_map(m); }
+static bool free_heads(const struct module *m) { return m->heads == HEADS_FREE; }
+static bool by_mlp(const struct module *m) { return m->source == SOURCE_MLP; }
+static bool of_prompt(const struct module *m) { return source_is_prompt(m->source); }
+static bool generated(const struct module *m) { return source_is_generated(m->source); }
+
+static bool before_out(const struct module *m) {
+    return m->fn == FN_BOTTLENECK && m->write == TAP_A_CTX && !module_is_sequential(m);
+}
+
+static bool has_factor(const struct module *m) {
+    return m->fn == FN_BOTTLENECK && (m->comp == COMP_SCALED || m->comp == COMP_LEARNED);
+}
+
+static bool behind_map(const struct module *m) {
+    return m->fn == FN_LINEAR && module_is_sequential(m) && tap_map_input(m->write) != TAP_NONE;
+}
+
+static bool scales_keys(const struct module *m) { return m->fn == FN_SCALE && (m->write == TAP_A_K || m->write == TAP_A_Q); }
+static bool scales(const struct module *m) {
+    return m->fn == FN_SCALE && (m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_F_ACT);
+}
+static bool key_biases(const struct module *m) { return m->fn == FN_BIAS && m->target == TARGET_ALL; }
+
+static const struct equality equalities[] = {
+    {"E1", "keys of a prefix in the joint softmax = the gated form, for any mask", gated},
+    {"E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u taken through W_o", before_out},
+    {"E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", has_factor},
+    {"E5", "linear, sequential behind a map = W(I + W_d W_u), b likewise", behind_map},
+    {"E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", low_rank},
+    {"E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", gated},
+    {"E8", "a parallel adapter for each head whose down-maps are equal = the shared one", free_heads},
+    {"E9", "scaling keys = scaling queries", scales_keys},
+    {"E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", scales},
+    {"E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", key_biases},
+    {"E13", "a prefix behind its MLP = the flat one with the made values", by_mlp},
+    {"E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", prefix},
+    {"E21", "what is made of a task's prompt = the flat prefix with the made values", of_prompt},
+    {"E22", "what the generator makes for a task = modules of its own with the made values", generated},
+};
+
+const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }
+
+bool equality_applies(const struct equality *q, const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (q->of(&m->module[i])) return true;
+    return false;
+}

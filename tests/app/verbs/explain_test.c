@@ -1,0 +1,80 @@
+/* petri explain: every published method on a page, whose numbers are those of petri count. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/space.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+/* Some line of a section holds the text. */
+static bool says(json_t *page, const char *section, const char *part) {
+    size_t i;
+    json_t *line;
+    json_array_foreach(stage_at(page, section), i, line)
+        if (strstr(json_string_value(line), part)) return true;
+    return false;
+}
+
+static void every_preset_has_its_page(void **state) {
+    (void)state;
+    static const char *const sections[] = {"about", "axes", "formula", "equals", "released"};
+    for (int i = 0; i < preset_count(); i++) {
+        const char *name = preset_at(i)->name;
+        json_t *page = stage_json("explain '%s' --model '%s' --json", name, stage.model);
+        assert_string_equal(stage_text(page, "name"), name);
+        assert_non_null(strstr(stage_text(page, "title"), preset_at(i)->paper));
+        for (size_t k = 0; k < COUNT_OF(sections); k++)
+            if (!json_array_size(stage_at(page, sections[k])) && strcmp(name, "head"))
+                fail_msg("%s says nothing of %s", name, sections[k]);
+        assert_true(says(page, "about", preset_at(i)->note));
+        assert_true(says(page, "released", preset_at(i)->released ? preset_at(i)->released : "no difference is recorded"));
+        json_t *counts = stage_at(page, "counts");
+        if (!json_is_null(counts)) {
+            char trained[32];
+            json_t *count = stage_json("count --method '%s' --model '%s' --json", name, stage.model);
+            assert_true(json_equal(count, counts));
+            text_thousands(json_integer_value(stage_at(count, "trained")), trained);
+            if (!says(page, "costs", trained)) fail_msg("%s: %s values are not on the page", name, trained);
+            json_decref(count);
+        }
+        json_decref(page);
+    }
+}
+
+static void a_page_of_several_tasks(void **state) {
+    (void)state;
+    json_t *page = stage_json("explain 'hyperprompt-global(l=2,b=3)' --model '%s' --tasks 3 --json", stage.model);
+    assert_true(says(page, "trains", "the tasks' own"));
+    assert_true(says(page, "costs", "a task, of 3"));
+    assert_true(says(page, "formula", "relu(P_τ D_kᵀ) U_kᵀ") &&
+                says(page, "formula", "generator: I = W_2 relu(W_1 [z_τ; e_ℓ]), values = A I"));
+    assert_true(says(page, "equals", "E21") && says(page, "equals", "hyperprompt-share"));
+    json_decref(page);
+    char *text = stage_out(0, "explain shared-adapter --model '%s'", stage.model);
+    assert_non_null(strstr(text, "the same point as parallel-adapter-ffn"));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) assert_true(text_width(line) <= 96);
+    free(text);
+}
+
+/* What cannot be there is explained with the reason; what is no method is refused. */
+static void what_cannot_be(void **state) {
+    (void)state;
+    char *text = stage_out(0, "explain 'scale(write=a.k,comp=add)' --model '%s'", stage.model);
+    assert_non_null(strstr(text, "refused V9"));
+    assert_null(strstr(text, "what trains"));
+    free(text);
+    stage_refused(2, "did you mean pha", "explain phaa --model '%s'", stage.model);
+    stage_refused(2, "--tasks", "explain pha --tasks 0 --model '%s'", stage.model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_preset_has_its_page),
+        cmocka_unit_test(a_page_of_several_tasks),
+        cmocka_unit_test(what_cannot_be),
+    };
+    return cmocka_run_group_tests_name("explain", tests, stage_make, stage_drop);
+}

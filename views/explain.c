@@ -1,0 +1,202 @@
+#include "views/explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/attach.h"
+#include "core/method/equal.h"
+#include "core/method/functions.h"
+#include "core/method/keys.h"
+#include "views/compose_edit.h"
+
+const char *explain_section_name(enum explain_section s) {
+    static const char *const names[EXPLAIN_SECTIONS] = {"about", "axes", "formula", "trains", "costs", "equals", "released"};
+    return names[s];
+}
+
+const char *explain_section_title(enum explain_section s) {
+    static const char *const titles[EXPLAIN_SECTIONS] = {"what it is",    "axes",             "formula", "what trains",
+                                                         "what it costs", "what equals what", "what the published code does otherwise"};
+    return titles[s];
+}
+
+/* Takes the text. */
+static void add_line(struct explain_page *page, enum explain_section section, char *text) {
+    GROW(page->line, page->room, page->count + 1);
+    page->line[page->count++] = (struct explain_line){section, text};
+}
+
+#define add(page, section, ...) add_line(page, section, xprintf(__VA_ARGS__))
+
+/* Takes `text`; nothing of NULL. */
+static void add_taken(struct explain_page *page, enum explain_section section, const char *label, char *text) {
+    if (text) add(page, section, "%s%s", label, text);
+    free(text);
+}
+
+static void add_about(struct explain_page *page, const struct method *m, const struct preset *preset) {
+    char *text = method_text(m), *spelled = method_canonical(m);
+    if (preset) add(page, EXPLAIN_ABOUT, "%s", preset->note);
+    add(page, EXPLAIN_ABOUT, "written: %s", text);
+    if (strcmp(text, spelled)) add(page, EXPLAIN_ABOUT, "module by module: %s", spelled);
+    if (preset && *preset->sizes) add(page, EXPLAIN_ABOUT, "usual sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
+    if (preset && preset->regime) add(page, EXPLAIN_ABOUT, "learned: %s", preset->regime);
+    free(text);
+    free(spelled);
+}
+
+/* ---- axes and formulas ---- */
+
+static void add_axes(struct explain_page *page, const struct module *m, int number) {
+    struct buf b = BUF_INIT;
+    char layers[32], sizes[64];
+    buf_printf(&b, "%d  %s", number, function_of(m)->title);
+    if (module_takes(m, TAKES_READ)) buf_printf(&b, " · reads %s, writes %s: %s", tap_name(m->read), tap_name(m->write),
+                                                module_insertion(m));
+    else if (m->write != TAP_NONE) buf_printf(&b, " · at %s", tap_name(m->write));
+    else buf_printf(&b, " · %s", target_name(m->target));
+    if (!module_in_weight(m)) {
+        axis_value(m, AXIS_COMPOSITION, sizes);
+        buf_printf(&b, " · composed by %s · source %s", sizes, source_name(m->source));
+    }
+    if (source_width(m->source)) buf_printf(&b, " of width %d", m->mid);
+    if (module_is_sized(m)) buf_printf(&b, " · %s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size);
+    if (module_takes(m, TAKES_ACT)) buf_printf(&b, " · %s", method_act_name(m->act));
+    if (m->norm != NORM_NONE) buf_printf(&b, " · norm %s", norm_name(m->norm));
+    if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · starts %s", init_name(m->init));
+    key_layers_text(m, layers);
+    buf_printf(&b, " · layers %s", layers);
+    if (m->stack != STACK_ALL) buf_printf(&b, " of the %s", stack_name(m->stack));
+    if (module_takes_site(m) && m->site != SITE_ALL) buf_printf(&b, " · site %s", site_name(m->site));
+    add(page, EXPLAIN_AXES, "%s", buf_text(&b));
+    buf_release(&b);
+}
+
+static void add_generator(struct explain_page *page, const struct hyper *h) {
+    const struct {
+        bool there;
+        const char *sign;
+    } of[] = {{h->task, "z_τ"}, {h->prototype, "k_τ"}, {h->instance, "g_i"}, {h->layer, "e_ℓ"}, {h->place, "e_p"}};
+    struct buf b = BUF_INIT;
+    const char *b1 = h->biases ? " + b_1" : "", *b2 = h->biases ? " + b_2" : "", *a = h->biases ? " + a" : "";
+    for (size_t i = 0; i < COUNT_OF(of); i++)
+        if (of[i].there) buf_printf(&b, "%s%s", b.size ? "; " : "", of[i].sign);
+    if (!h->inner) add(page, EXPLAIN_FORMULA, "generator: I = %srelu(W_1 [%s]%s)%s, values = A I%s", h->norm ? "LN(" : "", buf_text(&b),
+                       b1, h->norm ? ")" : "", a);
+    else add(page, EXPLAIN_FORMULA, "generator: I = %sW_2 relu(W_1 [%s]%s)%s%s, values = A I%s", h->norm ? "LN(" : "", buf_text(&b), b1,
+             b2, h->norm ? ")" : "", a);
+    buf_release(&b);
+}
+
+static void add_formulas(struct explain_page *page, const struct method *m) {
+    for (int i = 0; i < m->count; i++) {
+        char sub[16] = "", delta[160], compose[160];
+        if (m->count > 1) snprintf(sub, sizeof sub, "_%d", i + 1);
+        formula_delta(&m->module[i], sub, delta);
+        formula_compose(&m->module[i], sub, compose);
+        add(page, EXPLAIN_FORMULA, "%d  %s;  %s", i + 1, delta, compose);
+        if (source_is_prompt(m->module[i].source))
+            add(page, EXPLAIN_FORMULA, "   P_k = relu(P_τ D_kᵀ) U_kᵀ,  P_v = relu(P_τ D_vᵀ) U_vᵀ");
+    }
+    if (m->hyper.on) add_generator(page, &m->hyper);
+    if (m->retriever.on)
+        add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
+            m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
+    if (!m->count) add(page, EXPLAIN_FORMULA, "none: nothing is added to the model");
+}
+
+/* ---- what trains, and what it costs ---- */
+
+static void add_trains(struct explain_page *page, const struct plan *p, const struct arch *a) {
+    char shown[32], own[32];
+    for (int i = 0; i < p->method.count; i++) {
+        char *how = plan_arithmetic(p, a, i);
+        add(page, EXPLAIN_TRAINS, "module %d: %s", i + 1, how);
+        free(how);
+    }
+    add_taken(page, EXPLAIN_TRAINS, "generator: ", plan_network_arithmetic(p, "hyper"));
+    add_taken(page, EXPLAIN_TRAINS, "retriever: ", plan_network_arithmetic(p, "retriever"));
+    text_thousands((int64_t)p->head, shown);
+    if (p->head && p->method.head == METHOD_HEAD_TRAINED) add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);
+    text_thousands((int64_t)(p->trained_method - p->own), shown);
+    text_thousands((int64_t)p->own, own);
+    if (p->tasks > 1) add(page, EXPLAIN_TRAINS, "of them %s are shared by %d tasks, %s are the tasks' own", shown, p->tasks, own);
+}
+
+static void add_costs(struct explain_page *page, const struct plan *p) {
+    enum { STATE = 4 * sizeof(real) }; /* value, gradient, two moments */
+    char trained[32], model[32], kept[32];
+    const char *why;
+    double share = 100.0 * (double)p->trained_method / (double)p->model;
+    text_thousands((int64_t)p->trained_method, trained);
+    text_thousands((int64_t)p->model, model);
+    text_thousands((int64_t)p->kept_method, kept);
+    add(page, EXPLAIN_COSTS, "%s values trained, %.3f %% of the model's %s, without the head", trained, share, model);
+    if (p->tasks > 1) add(page, EXPLAIN_COSTS, "%.3f %% a task, of %d", share / p->tasks, p->tasks);
+    add(page, EXPLAIN_COSTS, "%s values kept after training", kept);
+    add(page, EXPLAIN_COSTS, "%.1f MB for values, gradients and AdamW's moments while training",
+        (double)(p->trained_method + p->head) * STATE * 1e-6);
+    if (attach_can_merge(p, &why)) add(page, EXPLAIN_COSTS, "folds into the model's weights: then it costs nothing in use");
+    else add(page, EXPLAIN_COSTS, "does not fold into the model's weights: %s", why);
+}
+
+static void add_findings(struct explain_page *page, const struct method *m, const struct arch *a) {
+    static const char *const levels[] = {"note", "warning", "refused"};
+    struct finding f[16];
+    int n = method_check(m, a, f, COUNT_OF(f));
+    for (int i = 0; i < n && i < (int)COUNT_OF(f); i++)
+        add(page, EXPLAIN_COSTS, "%s %s: %s", levels[f[i].level], f[i].rule, f[i].text);
+}
+
+/* ---- the rest ---- */
+
+static void add_equals(struct explain_page *page, const struct method *m, const struct preset *preset, const struct preset *is) {
+    const struct equality *q;
+    if (preset && preset->same_as) add(page, EXPLAIN_EQUALS, "the same point as %s", preset->same_as);
+    for (int i = 0; i < preset_count(); i++)
+        if (is && preset_at(i)->same_as && !strcmp(preset_at(i)->same_as, is->name))
+            add(page, EXPLAIN_EQUALS, "%s is another word for %s", preset_at(i)->name, is->name);
+    for (int i = 0; (q = equality_at(i)); i++)
+        if (equality_applies(q, m)) add(page, EXPLAIN_EQUALS, "%s: %s", q->id, q->text);
+    add_taken(page, EXPLAIN_EQUALS, is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
+}
+
+void explain_fill(struct explain_page *out, const struct method *given, const struct preset *named, const struct plan *p,
+                  const struct arch *a) {
+    struct method m = *given;
+    const struct preset *is = method_preset(&m), *preset = named ? named : is;
+    *out = (struct explain_page){0};
+    for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
+    out->title = preset ? xprintf("%s: %s", preset->title, preset->paper) : method_text(&m);
+    add_about(out, &m, preset);
+    for (int i = 0; i < m.count; i++) add_axes(out, &m.module[i], i + 1);
+    if (!m.count) add(out, EXPLAIN_AXES, "no module: the head alone");
+    add_formulas(out, &m);
+    if (p) add_trains(out, p, a);
+    if (p) add_costs(out, p);
+    if (a) add_findings(out, &m, a);
+    add_equals(out, &m, preset, is);
+    add(out, EXPLAIN_RELEASED, "%s", preset && preset->released ? preset->released : "no difference is recorded");
+}
+
+void explain_release(struct explain_page *page) {
+    for (size_t i = 0; i < page->count; i++) free(page->line[i].text);
+    free(page->line);
+    free(page->title);
+    *page = (struct explain_page){0};
+}
+
+void explain_json(const struct explain_page *page, struct buf *out) {
+    json_member_string(out, "title", page->title);
+    for (int s = 0; s < EXPLAIN_SECTIONS; s++) {
+        json_add_key(out, explain_section_name((enum explain_section)s));
+        buf_putc(out, '[');
+        for (size_t i = 0; i < page->count; i++)
+            if ((int)page->line[i].section == s) json_member_string(out, NULL, page->line[i].text);
+        buf_putc(out, ']');
+    }
+}

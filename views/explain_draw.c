@@ -1,0 +1,93 @@
+/* The page of Compose's method, over Compose. */
+#include <stdio.h>
+
+#include "core/base/mem.h"
+#include "views/compose_edit.h"
+#include "views/explain.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* Rows from `top` on are drawn into r; returns how many there are. */
+static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
+    const struct explain_page *page = &ui->explain.page;
+    struct canvas measure = {.glyphs = ui->glyphs};
+    int row = 0, last = -1;
+    if (!page->title) return 0;
+    for (size_t i = 0; i < page->count; i++) {
+        const struct explain_line *l = &page->line[i];
+        int rows = canvas_wrap_rows(&measure, r.w - 2, l->text);
+        if ((int)l->section != last) {
+            if (c) canvas_rule(c, r.x, r.y + row - top, r.w, explain_section_title(l->section), last < 0 ? page->title : NULL);
+            row++;
+        }
+        last = (int)l->section;
+        if (c) canvas_wrap(c, (struct rect){r.x + 1, r.y + row - top, r.w - 2, rows}, INK_TEXT, l->text);
+        row += rows;
+    }
+    return row;
+}
+
+static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+    canvas_push_clip(c, r);
+    if (!lay(ui, c, r, ui->explain.top)) canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
+    canvas_pop_clip(c);
+}
+
+static bool request(struct ui *ui, enum request r, struct effect *out) {
+    struct layout_frame f;
+    (void)out;
+    layout_frame(ui->w, ui->h, &f);
+    int to = ui->explain.top, last = lay(ui, NULL, f.body, 0) - f.body.h;
+    switch (r) {
+    case REQ_UP: to--; break;
+    case REQ_DOWN: to++; break;
+    case REQ_PAGE_UP: to -= f.body.h; break;
+    case REQ_PAGE_DOWN: to += f.body.h; break;
+    case REQ_FIRST: to = 0; break;
+    case REQ_LAST: to = last; break;
+    case REQ_EXPLAIN: ui_show(ui, SCREEN_COMPOSE); return true;
+    default: return false;
+    }
+    if (to > last) to = last;
+    ui->explain.top = to < 0 ? 0 : to;
+    return true;
+}
+
+static void readout(const struct ui *ui, struct buf *out) {
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    int rows = lay(ui, NULL, f.body, 0), last = ui->explain.top + f.body.h;
+    buf_printf(out, "%s", ui->compose.facts.text ? ui->compose.facts.text : "");
+    if (rows > f.body.h) buf_printf(out, "   lines %d–%d of %d", ui->explain.top + 1, last < rows ? last : rows, rows);
+}
+
+static void shown(struct ui *ui, enum screen_id from) {
+    const struct compose_view *v = &ui->compose;
+    struct err e = ERR_INIT;
+    struct plan *p = v->arch && !v->facts.errors ? compose_plan(v, &e) : NULL;
+    (void)from;
+    explain_release(&ui->explain.page);
+    explain_fill(&ui->explain.page, &v->config.method, NULL, p, v->arch);
+    ui->explain.top = 0;
+    plan_free(p);
+}
+
+static void back(struct ui *ui) { ui_show(ui, SCREEN_COMPOSE); }
+static void release(struct ui *ui) { explain_release(&ui->explain.page); }
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    (void)ui;
+    return k->request == REQ_DOWN ? "scroll" : k->hint;
+}
+
+static const enum request keys[] = {
+    REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_EXPLAIN, REQ_NONE
+};
+
+const struct screen screen_explain = {
+    .name = "explain",
+    .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this model, what "
+             "equals what, and what the published code does otherwise.",
+    .keys = keys, .under = &screen_compose, .shown = shown, .back = back, .release = release,
+    .request = request, .draw = draw, .readout = readout, .hint = hint,
+};
