@@ -190,7 +190,10 @@ static int read_all(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     int rc = open_file(d, e);
     if (!rc) rc = find_format(m, e);
-    if (!rc) rc = d->format == DATA_JSONL ? jsonl_read(m, e) : table_read(m, e);
+    if (!rc)
+        rc = d->format == DATA_LIST    ? json_list_read(m, e)
+             : d->format == DATA_JSONL ? jsonl_read(m, e)
+                                       : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
     if (!d->rows && d->report.first_count) return no_rows(d, e);

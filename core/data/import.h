@@ -112,6 +112,7 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
  * ERR_USAGE when a column asked for is not there; ERR_INPUT, with the line, for a broken file. */
 int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);
+int json_list_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */
 int labels_read(struct import *m, struct err *e);
 /* A label without what people do not see: lower case, no blanks at the ends, numbers as numbers

@@ -120,19 +120,24 @@ static bool fields_of(struct import *m, size_t line, const json_t *o, const stru
            (!c->label || json_label(m, line, o, c->label, &f->label));
 }
 
+static void one_object(struct import *m, const struct columns *c, size_t line, const json_t *o) {
+    struct dataset *d = m->d;
+    struct fields f = {0};
+    if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
+    else if (m->o->shape == DATA_MULTIRC) multirc_rows(m, line, o, c->label);
+    else if (m->o->shape == DATA_WSC) {
+        if (wsc_fields(m, line, o, c->label, &f)) import_row(m, line, &f);
+    } else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
+}
+
 static void one_line(struct import *m, const struct columns *c, size_t line, const char *s,
                      size_t n) {
     struct dataset *d = m->d;
     struct err e = ERR_INIT;
     json_t *o = json_parse(d->path, s, n, &e);
-    struct fields f = {0};
     if (!utf8_valid(s, n)) report_skip(&d->report, line, "not UTF-8");
     else if (!o) report_skip(&d->report, line, "%s", reason(&e));
-    else if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
-    else if (m->o->shape == DATA_MULTIRC) multirc_rows(m, line, o, c->label);
-    else if (m->o->shape == DATA_WSC) {
-        if (wsc_fields(m, line, o, c->label, &f)) import_row(m, line, &f);
-    } else if (fields_of(m, line, o, c, &f)) import_row(m, line, &f);
+    else one_object(m, c, line, o);
     json_decref(o);
 }
 
@@ -204,4 +209,26 @@ int jsonl_read(struct import *m, struct err *e) {
     d->report.lines = line;
     say_lists(m);
     return 0;
+}
+
+int json_list_read(struct import *m, struct err *e) {
+    struct dataset *d = m->d;
+    const struct buf *file = &d->memory->file;
+    size_t bom = d->report.bom ? 3 : 0, i;
+    json_t *all = json_parse(d->path, buf_text(file) + bom, file->size - bom, e), *item;
+    struct columns c;
+    if (!all) return e->code;
+    int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: is %s, not a list of objects", d->path, json_kind(all));
+    if (!rc && json_is_object(json_array_get(all, 0))) {
+        add_columns(d, json_array_get(all, 0));
+        rc = columns_choose(m->o, d, &c, e) ? ERR_USAGE : 0;
+        if (!rc) columns_keep(d, &c);
+        json_array_foreach(all, i, item) {
+            if (!rc) one_object(m, &c, i + 1, item);
+        }
+    }
+    d->report.lines = json_array_size(all);
+    json_decref(all);
+    if (!rc) say_lists(m);
+    return rc;
 }

@@ -55,10 +55,10 @@ static int module_origin(const struct plan *p, const struct plan *from, int modu
     for (int i = 0; i < module; i++) before += module_equal(&m->module[i], &m->module[module]);
     for (int i = 0; i < from->method.count; i++)
         if (module_equal(&from->method.module[i], &m->module[module]) && !before--) return i;
-    BUG("module %d: the run that it is taken over from has no such module", module + 1);
+    return -2;
 }
 
-/* The same tensor of the plan that values come from. */
+/* The same tensor of the plan that values come from, or NULL. */
 static const struct plan_tensor *origin(const struct plan *p, const struct plan *from, const struct plan_tensor *of) {
     int module = module_origin(p, from, of->module);
     for (int i = 0; i < from->tensors; i++) {
@@ -68,25 +68,37 @@ static const struct plan_tensor *origin(const struct plan *p, const struct plan 
             t->of_slot == of->of_slot)
             return t;
     }
-    BUG("%s: the run that it is taken over from has no such tensor", of->name);
+    return NULL;
+}
+
+/* task: of a tensor with a block for each, which one, or their mean. */
+static void take(const struct plan_tensor *t, real *to, const struct plan_tensor *o, const real *values, int task) {
+    const real *from = values + o->offset;
+    if (o->blocks == 1 || task >= 0) {
+        memcpy(to, from + (o->blocks > 1 ? (size_t)task * t->count : 0), t->count * sizeof *to);
+        return;
+    }
+    for (size_t k = 0; k < t->count; k++) {
+        double sum = 0;
+        for (int b = 0; b < o->blocks; b++) sum += (double)from[(size_t)b * t->count + k];
+        to[k] = (real)(sum / o->blocks);
+    }
+}
+
+size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values, int task) {
+    size_t taken = 0;
+    BUG_IF(p->tasks != 1 || task >= from->tasks);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i], *o = t->kind == PLAN_HEAD ? NULL : origin(p, from, t);
+        if (!o || o->count != t->count * (size_t)o->blocks) continue;
+        take(t, params + t->offset, o, values, task);
+        taken += t->count;
+    }
+    return taken;
 }
 
 void plan_carry(const struct plan *p, real *params, const struct plan *from, const real *values, int task) {
-    BUG_IF(p->tasks != 1 || task >= from->tasks);
-    for (int i = 0; i < p->tensors; i++) {
-        const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_HEAD) continue;
-        const struct plan_tensor *o = origin(p, from, t);
-        real *to = params + t->offset;
-        BUG_IF(o->count != t->count * (size_t)o->blocks);
-        if (o->blocks == 1 || task >= 0) {
-            memcpy(to, values + o->offset + (o->blocks > 1 ? (size_t)task * t->count : 0), t->count * sizeof *to);
-            continue;
-        }
-        for (size_t k = 0; k < t->count; k++) {
-            double sum = 0;
-            for (int b = 0; b < o->blocks; b++) sum += (double)values[o->offset + (size_t)b * t->count + k];
-            to[k] = (real)(sum / o->blocks);
-        }
-    }
+    size_t all = 0;
+    for (int i = 0; i < p->tensors; i++) all += p->tensor[i].kind == PLAN_HEAD ? 0 : p->tensor[i].count;
+    BUG_IF(plan_carry_common(p, params, from, values, task) != all);
 }

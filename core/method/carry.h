@@ -27,5 +27,8 @@ void carry_method(const struct method *m, struct method *out);
  * `task`'s, or with CARRY_MEAN the mean over all; the head's stay as they are. */
 enum { CARRY_MEAN = -1 };
 void plan_carry(const struct plan *p, real *params, const struct plan *from, const real *values, int task);
+/* The same of another method's values: those of tensors that both have, of modules that are the same.  Returns how many
+ * values were taken over. */
+size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values, int task);
 
 #endif

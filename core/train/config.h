@@ -149,6 +149,11 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out);
  * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
  * Once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
+/* Adds a task whose rows `rows` says, to those there are; its own rows are then none's.  ERR_USAGE for a name that no task
+ * can have, or one has. */
+int config_add_task(struct run_config *c, const struct run_config *rows, const char *name, struct err *e);
+/* Takes over what a config of task i alone (config_of_task) says of its rows by now. */
+void config_put_task(struct run_config *c, int i, const struct run_config *one);
 /* After a change of an option that is said once for each task (OPTION_EACH): hands it to them. */
 void config_tell_each(struct run_config *c);
 /* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are sampled and

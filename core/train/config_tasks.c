@@ -107,6 +107,24 @@ static int name_task(struct run_config *c, struct run_config *of, char *name, st
     return 0;
 }
 
+int config_add_task(struct run_config *c, const struct run_config *rows, const char *name, struct err *e) {
+    if (c->tasks == RUN_TASKS) return err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
+    for (size_t k = 0; k < option_count() && !c->tasks; k++)
+        if (option_of_one_task(option_at(k))) option_reset(c, option_at(k));
+    struct run_config *of = add(c);
+    config_take_rows(of, rows);
+    return name_task(c, of, xstrdup(name), e);
+}
+
+void config_put_task(struct run_config *c, int i, const struct run_config *one) {
+    for (size_t k = 0; k < option_count(); k++) {
+        const struct option *o = option_at(k);
+        bool of_all = o->scope == OPTION_OF_TASKS || o->offset == offsetof(struct run_config, task_name) ||
+                      o->offset == offsetof(struct run_config, task_weight);
+        if (o->is & OPTION_ROWS && !of_all) option_copy(config_rows(c, i), one, o);
+    }
+}
+
 /* The last part of a path, without slashes at its end. */
 static char *last_part(const char *path) {
     size_t n = strlen(path);

@@ -13,6 +13,10 @@ static const char *const starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "
 
 const char *fewshot_start_name(enum fewshot_start s) { return starts[s]; }
 
+double fewshot_stop_loss(const struct fewshot *f, int k) {
+    return !f->usual_stop ? f->stop_loss : k <= 4 ? 1e-3 : 1e-2;
+}
+
 /* ---- what is asked for ---- */
 
 int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
@@ -64,6 +68,10 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
     parts_text(f->parts, &parts);
     json_member_string(b, "tune", buf_text(&parts));
     json_member_double(b, "stop_loss", f->stop_loss);
+    json_member_bool(b, "usual_stop", f->usual_stop);
+    json_member_int(b, "per_class", f->per_class);
+    json_member_bool(b, "files", f->files);
+    json_member_bool(b, "other", f->other);
     json_member_bool(b, "zero", f->zero);
     json_member_bool(b, "keep", f->keep);
     buf_release(&parts);
@@ -100,7 +108,7 @@ static int read_start(const json_t *o, struct fewshot *f, struct err *e) {
 
 int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     struct err own = ERR_INIT;
-    json_int_t draws = 0;
+    json_int_t draws = 0, per_class = 0;
     const char *tune = "";
     if (!e) e = &own;
     e->code = 0;
@@ -109,11 +117,16 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     json_get_int(o, from, "draws", &draws, e);
     json_get_string(o, from, "tune", &tune, e);
     json_get_double(o, from, "stop_loss", &f->stop_loss, e);
+    json_get_bool(o, from, "usual_stop", &f->usual_stop, e);
+    json_get_int(o, from, "per_class", &per_class, e);
+    json_get_bool(o, from, "files", &f->files, e);
+    json_get_bool(o, from, "other", &f->other, e);
     json_get_bool(o, from, "zero", &f->zero, e);
     json_get_bool(o, from, "keep", &f->keep, e);
     if (e->code) return e->code;
     if (draws < 1 || draws > FEWSHOT_DRAWS) return err_set(e, ERR_INPUT, "%s: \"draws\" is %lld", from, (long long)draws);
     f->draws = (int)draws;
+    f->per_class = per_class < 0 || per_class > 65536 ? 0 : (int)per_class;
     return *tune ? fewshot_parse_parts(tune, &f->parts, e) : 0;
 }
 
@@ -266,7 +279,7 @@ static void draws_json(const struct fewshot_results *r, const char *task, int k,
     for (int d = 0; d < draws; d++) {
         const struct fewshot_result *x = fewshot_find(r, task, k, d);
         const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, metric) : NULL;
-        if (!x) continue;
+        if (!x || *x->left_out) continue;
         if (!first) buf_putc(b, ',');
         first = false;
         buf_putc(b, '{');
@@ -282,29 +295,64 @@ static void draws_json(const struct fewshot_results *r, const char *task, int k,
     buf_putc(b, ']');
 }
 
-void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const char *task,
-                          const char *metric, const char *const *known, struct buf *b) {
-    buf_putc(b, '[');
-    for (int i = 0; i < f->ks; i++) {
-        struct fewshot_summary s = fewshot_sum_up(r, task, f->k[i], metric, false);
-        if (i) buf_putc(b, ',');
-        buf_putc(b, '{');
-        json_member_int(b, "k", f->k[i]);
-        json_member_string(b, "prototype", fewshot_most(r, task, f->k[i]));
-        vote_json(r, task, f->k[i], known, b);
-        json_member_string(b, "metric", metric);
-        summary_json(&s, b);
-        if (isnan(s.majority)) json_member_string(b, "majority", NULL);
-        else json_member_double(b, "majority", s.majority);
-        if (f->zero) {
-            struct fewshot_summary zero = fewshot_sum_up(r, task, f->k[i], metric, true);
-            json_add_key(b, "zero");
-            buf_putc(b, '{');
-            summary_json(&zero, b);
-            buf_putc(b, '}');
+/* Draws that were not trained. */
+static void left_out_json(const struct fewshot_results *r, const char *task, int k, struct buf *b) {
+    bool any = false;
+    for (int i = 0; i < r->count; i++) {
+        const struct fewshot_result *x = &r->of[i];
+        if (!is_of(x, task, k) || !*x->left_out) continue;
+        if (!any) {
+            json_add_key(b, "left_out");
+            buf_putc(b, '[');
+        } else {
+            buf_putc(b, ',');
         }
-        draws_json(r, task, f->k[i], f->draws, metric, b);
+        any = true;
+        buf_putc(b, '{');
+        json_member_int(b, "draw", x->draw);
+        json_member_string(b, "why", x->left_out);
         buf_putc(b, '}');
     }
-    buf_putc(b, ']');
+    if (any) buf_putc(b, ']');
+}
+
+static void number_json(double v, const char *key, struct buf *b) {
+    if (isnan(v)) json_member_string(b, key, NULL);
+    else json_member_double(b, key, v);
+}
+
+static void one_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t, int k,
+                     struct buf *b) {
+    struct fewshot_summary s = fewshot_sum_up(r, t->task, k, t->metric, false);
+    if (t->method) json_member_string(b, "task", t->task);
+    json_member_int(b, "k", k);
+    if (t->method) json_member_string(b, "method", t->method);
+    const char *most = fewshot_most(r, t->task, k);
+    if (!t->method || most) {
+        json_member_string(b, "prototype", most);
+        vote_json(r, t->task, k, t->known, b);
+    }
+    json_member_string(b, "metric", t->metric);
+    summary_json(&s, b);
+    number_json(s.majority, "majority", b);
+    if (t->method) number_json(fewshot_sum_up(r, t->task, k, "f1_macro", false).mean, "f1_macro", b);
+    if (f->zero) {
+        struct fewshot_summary zero = fewshot_sum_up(r, t->task, k, t->metric, true);
+        json_add_key(b, "zero");
+        buf_putc(b, '{');
+        summary_json(&zero, b);
+        buf_putc(b, '}');
+    }
+    draws_json(r, t->task, k, f->draws, t->metric, b);
+    left_out_json(r, t->task, k, b);
+}
+
+void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
+                          struct buf *b) {
+    for (int i = 0; i < f->ks; i++) {
+        if (b->size && b->data[b->size - 1] == '}') buf_putc(b, ',');
+        buf_putc(b, '{');
+        one_json(r, f, t, f->k[i], b);
+        buf_putc(b, '}');
+    }
 }

@@ -34,9 +34,14 @@ struct fewshot {
     char named[PLAN_TASK];
     unsigned parts;   /* PLAN_ bits that train (core/method/carry.h) */
     double stop_loss; /* 0: all steps */
+    bool usual_stop;  /* in place of stop_loss: 1e-3 up to four rows a class, else 1e-2 (Bansal et al. 2022) */
+    int per_class;    /* rows a step for each class (of texts and scores: 16 in all); 0: the config's batch */
+    bool files;       /* a draw is a file of the task's (core/data/leopard.h), else it is drawn from its train rows */
+    bool other;       /* the run that draws begin from has another method: what both have is taken over */
     bool zero;        /* scored before the first step too */
     bool keep;        /* each draw's tensors are kept, else the first one's */
 };
+double fewshot_stop_loss(const struct fewshot *f, int k);
 /* "4,16,32": whole numbers from 1, rising.  ERR_USAGE. */
 int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e);
 /* "row,head". */
@@ -73,6 +78,7 @@ struct fewshot_result {
     char rows[80];              /* which rows were scored */
     struct fewshot_scores zero; /* before the first step; none unless asked for */
     struct fewshot_scores scores;
+    char left_out[200];         /* why it was not trained; "" otherwise */
 };
 struct fewshot_results { /* by task, k and draw */
     int count;
@@ -85,6 +91,7 @@ const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, cons
 
 /* The record: a line of JSON a draw.  A file that ends within a line (a process was killed) is read up to it; one
  * that is not there is empty.  Adding a line flushes it to the disk, and *r takes the result over. */
+char *fewshot_record_path(const char *folder); /* folder/draws.jsonl; caller frees */
 int fewshot_record_read(const char *path, struct fewshot_results *r, struct err *e);
 int fewshot_record_add(const char *path, struct fewshot_results *r, struct fewshot_result *x, struct err *e);
 
@@ -98,8 +105,13 @@ struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const cha
                                       bool zero);
 /* The task that most draws of this k began from, the first of equals; NULL: none was chosen. */
 const char *fewshot_most(const struct fewshot_results *r, const char *task, int k);
-/* [{"k",…}]: what each k of a task came to; `known`: the names of what it may begin from, in the order of near. */
-void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const char *task,
-                          const char *metric, const char *const *known, struct buf *b);
+/* What each k of a task came to, as elements of a list: {"k","prototype","vote",…} of draws that chose among known
+ * tasks, whose names in the order of near are `known`; of a table, where `method` is given, {"task","k","method",…}. */
+struct fewshot_table {
+    const char *task, *metric, *method;
+    const char *const *known;
+};
+void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
+                          struct buf *b);
 
 #endif

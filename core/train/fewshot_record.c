@@ -12,6 +12,8 @@
 
 enum { RECORD_BYTES = 256 << 20 };
 
+char *fewshot_record_path(const char *folder) { return file_join(folder, "draws.jsonl"); }
+
 /* ---- a line ---- */
 
 static void scores_json(const struct fewshot_scores *s, const char *key, struct buf *b) {
@@ -54,6 +56,7 @@ static char *line_of(const struct fewshot_result *x) {
     json_member_double(&b, "seconds", x->seconds);
     json_member_double(&b, "loss", x->loss);
     json_member_string(&b, "rows", x->rows);
+    if (*x->left_out) json_member_string(&b, "left_out", x->left_out);
     scores_json(&x->scores, "scores", &b);
     if (x->zero.count) scores_json(&x->zero, "zero", &b);
     buf_puts(&b, "}\n");
@@ -98,6 +101,7 @@ static void read_line(const json_t *o, struct fewshot_result *x) {
                                   .loss = number_of(json_object_get(o, "loss")) };
     text_of(o, "task", x->task, sizeof x->task);
     text_of(o, "start", x->start, sizeof x->start);
+    text_of(o, "left_out", x->left_out, sizeof x->left_out);
     text_of(o, "rows", x->rows, sizeof x->rows);
     x->known = (int)json_array_size(near);
     if (x->known) x->near = xcalloc((size_t)x->known, sizeof *x->near);

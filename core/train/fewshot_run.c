@@ -17,13 +17,12 @@
 struct draw {
     struct run *run; /* NULL: a free place */
     struct task task; /* the new one with the shots for train rows */
+    struct task own;  /* what they were read as, where they are no view of the task's */
     struct fewshot_result result;
     char failure[512];
     char *path, *sha256; /* of its checkpoint */
     int64_t saved;
 };
-
-char *fewshot_record_path(const char *folder) { return file_join(folder, "draws.jsonl"); }
 
 void fewshot_config(struct run_config *c) {
     struct method m;
@@ -134,6 +133,16 @@ static int draw_rows(const struct fewshot_work *w, int k, int draw, struct task 
     return n > 0 ? 0 : n;
 }
 
+/* The shots, or x->result.left_out. */
+static int take_rows(const struct fewshot_work *w, struct draw *x, struct err *e) {
+    int k = x->result.k, draw = x->result.draw;
+    if (!w->rows) return draw_rows(w, k, draw, &x->task, e);
+    if (w->rows(w->self, k, draw, &x->own, x->result.left_out, e)) return e->code;
+    x->task = *w->task;
+    x->task.train = x->own.train;
+    return 0;
+}
+
 static bool is_first(const struct fewshot_work *w, int k, int draw) { return !draw && k == w->how->k[0]; }
 
 /* Where a draw's tensors go; NULL: they are not kept.  Caller frees. */
@@ -147,7 +156,8 @@ static char *folder_of(const struct fewshot_work *w, int k, int draw) {
 
 static void let_go(struct draw *x) {
     run_free(x->run);
-    if (x->task.name) dataset_view_release(&x->task.train);
+    if (x->own.name) task_release(&x->own);
+    else if (x->task.name) dataset_view_release(&x->task.train);
     free(x->result.near);
     free(x->result.votes);
     free(x->path);
@@ -157,13 +167,15 @@ static void let_go(struct draw *x) {
 
 static int begin(const struct fewshot_work *w, int k, int draw, struct draw *x, struct err *e) {
     struct run_config c;
-    struct run_start start = { .parts = w->how->parts, .stop_loss = w->how->stop_loss, .zero = w->how->zero };
+    struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
+                               .other = w->how->other };
     *x = (struct draw){ .result = { .k = k, .draw = draw } };
     snprintf(x->result.task, sizeof x->result.task, "%s", w->task_name);
-    if (draw_rows(w, k, draw, &x->task, e)) {
+    if (take_rows(w, x, e)) {
         x->task = (struct task){ 0 };
         return e->code;
     }
+    if (*x->result.left_out) return 0;
     if (w->from) {
         if (choose(w, &x->task, &x->result, &start.task, e)) return e->code;
         start.from = predictor_plan(w->from);
@@ -172,12 +184,20 @@ static int begin(const struct fewshot_work *w, int k, int draw, struct draw *x, 
     config_copy(&c, w->c);
     if (c.epochs > 0) c.steps = 0; /* as many as these rows make */
     c.seed += (uint64_t)draw;
+    if (w->how->per_class) c.batch = w->task->classes ? w->how->per_class * w->task->classes : 16;
     c.eval_every = 1000000000; /* after the last step alone */
     char *folder = folder_of(w, k, draw);
     x->run = run_begin_at(w->run, &c, w->m, &x->task, folder, (struct event_sink){ x, on_event }, &start, e);
     free(folder);
     config_release(&c);
     return x->run ? 0 : e->code;
+}
+
+/* What a draw came to goes into the record. */
+static int keep(const struct fewshot_work *w, struct draw *x, struct fewshot_results *r, struct err *e) {
+    int k = x->result.k, draw = x->result.draw, rc = fewshot_record_add(w->record, r, &x->result, e);
+    if (!rc && w->done) w->done(w->self, fewshot_find(r, w->task_name, k, draw));
+    return rc;
 }
 
 /* A run that the pool has left. */
@@ -190,11 +210,7 @@ static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_
     if (x->path && w->file)
         w->file(w->self, &(struct fewshot_file){ x->result.k, x->result.draw, is_first(w, x->result.k, x->result.draw),
                                                  x->path, x->sha256, x->saved });
-    char *path = fewshot_record_path(w->folder);
-    int k = x->result.k, draw = x->result.draw, rc = fewshot_record_add(path, r, &x->result, e);
-    free(path);
-    if (!rc && w->done) w->done(w->self, fewshot_find(r, w->task_name, k, draw));
-    return rc;
+    return keep(w, x, r, e);
 }
 
 /* ---- all of them ---- */
@@ -222,13 +238,15 @@ static bool next_draw(struct hand *h, int *k, int *draw) {
 
 static void fill(struct hand *h) {
     int k, draw;
-    for (int i = 0; i < pool_width(h->w->pool) && !h->rc && next_draw(h, &k, &draw); i++) {
+    for (int i = 0; i < pool_width(h->w->pool) && !h->rc; i++) {
         struct draw *x = &h->live[i];
-        if (x->run) continue;
-        h->next++;
-        h->rc = begin(h->w, k, draw, x, h->e);
-        if (h->rc) let_go(x);
-        else pool_add(h->w->pool, x->run, 0);
+        while (!x->run && !h->rc && next_draw(h, &k, &draw)) {
+            h->next++;
+            h->rc = begin(h->w, k, draw, x, h->e);
+            if (!h->rc && x->run) pool_add(h->w->pool, x->run, 0);
+            else if (!h->rc) h->rc = keep(h->w, x, h->r, h->e); /* left out */
+            if (!x->run) let_go(x);
+        }
     }
 }
 
@@ -310,7 +328,7 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
     if (!w->task->devs) return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
     if (check_start(w, e) || check_parts(w, e)) return e->code;
-    for (int i = 0; i < w->how->ks; i++) {
+    for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;
         if (draw_rows(w, w->how->k[i], 0, &shots, e)) return e->code;
         dataset_view_release(&shots.train);

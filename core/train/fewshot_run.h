@@ -21,9 +21,13 @@ struct fewshot_work {
     const char *task_name;        /* that results are kept by */
     const struct run_config *c;   /* of the new task: complete but for its train rows */
     struct model *m;
-    struct task *task;            /* prepared by run_prepare_task; draws are of its train rows */
+    struct task *task;            /* prepared by run_prepare_task */
+    /* The rows of a draw as a task of its own, prepared, with the task's classes; NULL: they are drawn from the task's
+     * train rows.  Where the draw is to be left out, `why` says it. */
+    int (*rows)(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
     const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
-    const char *folder;           /* of the record and the tensors */
+    const char *record;           /* path of the record (fewshot.h) */
+    const char *folder;           /* of the tensors that are kept */
     struct pool *pool;
     void *self;
     /* On the caller's thread: a draw is done and in the record; before it, a file that it left. */
@@ -39,7 +43,5 @@ void fewshot_config(struct run_config *c);
 int fewshot_check(const struct fewshot_work *w, struct err *e);
 /* Does what *r, as the record was read, lacks; what is done is added, also on failure.  ERR_INTERRUPTED when stopped. */
 int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct err *e);
-/* folder/draws.jsonl; caller frees. */
-char *fewshot_record_path(const char *folder);
 
 #endif

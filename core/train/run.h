@@ -47,6 +47,7 @@ struct run_start {
     const struct plan *from;  /* plan_carry from this plan and its values; NULL: the usual start */
     const real *values;
     int task;
+    bool other;               /* of another method: what both have (plan_carry_common) */
     unsigned parts;           /* PLAN_ bits that train (carry.h); 0: all */
     double stop_loss;         /* it ends after the pass over its rows whose mean loss is below this; 0: never */
     bool zero;                /* scored before its first step too, which is never "best" */

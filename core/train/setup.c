@@ -354,7 +354,8 @@ struct run *run_new(int64_t id, const struct run_config *c, struct model *m, str
 }
 
 static int start_at(struct run *r, const struct run_start *s, struct err *e) {
-    if (s->from) plan_carry(r->plan, r->params, s->from, s->values, s->task);
+    if (s->from && s->other) plan_carry_common(r->plan, r->params, s->from, s->values, s->task);
+    else if (s->from) plan_carry(r->plan, r->params, s->from, s->values, s->task);
     if (s->parts && !plan_train_only(r->plan, s->parts))
         return err_set(e, ERR_USAGE, "nothing would train: the method has no values in the parts to tune");
     for (int i = 0; i < r->plan->tensors; i++)

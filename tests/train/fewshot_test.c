@@ -90,8 +90,9 @@ static bool wants_stop(void *self) {
     return g->stop_after && g->done >= g->stop_after;
 }
 
-static struct fewshot_work work(struct ground_run *g, const char *folder) {
-    return (struct fewshot_work){ .run = 1, .how = &g->how, .task_name = "two", .c = &g->c, .m = g->m->model,
+static struct fewshot_work work(struct ground_run *g, const char *folder, const char *record) {
+    return (struct fewshot_work){ .record = record,
+                                  .run = 1, .how = &g->how, .task_name = "two", .c = &g->c, .m = g->m->model,
                                   .task = &g->m->task[0], .from = g->from, .folder = folder, .pool = g->pool,
                                   .self = g, .done = on_done, .stop = wants_stop };
 }
@@ -99,13 +100,13 @@ static struct fewshot_work work(struct ground_run *g, const char *folder) {
 /* Goes on with what the folder's record has; the code that it ends with. */
 static int run_in(struct ground_run *g, const char *folder, struct fewshot_results *r) {
     struct err e = ERR_INIT;
-    const struct fewshot_work w = work(g, folder);
     char *path = fewshot_record_path(folder);
+    const struct fewshot_work w = work(g, folder, path);
     g->done = 0;
     test_ok(fewshot_record_read(path, r, &e), &e);
-    free(path);
     test_ok(fewshot_check(&w, &e), &e);
     int rc = fewshot_run(&w, r, &e);
+    free(path);
     if (rc && rc != ERR_INTERRUPTED) fail_msg("%s", e.text);
     return rc;
 }
@@ -321,7 +322,7 @@ static void starts(void **state) {
 
 static void refused(struct ground_run *g, const char *why) {
     struct err e = ERR_INIT;
-    const struct fewshot_work w = work(g, "");
+    const struct fewshot_work w = work(g, "", "");
     assert_int_equal(fewshot_check(&w, &e), ERR_USAGE);
     if (!strstr(e.text, why)) fail_msg("\"%s\" does not say \"%s\"", e.text, why);
 }

@@ -1,0 +1,129 @@
+#include "core/data/leopard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static const char mark[] = "_train_";
+
+/* "PREFIX_train_D_K.json": the prefix's length, or 0. */
+static size_t prefix_of(const char *name) {
+    size_t found = 0;
+    for (const char *s = name; (s = strstr(s, mark)); s++) found = (size_t)(s - name);
+    if (!found) return 0;
+    const char *at = name + found + strlen(mark);
+    for (int i = 0; i < 2; i++) {
+        size_t digits = strspn(at, "0123456789");
+        if (!digits || at[digits] != (i ? '.' : '_')) return 0;
+        at += digits + 1;
+    }
+    return strcmp(at, "json") ? 0 : found;
+}
+
+char *leopard_prefix(const char *draw) {
+    const char *slash = strrchr(draw, '/'), *name = slash ? slash + 1 : draw;
+    size_t n = prefix_of(name);
+    return n ? xstrndup(draw, (size_t)(name - draw) + n) : NULL;
+}
+
+char *leopard_eval(const char *prefix) { return xprintf("%s_eval.json", prefix); }
+char *leopard_draw(const char *prefix, int draw, int k) { return xprintf("%s%s%d_%d.json", prefix, mark, draw, k); }
+
+static char *base_of(const char *folder) {
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    char *path = xstrndup(folder, n), *slash = strrchr(path, '/'), *name = xstrdup(slash ? slash + 1 : path);
+    free(path);
+    return name;
+}
+
+static void add(struct leopard *l, const char *folder, const char *prefix) {
+    l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
+    l->of[l->count++] = (struct leopard_task){ base_of(folder), file_join(folder, prefix) };
+}
+
+/* The prefix of the draws in a folder, or NULL. */
+static int find_prefix(const char *folder, char **prefix, struct err *e) {
+    DIR *d = opendir(folder);
+    int rc = 0;
+    *prefix = NULL;
+    if (!d) return err_set(e, ERR_SYSTEM, "%s: %s", folder, strerror(errno));
+    for (struct dirent *x; !rc && (x = readdir(d));) {
+        size_t n = prefix_of(x->d_name);
+        if (!n) continue;
+        if (!*prefix) *prefix = xstrndup(x->d_name, n);
+        else if (strlen(*prefix) != n || memcmp(*prefix, x->d_name, n))
+            rc = err_set(e, ERR_INPUT, "%s: has draws of two tasks, %s and %.*s; a folder holds those of one", folder,
+                         *prefix, (int)n, x->d_name);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int add_folder(struct leopard *l, const char *folder, struct err *e) {
+    char *prefix;
+    int rc = find_prefix(folder, &prefix, e);
+    if (!rc && prefix) add(l, folder, prefix);
+    free(prefix);
+    return rc;
+}
+
+static int add_below(struct leopard *l, const char *folder, struct err *e) {
+    DIR *d = opendir(folder);
+    int rc = 0;
+    if (!d) return err_set(e, ERR_SYSTEM, "%s: %s", folder, strerror(errno));
+    for (struct dirent *x; !rc && (x = readdir(d));) {
+        if (x->d_name[0] == '.') continue;
+        char *path = file_join(folder, x->d_name);
+        if (file_is_folder(path)) rc = add_folder(l, path, e);
+        free(path);
+    }
+    closedir(d);
+    return rc;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct leopard_task *)a)->name, ((const struct leopard_task *)b)->name);
+}
+
+int leopard_find(const char *folder, struct leopard *out, struct err *e) {
+    *out = (struct leopard){ 0 };
+    if (!file_is_folder(folder)) return 0;
+    int rc = add_folder(out, folder, e);
+    if (!rc && !out->count) rc = add_below(out, folder, e);
+    if (rc) leopard_release(out);
+    else if (out->count) qsort(out->of, (size_t)out->count, sizeof *out->of, by_name);
+    return rc;
+}
+
+void leopard_release(struct leopard *l) {
+    for (int i = 0; i < l->count; i++) {
+        free(l->of[i].name);
+        free(l->of[i].prefix);
+    }
+    free(l->of);
+    *l = (struct leopard){ 0 };
+}
+
+int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names, int *count, struct err *e) {
+    struct dataset d;
+    char *path = leopard_eval(prefix);
+    const struct dataset_options o = { .path = path, .format = DATA_LIST, .text_a = "sentence1", .label = "label",
+                                       .kind = DATA_KIND_CLASSES };
+    int rc = file_exists(path) ? dataset_read(&d, &o, e) : err_set(e, ERR_NOT_FOUND, "%s: is not there", path);
+    free(path);
+    if (rc) return rc;
+    *rows = d.rows;
+    *count = d.classes;
+    *names = xcalloc((size_t)d.classes + 1, sizeof **names);
+    for (int i = 0; i < d.classes; i++) (*names)[i] = xstrdup(d.class_name[i]);
+    *pair = false;
+    for (int i = 0; i < d.columns; i++) *pair = *pair || !strcmp(d.column[i], "sentence2");
+    dataset_release(&d);
+    return 0;
+}
