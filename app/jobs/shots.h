@@ -13,12 +13,16 @@ struct shots;
 
 /* What is asked for.  Borrowed. */
 struct shots_request {
-    int64_t parent;               /* the run that is adapted */
+    int64_t parent;               /* the run that draws begin from; 0: none */
     const char *model;            /* where its model lies now, by the user; or NULL */
-    const struct run_config *rows; /* which rows: the members that say them */
+    const struct run_config *rows; /* of one task: the members that say which rows */
+    const char *tasks;            /* or a table of tasks: folders, names, a list file; NULL: of rows alone */
+    const struct run_config *base; /* without a parent, or with a method of its own: method, model and options */
+    bool method_said;             /* with a parent: base's method, which begins with what both have */
     struct fewshot how;
-    bool start_said;              /* else it is how.start that the method makes usual */
-    int64_t steps, batch;         /* 0: the parent's batch */
+    bool start_said;              /* else how.start is what the parent's method makes usual */
+    int64_t steps;                /* 0: 100 passes over the shots, or how's stop loss */
+    int64_t batch;                /* 0: the config's, or how.per_class */
     double lr;                    /* 0: the parent's */
     int64_t eval_rows, seed;      /* < 0: the parent's */
     const char *note;
@@ -30,7 +34,7 @@ struct shots_hook {
     bool (*stop)(void *self);
 };
 
-/* Reads model, rows and the parent, refuses what cannot be done, and makes the run's row. */
+/* Reads model, rows and the parent, refuses what cannot be done before anything is trained, and makes the run's row. */
 int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
 /* Takes up a stopped or interrupted one.  `model` as above. */
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e);
@@ -42,16 +46,27 @@ int64_t shots_id(const struct shots *x);
 /* Whether a stored run is of few shots. */
 bool shots_is(const struct store_run *run);
 /* What a stored few-shot run came to so far, read from its record: for `petri show` and the verbs' results. */
+struct shots_result_task {
+    char *task, *metric;
+};
+struct shots_left_out {
+    char *task, *why;
+};
 struct shots_results {
     struct fewshot how;
+    bool table;
     struct fewshot_results results;
-    char *task, *metric;
+    int tasks;
+    struct shots_result_task *of;
+    char *method;
     int known;      /* tasks of the run that it began from, as draws looked at them */
     char **known_name;
+    int left_outs;  /* tasks that could not be scored */
+    struct shots_left_out *left_out;
 };
 int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e);
 void shots_results_release(struct shots_results *r);
-/* The list [{"k",…}] of core/train/fewshot.h. */
+/* The list of what each task's each k came to (core/train/fewshot.h). */
 void shots_results_list(const struct shots_results *r, struct buf *b);
 
 #endif

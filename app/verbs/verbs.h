@@ -64,6 +64,7 @@ int verb_resume(const struct args *a, struct err *e);
 int verb_stop(const struct args *a, struct err *e);
 /* verb_adapt.c */
 int verb_adapt(const struct args *a, struct err *e);
+int verb_fewshot(const struct args *a, struct err *e);
 struct shots_results;
 /* A table of what a run of few shots came to. */
 void verb_shots_print(const struct shots_results *r);

@@ -1,0 +1,342 @@
+/* Making a run of few shots, or taking one up again: model, rows, the run that its draws begin from, its row. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/backbone.h"
+#include "app/history/moved.h"
+#include "app/history/opened.h"
+#include "app/history/run_row.h"
+#include "app/jobs/shots_private.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/carry.h"
+#include "core/train/complete.h"
+#include "core/train/regime.h"
+#include "core/train/retrieve.h"
+
+static const double usual_epochs = 100;
+
+void shots_free(struct shots *x) {
+    struct err ignored = ERR_INIT;
+    if (!x) return;
+    if (x->id) store_disown(x->store, x->id, &ignored);
+    fewshot_results_release(&x->results);
+    predictor_free(x->from);
+    for (int i = 0; i < x->tasks; i++) shots__task_release(&x->of[i]);
+    free(x->of);
+    if (x->model) model_release(x->model);
+    config_release(&x->c);
+    buf_release(&x->left_out);
+    free(x->folder);
+    free(x->record);
+    free(x);
+}
+
+void shots__say(const struct shots *x, struct buf *lines) {
+    char *at = lines->data;
+    for (char *end; lines->size && (end = strchr(at, '\n')); at = end + 1) {
+        *end = '\0';
+        if (x->hook.say) x->hook.say(x->hook.self, at);
+    }
+    buf_release(lines);
+}
+
+void shots__key_name(const char *task, char out[PLAN_TASK]) {
+    snprintf(out, PLAN_TASK, "%s", task);
+    for (char *s = out; *s; s++)
+        if ((unsigned char)*s <= ' ' || strchr("/.,=:\"'", *s)) *s = '-';
+}
+
+/* ---- what it is made of ---- */
+
+/* The run that draws begin from: its config into *c. */
+static int open_parent(struct shots *x, const char *given, struct run_config *c, struct err *e) {
+    struct store_run run;
+    struct buf said = BUF_INIT;
+    if (store_run(x->store, x->parent, &run, e)) return e->code;
+    int rc = config_from_json(run.config, strlen(run.config), c, e);
+    store_run_release(&run);
+    if (rc) return rc;
+    char *path = opened_checkpoint(x->store, x->parent, NULL, NULL, e);
+    x->model = path ? backbone_open(c, &(struct backbone_hint){ .given = given }, &said, e) : NULL;
+    x->from = x->model ? predictor_open_all(path, x->model, e) : NULL;
+    free(path);
+    shots__say(x, &said);
+    if (x->from) return 0;
+    config_release(c);
+    return e->code;
+}
+
+static void set_regime(struct shots *x) {
+    struct regime r = regime_usual(REGIME_FEWSHOT);
+    r.ks = x->how.ks;
+    memcpy(r.k, x->how.k, sizeof x->how.k);
+    r.draws = x->how.draws;
+    r.from = x->parent;
+    free(x->c.regime);
+    x->c.regime = regime_text(&r);
+}
+
+/* The run's own config or, with a method of its own, the request's on the run's model. */
+static int begin_config(struct shots *x, const struct shots_request *r, struct err *e) {
+    struct run_config parent;
+    if (!x->parent) {
+        config_copy(&x->c, r->base);
+        x->model = model_share(x->c.model, e);
+        return x->model ? 0 : e->code;
+    }
+    if (open_parent(x, r->model, &parent, e)) return e->code;
+    if (!r->method_said) {
+        x->c = parent;
+        return 0;
+    }
+    config_copy(&x->c, r->base);
+    config_take_source(&x->c, &parent);
+    x->c.max_len = parent.max_len;
+    x->c.max_target = parent.max_target;
+    config_release(&parent);
+    x->how.other = true;
+    return 0;
+}
+
+static void set_options(struct shots *x, const struct shots_request *r) {
+    struct run_config *c = &x->c;
+    fewshot_config(c);
+    if (r->steps > 0) c->steps = r->steps;
+    else c->steps = 0;
+    c->epochs = r->steps > 0 ? 0 : usual_epochs;
+    if (r->batch > 0) c->batch = (int)r->batch;
+    if (r->lr > 0) c->lr = r->lr;
+    if (r->eval_rows >= 0) c->eval_rows = (int)r->eval_rows;
+    if (r->seed >= 0) c->seed = (uint64_t)r->seed;
+    if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
+    if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
+    set_regime(x);
+}
+
+/* A task's rows, read; its config complete. */
+static int complete_task(struct shots *x, int i, struct err *e) {
+    struct shots_task *t = &x->of[i];
+    const char *name = config_task_name(&x->c, i);
+    config_of_task(&x->c, i, &t->c);
+    if (shots__open_task(x, t, e)) return e->code;
+    struct task *task = &t->task;
+    const struct run_tasks one = { 1, &task };
+    char *called = x->how.files ? xstrdup(*name ? name : t->c.task) : NULL; /* a draw's file is no name */
+    config_settle(&t->c, t->c.form == FORM_TEXT || (t->c.form == FORM_AUTO && arch_generates(&x->model->arch)));
+    int rc = config_complete(&t->c, x->model, &one, e);
+    if (!rc) rc = run_check(&t->c, x->model, &one, e);
+    if (called) xreplace(&t->c.task, called);
+    free(called);
+    if (rc) return rc;
+    shots__key_name(*name ? name : t->c.task, t->name);
+    config_put_task(&x->c, i, &t->c);
+    return 0;
+}
+
+/* What all have in common goes to the run's config. */
+static void complete_all(struct shots *x) {
+    struct run_config *c = &x->c;
+    struct buf name = BUF_INIT;
+    bool same = true;
+    if (x->tasks == 1) {
+        config_release(c);
+        config_copy(c, &x->of[0].c);
+        return;
+    }
+    for (int i = 0; i < x->tasks; i++) {
+        same = same && !strcmp(x->of[i].c.metric, x->of[0].c.metric);
+        buf_printf(&name, "%s%s", i ? "+" : "", x->of[i].name);
+    }
+    const struct run_config *first = &x->of[0].c;
+    struct run_config all;
+    config_copy(&all, first);
+    config_take_rows(&all, c); /* the tasks */
+    xreplace(&all.task, buf_text(&name));
+    xreplace(&all.metric, same ? first->metric : "average");
+    buf_release(&name);
+    config_release(c);
+    *c = all;
+}
+
+static int check_common(struct shots *x, const struct plan *p, struct err *e) {
+    if (!x->from || !x->how.other) return 0;
+    real *values = xcalloc(p->trained + 1, sizeof *values);
+    size_t taken = plan_carry_common(p, values, predictor_plan(x->from), predictor_params(x->from), 0);
+    free(values);
+    if (taken) return 0;
+    return err_set(e, ERR_USAGE, "--from %lld: that run's method has nothing that this one could begin with: no module of both "
+                                 "is the same", (long long)x->parent);
+}
+
+static void add_known(const struct shots *x, struct buf *b) {
+    const struct plan *from = x->from ? predictor_plan(x->from) : NULL;
+    json_add_key(b, "known");
+    buf_putc(b, '[');
+    for (int i = 0; from && i < from->tasks && from->tasks > 1; i++) json_member_string(b, NULL, from->task[i]);
+    buf_putc(b, ']');
+}
+
+static int create_row(struct shots *x, const struct shots_request *r, struct err *e) {
+    struct buf more = BUF_INIT;
+    struct task *task[RUN_TASKS];
+    for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
+    const struct run_tasks all = { x->tasks, task }, first = { 1, task };
+    struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
+                               .note = r->note };
+    struct plan *p = run_plan_for(&x->of[0].c, &first, &x->model->arch, e);
+    if (!p || check_common(x, p, e)) {
+        plan_free(p);
+        return e->code;
+    }
+    if (x->how.parts) plan_train_only(p, x->how.parts);
+    buf_puts(&more, "\"fewshot\":{");
+    fewshot_members(&x->how, &more);
+    json_member_bool(&more, "table", x->table);
+    add_known(x, &more);
+    buf_printf(&more, ",\"left_out\":[%s]}", buf_text(&x->left_out));
+    char *split = xprintf("%s/k%d", x->tasks > 1 ? "tasks" : x->of[0].name, x->how.k[x->how.ks - 1]);
+    row.more = buf_text(&more);
+    row.split = split;
+    int rc = run_row_create(x->store, &x->c, p, &row, &x->id, e);
+    buf_release(&more);
+    free(split);
+    plan_free(p);
+    return rc;
+}
+
+static int find_rows(struct shots *x, const struct shots_request *r, struct err *e) {
+    if (r->tasks) return shots__find_tasks(x, r->tasks, e);
+    config_take_rows(&x->c, r->rows);
+    x->of = xcalloc(1, sizeof *x->of);
+    x->tasks = 1;
+    return 0;
+}
+
+static int check_task(struct shots *x, int i, struct err *e) {
+    struct fewshot_work w = { .how = &x->how, .task_name = x->of[i].name, .c = &x->of[i].c, .m = x->model,
+                              .task = &x->of[i].task, .from = x->from, .rows = x->how.files ? shots__draw : NULL };
+    return fewshot_check(&w, e);
+}
+
+static int make(struct shots *x, const struct shots_request *r, struct err *e) {
+    if (begin_config(x, r, e)) return e->code;
+    if (x->from && !r->start_said) x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
+    set_options(x, r);
+    if (find_rows(x, r, e)) return e->code;
+    for (int i = 0; i < x->tasks; i++)
+        if (complete_task(x, i, e) || check_task(x, i, e))
+            return x->tasks > 1 ? err_prefix(e, "task %s", config_task_name(&x->c, i)) : e->code;
+    complete_all(x);
+    return create_row(x, r, e);
+}
+
+static void set_paths(struct shots *x) {
+    x->folder = store_run_folder(x->store, x->id);
+    x->record = fewshot_record_path(x->folder);
+}
+
+int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
+    struct shots *x = xcalloc(1, sizeof *x);
+    *out = NULL;
+    x->store = s;
+    x->hook = hook;
+    x->parent = r->parent;
+    x->how = r->how;
+    x->table = r->tasks != NULL;
+    int rc = make(x, r, e);
+    if (rc) {
+        shots_free(x);
+        return rc;
+    }
+    set_paths(x);
+    *out = x;
+    return 0;
+}
+
+/* ---- again ---- */
+
+int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **all, struct err *e) {
+    char *name = xprintf("run %lld", (long long)run->id);
+    *all = json_parse(name, run->config, strlen(run->config), e);
+    free(name);
+    if (!*all) return e->code;
+    const json_t *o = json_object_get(*all, "fewshot");
+    int rc = o ? fewshot_from_json(o, how, e)
+               : err_set(e, ERR_INPUT, "run %lld: its config does not say how its draws are made", (long long)run->id);
+    if (!rc) return 0;
+    json_decref(*all);
+    return rc;
+}
+
+static int same_file(const char *was, const char *now, const char *path, struct err *e) {
+    if (!was || !now || !strcmp(was, now)) return 0;
+    return err_set(e, ERR_INPUT, "%s: changed since this run was begun; resume with the file as it was", path);
+}
+
+static int check_rows(const struct shots_task *t, struct err *e) {
+    const struct dataset *dev = t->task.devs ? &t->task.dev[0] : NULL;
+    int rc = same_file(t->c.train_sha256, t->task.train.sha256, t->task.train.path, e);
+    if (!rc && dev && !(t->c.split > 0)) rc = same_file(t->c.dev_sha256, dev->sha256, dev->path, e);
+    return rc;
+}
+
+static int recall_tasks(struct shots *x, struct err *e) {
+    x->tasks = config_task_count(&x->c);
+    x->of = xcalloc((size_t)x->tasks, sizeof *x->of);
+    for (int i = 0; i < x->tasks; i++) {
+        struct shots_task *t = &x->of[i];
+        config_of_task(&x->c, i, &t->c);
+        if (shots__open_task(x, t, e) || check_rows(t, e)) return e->code;
+        const char *name = config_task_name(&x->c, i);
+        shots__key_name(*name ? name : t->c.task, t->name);
+    }
+    return 0;
+}
+
+static int recall(struct shots *x, const struct store_run *run, const char *model, struct err *e) {
+    struct regime regime = regime_usual(REGIME_SINGLE);
+    struct run_config parent;
+    struct buf said = BUF_INIT;
+    json_t *all;
+    if (run->state == STORE_FINISHED)
+        return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)run->id);
+    if (shots__read_how(run, &x->how, &all, e)) return e->code;
+    x->table = json_is_true(json_object_get(json_object_get(all, "fewshot"), "table"));
+    json_decref(all);
+    if (config_from_json(run->config, strlen(run->config), &x->c, e) || config_regime(&x->c, &regime, e)) return e->code;
+    x->parent = regime.from;
+    moved_rows(&x->c, store_path(x->store), &said);
+    if (x->parent && open_parent(x, model, &parent, e)) {
+        buf_release(&said);
+        return e->code;
+    }
+    if (x->parent) config_release(&parent);
+    else x->model = backbone_open(&x->c, &(struct backbone_hint){ .given = model }, &said, e);
+    shots__say(x, &said);
+    return x->model ? recall_tasks(x, e) : e->code;
+}
+
+int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e) {
+    struct shots *x = xcalloc(1, sizeof *x);
+    struct store_run stored;
+    *out = NULL;
+    x->store = s;
+    x->hook = hook;
+    int rc = store_run(s, run, &stored, e);
+    if (!rc) {
+        rc = recall(x, &stored, model, e);
+        if (!rc) rc = store_adopt_run(s, run, NULL, e);
+        store_run_release(&stored);
+    }
+    if (rc) {
+        shots_free(x);
+        return rc;
+    }
+    x->id = run;
+    set_paths(x);
+    *out = x;
+    return 0;
+}

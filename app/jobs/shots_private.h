@@ -1,0 +1,59 @@
+/* What shots.c, shots_open.c, shots_rows.c and shots_results.c share. */
+#ifndef APP_JOBS_SHOTS_PRIVATE_H
+#define APP_JOBS_SHOTS_PRIVATE_H
+
+#include "app/jobs/shots.h"
+#include "core/method/plan.h"
+#include "core/train/fewshot_run.h"
+
+/* A task whose draws are trained. */
+struct shots_task {
+    char name[PLAN_TASK];    /* in keys */
+    struct run_config c;     /* of it alone, complete */
+    bool opened;
+    struct task task;
+    char *prefix;            /* of draws that are files (core/data/leopard.h); NULL: they are drawn */
+    bool pair;
+    char **class_name;       /* of such a task: the eval file's */
+    int classes;
+};
+
+struct shots {
+    struct store *store;
+    struct shots_hook hook;
+    int64_t id, parent;      /* parent 0: draws begin as the method does */
+    struct run_config c;     /* of all tasks */
+    struct fewshot how;
+    bool table;              /* of any number of tasks */
+    struct model *model;
+    struct predictor *from;  /* or NULL */
+    int tasks;
+    struct shots_task *of;
+    int at;                  /* the one whose draws are in hand */
+    struct buf left_out;     /* JSON: tasks that are not trained, and why */
+    char *folder, *record;
+    struct fewshot_results results;
+    double seconds;          /* trained, of all draws */
+    char weights[65];        /* of the first draw; "": not trained here */
+    int64_t asked;           /* when other processes' requests were last looked at */
+    bool stopped;
+};
+
+/* A task's name as keys can hold it. */
+void shots__key_name(const char *task, char out[PLAN_TASK]);
+/* Says the lines, and releases them. */
+void shots__say(const struct shots *x, struct buf *lines);
+/* What a stored run's config says beside a config's members; json_decref(*all), of which "fewshot" is a member. */
+int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **all, struct err *e);
+
+/* shots_rows.c */
+/* The tasks of --tasks into x->of, their rows described but not read: a folder of LEOPARD's layout, or of such, or any
+ * list.  Those of the layout that have no eval file, or one below 100 rows, are left out and said. */
+int shots__find_tasks(struct shots *x, const char *what, struct err *e);
+/* Reads and prepares a task whose config is known; one of the layout by the draws that it asks for. */
+int shots__open_task(struct shots *x, struct shots_task *t, struct err *e);
+void shots__task_release(struct shots_task *t);
+/* fewshot_work.rows of draws that are files; self is the struct shots, the task is x->at. */
+int shots__draw(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
+
+#endif

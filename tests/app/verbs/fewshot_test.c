@@ -1,0 +1,144 @@
+/* petri fewshot: a method on a few rows of several tasks, in LEOPARD's layout and any other, and what is left out. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/mixed.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static char *leopard;
+
+/* One JSON list of `rows` rows of two classes; `classes` 1: of the first alone. */
+static void put(const char *task, const char *name, int rows, int classes) {
+    struct err e = ERR_INIT;
+    struct buf b = BUF_INIT;
+    char *folder = file_join(leopard, task);
+    test_ok(file_make_folder(folder, &e), &e);
+    buf_putc(&b, '[');
+    for (int i = 0; i < rows; i++)
+        buf_printf(&b, "%s{\"sentence1\": \"%s film %d\", \"label\": \"%s\", \"processed_sent\": \"x\"}", i ? ", " : "",
+                   i % classes ? "good" : "bad", i % 7, i % classes ? "up" : "down");
+    buf_puts(&b, "]");
+    test_put(folder, name, buf_text(&b));
+    buf_release(&b);
+    free(folder);
+}
+
+static int make(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    stage_init(&stage);
+    leopard = file_join(stage.folder, "leopard");
+    test_ok(file_make_folder(leopard, &e), &e);
+    put("alpha", "alpha_c_train_0_2.json", 4, 2); /* its files have another name */
+    put("alpha", "alpha_c_train_1_2.json", 4, 2);
+    put("alpha", "alpha_c_eval.json", 120, 2);
+    put("beta", "beta_train_0_2.json", 0, 2);
+    put("beta", "beta_train_1_2.json", 4, 2);
+    put("beta", "beta_train_2_2.json", 4, 1);
+    put("beta", "beta_eval.json", 100, 2);
+    put("gamma", "gamma_train_0_2.json", 4, 2);
+    put("gamma", "gamma_eval.json", 99, 2);
+    put("delta", "delta_train_0_2.json", 4, 2);
+    return 0;
+}
+
+static int drop(void **state) {
+    (void)state;
+    free(leopard);
+    stage_release(&stage);
+    return 0;
+}
+
+#define RUN "fewshot --model '%s' --db '%s' --k 2 --max-len 16 --eval-rows 12 --lr 1e-3 "
+
+static json_t *result(json_t *v, const char *task) {
+    json_t *x;
+    size_t i;
+    json_array_foreach(stage_at(v, "results"), i, x) {
+        if (!strcmp(stage_text(x, "task"), task)) return x;
+    }
+    fail_msg("no result of %s", task);
+    return NULL;
+}
+
+static void a_folder_of_tasks(void **state) {
+    (void)state;
+    json_t *v = stage_json(RUN "--tasks '%s' --draws 4 --steps 3 --method 'lora(r=2)' --json", stage.model, stage.db, leopard);
+    assert_int_equal(json_array_size(stage_at(v, "results")), 2);
+    json_t *alpha = result(v, "alpha"), *beta = result(v, "beta");
+    assert_int_equal(json_integer_value(stage_at(alpha, "n")), 2); /* the others' files are not there */
+    assert_int_equal(json_array_size(stage_at(alpha, "left_out")), 2);
+    assert_int_equal(json_integer_value(stage_at(beta, "n")), 1);
+    json_t *why = stage_at(beta, "left_out");
+    assert_non_null(strstr(stage_text(json_array_get(why, 0), "why"), "the file has no rows"));
+    assert_non_null(strstr(stage_text(json_array_get(why, 1), "why"), "it has no row of class up"));
+    assert_string_equal(stage_text(alpha, "method"), "lora(r=2)");
+    assert_true(json_is_number(stage_at(alpha, "f1_macro")) && json_is_number(stage_at(alpha, "majority")) &&
+                json_is_null(stage_at(beta, "sd")));
+    int id = (int)json_integer_value(stage_at(v, "run"));
+    char *shown = stage_out(0, "show %d --db '%s'", id, stage.db);
+    assert_non_null(strstr(shown, "gamma is left out: its eval file has 99 rows, fewer than 100"));
+    assert_non_null(strstr(shown, "delta is left out: it has no eval file"));
+    json_t *run = stage_json("show %d --db '%s' --json", id, stage.db);
+    double mean = (json_number_value(stage_at(alpha, "mean")) + json_number_value(stage_at(beta, "mean"))) / 2;
+    assert_true(json_number_value(stage_at(run, "best.value")) - mean < 1e-12);
+    assert_string_equal(stage_text(run, "regime"), "fewshot(k=2, draws=4, from=none)");
+    free(shown);
+    json_decref(run);
+    json_decref(v);
+}
+
+/* One task's folder; the usual stop; and from that run, alone and by another method. */
+static void from_a_run(void **state) {
+    (void)state;
+    json_t *v = stage_json(RUN "--tasks '%s/alpha' --draws 2 --stop-loss 9 --method 'lora(r=2)' --json", stage.model, stage.db,
+                           leopard);
+    json_t *draw = json_array_get(stage_at(result(v, "alpha"), "draws"), 0);
+    assert_int_equal(json_integer_value(stage_at(draw, "steps")), 1);
+    int id = (int)json_integer_value(stage_at(v, "run"));
+    json_decref(v);
+    v = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --json", stage.db, leopard, id);
+    assert_string_equal(stage_text(result(v, "alpha"), "method"), "lora(r=2)");
+    json_decref(v);
+    v = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --method 'lora(r=2) + "
+                   "bitfit' --json", stage.db, leopard, id);
+    json_decref(v);
+    stage_refused(2, "has nothing that this one could begin with", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+                  "--method bitfit", stage.db, leopard, id);
+    stage_refused(2, "--clip: --from alone learns as that run did", "fewshot --db '%s' --k 2 --tasks '%s/alpha' --from %d "
+                  "--clip 1", stage.db, leopard, id);
+}
+
+/* Any tasks, drawn from train and scored on dev. */
+static void a_list_of_tasks(void **state) {
+    (void)state;
+    char *list = mixed_list(stage.folder);
+    json_t *v = stage_json(RUN "--tasks '%s' --draws 2 --steps 2 --method head --json", stage.model, stage.db, list);
+    assert_string_equal(stage_text(result(v, "three"), "metric"), "matthews");
+    assert_int_equal(json_array_size(stage_at(result(v, "score"), "draws")), 2);
+    json_decref(v);
+    stage_refused(5, "task two: ", "fewshot --model '%s' --db '%s' --tasks '%s' --k 50", stage.model, stage.db, list);
+    free(list);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    stage_refused(2, "give --tasks", "fewshot --db '%s'", stage.db);
+    stage_refused(3, "alpha: has no draw of 8 rows a class", "fewshot --model '%s' --db '%s' --tasks '%s' --k 8", stage.model,
+                  stage.db, leopard);
+    stage_refused(2, "not both", RUN "--tasks '%s' --steps 2 --stop-loss 1", stage.model, stage.db, leopard);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_of_tasks),
+        cmocka_unit_test(from_a_run),
+        cmocka_unit_test(a_list_of_tasks),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}
