@@ -246,8 +246,8 @@ static int number_at(const char *json, size_t n, const char *path, double *out, 
     return rc;
 }
 
-/* A measure is a message of the run's log: "replicate: LINE = NUMBER". */
-static char *log_start(const char *line) { return xprintf("replicate: %s = ", line); }
+/* A measure is a message of the run's log: "replicate: LINE at PATH = NUMBER". */
+static char *log_start(const struct experiment_cell *c) { return xprintf("replicate: %s at %s = ", c->text, c->path); }
 
 struct looked_for {
     const char *start;
@@ -262,8 +262,8 @@ static int log_row(void *self, int count, const struct store_cell *cells) {
 }
 
 /* What was measured before with the same line; *out stays where nothing was. */
-static int measured(const struct replicate *how, int64_t run, const char *line, double *out, struct err *e) {
-    char *start = log_start(line);
+static int measured(const struct replicate *how, int64_t run, const struct experiment_cell *c, double *out, struct err *e) {
+    char *start = log_start(c);
     char *sql = xprintf("SELECT text FROM v_events WHERE run = %lld AND kind = 'message'", (long long)run);
     struct looked_for l = { start, out };
     int rc = store_sql(how->store, sql, (struct store_rows){ .self = &l, .row = log_row }, e);
@@ -272,8 +272,9 @@ static int measured(const struct replicate *how, int64_t run, const char *line, 
     return rc;
 }
 
-static int keep_measure(const struct replicate *how, int64_t run, const char *line, double value, struct err *e) {
-    char number[32], *start = log_start(line);
+static int keep_measure(const struct replicate *how, int64_t run, const struct experiment_cell *c, double value,
+                        struct err *e) {
+    char number[32], *start = log_start(c);
     text_from_double(value, number);
     char *text = xprintf("%s%s", start, number);
     int rc = store_log(how->store, run, text, e);
@@ -288,7 +289,7 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
     int64_t run = r->run[c->of][s];
     double value = NAN;
     if (!run) return ++*lacking, 0;
-    int rc = measured(how, run, c->text, &value, e), status = 0;
+    int rc = measured(how, run, c, &value, e), status = 0;
     if (!rc && isnan(value) && !how->dry && clock_seconds() < how->until) {
         struct spoken w = { 0 };
         struct buf out = BUF_INIT;
@@ -301,7 +302,7 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
         bool late = clock_seconds() >= how->until;
         if (!rc && status && !late) rc = err_set(e, ERR_FAILED, "petri %s: ended with %d", line, status);
         if (!rc && !status) rc = number_at(buf_text(&out), out.size, c->path, &value, e);
-        if (!rc && !status) rc = keep_measure(how, run, c->text, value, e);
+        if (!rc && !status) rc = keep_measure(how, run, c, value, e);
         free(line);
         spoken_release(&w);
         buf_release(&out);

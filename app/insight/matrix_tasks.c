@@ -131,27 +131,40 @@ static int compare_rows(struct matrix *m, const struct probe *p, const real *k, 
     return rc;
 }
 
+/* Of the run's own tasks together. */
+static struct prototype_votes votes_of_all(const struct probe *p, const struct prototype_votes *near, int tasks) {
+    struct prototype_votes all = { 0 };
+    for (int t = 0; t < tasks; t++) {
+        if (p->task[t].of_run < 0) continue;
+        all.rows += near[t].rows;
+        all.right += near[t].right;
+        all.sum += near[t].sum;
+        all.squares += near[t].squares;
+    }
+    return all;
+}
+
 /* What stands beside the matrix and its rows. */
 static void tell_near(struct matrix *m, const struct probe *p, const struct prototype_votes *near) {
-    struct prototype_votes all = { 0 };
+    const struct prototype_votes all = votes_of_all(p, near, m->rows);
     m->row_note = xcalloc((size_t)m->rows + 1, sizeof *m->row_note);
     for (int t = 0; t < m->rows; t++) {
         bool seen = p->task[t].of_run >= 0;
         m->row_note[t] = note_of(p, &near[t], seen);
         m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
-        if (!seen) continue;
-        all.rows += near[t].rows;
-        all.right += near[t].right;
-        all.sum += near[t].sum;
-        all.squares += near[t].squares;
     }
     if (!all.rows) return;
     m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f", all.right, all.rows,
                         (double)all.right / all.rows, all.sum / all.rows, margin_deviation(all.rows, all.sum, all.squares));
 }
 
-/* The same as numbers, of each task. */
+/* The same as numbers, of all and of each task. */
 static void add_near(struct buf *b, const struct probe *p, const struct prototype_votes *near, int tasks) {
+    const struct prototype_votes all = votes_of_all(p, near, tasks);
+    if (all.rows) {
+        json_member_double(b, "argmax_accuracy", (double)all.right / all.rows);
+        json_member_double(b, "margin", all.sum / all.rows);
+    }
     json_add_key(b, "by_task");
     buf_putc(b, '[');
     for (int t = 0; t < tasks; t++) {

@@ -16,7 +16,8 @@ static const char FORM[] =
     "{\"id\":\"lora\",\"text\":\"--method 'lora(r=2)'\",\"published\":80.5,\"status\":\"copied\",\"source\":\"here | there\"},"
     "{\"id\":\"bitfit\",\"text\":\"--method bitfit\"},"
     "{\"id\":\"later\",\"text\":\"--method full\",\"skip\":true},"
-    "{\"id\":\"steps\",\"of\":\"lora\",\"text\":\"show {run} --json\",\"path\":\"steps\"}],\"contrasts\":["
+    "{\"id\":\"steps\",\"of\":\"lora\",\"text\":\"show {run} --json\",\"path\":\"steps\"},"
+    "{\"id\":\"seed\",\"of\":\"lora\",\"text\":\"show {run} --json\",\"path\":\"seed\",\"scale\":10}],\"contrasts\":["
     "{\"id\":\"gain\",\"a\":\"lora\",\"b\":\"bitfit\",\"direction\":\">\",\"published\":1.5},"
     "{\"id\":\"slope\",\"terms\":[{\"a\":\"lora\",\"b\":\"bitfit\",\"x\":1},{\"a\":\"steps\",\"x\":10}],\"direction\":\"<\"}]}";
 
@@ -37,6 +38,7 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     assert_string_equal(stage_text(one, "experiment"), "small");
     for (int i = 0; i < 4; i++) assert_int_equal(json_integer_value(stage_at(json_array_get(cells, (size_t)i), "n")), i == 2 ? 0 : 2);
     assert_true(json_number_value(stage_at(json_array_get(cells, 3), "mean")) == 12);
+    assert_true(json_number_value(stage_at(json_array_get(cells, 4), "mean")) == 15);
     /* the numbers are the runs' own */
     json_int_t id = json_integer_value(json_array_get(stage_at(json_array_get(cells, 1), "runs"), 1));
     json_t *run = stage_json("show %lld --db '%s' --json", (long long)id, stage.db);
