@@ -97,6 +97,13 @@ static void count(struct compose_view *v) {
     f->kept = p->kept_method;
     f->head = p->head;
     f->model = p->model;
+    const struct network *n;
+    for (int k = 0; k < COMPOSE_NETWORKS && (n = compose_network_at(v, k)); k++) {
+        size_t length = strlen(n->name);
+        for (int i = 0; i < p->tensors; i++)
+            if (p->tensor[i].kind == PLAN_NETWORK && text_starts(p->tensor[i].name, n->name) && p->tensor[i].name[length] == '.')
+                f->network_trained[k] += p->tensor[i].count;
+    }
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->module < 0) continue;
@@ -125,7 +132,8 @@ static void find_facts(struct compose_view *v) {
 }
 
 void compose_changed(struct compose_view *v) {
-    if (v->part > v->config.method.count) v->part = v->config.method.count;
+    int last = v->config.method.count + compose_networks(v);
+    if (v->part > last) v->part = last;
     if (v->part < 0) v->part = 0;
     if (v->part < v->config.method.count && !axis_applies(&v->config.method.module[v->part], v->arch, v->axis))
         v->axis = AXIS_FUNCTION;

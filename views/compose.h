@@ -23,7 +23,7 @@ enum axis {
     AXIS_SIZE, AXIS_LAYERS, AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS,
     AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_COUNT
 };
-enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_OPTIONS = 96 };
+enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96 };
 
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
 struct choice {
@@ -44,6 +44,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     bool counted;
     size_t trained, kept, head, model;
     size_t module_trained[METHOD_MODULES];
+    size_t network_trained[COMPOSE_NETWORKS]; /* of those that are there, in their order */
     struct block_counts places;
     char *arithmetic[METHOD_MODULES];
     char *tensors[METHOD_MODULES]; /* "W_d 384→8 · W_u 8→384, in each of 6 layers" */
@@ -61,8 +62,9 @@ struct compose_view {
     size_t train_rows, dev_rows; /* 0 not known */
     double step_seconds, memory_mb; /* measured or estimated; 0 not known */
     /* the cursor */
-    int part;                    /* 0 … count-1: a module; count: the run's options */
+    int part;                    /* 0 … count-1: a module; behind them the method's networks, then the run's options */
     enum axis axis;
+    int key;                     /* place among the keys of a network */
     int option;                  /* place among the run's options, which are walked the same way */
     int choice;                  /* under the cursor in the axis's list */
     int note;                    /* finding shown by n, -1 none */

@@ -370,6 +370,7 @@ static void judge(const struct compose_view *v, struct choice *c) {
     c->allowed = true;
     if (!v->arch || c->current) return;
     m.module[v->part] = c->module;
+    if (v->axis == AXIS_SOURCE) network_settle(&m);
     int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
     for (int i = 0; i < n && i < COMPOSE_FINDINGS; i++) {
         if (found[i].level != LEVEL_ERROR) continue;
@@ -389,6 +390,7 @@ void compose_list(struct compose_view *v) {
     v->choice_count = 0;
     if (v->part >= v->config.method.count) {
         v->choice = 0;
+        network_list(v);
         return;
     }
     const struct module *m = &v->config.method.module[v->part];

@@ -139,7 +139,7 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
 static void draw_number(const struct compose_view *v, struct canvas *c, struct rect r) {
     char label[32], value[FIELD_ROOM];
     compose_field(v, label, value);
-    if (!*value && v->part >= v->config.method.count) option_value(v, v->option, value);
+    if (!*value && compose_on_run(v)) option_value(v, v->option, value);
     int x = canvas_printf(c, r.x + 3, r.y, INK_TEXT, "%s  ", label);
     x += canvas_fit(c, r.x + 3 + x, r.y, r.w - x - 45, INK_ACCENT, value);
     canvas_text(c, r.x + 6 + x, r.y, INK_DIM, "Enter types another, j and k step");
@@ -182,13 +182,16 @@ static void draw_note(const struct compose_view *v, struct canvas *c, struct rec
 }
 
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
-    bool run = v->part >= v->config.method.count;
+    bool run = compose_on_run(v);
+    const struct network *net = compose_network(v);
     if (v->note >= 0 && v->note < v->facts.findings) {
         draw_note(v, c, r);
         return;
     }
     char right[120] = "";
-    if (!run) {
+    if (net) {
+        network_keys_ahead(v, right);
+    } else if (!run) {
         /* where h and l lead */
         size_t n = 0;
         for (int a = 0; a < AXIS_COUNT; a++) {
@@ -197,7 +200,9 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
             n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
     }
-    canvas_rule(c, r.x, r.y, r.w, run ? option_name(v, v->option) : axis_name(v->axis), right);
+    char title[80];
+    if (net) snprintf(title, sizeof title, "%s: %s", net->noun, compose_network_key(v)->name);
+    canvas_rule(c, r.x, r.y, r.w, net ? title : run ? option_name(v, v->option) : axis_name(v->axis), right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     if (run) {
         draw_number(v, c, in);
@@ -208,6 +213,9 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     }
     if (compose_on_number(v)) {
         draw_number(v, c, in);
+        if (net)
+            canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, INK_DIM,
+                        network_key_says(net, compose_network_key(v)));
         return;
     }
     int rows = choices(v, c, in, true);
@@ -215,7 +223,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     const struct choice *k = &v->choices[v->choice];
     struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
     int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
-    if (v->describe) describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
+    if (v->describe && !net) describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
 }
 
 /* Modules whose formulas are alike, but for their places, share a line. */
@@ -288,11 +296,15 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     struct formula f[METHOD_MODULES];
-    int formulas = gather_formulas(&v->config.method, f);
+    int formulas = gather_formulas(&v->config.method, f), networks = compose_networks(v);
+    in.h -= networks;
+    if (in.h < 3) in.h = 3;
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
     if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
     struct rect top = {in.x, in.y, in.w, block};
     int used = block_draw(c, top, &v->config.method, v->arch, v->part, &v->facts.places);
+    used += compose_draw_networks(v, c, (struct rect){in.x, in.y + used, in.w, networks});
+    in.h += networks;
     if (in.h - used > formulas && in.h >= 12) used++;
     struct rect rest = {in.x, in.y + used, in.w, in.h - used};
     draw_formulas(v, c, rest);
@@ -347,7 +359,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
     if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
-    bool here = v->part >= v->config.method.count;
+    bool here = compose_on_run(v);
     int rows_left = v->config.tasks ? 1 : 0; /* while the cursor is elsewhere */
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
@@ -454,7 +466,7 @@ static void need(const struct ui *ui, const struct layout_frame *f, struct layou
     bool wide = f->size == LAYOUT_WIDE;
     compose_rows(v, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w, &rows);
     *out = (struct layout_need){.modules = v->config.method.count, .axis = rows.axis_rows, .facts = rows.fact_rows,
-                                .options = v->part >= v->config.method.count};
+                                .options = compose_on_run(v)};
 }
 
 static const char *hint(const struct ui *ui, const struct key_entry *k) {

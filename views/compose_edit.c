@@ -12,12 +12,18 @@
 #include "views/ui_parts.h"
 
 bool compose_on_number(const struct compose_view *v) {
-    return v->part >= v->config.method.count || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
+    if (compose_network(v)) return network_key_is_number(compose_network_key(v));
+    return compose_on_run(v) || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
 }
 
 void compose_field(const struct compose_view *v, char label[32], char value[FIELD_ROOM]) {
-    if (v->part >= v->config.method.count) {
+    if (compose_network(v)) {
+        snprintf(label, 32, "%s", compose_network_key(v)->name);
+        network_value(compose_network(v), &v->config.method, compose_network_key(v), value);
+        return;
+    }
+    if (compose_on_run(v)) {
         snprintf(label, 32, "%s", option_name(v, v->option));
         char *text = config_get(&v->config, compose_option_name(v, v->option));
         snprintf(value, FIELD_ROOM, "%s", text);
@@ -95,7 +101,8 @@ static void one_size(struct method *m, const struct module *changed) {
 
 /* Takes a value for what is under the cursor into *c. */
 static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
-    if (v->part >= v->config.method.count) {
+    if (compose_network(v)) return network_enter(v, text, &c->method, why);
+    if (compose_on_run(v)) {
         bool good = option_enter(c, compose_option_name(v, v->option), text, why);
         if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
         return good;
@@ -128,7 +135,7 @@ static bool change(struct compose_view *v, const char *text, bool walk, char why
         bool rows = !same_tasks(&next, &v->config);
         v->undo_rows[v->undo_at - 1] |= rows;
         v->new_rows |= rows;
-        const char *option = v->part >= v->config.method.count ? compose_option_name(v, v->option) : NULL;
+        const char *option = compose_on_run(v) ? compose_option_name(v, v->option) : NULL;
         config_release(&v->config);
         v->config = next;
         compose_list_options(v);
@@ -156,8 +163,12 @@ static int fewest_layers(const struct module *m, const struct arch *a) {
 static void step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM]) {
     char label[32], text[FIELD_ROOM], number[32];
     double value = 0;
+    if (compose_network(v)) {
+        network_step(v, up, out);
+        return;
+    }
     compose_field(v, label, text);
-    if (v->part >= v->config.method.count) {
+    if (compose_on_run(v)) {
         option_step(v, v->option, up, out);
         return;
     }
@@ -190,15 +201,28 @@ static void walk(struct compose_view *v, int by) {
     v->choice = to;
     const struct choice *c = &v->choices[to];
     if (!c->allowed || c->current) return;
+    if (compose_network(v)) {
+        char text[sizeof c->name], why[200];
+        memcpy(text, c->name, sizeof text);
+        change(v, text, true, why);
+        return;
+    }
     struct module taken = c->module;
     before_change(v, true);
     v->config.method.module[v->part] = taken;
+    if (v->axis == AXIS_SOURCE) network_settle(&v->config.method); /* what makes its values comes and goes with it */
     compose_changed(v);
 }
 
 static void walk_axis(struct compose_view *v, int by) {
     v->walking = false;
-    if (v->part >= v->config.method.count) {
+    if (compose_network(v)) {
+        int k = v->key + by;
+        if (k >= 0 && k < compose_network(v)->keys) v->key = k;
+        compose_list(v);
+        return;
+    }
+    if (compose_on_run(v)) {
         int o = v->option + by;
         if (o >= 0 && o < compose_option_count(v)) v->option = o;
         return;
@@ -211,8 +235,9 @@ static void walk_axis(struct compose_view *v, int by) {
 }
 
 static void next_part(struct compose_view *v, int by) {
-    int parts = v->config.method.count + 1;
+    int parts = v->config.method.count + compose_networks(v) + 1;
     v->part = (v->part + by + parts) % parts;
+    v->key = 0;
     v->walking = false;
     compose_changed(v);
 }
@@ -238,11 +263,22 @@ static void add_module(struct ui *ui) {
 
 static void remove_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
+    const struct network *n = compose_network(v);
+    if (n && n != network_find("hyper")) {
+        compose_push(v);
+        network_drop(n, &v->config.method);
+        v->walking = false;
+        compose_changed(v);
+        ui_say(ui, SAY_INFO, "the %s is removed; u brings it back", n->noun);
+        return;
+    }
+    if (n) ui_say(ui, SAY_INFO, "the generator goes with the last module that it makes: another source, or - there");
     if (v->part >= v->config.method.count) return;
     compose_push(v);
     int gone = v->part + 1;
     for (int i = v->part; i + 1 < v->config.method.count; i++) v->config.method.module[i] = v->config.method.module[i + 1];
     v->config.method.count--;
+    network_settle(&v->config.method);
     if (v->part == v->config.method.count && v->part) v->part--;
     v->walking = false;
     compose_changed(v);

@@ -1,10 +1,12 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_choose.c (axes), compose_option.c (the run's options), compose_draw.c and formula.c. */
+ * In compose_edit.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c (the run's
+ * options), compose_draw.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
+#include "core/method/network.h"
 #include "views/compose.h"
 
 enum { FIELD_ROOM = 512 }; /* bytes of a field's value as it is typed */
@@ -23,6 +25,24 @@ double next_double(double value, bool up); /* the next power of two */
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
  * stack and site are axes of models with a decoder. */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
+/* The method's networks that are there: how many, one of them, the one under the cursor (NULL: it is elsewhere), and its
+ * key there; whether the cursor is on the run's options. */
+int compose_networks(const struct compose_view *v);
+const struct network *compose_network_at(const struct compose_view *v, int at);
+const struct network *compose_network(const struct compose_view *v);
+const struct network_key *compose_network_key(const struct compose_view *v);
+bool compose_on_run(const struct compose_view *v);
+bool network_key_is_number(const struct network_key *k);
+const char *network_key_says(const struct network *n, const struct network_key *k);
+/* What it reads, its sizes and what it feeds, a line; the lines of all (returns how many); the keys behind the cursor's. */
+void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b);
+int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct rect r);
+void network_keys_ahead(const struct compose_view *v, char out[120]);
+/* Of the key under the cursor: its words into v->choices; a value that is typed, false with the reason; the value that j
+ * or k goes to. */
+void network_list(struct compose_view *v);
+bool network_enter(const struct compose_view *v, const char *text, struct method *m, char why[200]);
+void network_step(const struct compose_view *v, bool up, char out[64]);
 /* Outputs of the head that a plan is made for. */
 int compose_outputs(const struct compose_view *v);
 /* What would be trained on the model that is there; plan_free. */

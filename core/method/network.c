@@ -116,6 +116,19 @@ bool network_equal(const struct network *n, const struct method *a, const struct
     return true;
 }
 
+void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]) {
+    value_of(k, in(n, m), out);
+}
+
+void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
+
+void network_settle(struct method *m) {
+    bool made = false;
+    for (int i = 0; i < m->count; i++) made |= source_is_generated(m->module[i].source);
+    if (made && !m->hyper.on) network_take_usual(&hyper_network, m);
+    else if (!made && m->hyper.on) network_drop(&hyper_network, m);
+}
+
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key)) return set(n, k, (char *)m + n->offset, value, e);

@@ -1,5 +1,5 @@
 /* The written forms of a method's networks, the generator and the retriever: a table of keys each serves the text
- * form, the JSON form and the comparison.  Private to core/method. */
+ * form, the JSON form, the comparison, and what edits a method by hand.  Their structs and offsets are core/method's. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H
 
@@ -42,6 +42,13 @@ void network_take_usual(const struct network *n, struct method *m);
 /* The same as *from has. */
 void network_take(const struct network *n, struct method *m, const struct method *from);
 bool network_equal(const struct network *n, const struct method *a, const struct method *b);
+/* A key's value as network_set takes it. */
+void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]);
+/* Takes a network out of a method. */
+void network_drop(const struct network *n, struct method *m);
+/* A generator at its usual values where a module's source needs one and there is none, and none where nothing is made by
+ * it. */
+void network_settle(struct method *m);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);
 

@@ -301,6 +301,77 @@ static void training_is_asked_for(void **state) {
 }
 
 /* A point without a name says which it is like, and what it does otherwise. */
+/* The generator comes with the first module whose values it makes and goes with the last; its keys are walked, typed
+ * and undone like the axes of a module. */
+static void a_generator_is_a_part(void **state) {
+    (void)state;
+    struct ui ui;
+    char why[200];
+    open(&ui, "parallel-adapter-ffn(r=16)");
+    struct compose_view *v = &ui.compose;
+    assert_int_equal(compose_networks(v), 0);
+    v->axis = AXIS_SOURCE;
+    compose_changed(v);
+    int free_at = v->choice;
+    while (strcmp(v->choices[v->choice].name, "hyper")) scene_press(&ui, 'j');
+    assert_true(v->config.method.hyper.on && !v->facts.errors && compose_networks(v) == 1);
+    assert_true(scene_shows(&ui, "hyper [z_\u03C4 64; e_\u2113 64; e_p 64] \u25B8 128 relu \u25B8 64 LN \u25B8 heads of a stack \u25B8 1"));
+    size_t before = v->facts.trained;
+    assert_true(v->facts.network_trained[0] == before);
+    scene_press(&ui, PRESS_TAB);
+    assert_true(compose_network(v) && !compose_on_run(v) && scene_shows(&ui, "generator: task"));
+    assert_true(scene_shows(&ui, "l: prototype 0 \u00B7 layer 64") && compose_on_number(v));
+    assert_true(compose_edit(v, "32", why) && v->config.method.hyper.task == 32);
+    scene_press(&ui, 'k');
+    assert_int_equal(v->config.method.hyper.task, 64);
+    assert_false(compose_edit(v, "many", why));
+    assert_non_null(strstr(why, "whole number"));
+    while (strcmp(compose_network_key(v)->name, "net")) scene_press(&ui, 'l');
+    assert_true(v->choice_count == 3 && !compose_on_number(v));
+    scene_press(&ui, 'j');
+    assert_int_equal(v->config.method.hyper.net, HYPER_LAYER);
+    assert_true(scene_shows(&ui, "heads of each layer") && v->facts.trained > before);
+    scene_press(&ui, 'u');
+    assert_int_equal(v->config.method.hyper.net, HYPER_STACK);
+    scene_press(&ui, '-');
+    assert_true(v->config.method.hyper.on && scene_shows(&ui, "the generator goes with the last module"));
+    scene_press(&ui, PRESS_TAB);
+    assert_true(compose_on_run(v));
+    scene_press(&ui, PRESS_TAB);
+    v->axis = AXIS_SOURCE;
+    compose_changed(v);
+    while (v->choice > free_at) scene_press(&ui, 'k');
+    assert_true(!v->config.method.hyper.on && compose_networks(v) == 0 && !v->facts.errors);
+    ui_release(&ui);
+}
+
+/* A retriever stands beside it, and goes alone. */
+static void a_retriever_is_a_part(void **state) {
+    (void)state;
+    struct ui ui;
+    struct arch a;
+    struct err e = ERR_INIT;
+    test_ok(arch_parse("config.json", FLAN_T5_SMALL, strlen(FLAN_T5_SMALL), &a, NULL, &e), &e);
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui.compose.arch = &a;
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_method(&ui, "pha");
+    struct compose_view *v = &ui.compose;
+    assert_true(compose_networks(v) == 2 && !v->facts.errors);
+    assert_true(scene_shows(&ui, "retriever mean of E 512 \u25B8 128 relu \u25B8 64 = z  supcon, decoupled"));
+    for (int i = 0; i < 3; i++) scene_press(&ui, PRESS_TAB);
+    assert_string_equal(compose_network(v)->name, "retriever");
+    while (strcmp(compose_network_key(v)->name, "prototype")) scene_press(&ui, 'l');
+    scene_press(&ui, 'k');
+    assert_int_equal(v->config.method.retriever.prototype, PROTOTYPE_NONE);
+    scene_press(&ui, '-');
+    assert_true(!v->config.method.retriever.on && v->config.method.hyper.on);
+    scene_press(&ui, 'u');
+    assert_true(v->config.method.retriever.on);
+    ui_release(&ui);
+    arch_release(&a);
+}
+
 static void the_nearest_name(void **state) {
     (void)state;
     struct ui ui;
@@ -521,6 +592,8 @@ int main(void) {
         cmocka_unit_test(modules_come_and_go),
         cmocka_unit_test(training_is_asked_for),
         cmocka_unit_test(the_nearest_name),
+        cmocka_unit_test(a_generator_is_a_part),
+        cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(texts_need_a_decoder),
         cmocka_unit_test(an_axis_keeps_the_rate),
         cmocka_unit_test(every_option_can_be_walked),

@@ -37,6 +37,7 @@ static const struct {
     {"compose-pfeiffer", SCREEN_COMPOSE, "adapter-pfeiffer"},
     {"compose-ia3", SCREEN_COMPOSE, "ia3"},
     {"compose-bitfit", SCREEN_COMPOSE, "bitfit"},
+    {"compose-hyperformer", SCREEN_COMPOSE, "hyperformer++"},
     {"train", SCREEN_TRAIN, NULL},
     {"runs", SCREEN_RUNS, NULL},
     {"heatmap", SCREEN_HEATMAP, NULL},
@@ -68,6 +69,7 @@ static void two_stacks(int w, int h, enum glyphs g, enum colours k, const char *
         {"bart-houlsby", BART_BASE, "adapter-houlsby(site=self)"},
         {"t5-decoder", FLAN_T5_SMALL, "prefix(l=30,site=cross) + lora(stack=decoder,layers=3-)"},
         {"t5-ia3", T5_SMALL, "ia3"},
+        {"t5-pha", FLAN_T5_SMALL, "pha"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct ui ui;
