@@ -49,6 +49,7 @@ struct attach {
     struct rows *rows; /* what is made for each row; NULL: nothing is */
     node vector;       /* the retriever's, where it was made on the way */
     int pass;          /* of the encoder's passes, from 1 */
+    bool vectors_only; /* the decoder does not run */
 };
 
 static bool by_task(const struct attach *a, int module);
@@ -299,7 +300,7 @@ static bool hook_reached(void *self, struct tape *t, const struct forward *f, in
     const int *task = row_tasks(a, f->batch);
     bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
     if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
-    if (!first) rows_make(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
+    if (!first && !a->vectors_only) rows_make(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
     if (first) a->pass = 2;
     return true;
 }
@@ -391,6 +392,7 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     a->tape = t;
     a->vector = NODE_NONE;
     a->pass = 1;
+    a->vectors_only = false;
     rows_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];
@@ -477,6 +479,8 @@ void attach_labels(struct attach *a, struct forward *f, node pooled, const struc
 }
 
 /* ---- the retriever ---- */
+
+void attach_vectors_only(struct attach *a) { a->vectors_only = true; }
 
 node attach_retrieve(struct attach *a, struct forward *f, node encoded) {
     if (!a->p->method.retriever.on) return NODE_NONE;

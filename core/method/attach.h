@@ -48,6 +48,8 @@ node attach_features(struct attach *a, struct forward *f, node pooled, double dr
 void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes, double dropout,
                    node *w, node *b);
 
+/* Until the next begin: of what is made for each row, only what the encoder itself takes is made. */
+void attach_vectors_only(struct attach *a);
 /* The retriever's vector of each row, rows × its width (the model's without a network); NODE_NONE for a
  * method that has none. */
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);

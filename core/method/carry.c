@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/hyper.h"
 #include "core/method/slots.h"
 
 static const char *const names[PLAN_PARTS] = {"row", "generator", "shared", "head"};
@@ -13,7 +14,7 @@ enum plan_part plan_part_of(const struct plan *p, const struct plan_tensor *t) {
     switch (t->kind) {
     case PLAN_HEAD: return PLAN_OF_HEAD;
     case PLAN_NETWORK:
-        if (t->role == SLOT_HYPER_TASK) return PLAN_ROW;
+        if (t->role == SLOT_HYPER_TASK || t->role == SLOT_HYPER_PROTOTYPE) return PLAN_ROW;
         return t->role > SLOT_HYPER_TASK ? PLAN_GENERATOR : PLAN_SHARED;
     case PLAN_OWN: return p->method.module[t->module].source == SOURCE_TASK ? PLAN_ROW : PLAN_SHARED;
     case PLAN_MODEL: break;
@@ -44,7 +45,9 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
 
 void carry_method(const struct method *m, struct method *out) {
     *out = *m;
-    out->retriever = (struct retriever){0};
+    if (!hyper_by_row(m)) out->retriever = (struct retriever){0};
+    out->retriever.instance = INSTANCE_NONE; /* what a generator may read stays */
+    out->retriever.prototype = PROTOTYPE_NONE;
 }
 
 /* The module of `from` that is p's module: a method written anew may have them in another order. */

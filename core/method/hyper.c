@@ -127,8 +127,7 @@ bool hyper_fit(struct method *m, const struct arch *a) {
         }
         x->stack = STACK_ENCODER;
     }
-    bool own = hyper_by_row(m) && m->hyper.instance != ROW_RETRIEVER;
-    if (own && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
+    if (m->hyper.instance != ROW_RETRIEVER && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
     if (m->retriever.on && !m->retriever.tap && m->hyper.passes == 1) m->retriever.tap = half;
     return true;
 }
@@ -167,15 +166,16 @@ static const char *instance_fault(const struct method *m, const struct arch *a) 
     const struct hyper *h = &m->hyper;
     bool z = h->instance == ROW_RETRIEVER;
     if (h->passes > 2) return "pass= is 1, or 2: the encoder runs first for the instance alone";
-    if (h->instance == ROW_NONE)
-        return h->tap || h->passes > 1 ? "tap= and pass= are of an instance: say instance=pooled, mlp or retriever" : NULL;
+    if (h->instance == ROW_NONE && h->passes > 1) return "pass=2 is of an instance: say instance=pooled, mlp or retriever";
     if (z && !m->retriever.on) return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
     if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
     if (hyper_tap(m) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
     if (h->passes == 2 && !makes_in(m, a, STACK_ENCODER))
         return "with pass=2 the encoder runs first for what is made in it, and nothing is: leave pass=2 out";
     if (h->passes == 2 && hyper_tap(m)) return "pass=2 takes the encoder's output: leave tap= out";
-    if (h->passes == 1 && !instance_comes_first(m, a))
+    if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, a))
+        return "with tap= what is made lies above that layer: narrow it with layers=";
+    if (hyper_by_row(m) && h->passes == 1 && !instance_comes_first(m, a))
         return "an instance is of a layer that comes later than what it would make: make modules above tap=N alone "
                "(layers=), in the decoder, or say pass=2, which runs the encoder twice";
     return NULL;
@@ -209,7 +209,7 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 static int first_layer(const struct method *m, const struct arch *a) {
     struct span span[SPANS];
     int first = a->encoder_layers;
-    if (!m->hyper.tap && !m->retriever.tap) return 0;
+    if (!hyper_tap(m)) return 0;
     for (int i = 0; i < m->count; i++) {
         int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
         for (int k = 0; k < n; k++)

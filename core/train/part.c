@@ -227,6 +227,7 @@ void step_forward(struct run *r, int index, struct worker *w) {
     struct pass p;
     const struct bench on = { w->tape, w->arena, run_attach(r, w), NULL };
     begin_pass(r, index, &on, &p);
+    attach_vectors_only(on.attach);
     node vectors = attach_retrieve(on.attach, &p.forward, forward_encode(&p.forward));
     tell_vectors(r, index, &p, vectors);
 }

@@ -251,6 +251,7 @@ static void what_cannot_be_made_is_refused(void **state) {
               {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=pooled, pass=2)", "V52"},
               {"bottleneck(r=2; source=hyper) + hyper(instance=pooled, pass=2, tap=2)", "V52"},
               {"bottleneck(r=2; source=hyper) + hyper(tap=2)", "V52"},
+              {"bottleneck(r=2; source=hyper) + hyper(pass=2)", "V52"},
               {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=retriever)", "V52"},
               {"lora + retriever(tap=7)", "V52"}};
     static const char *const fine[] = {

@@ -275,6 +275,10 @@ static void what_trains_is_what_was_said(void **state) {
     only_these_move(BERT, HYPER, PLAN_OF_HEAD, CARRY_MEAN);
     only_these_move(T5, HYPER, PLAN_ROW, 2);
     only_these_move(T5, HYPER, PLAN_SHARED | PLAN_ROW, 0);
+    /* The halves of an encoder; a generator that reads the retriever's vector beside prototypes. */
+    only_these_move(BERT, "pha(r=2)", PLAN_ROW, 1);
+    only_these_move(T5, "pha(r=2) + hyper(task=0, prototype=64, instance=retriever)", PLAN_ROW, 2);
+    only_these_move(T5, "pha(r=2) + hyper(task=0, prototype=64, instance=retriever)", PLAN_GENERATOR, 0);
     only_these_move(BERT, OWN, PLAN_ROW, CARRY_MEAN);
 }
 
