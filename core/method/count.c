@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/functions.h"
+#include "core/method/hyper.h"
 #include "core/method/match.h"
 #include "core/method/network.h"
 #include "core/method/sources.h"
@@ -131,6 +132,12 @@ static void add_networks(struct buf *b, const struct plan *p) {
         for (int k = 0; k < p->tensors; k++) trained += is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
         buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
         json_add_string(b, sum);
+        if (n == &hyper_network) {
+            char *formula = plan_generator_formula(p);
+            buf_puts(b, ",\"formula\":");
+            json_add_string(b, formula);
+            free(formula);
+        }
         buf_putc(b, '}');
         some = true;
         free(sum);
@@ -332,21 +339,31 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
     return with_sum(&t, NULL, NULL, trained, m->source == SOURCE_PROMPT_GLOBAL ? ", its maps made by the generator" : "");
 }
 
-/* What the generator makes of a module for each task; of its own it has at most a norm that all share. */
+/* What the generator makes of a module for each task or row; of its own it has at most a norm that all share. */
 static char *made_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
     const struct module *m = &p->method.module[module];
     struct terms t = {BUF_INIT, BUF_INIT};
     char letters[32], layers[64], shown[32], tail[96];
     size_t made = 0;
-    for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].module == module) made += p->made_tensor[i].count / (size_t)p->made_tensor[i].blocks;
+    int values;
+    const struct plan_made *of = hyper_values(p, &values);
+    for (int i = 0; i < values; i++)
+        if (of[i].module == module) made += of[i].count / (size_t)of[i].blocks;
     function_of(m)->terms(&t, m, a);
     if (m->norm == NORM_OWN) norm_terms(&t, a, m);
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);
-    snprintf(tail, sizeof tail, " made for each task; trained of its own: %s", shown);
+    snprintf(tail, sizeof tail, " made for each %s; trained of its own: %s",
+             hyper_by_row(&p->method) ? "row" : "task", shown);
     bool once = m->site == SUB_EMBED;
     return with_sum(&t, once ? NULL : letters, layers, made, tail);
+}
+
+char *plan_generator_formula(const struct plan *p) {
+    struct buf b = BUF_INIT;
+    if (!p->method.hyper.on) return NULL;
+    hyper_formula(&p->method, &b);
+    return buf_take(&b);
 }
 
 char *plan_network_arithmetic(const struct plan *p, const char *network) {
