@@ -1,0 +1,12 @@
+/* In 32 bits. */
+#include "tests/train/meta_truth.h"
+
+static void gradients(void **state) {
+    (void)state;
+    gradients_are_pytorchs(1e-4, 1e-3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(gradients) };
+    return cmocka_run_group_tests(tests, open_tiny, close_tiny);
+}
