@@ -95,10 +95,12 @@ static struct model *find_base(const struct args *a, const char *folder, struct 
 }
 
 static int read_adapter(const struct args *a, const char *folder, struct imported *x, struct err *e) {
-    if (!import_is_peft(folder))
-        return err_set(e, ERR_INPUT, "%s/adapter_config.json: has no \"peft_type\": not a folder of PEFT", folder);
+    bool hub = import_is_hub(folder);
+    if (!hub && !import_is_peft(folder))
+        return err_set(e, ERR_INPUT, "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a folder "
+                                     "of PEFT or AdapterHub", folder);
     struct model *m = find_base(a, folder, e);
-    return m ? import_peft(folder, m, x, e) : e->code;
+    return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;
 }
 
 static int read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {

@@ -74,6 +74,13 @@ bool import_is_peft(const char *folder) {
     return is;
 }
 
+bool import_is_hub(const char *folder) {
+    char *type = member(folder, "model_type");
+    bool is = type != NULL;
+    free(type);
+    return is;
+}
+
 char *import_base(const char *folder) {
     char *base = member(folder, "base_model_name_or_path");
     return base ? base : member(folder, "model_name");

@@ -45,5 +45,8 @@ bool import_is_peft(const char *folder);
 char *import_base(const char *folder);
 /* m: taken over in either case.  On failure *out is empty. */
 int import_peft(const char *folder, struct model *m, struct imported *out, struct err *e);
+/* The same of a folder of AdapterHub. */
+bool import_is_hub(const char *folder);
+int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e);
 
 #endif

@@ -9,16 +9,12 @@
 #include "core/base/text.h"
 #include "core/exchange/pattern.h"
 #include "core/exchange/peft.h"
+#include "core/exchange/reading.h"
 
 enum { CONFIG_BYTES = 1 << 20 };
 
 static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3" };
 
-/* A key is read, or says nothing of what is computed (NULL); else it may have this value, as JSON, beside null,
- * false and what is empty. */
-struct key_rule {
-    const char *key, *value;
-};
 static const struct key_rule common[] = {
     { "peft_type", NULL }, { "task_type", NULL }, { "base_model_name_or_path", NULL }, { "revision", NULL },
     { "inference_mode", NULL }, { "auto_mapping", NULL }, { "peft_version", NULL }, { "modules_to_save", NULL },
@@ -33,39 +29,6 @@ static const struct key_rule of_lora[] = {
 static const struct key_rule of_ia3[] = { { "feedforward_modules", NULL }, { "init_ia3_weights", NULL }, { NULL, NULL } };
 static const struct key_rule *const rules[PEFT_TYPES] = { [PEFT_LORA] = of_lora, [PEFT_IA3] = of_ia3 };
 
-static bool is_nothing(const json_t *v) {
-    return json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
-           (json_is_array(v) && !json_array_size(v)) || (json_is_object(v) && !json_object_size(v));
-}
-
-static const struct key_rule *find_rule(const struct key_rule *list, const char *key) {
-    for (; list->key; list++)
-        if (!strcmp(list->key, key)) return list;
-    return NULL;
-}
-
-static int refuse_key(const struct peft *p, const char *key, const json_t *v, const char *why, struct err *e) {
-    char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-    int rc = err_set(e, ERR_INPUT, "%s: \"%.60s\" is %.100s: %s", p->path, key, value ? value : "?", why);
-    free(value);
-    return rc;
-}
-
-static int check_keys(const struct peft *p, struct err *e) {
-    const char *key;
-    json_t *v;
-    json_object_foreach(p->config, key, v) {
-        const struct key_rule *rule = find_rule(common, key);
-        if (!rule) rule = find_rule(rules[p->type], key);
-        if (is_nothing(v) || (rule && !rule->value)) continue;
-        char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-        bool usual = rule && value && !strcmp(value, rule->value);
-        free(value);
-        if (!usual) return refuse_key(p, key, v, "petri does not know how to compute that", e);
-    }
-    return 0;
-}
-
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
 static int check_start(const struct peft *p, struct err *e) {
     static const char *const harmless[] = { "gaussian", "orthogonal", "eva" };
@@ -73,7 +36,7 @@ static int check_start(const struct peft *p, struct err *e) {
     if (!json_is_string(v)) return 0;
     for (size_t i = 0; i < COUNT_OF(harmless); i++)
         if (!strcmp(json_string_value(v), harmless[i])) return 0;
-    return refuse_key(p, "init_lora_weights", v, "such a start changes the base model's weights, which are not here", e);
+    return reading_refuse_key(p->path, "init_lora_weights", v, "such a start changes the base model's weights, which are not here", e);
 }
 
 static int find_type(struct peft *p, struct err *e) {
@@ -98,7 +61,7 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     if (!rc && !(out->config = json_parse(out->path, buf_text(&text), text.size, e))) rc = e->code;
     if (!rc && !json_is_object(out->config)) rc = err_set(e, ERR_INPUT, "%s: not a JSON object", out->path);
     if (!rc) rc = find_type(out, e);
-    if (!rc) rc = check_keys(out, e);
+    if (!rc) rc = reading_check_keys(out->path, out->config, common, rules[out->type], e);
     if (!rc) rc = check_start(out, e);
     out->text = text_string(buf_text(&text), text.size);
     buf_release(&text);
@@ -136,7 +99,7 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
     int rc = pattern_value(p, "alpha_pattern", module, &alpha, e);
     if (rc) return rc;
     if (!alpha) alpha = json_object_get(p->config, "lora_alpha");
-    if (alpha && !json_is_number(alpha)) return refuse_key(p, "lora_alpha", alpha, "not a number", e);
+    if (alpha && !json_is_number(alpha)) return reading_refuse_key(p->path, "lora_alpha", alpha, "not a number", e);
     double a = alpha ? json_number_value(alpha) : 8;
     bool root = json_is_true(json_object_get(p->config, "use_rslora"));
     *out = root ? a / sqrt(rank) : a / rank;

@@ -1,0 +1,166 @@
+/* adapter_config.json of AdapterHub: what is read of it, and what is refused. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/hub.h"
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+static const struct key_rule common[] = {
+    { "architecture", NULL }, { "leave_out", NULL }, { "init_weights", NULL }, { "init_weights_seed", NULL },
+    { "dropout", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_bottleneck[] = {
+    { "mh_adapter", NULL }, { "output_adapter", NULL }, { "cross_adapter", NULL }, { "reduction_factor", NULL },
+    { "non_linearity", NULL }, { "original_ln_before", NULL }, { "original_ln_after", NULL }, { "residual_before_ln", NULL },
+    { "is_parallel", NULL }, { "scaling", NULL }, { "stochastic_depth", NULL },
+    /* without effect unless phm_layer is on */
+    { "factorized_phm_W", NULL }, { "factorized_phm_rule", NULL }, { "hypercomplex_nonlinearity", NULL },
+    { "learn_phm", NULL }, { "phm_bias", NULL }, { "phm_c_init", NULL }, { "phm_dim", NULL }, { "phm_init_range", NULL },
+    { "phm_rank", NULL }, { "shared_W_phm", NULL }, { "shared_phm_rule", NULL },
+    /* that has tensors of its own, which are refused */
+    { "inv_adapter", NULL }, { "inv_adapter_reduction_factor", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_lora[] = {
+    { "r", NULL }, { "alpha", NULL }, { "attn_matrices", NULL }, { "selfattn_lora", NULL }, { "intermediate_lora", NULL },
+    { "output_lora", NULL }, { "composition_mode", NULL }, { "dtype", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_prefix[] = {
+    { "prefix_length", NULL }, { "bottleneck_size", NULL }, { "flat", NULL }, { "non_linearity", NULL },
+    { "encoder_prefix", NULL }, { "cross_prefix", NULL }, { "shared_gating", NULL }, { NULL, NULL },
+};
+
+static bool is_on(const json_t *c, const char *key) { return json_is_true(json_object_get(c, key)); }
+
+static int check_bottleneck(const struct hub *h, const json_t *c, struct err *e) {
+    static const char *const needed[] = { "original_ln_after", "residual_before_ln" };
+    for (size_t i = 0; i < COUNT_OF(needed); i++) {
+        const json_t *v = json_object_get(c, needed[i]);
+        if (v && !json_is_true(v)) return reading_refuse_key(h->path, needed[i], v, "petri has no adapter of that order of norms", e);
+    }
+    if (is_on(c, "is_parallel") && is_on(c, "original_ln_before"))
+        return reading_refuse_key(h->path, "original_ln_before", json_object_get(c, "original_ln_before"),
+                                  "petri has no parallel adapter behind a norm", e);
+    return 0;
+}
+
+static int take_config(struct hub *h, const json_t *c, struct err *e) {
+    const json_t *of = json_object_get(c, "architecture");
+    const char *name = json_string_value(of);
+    const struct key_rule *rules = NULL;
+    const json_t **to = NULL;
+    if (!json_is_object(c)) return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
+    if (!of || json_is_null(of)) rules = of_bottleneck, to = &h->bottleneck;
+    else if (name && !strcmp(name, "lora")) rules = of_lora, to = &h->lora;
+    else if (name && !strcmp(name, "prefix_tuning")) rules = of_prefix, to = &h->prefix;
+    if (!rules) return reading_refuse_key(h->path, "architecture", of, "petri reads bottlenecks, lora, prefix_tuning and their union", e);
+    if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
+    *to = c;
+    int rc = reading_check_keys(h->path, c, common, rules, e);
+    return rc || rules != of_bottleneck ? rc : check_bottleneck(h, c, e);
+}
+
+static int take_configs(struct hub *h, struct err *e) {
+    const json_t *c = json_object_get(h->config, "config"), *list = json_object_get(c, "configs"), *v;
+    const char *name = json_string_value(json_object_get(c, "architecture"));
+    size_t i;
+    if (!name || strcmp(name, "union")) return take_config(h, c, e);
+    if (!json_is_array(list) || json_array_size(list) > HUB_PARTS)
+        return err_set(e, ERR_INPUT, "%s: \"configs\" is no list of configs", h->path);
+    json_array_foreach(list, i, v) {
+        int rc = take_config(h, v, e);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+int hub_open(const char *folder, struct hub *out, struct err *e) {
+    struct buf text = BUF_INIT;
+    *out = (struct hub){ .path = file_join(folder, "adapter_config.json"), .version = "" };
+    int rc = file_read(out->path, CONFIG_BYTES, &text, e);
+    if (!rc && !(out->config = json_parse(out->path, buf_text(&text), text.size, e))) rc = e->code;
+    if (!rc && !json_is_object(out->config)) rc = err_set(e, ERR_INPUT, "%s: not a JSON object", out->path);
+    if (!rc && (!json_get_string(out->config, out->path, "name", &out->name, e) || !*out->name))
+        rc = err_set(e, ERR_INPUT, "%s: \"name\" is not there", out->path);
+    if (!rc) json_get_string(out->config, out->path, "version", &out->version, e);
+    if (!rc) rc = take_configs(out, e);
+    out->text = text_string(buf_text(&text), text.size);
+    buf_release(&text);
+    if (rc) hub_close(out);
+    return rc;
+}
+
+void hub_close(struct hub *h) {
+    if (h->config) json_decref(h->config);
+    free(h->path);
+    free(h->text);
+    *h = (struct hub){ 0 };
+}
+
+/* ---- what it says of modules ---- */
+
+/* Without a version "gelu" was another curve than today's. */
+static int activation(const struct hub *h, const char *name, enum act *out) {
+    static const struct {
+        const char *name;
+        enum act act;
+    } known[] = { { "relu", ACT_RELU }, { "gelu", ACT_GELU }, { "gelu_orig", ACT_GELU }, { "gelu_new", ACT_GELU_TANH },
+                  { "swish", ACT_SILU }, { "silu", ACT_SILU }, { "tanh", ACT_TANH }, { "sigmoid", ACT_SIGMOID } };
+    for (size_t i = 0; name && i < COUNT_OF(known); i++) {
+        if (strcmp(known[i].name, name)) continue;
+        *out = known[i].act == ACT_GELU && !*h->version && !strcmp(name, "gelu") ? ACT_GELU_TANH : known[i].act;
+        return 0;
+    }
+    return -1;
+}
+
+int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e) {
+    const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
+    bool parallel = is_on(c, "is_parallel"), learned = json_is_string(scaling) && !strcmp(json_string_value(scaling), "learned");
+    *out = module_default(FN_BOTTLENECK);
+    if (activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
+        return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"), "petri has no such activation", e);
+    if (scaling && !learned && !json_is_number(scaling))
+        return reading_refuse_key(h->path, "scaling", scaling, "petri scales by a number, given or learned", e);
+    out->write = attention ? TAP_A_OUT : TAP_F_OUT;
+    out->read = out->write;
+    /* the stream before the sublayer, which a post-norm block reads as it is */
+    if (parallel && attention) out->read = a->pre_norm ? TAP_A_RES : TAP_A_IN;
+    else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
+    else if (is_on(c, "original_ln_before")) {
+        if (attention)
+            return reading_refuse_key(h->path, "original_ln_before", json_object_get(c, "original_ln_before"),
+                                      "petri has no adapter that reads the norm behind attention", e);
+        out->read = TAP_F_NORM;
+    }
+    double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
+    out->comp = learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
+    out->scale = s;
+    return 0;
+}
+
+/* Whether the library is one that trained LoRA without its scale. */
+static bool is_unscaled(const char *version) {
+    int64_t major = 0, minor = 0;
+    if (!text_starts(version, "adapters.")) return false;
+    version += strlen("adapters.");
+    size_t n = strcspn(version, ".");
+    const char *rest = version[n] ? version + n + 1 : "";
+    char *first = xstrndup(version, n), *second = xstrndup(rest, strcspn(rest, "."));
+    bool read = text_to_int(first, &major) && text_to_int(second, &minor);
+    free(first);
+    free(second);
+    return read && (major < 1 || (major == 1 && minor < 1));
+}
+
+double hub_lora_scale(const struct hub *h, int rank, struct notes *assumed) {
+    const json_t *alpha = json_object_get(h->lora, "alpha");
+    double a = json_is_number(alpha) ? json_number_value(alpha) : 8;
+    if (!is_unscaled(h->version) || a == rank) return a / rank;
+    if (!assumed->count) notes_add(assumed, "%s trained LoRA without its scale: \u03b1 is taken as r", h->version);
+    return 1;
+}

@@ -1,0 +1,350 @@
+/* The tensors of an AdapterHub folder, put where the model has them. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/hub.h"
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+struct hub_reader {
+    struct adapter_reading in;
+    struct hub hub;
+    struct bag head;
+    real *prefix; /* keys and values of all layers, owned */
+};
+
+/* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
+static char *split(const struct hub_reader *r, const char *name, const char *infix, const char **rest) {
+    char *mark = xprintf(".%s.%s.", infix, r->hub.name);
+    const char *at = strstr(name, mark);
+    *rest = at ? at + strlen(mark) : NULL;
+    free(mark);
+    return at ? xstrndup(name, (size_t)(at - name)) : NULL;
+}
+
+/* ---- bottlenecks ---- */
+
+/* The map behind which adapters of this path stand, or NULL. */
+static const struct tensor_info *map_before(const struct model *m, const char *path) {
+    static const char *const ends[][2] = {
+        { "", ".dense" }, { "", ".SelfAttention.o" }, { "", ".EncDecAttention.o" }, { "", ".DenseReluDense.wo" },
+        { ".cross_attention_adapters", ".encoder_attn.out_proj" }, { ".attention_adapters", ".self_attn.out_proj" },
+        { ".output_adapters", ".fc2" },
+    };
+    const struct tensor_info *t = NULL;
+    for (size_t i = 0; i < COUNT_OF(ends) && !t; i++) {
+        if (!text_ends(path, ends[i][0])) continue;
+        char *name = xprintf("%.*s%s", (int)(strlen(path) - strlen(ends[i][0])), path, ends[i][1]);
+        t = reading_map(m, name);
+        free(name);
+    }
+    return t && (t->role == ROLE_O_W || t->role == ROLE_F2_W) ? t : NULL;
+}
+
+static struct bag_tensor *beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other) {
+    char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
+    struct bag_tensor *x = bag_find(&r->in.bag, name);
+    free(name);
+    return x;
+}
+
+static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
+    static const char own[] = "adapter_down.0.weight";
+    const struct tensor_info *t = map_before(r->in.m, path);
+    struct bag_tensor *down_b = beside(r, down, own, "adapter_down.0.bias"), *up = beside(r, down, own, "adapter_up.weight"),
+                      *up_b = beside(r, down, own, "adapter_up.bias"), *s = beside(r, down, own, "scaling");
+    struct module m;
+    if (!t) return reading_refuse(&r->in, down, "the model has no such place", e);
+    if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
+    if (!down_b || !up || !up_b) return reading_refuse(&r->in, down, "its other tensors are not beside it", e);
+    if (hub_bottleneck(&r->hub, &r->in.m->arch, t->role == ROLE_O_W, &m, e)) return e->code;
+    size_t size = down->rank == 2 ? down->shape[0] : 0, d = (size_t)r->in.m->arch.width;
+    if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
+    if (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, up, d, size, e)) return e->code;
+    m.size = (int)size;
+    if ((m.comp == COMP_LEARNED) != (s != NULL) || (s && s->count != 1))
+        return reading_refuse(&r->in, s ? s : down, "the config's scaling says otherwise", e);
+    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
+    piece_add(p, SLOT_DOWN_W, down->values, down->count);
+    piece_add(p, SLOT_DOWN_B, down_b->values, down_b->count);
+    piece_add(p, SLOT_UP_W, up->values, up->count);
+    piece_add(p, SLOT_UP_B, up_b->values, up_b->count);
+    if (s) piece_add(p, SLOT_SCALE, s->values, 1);
+    down->used = down_b->used = up->used = up_b->used = true;
+    if (s) s->used = true;
+    return 0;
+}
+
+/* ---- LoRA and IA3 ---- */
+
+static bool is_scale(const struct hub_reader *r) {
+    const char *mode = json_string_value(json_object_get(r->hub.lora, "composition_mode"));
+    return mode && !strcmp(mode, "scale");
+}
+
+static int take_lora(struct hub_reader *r, struct bag_tensor *b, const char *module, struct err *e) {
+    const struct tensor_info *t = reading_map(r->in.m, module);
+    enum tap tap = t ? reading_tap(t) : TAP_NONE;
+    struct bag_tensor *a = beside(r, b, "lora_B", "lora_A");
+    if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
+    if (tap == TAP_NONE) return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
+    struct module m = module_default(is_scale(r) ? FN_SCALE : FN_LINEAR);
+    m.write = tap;
+    if (is_scale(r)) {
+        if (a || reading_shape(&r->in, b, (size_t)t->rows, 1, e)) return a ? reading_refuse(&r->in, a, "a scale has none", e) : e->code;
+        piece_add(assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer), SLOT_CHANNEL, b->values, b->count);
+        b->used = true;
+        return 0;
+    }
+    size_t rank = b->rank == 2 ? b->shape[1] : 0;
+    if (!a || !rank || rank > 1 << 16) return reading_refuse(&r->in, b, "there is no lora_A beside it", e);
+    if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
+    m.read = tap_map_input(tap);
+    m.comp = COMP_SCALED;
+    m.scale = hub_lora_scale(&r->hub, (int)rank, &r->in.out->assumed);
+    m.size = (int)rank;
+    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
+    piece_add(p, SLOT_DOWN_W, a->values, a->count);
+    piece_add(p, SLOT_UP_W, b->values, b->count);
+    a->used = b->used = true;
+    return 0;
+}
+
+/* ---- a prefix, which stands under every layer ---- */
+
+/* The tensor of the prefix that ends so; all its copies must be equal.  NULL: there is none, or e->code says why. */
+static const struct bag_tensor *one_of(struct hub_reader *r, const char *end, struct err *e) {
+    char *mark = xprintf("prefix_tunings.%s.self_prefix.%s", r->hub.name, end);
+    const struct bag_tensor *first = NULL;
+    for (size_t i = 0; i < r->in.bag.count && !e->code; i++) {
+        struct bag_tensor *t = &r->in.bag.tensor[i];
+        if (!text_ends(t->name, mark)) continue;
+        if (first && (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
+            reading_refuse(&r->in, t, "differs from its copies under other layers", e);
+        t->used = true;
+        if (!first) first = t;
+    }
+    free(mark);
+    return e->code ? NULL : first;
+}
+
+/* out (l × n) = act(x W₁ᵀ + b₁) W₂ᵀ + b₂ */
+static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *w[4], size_t mid, size_t n, real *out) {
+    double *h = xcalloc(mid, sizeof *h);
+    for (size_t t = 0; t < l; t++) {
+        for (size_t i = 0; i < mid; i++) {
+            double v = (double)w[1]->values[i];
+            for (size_t k = 0; k < d; k++) v += (double)x[t * d + k] * (double)w[0]->values[i * d + k];
+            h[i] = tanh(v);
+        }
+        for (size_t i = 0; i < n; i++) {
+            double v = (double)w[3]->values[i];
+            for (size_t k = 0; k < mid; k++) v += h[k] * (double)w[2]->values[i * mid + k];
+            out[t * n + i] = (real)v;
+        }
+    }
+    free(h);
+}
+
+/* The prefix as it acts: l × (2 · layers · d). */
+static int make_prefix(struct hub_reader *r, size_t n, size_t *length, struct err *e) {
+    static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias", "control_trans.2.weight",
+                                         "control_trans.2.bias" };
+    const struct bag_tensor *flat = one_of(r, "control_trans", e), *w[4] = { 0 };
+    const struct bag_tensor *words = flat || e->code ? NULL : one_of(r, "wte.weight", e);
+    for (int i = 0; i < 4 && words && !e->code; i++) w[i] = one_of(r, parts[i], e);
+    if (e->code) return e->code;
+    const char *act = json_string_value(json_object_get(r->hub.prefix, "non_linearity"));
+    size_t d = (size_t)r->in.m->arch.width, l = flat ? flat->count / n : words ? words->shape[0] : 0, mid = w[1] ? w[1]->count : 0;
+    bool whole = flat ? l && flat->count == l * n
+                      : words && words->rank == 2 && words->shape[1] == d && w[0] && w[1] && w[2] && w[3] && l && l < 1 << 16 &&
+                            w[0]->count == mid * d && w[2]->count == mid * n && w[3]->count == n;
+    if (!whole) return err_set(e, ERR_INPUT, "%s: its prefix is not whole, or of another model", r->in.bag.path);
+    if (!flat && (!act || strcmp(act, "tanh")))
+        return err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh", r->hub.path,
+                       act ? act : "not there");
+    r->prefix = mem_try(l * n, sizeof *r->prefix);
+    if (!r->prefix) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    if (flat) memcpy(r->prefix, flat->values, l * n * sizeof *r->prefix);
+    else run_mlp(words->values, l, d, w, mid, n, r->prefix);
+    if (!flat) notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
+    *length = l;
+    return 0;
+}
+
+static int take_prefix(struct hub_reader *r, struct err *e) {
+    const struct arch *a = &r->in.m->arch;
+    size_t layers = (size_t)a->encoder_layers, d = (size_t)(a->heads * a->head_width), n = 2 * layers * d, l = 0;
+    if (a->decoder_layers)
+        return err_set(e, ERR_INPUT, "%s: a prefix of a model with a decoder, which petri does not read yet", r->hub.path);
+    if (make_prefix(r, n, &l, e)) return e->code;
+    /* of each layer its keys and values, rows together */
+    real *rows = mem_try(l * n, sizeof *rows), *flat = r->prefix;
+    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    for (size_t k = 0; k < 2 * layers; k++)
+        for (size_t t = 0; t < l; t++) memcpy(rows + (k * l + t) * d, flat + t * n + k * d, d * sizeof *rows);
+    free(flat);
+    r->prefix = rows;
+    struct module m = module_default(FN_SOFTMAX);
+    m.size = (int)l;
+    for (size_t i = 0; i < layers; i++) {
+        struct placed *p = assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_SELF, (int)i);
+        piece_add(p, SLOT_KEY, rows + 2 * i * l * d, l * d);
+        piece_add(p, SLOT_VALUE, rows + (2 * i + 1) * l * d, l * d);
+    }
+    return 0;
+}
+
+/* ---- the head ---- */
+
+static int read_labels(struct hub_reader *r, const json_t *c, struct err *e) {
+    const json_t *ids = json_object_get(c, "label2id"), *v;
+    const char *name;
+    if (r->in.classes < 2 || !json_object_size(ids)) return 0;
+    r->in.label = xcalloc((size_t)r->in.classes + 1, sizeof *r->in.label);
+    json_object_foreach((json_t *)ids, name, v) {
+        json_int_t i = json_is_integer(v) ? json_integer_value(v) : -1;
+        if (i < 0 || i >= r->in.classes || r->in.label[i])
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name %d outputs", r->head.path, r->in.classes);
+        r->in.label[i] = xstrdup(name);
+    }
+    for (int i = 0; i < r->in.classes; i++)
+        if (!r->in.label[i])
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name output %d", r->head.path, i);
+    return 0;
+}
+
+/* Of two layers the first is what a BERT calls its pooler and a RoBERTa the dense map of its head. */
+static int take_first_layer(struct hub_reader *r, struct bag_tensor *t, bool weight, struct err *e) {
+    if (r->in.m->arch.family == FAMILY_ROBERTA) return reading_head(&r->in, t, weight ? "head.dense.weight" : "head.dense.bias", e);
+    return reading_base(&r->in, t, weight ? "pooler.dense.weight" : "pooler.dense.bias", e);
+}
+
+static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, int64_t layers, struct err *e) {
+    char *before = xprintf("heads.%s.", r->hub.name);
+    const char *rest = text_starts(t->name, before) ? t->name + strlen(before) : NULL, *as = reading_head_name(t->name);
+    const char *last = layers == 2 ? "4." : "1.";
+    int rc;
+    free(before);
+    if (as) return reading_head(&r->in, t, as, e);
+    if (rest && layers == 2 && text_starts(rest, "1.")) rc = take_first_layer(r, t, text_ends(rest, ".weight"), e);
+    else if (rest && text_starts(rest, last))
+        rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.weight" : "head.bias", e);
+    else rc = reading_refuse(&r->in, t, "is no part of a classification head", e);
+    return rc;
+}
+
+static int check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers, struct err *e) {
+    const char *type = json_string_value(json_object_get(c, "head_type"));
+    const char *act = json_string_value(json_object_get(c, "activation_function"));
+    json_int_t n = 1;
+    bool bert = r->in.m->arch.family == FAMILY_BERT, pooled = json_is_true(json_object_get(c, "use_pooler"));
+    if (type && strcmp(type, "classification"))
+        return reading_refuse_key(path, "head_type", json_object_get(c, "head_type"), "petri reads heads of classification", e);
+    json_get_int(c, path, "layers", &n, e);
+    if (n < 1 || n > 2)
+        return reading_refuse_key(path, "layers", json_object_get(c, "layers"), "petri reads heads of one and two layers", e);
+    if (n == 2 && act && strcmp(act, "tanh"))
+        return reading_refuse_key(path, "activation_function", json_object_get(c, "activation_function"), "petri's is tanh",
+                                  e);
+    if (type && bert && pooled == (n == 2))
+        return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),
+                                  "petri's head of a BERT reads the first token through one dense map", e);
+    *layers = n;
+    return 0;
+}
+
+static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
+    static const char *const files[] = { "model_head.safetensors", "pytorch_model_head.bin" };
+    char *path = file_join(folder, "head_config.json");
+    int64_t layers = 1;
+    const char *file = NULL;
+    for (size_t i = 0; i < COUNT_OF(files) && !file; i++) {
+        char *at = file_join(folder, files[i]);
+        if (file_exists(at)) file = files[i];
+        free(at);
+    }
+    if (!file || !file_exists(path)) {
+        free(path);
+        return 0;
+    }
+    json_t *config = json_read(path, CONFIG_BYTES, e);
+    const json_t *c = json_object_get(config, "config");
+    char *weights = file_join(folder, file);
+    int rc = config ? check_head(r, path, c, &layers, e) : e->code;
+    if (!rc) rc = bag_open(weights, &r->head, e);
+    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], layers, e);
+    if (!rc) rc = read_labels(r, c, e);
+    if (!rc) notes_add(&r->in.out->read, "head_config.json");
+    if (!rc) notes_add(&r->in.out->read, "%s", file);
+    json_decref(config);
+    free(weights);
+    free(path);
+    return rc;
+}
+
+/* ---- all ---- */
+
+static int take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e) {
+    static const char *const infixes[] = { "adapters", "layer_text_task_adapters", "layer_text_lang_adapters",
+                                           "attention_text_task_adapters", "attention_text_lang_adapters" };
+    const char *rest;
+    int rc = 0;
+    for (size_t i = 0; i < COUNT_OF(infixes) && !t->used; i++) {
+        char *path = split(r, t->name, infixes[i], &rest);
+        if (path && !strcmp(rest, "adapter_down.0.weight")) rc = take_bottleneck(r, t, path, e);
+        free(path);
+        if (rc) return rc;
+    }
+    char *module = t->used ? NULL : split(r, t->name, "loras", &rest);
+    if (module && !strcmp(rest, "lora_B")) rc = take_lora(r, t, module, e);
+    free(module);
+    return rc;
+}
+
+static int read_folder(struct hub_reader *r, const char *folder, struct err *e) {
+    int rc = hub_open(folder, &r->hub, e);
+    if (rc) return rc;
+    char *path = file_join(folder, "adapter.safetensors");
+    bool packed = file_exists(path);
+    if (!packed) {
+        free(path);
+        path = file_join(folder, "pytorch_adapter.bin");
+    }
+    rc = bag_open(path, &r->in.bag, e);
+    free(path);
+    if (rc) return rc;
+    notes_add(&r->in.out->read, "adapter_config.json");
+    notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
+    if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
+    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = take_tensor(r, &r->in.bag.tensor[i], e);
+    if (!rc && r->hub.prefix) rc = take_prefix(r, e);
+    if (!rc) rc = bag_check_used(&r->in.bag, e);
+    const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
+    if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));
+    if (!rc) rc = read_head(r, folder, e);
+    return rc ? rc : reading_build(&r->in, json_string_value(json_object_get(r->hub.config, "model_name")), e);
+}
+
+int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e) {
+    struct hub_reader r = { .in = { .m = m, .out = out } };
+    *out = (struct imported){ .format = "adapterhub", .model = m };
+    assembly_init(&r.in.to, m);
+    int rc = read_folder(&r, folder, e);
+    if (!rc) out->origin = xstrdup(r.hub.text);
+    for (int i = 0; r.in.label && i < r.in.classes; i++) free(r.in.label[i]);
+    free(r.in.label);
+    free(r.prefix);
+    assembly_release(&r.in.to);
+    bag_release(&r.in.bag);
+    bag_release(&r.head);
+    hub_close(&r.hub);
+    if (rc) import_release(out);
+    return rc;
+}

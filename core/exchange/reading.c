@@ -1,0 +1,190 @@
+#include "core/exchange/reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* The model's tensor of a name as the base model has it, or -1. */
+int reading_tensor(const struct model *m, const char *name) {
+    static const char *const before[] = { "", "bert.", "roberta.", "model.", "transformer." };
+    for (size_t k = 0; k < COUNT_OF(before); k++) {
+        if (!text_starts(name, before[k])) continue;
+        for (int i = 0; i < m->tensors; i++)
+            if (!strcmp(m->tensor[i].name, name + strlen(before[k]))) return i;
+    }
+    return -1;
+}
+
+/* The map of this module name: its weight's place, or NULL. */
+const struct tensor_info *reading_map(const struct model *m, const char *module) {
+    char *name = xprintf("%s.weight", module);
+    int i = reading_tensor(m, name);
+    free(name);
+    return i < 0 ? NULL : &m->tensor[i];
+}
+
+enum tap reading_tap(const struct tensor_info *t) {
+    static const enum tap maps[] = { TAP_A_Q, TAP_A_K, TAP_A_V, TAP_A_OUT, TAP_F_PRE, TAP_F_OUT };
+    for (size_t i = 0; i < COUNT_OF(maps); i++)
+        if (tap_weight_role(maps[i]) == t->role) return maps[i];
+    return TAP_NONE;
+}
+
+int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": %s", r->bag.path, t->name, why);
+}
+
+int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e) {
+    if (t->rank == 2 && t->shape[0] == rows && t->shape[1] == cols) return 0;
+    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not %zu × %zu, as the model's map wants", r->bag.path, t->name,
+                   rows, cols);
+}
+
+const char *reading_head_name(const char *name) {
+    static const char *const names[][2] = {
+        { "classifier.weight", "head.weight" },          { "classifier.bias", "head.bias" },
+        { "classifier.out_proj.weight", "head.weight" }, { "classifier.out_proj.bias", "head.bias" },
+        { "classifier.dense.weight", "head.dense.weight" }, { "classifier.dense.bias", "head.dense.bias" },
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(name, names[i][0])) return names[i][1];
+    return NULL;
+}
+
+int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e) {
+    if (arch_generates(&r->m->arch)) return reading_refuse(r, t, "a head, where the model writes text", e);
+    if (!strcmp(as, "head.weight")) {
+        if (t->rank != 2 || t->shape[1] != (size_t)r->m->arch.width || !t->shape[0] || t->shape[0] > 1 << 20)
+            return reading_refuse(r, t, "its shape is not classes × the model's width", e);
+        r->classes = (int)t->shape[0];
+    }
+    assembly_head(&r->to, as, t->values, t->count);
+    t->used = true;
+    return 0;
+}
+
+int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *name, struct err *e) {
+    int i = reading_tensor(r->m, name);
+    if (i < 0) return reading_refuse(r, t, "the model has no such tensor", e);
+    const struct tensor_info *at = &r->m->tensor[i];
+    bool pooler = at->role == ROLE_POOLER_W || at->role == ROLE_POOLER_B;
+    if (t->count != (size_t)at->rows * (size_t)at->cols || t->rank != (at->vector ? 1 : 2) ||
+        (!at->vector && t->shape[0] != (size_t)at->rows))
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" has another shape than the model's %d × %d", r->bag.path, t->name,
+                       at->rows, at->cols);
+    t->used = true;
+    if (pooler && r->m->arch.pooler_absent)
+        assembly_head(&r->to, at->role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias", t->values, t->count);
+    else if (!r->to.weight[i]) r->to.weight[i] = t->values;
+    return 0;
+}
+
+/* ---- configs ---- */
+
+static bool is_nothing(const json_t *v) {
+    return json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
+           (json_is_array(v) && !json_array_size(v)) || (json_is_object(v) && !json_object_size(v));
+}
+
+static const struct key_rule *find_rule(const struct key_rule *list, const char *key) {
+    for (; list->key; list++)
+        if (!strcmp(list->key, key)) return list;
+    return NULL;
+}
+
+int reading_refuse_key(const char *path, const char *key, const json_t *v, const char *why, struct err *e) {
+    char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+    int rc = err_set(e, ERR_INPUT, "%s: \"%.60s\" is %.100s: %s", path, key, value ? value : "?", why);
+    free(value);
+    return rc;
+}
+
+int reading_check_keys(const char *path, const json_t *config, const struct key_rule *a, const struct key_rule *b,
+                       struct err *e) {
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)config, key, v) {
+        const struct key_rule *rule = find_rule(a, key);
+        if (!rule) rule = find_rule(b, key);
+        if (is_nothing(v) || (rule && !rule->value)) continue;
+        char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
+        bool usual = rule && value && !strcmp(value, rule->value);
+        free(value);
+        if (!usual) return reading_refuse_key(path, key, v, "petri does not know how to compute that", e);
+    }
+    return 0;
+}
+
+/* ---- the run ---- */
+
+static bool has_head(const struct adapter_reading *r, const char *name) {
+    for (int i = 0; i < r->to.heads; i++)
+        if (!strcmp(r->to.head[i].name, name)) return true;
+    return false;
+}
+
+/* A head from the file is whole: nothing of it is made up here. */
+static int check_head(const struct adapter_reading *r, struct err *e) {
+    static const char *const parts[] = { "head.weight", "head.bias", "head.dense.weight", "head.dense.bias",
+                                         "head.pooler.weight", "head.pooler.bias" };
+    bool roberta = r->m->arch.family == FAMILY_ROBERTA;
+    for (size_t i = 0; i < COUNT_OF(parts) && r->to.heads; i++) {
+        bool needed = i < 2 || (i < 4 ? roberta : r->m->arch.pooler_absent);
+        if (needed && !has_head(r, parts[i]))
+            return err_set(e, ERR_INPUT, "%s: its head is not whole: %s is neither there nor in the model's folder",
+                           r->bag.path, parts[i] + strlen("head."));
+    }
+    return 0;
+}
+
+static int describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
+    struct run_config *c = &r->out->config;
+    bool writes = arch_generates(&r->m->arch);
+    config_init(c);
+    c->form = writes ? FORM_TEXT : FORM_CLASSES;
+    c->prefix = false;
+    c->max_len = arch_longest(&r->m->arch);
+    if (base && *base) c->model = xstrdup(base);
+    if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
+    if (!r->classes && !r->m->head_w)
+        return err_set(e, ERR_INPUT, "%s: holds no head (classifier.weight), and the model's folder has none", r->bag.path);
+    if (!r->classes) {
+        r->classes = r->m->head_rows;
+        notes_add(&r->out->assumed, "the head is the model folder's own");
+    }
+    if (check_head(r, e)) return e->code;
+    *label = xcalloc((size_t)r->classes + 1, sizeof **label);
+    bool named = !r->label && r->m->arch.labels == r->classes;
+    for (int i = 0; i < r->classes && r->classes > 1; i++)
+        (*label)[i] = r->label ? xstrdup(r->label[i]) : named ? xstrdup(r->m->arch.label[i]) : xprintf("LABEL_%d", i);
+    if (r->label) return assembly_method(&r->to, r->bag.path, &c->method, e);
+    if (r->classes > 1)
+        notes_add(&r->out->assumed, named ? "the classes are those of the model's config"
+                                          : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026");
+    else notes_add(&r->out->assumed, "one output: a score");
+    return assembly_method(&r->to, r->bag.path, &c->method, e);
+}
+
+int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
+    char **label = NULL;
+    int rc = describe(r, base, &label, e);
+    if (!rc) {
+        bool writes = r->out->config.form == FORM_TEXT;
+        const struct predictor_parts parts = {
+            .m = r->m, .c = &r->out->config,
+            .gold = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,
+            .labels = !writes && r->classes > 1 ? r->classes : 0, .label = label,
+        };
+        r->out->predictor = predictor_new(&parts, e);
+        rc = r->out->predictor ? 0 : err_prefix(e, "%s", r->bag.path);
+    }
+    if (!rc)
+        rc = assembly_fill(&r->to, r->bag.path, predictor_plan(r->out->predictor), predictor_values(r->out->predictor), e);
+    for (int i = 0; label && i < r->classes; i++) free(label[i]);
+    free(label);
+    return rc;
+}
+

@@ -1,0 +1,47 @@
+/* An adapter on its way into a model: what the readers of folders share (reading.c).  Private to core/exchange. */
+#ifndef CORE_EXCHANGE_READING_H
+#define CORE_EXCHANGE_READING_H
+
+#include <jansson.h>
+
+#include "core/exchange/assemble.h"
+#include "core/exchange/bag.h"
+#include "core/exchange/import.h"
+
+struct adapter_reading {
+    struct model *m;
+    struct imported *out;
+    struct bag bag;
+    struct assembly to;
+    int classes;  /* of the head found; 0: none so far */
+    char **label; /* classes of them, as the folder names them; NULL: it does not.  Owned by the reader */
+};
+
+/* The model's tensor of a name as a base model has it, or -1; the place of a map by its module's name, or NULL; the tap
+ * that is its output, TAP_NONE where no method changes it. */
+int reading_tensor(const struct model *m, const char *name);
+const struct tensor_info *reading_map(const struct model *m, const char *module);
+enum tap reading_tap(const struct tensor_info *map);
+
+/* ERR_INPUT about a tensor. */
+int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why, struct err *e);
+int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e);
+/* What a plan calls a tensor of a classifier, or NULL; takes it as that. */
+const char *reading_head_name(const char *name);
+int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e);
+/* Takes a tensor for the model's own of that name. */
+int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *name, struct err *e);
+/* Keys of a config: one is read, or says nothing of what is computed (value NULL), or may have this value, as JSON,
+ * beside null, false and what is empty.  A list ends with a NULL key. */
+struct key_rule {
+    const char *key, *value;
+};
+/* ERR_INPUT for a key that neither list has, or that has another value, with key and value. */
+int reading_check_keys(const char *path, const json_t *config, const struct key_rule *a, const struct key_rule *b,
+                       struct err *e);
+int reading_refuse_key(const char *path, const char *key, const json_t *v, const char *why, struct err *e);
+
+/* The description and the predictor, of all that was found.  base: what the run is to call its model, or NULL. */
+int reading_build(struct adapter_reading *r, const char *base, struct err *e);
+
+#endif

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Adapters as the library adapters (AdapterHub) saves them, and what it answers with them.
+
+    make_hub.py                 writes tests/reference/adapters/hub-*/, of the rows of make_adapters.py
+
+Needs the library adapters 1.3.0 with the transformers that it wants.
+"""
+import pathlib
+import shutil
+
+import adapters
+import torch
+from adapters import (AutoAdapterModel, ConfigUnion, DoubleSeqBnConfig, IA3Config, LoRAConfig, ParBnConfig,
+                      PrefixTuningConfig, SeqBnConfig)
+from transformers import AutoTokenizer
+
+HERE = pathlib.Path(__file__).resolve().parent
+BASE, OUT = HERE / "bert-tiny", HERE / "adapters"
+NAME = "task"
+
+ADAPTERS = {
+    "hub-pfeiffer": SeqBnConfig(reduction_factor=4),
+    "hub-houlsby": DoubleSeqBnConfig(reduction_factor={"1": 8, "default": 5}, leave_out=[0]),
+    "hub-parallel": ParBnConfig(reduction_factor=6),
+    "hub-learned": ParBnConfig(reduction_factor=6, scaling="learned", non_linearity="gelu_new", mh_adapter=True),
+    "hub-lora": LoRAConfig(r=2, alpha=6, intermediate_lora=True),
+    "hub-ia3": IA3Config(),
+    "hub-prefix": PrefixTuningConfig(prefix_length=3, bottleneck_size=7),
+    "hub-prefix-flat": PrefixTuningConfig(prefix_length=2, flat=True),
+    "hub-mam": ConfigUnion(PrefixTuningConfig(prefix_length=2, bottleneck_size=5), ParBnConfig(reduction_factor=10)),
+}
+
+
+def save(name, config, tokenizer, texts):
+    folder = OUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    torch.manual_seed(17)
+    model = AutoAdapterModel.from_pretrained(BASE)
+    model.add_adapter(NAME, config=config)
+    model.add_classification_head(NAME, num_labels=3, layers=2, id2label={0: "low", 1: "middle", 2: "high"})
+    model.train_adapter(NAME)
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            parameter.data += 0.15 * torch.randn_like(parameter)
+    model.set_active_adapters(NAME)
+    model.eval()
+    pickled = "prefix" in name or "mam" in name
+    model.save_adapter(folder, NAME, with_head=True, use_safetensors=not pickled)
+    with torch.no_grad():
+        rows = [torch.softmax(model(**tokenizer(t, return_tensors="pt")).logits[0].double(), -1).tolist() for t in texts]
+    (folder / "probabilities.txt").write_text("".join(" ".join(f"{p:.9f}" for p in row) + "\n" for row in rows))
+    for config_file in folder.glob("*config.json"):
+        config_file.write_text(config_file.read_text().replace(str(BASE), "bert-tiny"))
+
+
+def main():
+    tokenizer = AutoTokenizer.from_pretrained(BASE)
+    texts = (OUT / "rows.txt").read_text().splitlines()
+    print("adapters", adapters.__version__)
+    for name, config in ADAPTERS.items():
+        save(name, config, tokenizer, texts)
+        print(name, sum(f.stat().st_size for f in (OUT / name).iterdir()), "bytes")
+
+
+if __name__ == "__main__":
+    main()
