@@ -43,7 +43,7 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 40 };
+enum { RUN_WIDTH = 40, SORTED_WIDTH = 4 /* store_value_of */ };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -168,12 +168,12 @@ static int count_runs(struct store *s, const struct filter *f, const char *trash
 
 static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
                      const char *trashed, struct store_runs *out, struct err *e) {
-    char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step" RUN_TABLES
+    char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step, (%s) IS NOT TRUE" RUN_TABLES
                         " LEFT JOIN summary o ON o.run=r.id AND o.key=%s"
                         " WHERE r.trashed IS %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
                         f->sort_best ? "best" : "last", f->sort_best ? "NULL" : "o.last_kind",
                         f->sort_best ? "NULL" : "o.last_reason", f->sort_best ? "best" : "last",
-                        f->sort_key, trashed, f->where.data, f->order.data,
+                        f->where.data, f->sort_key, trashed, list->mark ? "1" : f->where.data, f->order.data,
                         (long long)(list->limit > 0 ? list->limit : -1), (long long)list->offset);
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
@@ -186,6 +186,7 @@ static int list_runs(struct store *s, const struct store_list *list, const struc
         struct store_run *r = &out->run[out->count++];
         fill_run(st, r);
         store_value_of(st, RUN_WIDTH, &r->sorted);
+        r->unfit = sqlite3_column_int(st, RUN_WIDTH + SORTED_WIDTH) != 0;
     }
     sqlite3_finalize(st);
     return rc;

@@ -267,6 +267,7 @@ struct store_run {
     int64_t created, started, ended, trashed;
     struct store_value best, loss; /* of the deciding metric; last training loss */
     struct store_value sorted;     /* what the list was sorted by, when that is a metric */
+    bool unfit;     /* in a list that marks: the filter leaves it out */
     char *weights_sha256, *tags /* "a, b" */, *note, *version;
     bool constant;                 /* the deciding split's last evaluation predicted one class only */
     bool none_valid;               /* or no answer of it was one */
@@ -295,6 +296,7 @@ struct store_list {
     const char *filter; /* NULL: all.  Grammar in docs/schema.md: "task=reviews acc>0.8 word" */
     const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
     bool trash;         /* the trash instead of the history */
+    bool mark;          /* what the filter leaves out is listed too, and marked (unfit) */
     int64_t limit, offset; /* limit 0: all */
 };
 /* ERR_USAGE (naming the term, with the nearest known name) for a filter or sort that

@@ -16,6 +16,7 @@ struct table_reader opened_reader(const struct opened *o) {
 void opened_release(struct opened *o) {
     predictor_free(o->predictor);
     if (o->run) config_release(&o->config);
+    if (o->whole.tasks) config_release(&o->whole);
     free(o->method);
     if (o->model) model_release(o->model);
     free(o->name);
@@ -56,12 +57,14 @@ static int choose_task(struct opened *o, struct run_config *c, const char *task,
         return 0;
     }
     int i = config_task_find(c, task, e);
-    if (i >= 0) {
-        *name = xstrdup(config_task_name(c, i));
-        config_of_task(c, i, &o->config);
+    if (i < 0) {
+        config_release(c);
+        return e->code;
     }
-    config_release(c);
-    return i < 0 ? e->code : 0;
+    *name = xstrdup(config_task_name(c, i));
+    config_of_task(c, i, &o->config);
+    o->whole = *c;
+    return 0;
 }
 
 static int read_config(struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {

@@ -15,6 +15,7 @@ struct opened {
     struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a model's
                                * own head */
     bool several;             /* the run has more than one task */
+    struct run_config whole;  /* where one of several is in use, the run's with all of them; zeroed otherwise */
     bool all;                 /* and all of them are here: `config` is the run's own */
     char *method;             /* of the run, as text; NULL without one */
     int64_t run;              /* 0: a model */

@@ -31,35 +31,20 @@ static struct run_row row_of(const struct store_run *r, const char *started) {
         .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
         .none_valid = r->none_valid,
-        .resumable = over, .rows = r->rows, .lr = r->lr,
+        .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit,
     };
 }
 
-/* Both lists are by falling id. */
-static void mark_unfit(struct history_rows *d, const struct store_runs *fit) {
-    size_t k = 0;
-    for (int i = 0; i < d->rows; i++) {
-        while (k < fit->count && fit->run[k].id > d->row[i].id) k++;
-        d->row[i].unfit = k == fit->count || fit->run[k].id != d->row[i].id;
-    }
-}
-
-/* A filter that cannot be read lets all pass, and is told. */
-static int apply_filter(struct store *s, struct history_rows *d, struct err *e) {
-    struct store_runs fit;
+/* All runs, marked by the filter.  One that cannot be read lets all pass, and is told. */
+static int list_rows(struct store *s, struct history_rows *d, struct err *e) {
     struct err why = ERR_INIT;
-    if (!*d->filter) return 0;
-    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter }, &fit, &why);
-    if (!rc) {
-        mark_unfit(d, &fit);
-        store_runs_release(&fit);
-    } else if (rc == ERR_USAGE) {
-        memcpy(d->error, why.text, strlen(why.text) + 1);
-        rc = 0;
-    } else {
-        *e = why;
+    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true }, &d->stored, &why);
+    if (rc != ERR_USAGE) {
+        if (rc) *e = why;
+        return rc;
     }
-    return rc;
+    memcpy(d->error, why.text, strlen(why.text) + 1);
+    return store_list(s, &(struct store_list){ .trash = d->trash }, &d->stored, e);
 }
 
 /* What each task of the runs came to. */
@@ -80,13 +65,13 @@ static int add_tasks(struct store *s, struct history_rows *d, struct result_cach
 int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
                struct err *e) {
     struct history_rows *d = xcalloc(1, sizeof *d);
-    int rc = store_list(s, &(struct store_list){ .trash = trash }, &d->stored, e);
-    if (rc) {
-        free(d);
-        return rc;
-    }
     d->trash = trash;
     d->filter = xstrdup(filter ? filter : "");
+    int rc = list_rows(s, d, e);
+    if (rc) {
+        history_rows_free(d);
+        return rc;
+    }
     d->rows = (int)d->stored.count;
     d->row = xcalloc(d->stored.count, sizeof *d->row);
     d->started = xcalloc(d->stored.count, sizeof *d->started);
@@ -94,8 +79,7 @@ int background__runs(struct store *s, bool trash, const char *filter, struct res
         d->started[i] = local_time(d->stored.run[i].created);
         d->row[i] = row_of(&d->stored.run[i], d->started[i]);
     }
-    rc = apply_filter(s, d, e);
-    if (!rc) rc = add_tasks(s, d, tasks, e);
+    rc = add_tasks(s, d, tasks, e);
     if (rc) history_rows_free(d);
     else *out = d;
     return rc;

@@ -276,7 +276,7 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
     if (!database) return e->code;
     outfile_guard_init(g, database, args_flag(a, "overwrite"));
     free(database);
-    if (o->run) outfile_guard_run(g, &o->config);
+    if (o->run) outfile_guard_run(g, o->whole.tasks ? &o->whole : &o->config);
     outfile_guard_reads(g, o->model->folder);
     for (int i = 0; i < t->devs; i++) outfile_guard_reads(g, t->dev[i].path);
     if (t->has_test) outfile_guard_reads(g, t->test.path);

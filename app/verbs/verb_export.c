@@ -27,9 +27,9 @@ static int export_text(const struct outfile_guard *g, struct store *s, int64_t i
         struct buf b = BUF_INIT;
         rc = store_run(s, id, &run, e);
         if (!rc) {
-            store_run_json(&run, &b);
+            rc = verb_run_add(s, &run, &b, e);
             buf_putc(&b, '\n');
-            rc = sink.write(sink.self, b.data, b.size);
+            if (!rc) rc = sink.write(sink.self, b.data, b.size);
             store_run_release(&run);
         }
         buf_release(&b);

@@ -177,6 +177,16 @@ bool file_is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool file_is_empty_folder(const char *path) {
+    DIR *d = opendir(path);
+    if (!d) return false;
+    bool empty = true;
+    for (struct dirent *x; empty && (x = readdir(d));)
+        empty = !strcmp(x->d_name, ".") || !strcmp(x->d_name, "..");
+    closedir(d);
+    return empty;
+}
+
 int file_make_folder(const char *path, struct err *e) {
     char *part = xstrdup(path);
     int rc = 0;

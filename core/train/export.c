@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,16 +30,6 @@ static const char *const architectures[FAMILY_COUNT] = {
 };
 
 /* ---- the folder ---- */
-
-static bool is_empty(const char *folder) {
-    DIR *d = opendir(folder);
-    if (!d) return false;
-    bool empty = true;
-    for (struct dirent *x; empty && (x = readdir(d));)
-        empty = !strcmp(x->d_name, ".") || !strcmp(x->d_name, "..");
-    closedir(d);
-    return empty;
-}
 
 static void remove_folder(const char *folder) {
     static const char *const ours[] = { "config.json", "model.safetensors" };
@@ -229,7 +218,7 @@ int predictor_export(struct predictor *p, const char *folder, const struct datas
     if (!e) e = &own;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
-    if (file_exists(folder) && !is_empty(folder))
+    if (file_exists(folder) && !file_is_empty_folder(folder))
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     int rc = file_make_folder(aside, e);

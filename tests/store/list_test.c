@@ -48,23 +48,33 @@ static struct store *filled(void) {
     return s;
 }
 
-/* "1 2 4": the ids in order. */
+/* "1 2 4": the ids of those that pass, in order. */
+static void ids_of(const struct store_runs *list, char out[256]) {
+    size_t n = 0;
+    *out = '\0';
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->run[i].unfit)
+            n += (size_t)snprintf(out + n, 256 - n, "%s%lld", n ? " " : "", (long long)list->run[i].id);
+}
+
+/* Listed alone, and among all of them. */
 static void expect(struct store *s, const char *filter, const char *sort, const char *ids) {
-    struct store_runs list;
-    struct err e = ERR_INIT;
-    struct store_list l = { .filter = filter, .sort = sort };
-    int rc = store_list(s, &l, &list, &e);
-    if (rc) fail_msg("%s: %s", filter, e.text);
-    char found[256] = "", *at = found;
-    for (size_t i = 0; i < list.count; i++)
-        at += snprintf(at, sizeof found - (size_t)(at - found), "%s%lld", i ? " " : "",
-                       (long long)list.run[i].id);
-    if (strcmp(found, ids))
-        fail_msg("\"%s\" by \"%s\": %s, not %s", filter ? filter : "", sort ? sort : "", found,
-                 ids);
-    assert_int_equal(list.total, list.count);
-    assert_int_equal(list.all, 5);
-    store_runs_release(&list);
+    for (int mark = 0; mark < 2; mark++) {
+        struct store_runs list;
+        struct err e = ERR_INIT;
+        struct store_list l = { .filter = filter, .sort = sort, .mark = mark };
+        char found[256];
+        int rc = store_list(s, &l, &list, &e);
+        if (rc) fail_msg("%s: %s", filter, e.text);
+        ids_of(&list, found);
+        if (strcmp(found, ids))
+            fail_msg("\"%s\" by \"%s\"%s: %s, not %s", filter ? filter : "", sort ? sort : "",
+                     mark ? ", marked" : "", found, ids);
+        if (!mark) assert_int_equal(list.total, list.count);
+        else assert_int_equal(list.count, 5);
+        assert_int_equal(list.all, 5);
+        store_runs_release(&list);
+    }
 }
 
 static void filters_choose(void **state) {

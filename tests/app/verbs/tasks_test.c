@@ -180,6 +180,13 @@ static void results_stand_by_task_everywhere(void **state) {
         if (!json_object_get(stage_at(run, "values"), key[i])) fail_msg("no point %s", key[i]);
     assert_string_equal(stage_text(run, "config.sampling"), "stratified(10)");
     json_decref(run);
+    char *record = stage_out(0, "export 1 --db '%s/use.db' --to json", stage.folder);
+    stage_json_lines(record);
+    *strchr(record, '\n') = '\0'; /* its points follow */
+    run = json_loads(record, 0, NULL);
+    results_stand(run);
+    json_decref(run);
+    free(record);
     /* of one task these members are not there */
     json_t *one = stage_train(&stage, 0, "--steps 2");
     assert_null(json_object_get(one, "tasks"));
@@ -200,6 +207,10 @@ static void a_task_of_the_run_is_used(void **state) {
     assert_true(json_number_value(stage_at(metrics, "accuracy")) == kept);
     json_decref(v);
     json_decref(run);
+    static const char *const read[] = { "train", "dev" };
+    for (size_t i = 0; i < COUNT_OF(read); i++) /* of the other task too */
+        stage_refused(2, "is a file that is read", "eval 1 --db '%s/use.db' --task beta --wrong '%s/%s.tsv' --overwrite", in,
+                      alpha, read[i]);
     char *out = stage_out(0, "eval 1 --db '%s/use.db' --task beta --file '%s/dev.tsv' --json", in, alpha);
     free(out);
     out = stage_out(0, "predict 1 --db '%s/use.db' --task alpha --text 'good film' --json", in);
