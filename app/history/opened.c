@@ -83,8 +83,11 @@ static int open_weights(struct opened *o, struct store *s, const char *task, con
     o->method = method_text(&o->config.method);
     char *checkpoint = opened_checkpoint(s, o->run, task, &o->step, e);
     o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
+    /* a draw of few shots is a run of its own, which knows of no other task */
+    bool draw = o->config.regime && text_starts(o->config.regime, "fewshot");
     if (o->model)
-        o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e) : predictor_open(checkpoint, task, o->model, e);
+        o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e)
+                              : predictor_open(checkpoint, draw ? NULL : task, o->model, e);
     free(checkpoint);
     if (o->predictor && !predictor_knows_facts(o->predictor)) {
         char *unknown = opened_facts_unknown(o->run);

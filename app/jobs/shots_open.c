@@ -59,6 +59,12 @@ static int open_parent(struct shots *x, const char *given, struct run_config *c,
     int rc = config_from_json(run.config, strlen(run.config), c, e);
     store_run_release(&run);
     if (rc) return rc;
+    struct regime regime;
+    if (!config_regime(c, &regime, e) && regime.kind == REGIME_META) {
+        config_release(c);
+        return err_set(e, ERR_USAGE, "run %lld was learned over episodes: a new task by its inner loop and label vectors is "
+                                     "not built; adapt a run of one or several tasks", (long long)x->parent);
+    }
     char *path = opened_checkpoint(x->store, x->parent, NULL, NULL, e);
     x->model = path ? backbone_open(c, &(struct backbone_hint){ .given = given }, &said, e) : NULL;
     x->from = x->model ? predictor_open_all(path, x->model, e) : NULL;
@@ -113,7 +119,7 @@ static void set_options(struct shots *x, const struct shots_request *r) {
     if (r->seed >= 0) c->seed = (uint64_t)r->seed;
     if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
     if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
-    set_regime(x);
+    xreplace(&c->regime, NULL); /* a draw is an ordinary run of one task */
 }
 
 /* A task's rows, read; its config complete. */
@@ -230,6 +236,7 @@ static int make(struct shots *x, const struct shots_request *r, struct err *e) {
         if (complete_task(x, i, e) || check_task(x, i, e))
             return x->tasks > 1 ? err_prefix(e, "task %s", config_task_name(&x->c, i)) : e->code;
     complete_all(x);
+    set_regime(x);
     return create_row(x, r, e);
 }
 
@@ -289,6 +296,7 @@ static int recall_tasks(struct shots *x, struct err *e) {
     for (int i = 0; i < x->tasks; i++) {
         struct shots_task *t = &x->of[i];
         config_of_task(&x->c, i, &t->c);
+        xreplace(&t->c.regime, NULL);
         if (shots__open_task(x, t, e) || check_rows(t, e)) return e->code;
         const char *name = config_task_name(&x->c, i);
         shots__key_name(*name ? name : t->c.task, t->name);

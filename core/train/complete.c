@@ -330,6 +330,8 @@ static int check_draws(const struct run_config *c, struct err *e) {
 static int check_regime(const struct run_config *c, struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
+    if (r.kind == REGIME_FEWSHOT)
+        return err_set(e, ERR_USAGE, "--regime fewshot: is of petri adapt and petri fewshot, whose draws are runs of their own");
     if (r.kind != REGIME_META && c->method.generated.on)
         return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
                                      "or leave + generated-head out");
@@ -382,4 +384,5 @@ void config_reuse(struct run_config *c) {
     /* such a one was cut to this when it was trained */
     if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
+    if (c->regime && text_starts(c->regime, "fewshot")) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
 }

@@ -143,11 +143,18 @@ static int take_rows(const struct fewshot_work *w, struct draw *x, struct err *e
     return 0;
 }
 
-static bool is_first(const struct fewshot_work *w, int k, int draw) { return !draw && k == w->how->k[0]; }
+/* Of the first k the first draw that was not left out: those before it were begun before. */
+static bool is_first(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw) {
+    for (int d = 0; d < draw; d++) {
+        const struct fewshot_result *x = fewshot_find(r, w->task_name, k, d);
+        if (!x || !*x->left_out) return false;
+    }
+    return k == w->how->k[0];
+}
 
 /* Where a draw's tensors go; NULL: they are not kept.  Caller frees. */
-static char *folder_of(const struct fewshot_work *w, int k, int draw) {
-    if (is_first(w, k, draw)) return xstrdup(w->folder);
+static char *folder_of(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw) {
+    if (is_first(w, r, k, draw)) return xstrdup(w->folder);
     if (!w->how->keep) return NULL;
     char *name = xprintf("k%d.d%d", k, draw), *folder = file_join(w->folder, name);
     free(name);
@@ -165,7 +172,8 @@ static void let_go(struct draw *x) {
     *x = (struct draw){ 0 };
 }
 
-static int begin(const struct fewshot_work *w, int k, int draw, struct draw *x, struct err *e) {
+static int begin(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw, struct draw *x,
+                 struct err *e) {
     struct run_config c;
     struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
                                .other = w->how->other };
@@ -186,7 +194,7 @@ static int begin(const struct fewshot_work *w, int k, int draw, struct draw *x, 
     c.seed += (uint64_t)draw;
     if (w->how->per_class) c.batch = w->task->classes ? w->how->per_class * w->task->classes : 16;
     c.eval_every = 1000000000; /* after the last step alone */
-    char *folder = folder_of(w, k, draw);
+    char *folder = folder_of(w, r, k, draw);
     x->run = run_begin_at(w->run, &c, w->m, &x->task, folder, (struct event_sink){ x, on_event }, &start, e);
     free(folder);
     config_release(&c);
@@ -208,7 +216,7 @@ static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_
         return err_set(e, at.state == RUN_STOPPED ? ERR_INTERRUPTED : ERR_FAILED, "%s k=%d draw %d: %s", w->task_name,
                        x->result.k, x->result.draw, *x->failure ? x->failure : "stopped");
     if (x->path && w->file)
-        w->file(w->self, &(struct fewshot_file){ x->result.k, x->result.draw, is_first(w, x->result.k, x->result.draw),
+        w->file(w->self, &(struct fewshot_file){ x->result.k, x->result.draw, is_first(w, r, x->result.k, x->result.draw),
                                                  x->path, x->sha256, x->saved });
     return keep(w, x, r, e);
 }
@@ -242,7 +250,7 @@ static void fill(struct hand *h) {
         struct draw *x = &h->live[i];
         while (!x->run && !h->rc && next_draw(h, &k, &draw)) {
             h->next++;
-            h->rc = begin(h->w, k, draw, x, h->e);
+            h->rc = begin(h->w, h->r, k, draw, x, h->e);
             if (!h->rc && x->run) pool_add(h->w->pool, x->run, 0);
             else if (!h->rc) h->rc = keep(h->w, x, h->r, h->e); /* left out */
             if (!x->run) let_go(x);

@@ -368,13 +368,28 @@ static void cosines(void **state) {
     close_ground(&g);
 }
 
+/* The regime is no run's that takes all rows: it is refused there, and a copy of such a run has none. */
+static void a_draw_is_an_ordinary_run(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct ground_run g = open_ground(BERT, OWN);
+    struct task *task = &g.m->task[0];
+    const struct run_tasks one = { 1, &task };
+    test_ok(run_check(&g.c, g.m->model, &one, &e), &e);
+    g.c.regime = xstrdup("fewshot(k=4, draws=10, from=none)");
+    test_refused(run_check(&g.c, g.m->model, &one, &e), ERR_USAGE, &e, "is of petri adapt and petri fewshot");
+    config_reuse(&g.c);
+    assert_null(g.c.regime);
+    close_ground(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draws_are_even_and_nested), cmocka_unit_test(same_bits),
         cmocka_unit_test(goes_on_where_it_stopped),  cmocka_unit_test(a_torn_line_is_cut_off),
         cmocka_unit_test(what_trains_is_what_was_said), cmocka_unit_test(a_low_loss_ends_a_draw),
         cmocka_unit_test(starts),                    cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(cosines),
+        cmocka_unit_test(cosines),                   cmocka_unit_test(a_draw_is_an_ordinary_run),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

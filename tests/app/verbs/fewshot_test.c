@@ -88,6 +88,9 @@ static void a_folder_of_tasks(void **state) {
     assert_true(json_number_value(stage_at(run, "best.value")) - mean < 1e-12);
     assert_string_equal(stage_text(run, "regime"), "fewshot(k=2, draws=4, from=none)");
     free(shown);
+    shown = stage_out(0, "predict %d --task beta --text 'good film' --db '%s'", id, stage.db);
+    assert_true(!strncmp(shown, "up", 2) || !strncmp(shown, "down", 4));
+    free(shown);
     json_decref(run);
     json_decref(v);
 }
