@@ -173,6 +173,7 @@ static void complete_files(struct run_config *c, const struct task *t) {
     take(&c->dev_file, dev ? absolute(dev->path) : NULL);
     xreplace(&c->train_sha256, t->train.sha256);
     xreplace(&c->dev_sha256, dev ? dev->sha256 : NULL);
+    xreplace(&c->second_dev_sha256, dev == &t->dev[0] && t->devs > 1 ? t->dev[1].sha256 : NULL);
     take(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
     xreplace(&c->task, t->name);
     /* the names that stand in sources, for rows that come later */

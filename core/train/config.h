@@ -51,6 +51,7 @@ struct run_config {
     char *task_folder;           /* or NULL */
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
+    char *second_dev_sha256;     /* of a task with two dev files; NULL: one, or not known, in runs of before */
     bool official_dev;           /* dev_official.tsv in place of dev.tsv */
     double split;                /* share of the train rows that is held out as dev rows; 0: none */
     bool split_validation;       /* dev and test rows of the dev rows (struct task_source) */

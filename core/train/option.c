@@ -46,6 +46,7 @@ static const struct option options[] = {
     { TEXT(dev_file), .name = "dev", .is = OPTION_ROWS, HELP("FILE", "rows to evaluate on") },
     { TEXT(train_sha256), .is = OPTION_ROWS },
     { TEXT(dev_sha256), .is = OPTION_ROWS },
+    { TEXT(second_dev_sha256), .is = OPTION_ROWS | OPTION_RARE },
     { MEMBER(official_dev), .name = "official-dev", .kind = OPTION_FLAG, .is = OPTION_EACH | OPTION_ROWS, .word = switches,
       .help = "evaluate on dev_official.tsv of a GLUE folder" },
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",

@@ -285,6 +285,9 @@ static int check_files(const struct run_config *was, const char *since, const st
         if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, since, e);
         if (!same(before->dev_sha256, now->dev_sha256))
             return changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
+        if (before->second_dev_sha256 && !same(before->second_dev_sha256, now->second_dev_sha256))
+            return err_set(e, ERR_INPUT, "%s: its second dev file changed since %s; resume with the file as it was",
+                           now->task_folder ? now->task_folder : now->task, since);
     }
     return 0;
 }

@@ -114,6 +114,29 @@ static void two_dev_splits_are_kept_apart(void **state) {
     free(folder);
 }
 
+/* A run goes on with both dev files as they were, and with neither changed. */
+static void a_changed_second_dev_file_is_noticed(void **state) {
+    (void)state;
+    char *folder = mnli(), *db = file_join(folder, "two.db");
+    pid_t pid = command_start(folder, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 "
+                              "--steps 100000 --eval-every 10", stage.model, folder, db);
+    struct stage two = stage;
+    two.db = db;
+    stage_wait_step(&two, 1, 10);
+    free(stage_out(0, "stop 1 --db '%s'", db));
+    command_wait(pid, 20);
+    static const char *const name[] = { "dev_matched.tsv", "dev_mismatched.tsv" };
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        char *was = test_text(folder, name[i]);
+        mnli_file(folder, name[i], 8, "entailment");
+        stage_refused(5, i ? "its second dev file changed since" : "dev_matched.tsv: changed since", "resume 1 --db '%s'", db);
+        test_put(folder, name[i], was);
+        free(was);
+    }
+    free(db);
+    free(folder);
+}
+
 /* A folder whose dev rows are one file, called val.tsv. */
 static char *one_dev_file(void) {
     char *folder = mnli(), *matched = file_join(folder, "dev_matched.tsv"), *val = file_join(folder, "val.tsv"),
@@ -230,6 +253,7 @@ static void tasks_tells_what_a_batch_holds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_dev_splits_are_kept_apart),
+        cmocka_unit_test(a_changed_second_dev_file_is_noticed),
         cmocka_unit_test(the_only_split_is_called_dev),
         cmocka_unit_test(a_test_split_is_kept),
         cmocka_unit_test(tasks_tells_what_a_batch_holds),
