@@ -99,8 +99,6 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
         formula_delta(&m->module[i], sub, delta);
         formula_compose(&m->module[i], sub, compose);
         add(page, EXPLAIN_FORMULA, "%d  %s;  %s", i + 1, delta, compose);
-        if (source_is_prompt(m->module[i].source))
-            add(page, EXPLAIN_FORMULA, "   P_k = relu(P_τ D_kᵀ) U_kᵀ,  P_v = relu(P_τ D_vᵀ) U_vᵀ");
     }
     if (m->hyper.on) add_generator(page, &m->hyper);
     if (m->retriever.on)

@@ -63,10 +63,10 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 }
 
 static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
-    (void)m;
     (void)x;
     (void)place;
-    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ/√d_h) P_v", sub);
+    const char *made = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
+    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ/√d_h) P_v%s", sub, made);
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {

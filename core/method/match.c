@@ -208,10 +208,11 @@ static bool parses_to(const char *text, const struct module *run, int n) {
     return true;
 }
 
-static bool of_prompts(const struct module *m, int n) {
+/* Who makes keys and values of prompts, SOURCE_FREE: nobody does. */
+static enum source prompts_of(const struct module *m, int n) {
     for (int i = 0; i < n; i++)
-        if (source_is_prompt(m[i].source)) return true;
-    return false;
+        if (source_is_prompt(m[i].source)) return m[i].source;
+    return SOURCE_FREE;
 }
 
 static bool by_task(const struct module *m, int n) {
@@ -224,7 +225,7 @@ static bool by_task(const struct module *m, int n) {
  * its shorter name take the place of the one that is known. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
-    if (of_prompts(run, n) && !of_prompts(p->method.module, p->method.count)) return false;
+    if (prompts_of(run, n) != SOURCE_FREE && prompts_of(run, n) != prompts_of(p->method.module, p->method.count)) return false;
     return by_task(run, n) || !by_task(p->method.module, p->method.count);
 }
 

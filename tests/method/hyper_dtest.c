@@ -52,6 +52,13 @@ static void counts_are_the_published_ones(void **state) {
         plan_free(p);
     }
     arch_release(&a);
+    a = shape(T5_SMALL); /* 0.50 and 5.80 % a task; the reduction of 32 is r=16 there */
+    struct plan *small = plan_of("hyperformer++(r=16)", &a, 8), *each = plan_of("hyperformer(r=16)", &a, 8);
+    assert_int_equal(small->trained_method, 2415776);
+    assert_int_equal(each->trained_method, 28013632);
+    plan_free(small);
+    plan_free(each);
+    arch_release(&a);
     a = shape(FLAN_T5_LARGE); /* of T5-large's sizes */
     struct plan *p = plan_of("hyperdecoder", &a, 8);
     assert_int_equal(p->trained_method, 22452400);

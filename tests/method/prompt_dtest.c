@@ -188,11 +188,14 @@ static void counts_are_those_of_the_formulas(void **state) {
                 plan_free(p);
                 plan_free(whole);
             }
-    /* With the sizes that it has, of eight tasks on T5-base, 1.02 times the model. */
-    struct plan *p = plan_of("hyperprompt-global", &shapes[0], 8);
-    assert_int_equal(p->trained_method - p->model, 4828416);
-    assert_int_equal((int)(100 * (double)p->trained_method / (double)p->model), 102);
-    plan_free(p);
+    /* With the sizes that they have, of eight tasks on T5-base; Global is 1.02 times the model. */
+    static const size_t values[] = {1867776, 14254080, 4828416};
+    for (size_t n = 0; n < COUNT_OF(names); n++) {
+        struct plan *p = plan_of(names[n], &shapes[0], 8);
+        assert_int_equal(p->trained_method - p->model, values[n]);
+        if (n == 2) assert_int_equal((int)(100 * (double)p->trained_method / (double)p->model), 102);
+        plan_free(p);
+    }
     for (size_t i = 0; i < COUNT_OF(shapes); i++) arch_release(&shapes[i]);
 }
 

@@ -427,6 +427,11 @@ static void backbones_are_words_of_presets(void **state) {
     assert_written("hyperprompt-share(backbone=frozen,l=2)", "hyperprompt-share(backbone=frozen,l=2)");
     assert_written("hyperprompt-global(backbone=norms,b=3)", "hyperprompt-global(backbone=norms,b=3)");
     assert_written("hyperprompt-global(stack=all)", "hyperprompt-global(stack=all)");
+    assert_written("softmax(l=4; source=prompt-share, site=self)", "hyperprompt-share(backbone=frozen,l=4,stack=all)");
+    assert_written("hyperprompt-global(backbone=frozen) + softmax(l=4; source=prompt-global, stack=decoder, site=self)",
+                   "softmax(l=16; source=prompt-global(48), stack=encoder, site=self) + "
+                   "softmax(l=4; source=prompt-global(48), stack=decoder, site=self) + "
+                   "hyper(place=0, hidden=64, inner=32, norm=no, start=hyperfan, biases=no)");
     assert_written("prefix(backbone=norms)", "prefix + full(target=norms)");
     recognised("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");
     recognised("hyperprompt-sep(backbone=norms)", NULL);

@@ -49,7 +49,7 @@ static void a_page_of_several_tasks(void **state) {
     json_t *page = stage_json("explain 'hyperprompt-global(l=2,b=3)' --model '%s' --tasks 3 --json", stage.model);
     assert_true(says(page, "trains", "the tasks' own"));
     assert_true(says(page, "costs", "a task, of 3"));
-    assert_true(says(page, "formula", "relu(P_τ D_kᵀ) U_kᵀ") &&
+    assert_true(says(page, "formula", "P = relu(P_τ Dᵀ) Uᵀ") &&
                 says(page, "formula", "generator: I = W_2 relu(W_1 [z_τ; e_ℓ]), values = A I"));
     assert_true(says(page, "equals", "E21") && says(page, "equals", "hyperprompt-share"));
     json_decref(page);
