@@ -24,11 +24,14 @@ static struct predictor *made_up(struct model *m, const char *text) {
     test_ok(method_parse(text, &method, &e), &e);
     p->m = m;
     p->text = arch_generates(&m->arch);
-    p->gold = p->text ? DATA_TEXT : DATA_CLASSES;
-    p->labels = p->text ? 0 : m->head_rows;
-    p->label = xcalloc((size_t)p->labels + 1, sizeof *p->label);
-    for (int i = 0; i < p->labels; i++) p->label[i] = xprintf("kind %d", i);
-    p->plan = plan_new(&method, &m->arch, p->labels, &e);
+    struct predictor_task *of = p->of = xcalloc(1, sizeof *p->of);
+    p->tasks = 1;
+    of->name = xstrdup("");
+    of->gold = p->text ? DATA_TEXT : DATA_CLASSES;
+    of->labels = p->text ? 0 : m->head_rows;
+    of->label = xcalloc((size_t)of->labels + 1, sizeof *of->label);
+    for (int i = 0; i < of->labels; i++) of->label[i] = xprintf("kind %d", i);
+    p->plan = plan_new(&method, &m->arch, of->labels, &e);
     if (!p->plan) fail_msg("%s: %s", text, e.text);
     p->params = xcalloc(p->plan->trained, sizeof *p->params);
     p->made = xcalloc(1, sizeof *p->made);
@@ -120,7 +123,7 @@ static void every_family_is_exported(void **state) {
                 if (rc) fail_msg("%s, %s: %s", rig_folder(i), methods[k], e.text);
                 assert_true(worst >= 0 && worst < 1e-4);
                 names_are_the_familys(folder, out, strstr(folder, "t5-tiny"));
-                config_is_the_familys(out, &m->arch, p->labels);
+                config_is_the_familys(out, &m->arch, p->of[0].labels);
                 predictor_free(p);
                 free(out);
                 done++;
