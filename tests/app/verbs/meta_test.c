@@ -1,0 +1,85 @@
+/* Runs over episodes from the command line to the history. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+/* Sentences of two of 40 words, by rule. */
+static char *corpus(void) {
+    static const char *const first[] = { "ba", "co", "di", "fu", "gra", "ho", "ki", "lo" },
+                             *const last[] = { "rdon", "lmat", "npok", "stuv", "gorb" };
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < 800; i++)
+        for (int k = 0; k < 2; k++) {
+            int n = (i * 7 + k * 11 + i / 40) % 40;
+            buf_printf(&b, "%s%s%s", first[n % 8], last[n / 8], k ? "\n" : " a ");
+        }
+    char *path = test_file(stage.folder, "corpus.txt", b.data, b.size);
+    buf_release(&b);
+    return path;
+}
+
+static const char small[] = "--regime 'meta(inner=2, support=8, query=4, tasks=2)' "
+                            "--method 'lora(r=2) + generated-head(hidden=6, width=5)'";
+
+static void a_corpus_is_trained_on_and_kept(void **state) {
+    (void)state;
+    char *file = corpus();
+    free(stage_out(0, "train --model %s %s --episodes smlmt:%s --ways 2-3 --steps 2 --db %s", stage.model, small, file, stage.db));
+    json_t *run = stage_json("show last --db %s --json", stage.db);
+    assert_string_equal(stage_text(run, "state"), "finished");
+    assert_string_equal(stage_text(run, "task"), "smlmt:corpus.txt");
+    assert_string_equal(stage_text(run, "best.metric"), "after");
+    assert_string_equal(stage_text(run, "regime"),
+                        "meta(order=first, inner=2, inner-lr=learned(0.01), clip=none, support=8, query=4, tasks=2, "
+                        "outer=shared+start+rates, losses=last, labels=within)");
+    json_decref(run);
+    char *shown = stage_out(0, "show last --db %s", stage.db);
+    assert_non_null(strstr(shown, "regime         meta(order=first"));
+    assert_non_null(strstr(shown, "episodes.after"));
+    free(shown);
+    free(stage_out(0, "runs 'regime=meta*' 'after>=0' --db %s", stage.db));
+    /* it has no classes of its own */
+    stage_refused(2, "it must be adapted to a task", "predict last --text good --db %s", stage.db);
+    stage_refused(2, "it must be adapted to a task", "eval last --db %s", stage.db);
+    free(file);
+}
+
+static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
+    (void)state;
+    char *file = corpus(), *db = xprintf("%s/none.db", stage.folder);
+    stage_refused(3, "/nowhere", "train --model %s %s --episodes smlmt:/nowhere --db %s", stage.model, small, db);
+    stage_refused(2, "is of a run over episodes", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
+                  stage.model, stage.toy, stage.toy, file, db);
+    stage_refused(2, "say --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
+    stage_refused(2, "not built", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
+    char *list = stage_out(0, "runs --db %s", db);
+    assert_non_null(strstr(list, "0 of 0 runs"));
+    free(list);
+    free(file);
+    free(db);
+}
+
+static void counts(void **state) {
+    (void)state;
+    json_t *count = stage_json("count --model %s --method 'meta-adapters(m=2)' --json", stage.model);
+    assert_int_equal(json_integer_value(stage_at(count, "rates")), 9);
+    assert_true(json_integer_value(stage_at(count, "meta_trained")) > json_integer_value(stage_at(count, "adapted")));
+    json_decref(count);
+    count = stage_json("count --model %s --method 'lora(r=2)' --json", stage.model);
+    assert_null(json_object_get(count, "adapted"));
+    json_decref(count);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_corpus_is_trained_on_and_kept),
+        cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_stored),
+        cmocka_unit_test(counts),
+    };
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
+}
