@@ -146,7 +146,7 @@ static void text_option(const struct run_config *c, const struct option *o, char
         for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
     else if (text) buf_puts(&b, text);
     else if (o->offset == offsetof(struct run_config, regime)) /* its parts are options beside it */
-        buf_puts(&b, regime_kind_name(c->tasks ? REGIME_MULTI : REGIME_SINGLE));
+        buf_puts(&b, regime_kind_name(config_is_meta(c) ? REGIME_META : c->tasks ? REGIME_MULTI : REGIME_SINGLE));
     else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
     snprintf(out, 64, "%s", b.size ? buf_text(&b) : "none");
     if (b.size >= 64) snprintf(out + 58, 6, "\u2026"); /* the command line below has all */

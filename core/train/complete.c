@@ -293,6 +293,9 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
         return err_set(e, ERR_USAGE, "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
+    if (idle->scope == OPTION_OF_ROWS)
+        return err_set(e, ERR_USAGE, "--%s: an outer step takes episodes, not rows: say --regime 'meta(tasks=N, support=N, "
+                                     "query=N)'", idle->name);
     if (idle->scope == OPTION_OF_META)
         return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)

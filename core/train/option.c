@@ -111,8 +111,8 @@ static const struct option options[] = {
       HELP("uniform|frequency|clusters(K)", "how these are drawn; uniform") },
     { REAL(mix, 0, 1), .name = "mix", DECIDES, .scope = OPTION_OF_META,
       HELP("0 \u2264 X \u2264 1", "of both kinds of episodes, the share of those of tasks") },
-    { INTEGER(batch, 1, 65536), .name = "batch", DECIDES, HELP("N ≥ 1", "rows a step") },
-    { INTEGER(accumulate, 1, 65536), .name = "accumulate", DECIDES,
+    { INTEGER(batch, 1, 65536), .name = "batch", DECIDES, .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "rows a step") },
+    { INTEGER(accumulate, 1, 65536), .name = "accumulate", DECIDES, .scope = OPTION_OF_ROWS,
       HELP("N ≥ 1", "micro-batches that a step's rows are taken in") },
     { REAL(epochs, 0, 1e6), .above = true, .name = "epochs", DECIDES, .has_unset = true,
       HELP("X > 0", "length in passes over the rows") },
@@ -174,7 +174,7 @@ static const struct option options[] = {
       HELP("auto|held|twice", "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
     { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .scope = OPTION_OF_JOIN,
       HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
-    { INTEGER(shards, 1, 64), .name = "shards", DECIDES,
+    { INTEGER(shards, 1, 64), .name = "shards", DECIDES, .scope = OPTION_OF_ROWS,
       HELP("1 … 64", "parts that a step is cut into, each on one thread") },
     { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
       .is = OPTION_DECIDES | OPTION_SHOWN, HELP("N", "seed of all random numbers") },
@@ -222,6 +222,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_TASKS: return c->tasks > 0;
     case OPTION_OF_JOIN: return config_has_join(c);
     case OPTION_OF_META: return config_is_meta(c);
+    case OPTION_OF_ROWS: return !config_is_meta(c);
     }
     BUG("scope %d", o->scope);
 }

@@ -309,7 +309,8 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
 /* ---- of a run ---- */
 
 int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out, struct err *e) {
-    const struct preset *p = method_preset(m);
+    /* presets that name one are those with a head of episodes */
+    const struct preset *p = m->generated.on ? method_preset(m) : NULL;
     *out = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
     if (p && p->regime && regime_take(p->regime, out, e)) return e->code;
     return text ? regime_take(text, out, e) : 0;
@@ -337,6 +338,7 @@ int config_regime(const struct run_config *c, struct regime *out, struct err *e)
 bool config_is_meta(const struct run_config *c) {
     struct err ignored = ERR_INIT; /* said where it is completed */
     struct regime r;
+    if (c->regime) return text_starts(c->regime, kinds[REGIME_META]);
     return !config_regime(c, &r, &ignored) && r.kind == REGIME_META;
 }
 

@@ -59,7 +59,7 @@ static const char method[] = "full(target=norms) + bottleneck(r=2; act=gelu, rea
 static const char usual[] = "meta(inner=2, support=8, query=4, tasks=3, inner-lr=learned(0.05))";
 
 static struct run_config config(const char *regime, int64_t steps) {
-    struct run_config c = ground_config(&ground, method, 2, steps);
+    struct run_config c = ground_config(&ground, method, 32, steps);
     struct err e = ERR_INIT;
     test_ok(config_set(&c, "regime", regime, &e), &e);
     c.eval_every = 2;
