@@ -58,6 +58,19 @@ void meta_release(struct run *r) {
 struct task *meta_stand_in(struct run *r) { return &r->meta->stand_in; }
 int meta_parts(const struct run *r) { return r->meta->meta.regime.tasks; }
 
+/* What second order by differences takes for constant. */
+static void tell_order(struct run *r) {
+    const struct meta *x = &r->meta->meta;
+    bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
+    if (x->regime.order != META_FD) return;
+    if (drops)
+        run_send(r, (struct event){ .kind = EVENT_MESSAGE,
+                                    .text = "order=fd: dropout's masks repeat in all passes of one inner step" });
+    if (x->regime.clip > 0)
+        run_send(r, (struct event){ .kind = EVENT_MESSAGE,
+                                    .text = "order=fd: the factors that clip inner gradients are held constant" });
+}
+
 /* The report, line by line, once. */
 static void tell_source(struct run *r) {
     char *text = xstrdup(episodes_report(r->meta->source)), *rest = text, *line;
@@ -68,6 +81,7 @@ static void tell_source(struct run *r) {
             free(shown);
         }
     free(text);
+    tell_order(r);
     r->meta->told = true;
 }
 

@@ -28,7 +28,8 @@ enum { /* what a row is besides */
     OPTION_RARE = 64,   /* a text that is left out of the JSON where it is not set */
 };
 /* In which runs it has a say. */
-enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN, OPTION_OF_META, OPTION_OF_ROWS };
+enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN,
+                    OPTION_OF_META, OPTION_OF_ROWS };
 
 struct option {
     const char *key;  /* JSON */

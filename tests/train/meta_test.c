@@ -110,6 +110,7 @@ static void it_is_measured_by_held_out_episodes(void **state) {
     c.lr = 0.5; /* rates run into their bounds */
     train(&ground, &c, NULL, 2, &t);
     assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_true(t.evaluation[0].step == 0 && t.evaluation[1].step == 2); /* without meta-training, first */
     assert_string_equal(t.evaluation[0].split, "episodes");
     assert_string_equal(t.evaluation[0].rows, "64 held-out episodes");
     double after = trained_metric(&t, "after"), before = trained_metric(&t, "before");
