@@ -17,6 +17,7 @@
 #include "core/base/text.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
+#include "core/train/start.h"
 #include "core/train/head.h"
 
 static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
@@ -152,6 +153,32 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
     return rc;
 }
 
+/* The parent's values, for a run that begins with them; NULL with *e where they are none for it. */
+static struct predictor *open_start(struct job_record *job, struct model *m, const struct plan *p, struct err *e) {
+    const struct job_request *r = job->request;
+    char *path = opened_checkpoint(job->jobs->store, r->parent, NULL, NULL, e);
+    struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
+    free(path);
+    if (from && p->tasks > 1)
+        err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
+    else if (from && !predictor_make_plain(from, e) && !start_values(p, from))
+        err_set(e, ERR_USAGE, "--from: run %lld has no values for this method: no module of it is the same", (long long)r->parent);
+    if (!from || !e->code) return from;
+    predictor_free(from);
+    return NULL;
+}
+
+static int keep_start(struct job_record *job, const struct predictor *from, const struct run_config *c, int64_t id,
+                      struct err *e) {
+    char *folder = store_run_folder(job->jobs->store, id);
+    int rc = start_keep(from, c, folder, e);
+    free(folder);
+    if (!rc) return 0;
+    store_change(job->jobs->store, &(struct store_change){ .run = id, .state = STORE_FAILED, .reason = e->text });
+    store_disown(job->jobs->store, id, NULL);
+    return rc;
+}
+
 /* A new run, with model and rows read. */
 static int freeze(struct job_record *job, struct model *m, const struct job_tasks *t, struct err *e) {
     struct jobs *j = job->jobs;
@@ -163,9 +190,13 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct plan *p = run_plan_for(c, &tasks, &m->arch, e);
     if (!p) return e->code;
     int64_t id;
-    if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+    struct predictor *from = job->request->from_parent ? open_start(job, m, p, e) : NULL;
+    if (job->request->from_parent && !from) rc = e->code;
+    else if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
     else rc = create_row(j, job->request, c, p, t, &id, e);
     plan_free(p);
+    if (!rc && from) rc = keep_start(job, from, c, id, e);
+    predictor_free(from);
     if (rc) return rc;
     job_tasks_know(j, t, m, c);
     tell_report(j, m, c, t);
@@ -224,8 +255,8 @@ static int look(struct job_record *job, struct err *e) {
 static int check_resumable(const struct store_run *stored, struct err *e) {
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
-        return err_set(e, ERR_USAGE, "run %lld was imported: there is no training of it to go on with",
-                       (long long)stored->id);
+        return err_set(e, ERR_USAGE, "run %lld was imported: there is no training of it to go on with; petri train --from %lld "
+                       "begins a run with its values", (long long)stored->id, (long long)stored->id);
     return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
 }
 

@@ -50,6 +50,7 @@ struct job_request {
     const char *note;
     int64_t parent;
     int64_t sweep;              /* it is made for; 0: none */
+    bool from_parent;           /* it begins with the parent's values, a copy of which it keeps */
 };
 
 /* Checks, freezes the config, creates the run and queues it; on the caller's thread.  *id is its number. */

@@ -318,13 +318,48 @@ static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, boo
     return rc;
 }
 
+/* --from: the method and model of a run, before what else was said; *parent: its number. */
+static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent, struct err *e) {
+    struct store *s;
+    struct store_run run;
+    if (!args_get(a, "from")) return 0;
+    if (args_get(a, "model"))
+        return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, args_get(a, "from"), parent, e);
+    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
+        rc = config_from_json(run.config, strlen(run.config), from, e);
+        store_run_release(&run);
+    }
+    rc = verb_close(s, rc, e);
+    if (rc) return rc;
+    c->method = from->method;
+    config_take_model(c, from->model_folder ? from->model_folder : from->model);
+    c->max_len = from->max_len;
+    return 0;
+}
+
+/* The rows of that run, where no others were said. */
+static void take_rows_of(const struct args *a, struct run_config *c, const struct run_config *from) {
+    static const char *const rows[] = { "task", "train", "tasks" };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (args_get(a, rows[i])) return;
+    if (from->train_file || from->task) config_take_rows(c, from);
+}
+
 int verb_train(const struct args *a, struct err *e) {
     struct job_request r = { .note = args_get(a, "note") };
+    struct run_config from = { 0 };
     enum { SEEDS = 64 };
     uint64_t seed[SEEDS];
     int seeds = 0, workers;
     config_init(&r.config);
-    int rc = read_config(a, &r.config, e);
+    int rc = begin_from(a, &r.config, &from, &r.parent, e);
+    if (!rc) rc = read_config(a, &r.config, e);
+    if (!rc && r.parent) take_rows_of(a, &r.config, &from);
+    r.from_parent = r.parent != 0;
+    config_release(&from);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc && args_get(a, "seeds")) {
         seeds = read_seeds(args_get(a, "seeds"), seed, SEEDS, e);

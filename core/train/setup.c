@@ -17,6 +17,7 @@
 #include "core/train/head.h"
 #include "core/train/meta_run.h"
 #include "core/train/regime.h"
+#include "core/train/start.h"
 #include "core/train/state.h"
 
 /* ---- making and freeing ---- */
@@ -341,8 +342,11 @@ static struct run *begin(int64_t id, const struct run_config *c, bool again, str
         return NULL;
     }
     struct run *r = build(id, &copy, m, tasks, folder, sink, e);
-    if (r) init_values(r);
-    return r;
+    if (!r) return NULL;
+    init_values(r);
+    if (!start_take(r, folder, e)) return r;
+    run_free(r);
+    return NULL;
 }
 
 struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,

@@ -100,6 +100,36 @@ static void a_run_of_one_task_keeps_its_weights(void **state) {
     free(other);
 }
 
+/* With a rate that moves nothing a run that begins with another's values gives that one's answers. */
+static void a_run_begins_with_anothers_values(void **state) {
+    (void)state;
+    char *file = here("begun.safetensors"), *db = here("begun.db");
+    json_decref(stage_train(&stage, 0, "--steps 3 --lr 1e-2"));
+    free(stage_out(0, "export last --to petri '%s' --db '%s'", file, stage.db));
+    json_decref(stage_json("import '%s' --json --db '%s'", file, db));
+    free(stage_out(0, "train --from 1 --steps 1 --lr 1e-30 --dropout 0 --json --db '%s'", db));
+    char *was = answers("begun.db", 1, NULL), *now = answers("begun.db", 2, NULL);
+    assert_string_equal(now, was);
+    json_t *run = stage_json("show 2 --json --db '%s'", db), *other;
+    assert_int_equal(json_integer_value(stage_at(run, "parent")), 1);
+    char *said = stage_out(0, "sql \"SELECT text FROM v_events WHERE run = 2 AND text LIKE 'begins%%'\" --db '%s'", db);
+    assert_non_null(strstr(said, "values of another run and its head"));
+    /* other rows, another rate, more modules: what both have is taken */
+    free(stage_out(0, "train --from 1 --task '%s' --method 'lora(r=2) + ia3' --steps 1 --json --db '%s'", alpha, db));
+    other = stage_json("show 3 --json --db '%s'", db);
+    assert_string_equal(stage_text(other, "task"), "alpha");
+    stage_refused(2, "no module of it is the same", "train --from 1 --method 'prefix(l=2)' --steps 1 --db '%s'", db);
+    stage_refused(2, "a run of several tasks", "train --from 1 --tasks '%s,%s' --steps 1 --db '%s'", alpha, beta, db);
+    stage_refused(3, "there is no run 77", "train --from 77 --steps 1 --db '%s'", db);
+    json_decref(run);
+    json_decref(other);
+    free(was);
+    free(now);
+    free(said);
+    free(file);
+    free(db);
+}
+
 static void what_cannot_be_carried_is_refused(void **state) {
     (void)state;
     char *file = here("refused.safetensors"), *nothing = here("nothing"), *db = here("refused.db");
@@ -120,6 +150,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(made_modules_become_plain_ones),
         cmocka_unit_test(a_run_of_one_task_keeps_its_weights),
+        cmocka_unit_test(a_run_begins_with_anothers_values),
         cmocka_unit_test(what_cannot_be_carried_is_refused),
     };
     return cmocka_run_group_tests(tests, make, drop);

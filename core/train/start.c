@@ -1,0 +1,73 @@
+#include "core/train/start.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/method/carry.h"
+#include "core/method/slots.h"
+#include "core/train/state.h"
+
+char *start_path(const char *folder) { return file_join(folder, "start.safetensors"); }
+
+size_t start_values(const struct plan *p, const struct predictor *from) {
+    real *values = mem_try(p->trained + 1, sizeof *values);
+    size_t n = values ? plan_carry_common(p, values, predictor_plan(from), predictor_params(from), 0) : 0;
+    free(values);
+    return n;
+}
+
+int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, struct err *e) {
+    char *path = start_path(folder), sha256[65];
+    int rc = predictor_save(from, c, path, sha256, e);
+    free(path);
+    return rc;
+}
+
+/* Which row of the other head is the task's output i; false where one has none. */
+static bool match_head(const struct task *t, const struct predictor *from, int outputs, int *row) {
+    int classes = predictor_labels(from);
+    row[0] = 0;
+    if (!classes) return outputs == 1 && predictor_classes(from) == 1 && t->kind == DATA_REGRESSION;
+    if (classes != outputs || t->kind != DATA_CLASSES) return false;
+    for (int i = 0; i < outputs; i++) {
+        int k = 0;
+        while (k < classes && strcmp(t->class_name[i], predictor_label(from, k))) k++;
+        if (k == classes) return false;
+        row[i] = k;
+    }
+    return true;
+}
+
+static void take_head(struct run *r, const struct predictor *from, const int *row) {
+    static const enum slot slots[] = { SLOT_POOLER_W, SLOT_POOLER_B, SLOT_HEAD_W, SLOT_HEAD_B };
+    for (size_t k = 0; k < COUNT_OF(slots); k++) {
+        const struct plan_tensor *to = plan_head(r->plan, 0, slots[k]), *of = plan_head(predictor_plan(from), 0, slots[k]);
+        if (!to || !of || to->count != of->count) continue;
+        const real *values = predictor_params(from) + of->offset;
+        size_t width = slots[k] == SLOT_HEAD_W ? (size_t)to->cols : slots[k] == SLOT_HEAD_B ? 1 : to->count;
+        for (size_t i = 0; i < to->count / width; i++)
+            memcpy(r->params + to->offset + i * width, values + (width == to->count ? 0 : (size_t)row[i]) * width,
+                   width * sizeof *values);
+    }
+}
+
+int start_take(struct run *r, const char *folder, struct err *e) {
+    char *path = folder ? start_path(folder) : NULL;
+    struct predictor *from = path && file_exists(path) ? predictor_open(path, NULL, r->m, e) : NULL;
+    int rc = path && file_exists(path) && !from ? e->code : 0;
+    free(path);
+    if (!from) return rc;
+    int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
+    size_t taken = plan_carry_common(r->plan, r->params, predictor_plan(from), predictor_params(from), 0);
+    bool head = outputs && match_head(r->of[0].task, from, outputs, row);
+    if (head) take_head(r, from, row);
+    char *text = xprintf("begins with %zu values of another run%s", taken,
+                         head ? " and its head" : outputs ? "; its head is another's, for other classes" : "");
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    free(text);
+    free(row);
+    predictor_free(from);
+    return 0;
+}

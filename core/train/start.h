@@ -1,0 +1,19 @@
+/* A run that begins with another's values: a copy of them lies in its folder, so that whatever becomes of the other,
+ * it begins anew from the same. */
+#ifndef CORE_TRAIN_START_H
+#define CORE_TRAIN_START_H
+
+#include "core/train/predict.h"
+
+struct run;
+/* FOLDER/start.safetensors; caller frees. */
+char *start_path(const char *folder);
+/* How many values of a plan of one task those of `from` are the start of; the head's are not counted. */
+size_t start_values(const struct plan *p, const struct predictor *from);
+/* Keeps them in the folder of a run with this config.  `from` is plain (predictor_make_plain). */
+int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, struct err *e);
+/* Sets the values of a run that was just begun, where its folder has such a copy; says in its log what it took.  The
+ * head's rows go to the classes of their names; where one has none the head stays as it is. */
+int start_take(struct run *r, const char *folder, struct err *e);
+
+#endif
