@@ -20,6 +20,7 @@ struct shots_request {
     const struct run_config *base; /* without a parent, or with a method of its own: method, model and options */
     bool method_said;             /* with a parent: base's method, which begins with what both have */
     struct fewshot how;
+    bool tune_said;
     bool start_said;              /* else how.start is what the parent's method makes usual */
     int64_t steps;                /* 0: 100 passes over the shots, or how's stop loss */
     int64_t batch;                /* 0: the config's, or how.per_class */

@@ -24,6 +24,7 @@ void shots_free(struct shots *x) {
     if (x->id) store_disown(x->store, x->id, &ignored);
     fewshot_results_release(&x->results);
     predictor_free(x->from);
+    fewshot_meta_free(x->meta);
     for (int i = 0; i < x->tasks; i++) shots__task_release(&x->of[i]);
     free(x->of);
     if (x->model) model_release(x->model);
@@ -59,18 +60,13 @@ static int open_parent(struct shots *x, const char *given, struct run_config *c,
     int rc = config_from_json(run.config, strlen(run.config), c, e);
     store_run_release(&run);
     if (rc) return rc;
-    struct regime regime;
-    if (!config_regime(c, &regime, e) && regime.kind == REGIME_META) {
-        config_release(c);
-        return err_set(e, ERR_USAGE, "run %lld was learned over episodes: a new task by its inner loop and label vectors is "
-                                     "not built; adapt a run of one or several tasks", (long long)x->parent);
-    }
     char *path = opened_checkpoint(x->store, x->parent, NULL, NULL, e);
     x->model = path ? backbone_open(c, &(struct backbone_hint){ .given = given }, &said, e) : NULL;
-    x->from = x->model ? predictor_open_all(path, x->model, e) : NULL;
+    if (x->model && config_is_meta(c)) x->meta = fewshot_meta_open(path, x->model, e);
+    else if (x->model) x->from = predictor_open_all(path, x->model, e);
     free(path);
     shots__say(x, &said);
-    if (x->from) return 0;
+    if (x->from || x->meta) return 0;
     config_release(c);
     return e->code;
 }
@@ -120,7 +116,11 @@ static void set_options(struct shots *x, const struct shots_request *r) {
     if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
     if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
     xreplace(&c->regime, NULL); /* a draw is an ordinary run of one task */
+    xreplace(&c->episodes, NULL);
 }
+
+/* Whether the run's inner rule adapts. */
+static bool by_rule(const struct shots *x) { return x->meta && !x->how.other; }
 
 /* A task's rows, read; its config complete. */
 static int complete_task(struct shots *x, int i, struct err *e) {
@@ -133,7 +133,7 @@ static int complete_task(struct shots *x, int i, struct err *e) {
     char *called = x->how.files ? xstrdup(*name ? name : t->c.task) : NULL; /* a draw's file is no name */
     config_settle(&t->c, t->c.form == FORM_TEXT || (t->c.form == FORM_AUTO && arch_generates(&x->model->arch)));
     int rc = config_complete(&t->c, x->model, &one, e);
-    if (!rc) rc = run_check(&t->c, x->model, &one, e);
+    if (!rc && !by_rule(x)) rc = run_check(&t->c, x->model, &one, e);
     if (called) xreplace(&t->c.task, called);
     free(called);
     if (rc) return rc;
@@ -168,9 +168,10 @@ static void complete_all(struct shots *x) {
 }
 
 static int check_common(struct shots *x, const struct plan *p, struct err *e) {
-    if (!x->from || !x->how.other) return 0;
+    if (!x->how.other) return 0;
+    const struct plan *from = x->meta ? fewshot_meta_plan(x->meta) : predictor_plan(x->from);
     real *values = xcalloc(p->trained + 1, sizeof *values);
-    size_t taken = plan_carry_common(p, values, predictor_plan(x->from), predictor_params(x->from), 0);
+    size_t taken = plan_carry_common(p, values, from, x->meta ? fewshot_meta_params(x->meta) : predictor_params(x->from), 0);
     free(values);
     if (taken) return 0;
     return err_set(e, ERR_USAGE, "--from %lld: that run's method has nothing that this one could begin with: no module of both "
@@ -192,12 +193,12 @@ static int create_row(struct shots *x, const struct shots_request *r, struct err
     const struct run_tasks all = { x->tasks, task }, first = { 1, task };
     struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
                                .note = r->note };
-    struct plan *p = run_plan_for(&x->of[0].c, &first, &x->model->arch, e);
-    if (!p || check_common(x, p, e)) {
-        plan_free(p);
+    struct plan *own = by_rule(x) ? NULL : run_plan_for(&x->of[0].c, &first, &x->model->arch, e), *p = own;
+    if (!by_rule(x) && (!p || check_common(x, p, e))) {
+        plan_free(own);
         return e->code;
     }
-    if (x->how.parts) plan_train_only(p, x->how.parts);
+    if (p && x->how.parts) plan_train_only(p, x->how.parts);
     buf_puts(&more, "\"fewshot\":{");
     fewshot_members(&x->how, &more);
     json_member_bool(&more, "table", x->table);
@@ -206,10 +207,10 @@ static int create_row(struct shots *x, const struct shots_request *r, struct err
     char *split = xprintf("%s/k%d", x->tasks > 1 ? "tasks" : x->of[0].name, x->how.k[x->how.ks - 1]);
     row.more = buf_text(&more);
     row.split = split;
-    int rc = run_row_create(x->store, &x->c, p, &row, &x->id, e);
+    int rc = run_row_create(x->store, &x->c, p ? p : fewshot_meta_plan(x->meta), &row, &x->id, e);
     buf_release(&more);
     free(split);
-    plan_free(p);
+    plan_free(own);
     return rc;
 }
 
@@ -223,12 +224,26 @@ static int find_rows(struct shots *x, const struct shots_request *r, struct err 
 
 static int check_task(struct shots *x, int i, struct err *e) {
     struct fewshot_work w = { .how = &x->how, .task_name = x->of[i].name, .c = &x->of[i].c, .m = x->model,
-                              .task = &x->of[i].task, .from = x->from, .rows = x->how.files ? shots__draw : NULL };
+                              .task = &x->of[i].task, .from = x->from, .meta = x->meta,
+                              .rows = x->how.files ? shots__draw : NULL };
     return fewshot_check(&w, e);
 }
 
+/* What an inner rule has no use for. */
+static int check_rule(const struct shots *x, const struct shots_request *r, struct err *e) {
+    if (!by_rule(x)) return 0;
+    const char *idle = r->lr > 0 ? "lr" : r->how.keep ? "keep" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
+    if (idle)
+        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that, and no tensors of "
+                                     "draws are kept", idle, (long long)x->parent);
+    if (r->steps > FEWSHOT_META_STEPS)
+        return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most", (long long)r->steps,
+                       FEWSHOT_META_STEPS);
+    return 0;
+}
+
 static int make(struct shots *x, const struct shots_request *r, struct err *e) {
-    if (begin_config(x, r, e)) return e->code;
+    if (begin_config(x, r, e) || check_rule(x, r, e)) return e->code;
     if (x->from && !r->start_said) x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
     set_options(x, r);
     if (find_rows(x, r, e)) return e->code;

@@ -27,6 +27,7 @@ struct shots {
     bool table;              /* of any number of tasks */
     struct model *model;
     struct predictor *from;  /* or NULL */
+    struct fewshot_meta *meta; /* or it was learned over episodes */
     int tasks;
     struct shots_task *of;
     int at;                  /* the one whose draws are in hand */

@@ -69,6 +69,7 @@ static int read_request(const struct args *a, struct shots_request *r, const cha
     if (!rc && lr && (!text_to_double(lr, &r->lr) || !(r->lr > 0) || !isfinite(r->lr)))
         rc = err_set(e, ERR_USAGE, "--lr %s: must be a number above 0", lr);
     r->how.draws = (int)draws;
+    r->tune_said = tune != NULL;
     return rc ? rc : read_start(a, r, e);
 }
 

@@ -189,6 +189,10 @@ static int begin(const struct fewshot_work *w, const struct fewshot_results *r, 
         start.from = predictor_plan(w->from);
         start.values = predictor_params(w->from);
     }
+    if (w->meta) { /* another method, which begins with what both have */
+        start.from = fewshot_meta_plan(w->meta);
+        start.values = fewshot_meta_params(w->meta);
+    }
     config_copy(&c, w->c);
     if (c.epochs > 0) c.steps = 0; /* as many as these rows make */
     c.seed += (uint64_t)draw;
@@ -291,8 +295,47 @@ static void wait_for_one(struct hand *h) {
         }
 }
 
+/* ---- by an inner rule ---- */
+
+/* As many draws as there are workers, from the next one on; returns how many. */
+static int take_some(struct hand *h) {
+    int n = 0, k, draw;
+    while (n < pool_width(h->w->pool) && !h->rc && next_draw(h, &k, &draw)) {
+        struct draw *x = &h->live[n];
+        h->next++;
+        *x = (struct draw){ .result = { .k = k, .draw = draw } };
+        snprintf(x->result.task, sizeof x->result.task, "%s", h->w->task_name);
+        h->rc = take_rows(h->w, x, h->e);
+        if (h->rc) x->task = (struct task){ 0 };
+        else if (*x->result.left_out) h->rc = keep(h->w, x, h->r, h->e);
+        if (h->rc || !x->task.name) let_go(x);
+        else n++;
+    }
+    return n;
+}
+
+static int run_by_rule(struct hand *h) {
+    const struct fewshot_work *w = h->w;
+    struct fewshot_meta_draw draw[CREW_MOST];
+    for (int n; (n = take_some(h)) > 0 || !h->rc;) {
+        if (!n) break;
+        for (int i = 0; i < n; i++) draw[i] = (struct fewshot_meta_draw){ .task = &h->live[i].task, .result = &h->live[i].result };
+        if (!h->rc) fewshot_meta_draws(w->meta, w->c, w->how, draw, n, pool_crew(w->pool));
+        for (int i = 0; i < n; i++) {
+            if (!h->rc && *draw[i].failure)
+                h->rc = err_set(h->e, ERR_FAILED, "%s k=%d draw %d: %s", w->task_name, draw[i].result->k, draw[i].result->draw,
+                                draw[i].failure);
+            if (!h->rc) h->rc = keep(w, &h->live[i], h->r, h->e);
+            let_go(&h->live[i]);
+        }
+        if (!h->rc && w->stop && w->stop(w->self)) h->rc = err_set(h->e, ERR_INTERRUPTED, "stopped");
+    }
+    return h->rc;
+}
+
 int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct err *e) {
     struct hand h = { .w = w, .r = r, .e = e };
+    if (w->meta && !w->how->other) return run_by_rule(&h);
     do {
         if (!h.rc && w->stop && w->stop(w->self)) h.rc = err_set(e, ERR_INTERRUPTED, "stopped");
         if (!h.rc) fill(&h);
@@ -334,8 +377,11 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
 }
 
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
+    bool by_rule = w->meta && !w->how->other;
     if (!w->task->devs) return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
-    if (check_start(w, e) || check_parts(w, e)) return e->code;
+    if (by_rule && w->task->kind != DATA_CLASSES)
+        return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name, task_kind_name(w->task->gold));
+    if (!by_rule && (check_start(w, e) || check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;
         if (draw_rows(w, w->how->k[i], 0, &shots, e)) return e->code;

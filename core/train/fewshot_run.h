@@ -4,6 +4,7 @@
 
 #include "core/train/config.h"
 #include "core/train/fewshot.h"
+#include "core/train/fewshot_meta.h"
 #include "core/train/pool.h"
 #include "core/train/predict.h"
 
@@ -26,6 +27,7 @@ struct fewshot_work {
      * train rows.  Where the draw is to be left out, `why` says it. */
     int (*rows)(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
     const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
+    const struct fewshot_meta *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
     const char *record;           /* path of the record (fewshot.h) */
     const char *folder;           /* of the tensors that are kept */
     struct pool *pool;

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
+#include "core/engine/optim.h"
 #include "core/method/slots.h"
 #include "core/train/batch.h"
 
@@ -180,22 +181,19 @@ static void labels_pass(struct work *w, const real *params, real *label, const r
     attach_end(w->on->attach, grads);
 }
 
-static int count_right(const real *logits, const struct batch *b, int classes) {
-    int right = 0;
+static void answers(const real *logits, const struct batch *b, int classes, int32_t *given) {
     for (int i = 0; i < b->rows; i++) {
         const real *z = logits + (size_t)i * (size_t)classes;
-        int best = 0;
+        given[i] = 0;
         for (int k = 1; k < classes; k++)
-            if (z[k] > z[best]) best = k;
-        right += best == b->label[i];
+            if (z[k] > z[given[i]]) given[i] = k;
     }
-    return right;
 }
 
 /* The loss of a batch at some values, times weight, and its gradients (params NULL: none are taken).  batch: the
- * episode's batches: the query. */
+ * episode's batches: the query.  given (may be NULL): the rows' answers. */
 static double loss_pass(struct work *w, int batch, uint64_t pass, double weight, struct spot at, struct spot slope,
-                        bool training, int *right) {
+                        bool training, int32_t *given) {
     struct tape *t = w->on->tape;
     struct batch b;
     struct forward f;
@@ -213,7 +211,7 @@ static double loss_pass(struct work *w, int batch, uint64_t pass, double weight,
     tape_site(t, "loss");
     node loss = op_cross_entropy(t, logits, b.label, b.weight);
     double value = (double)*tape_value(t, loss);
-    if (right) *right = count_right(tape_value(t, logits), &b, classes);
+    if (given) answers(tape_value(t, logits), &b, classes, given);
     if (slope.params) tape_backward(t, 1, &loss, (const real *const[]){ NULL });
     return value;
 }
@@ -428,8 +426,11 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
 
 /* The query without dropout. */
 static void score(struct work *w, struct spot at, double *right, double *loss) {
-    int count, n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches];
-    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, &count);
+    const struct episode_row *row = w->e->row + w->e->start[w->e->batches];
+    int n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches], count = 0;
+    int32_t *given = arena_keep(w->on->arena, (size_t)n * sizeof *given);
+    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given);
+    for (int i = 0; i < n; i++) count += given[i] == row[i].label;
     *right = (double)count / n;
 }
 
@@ -445,5 +446,44 @@ bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real
         descend(&w, at, clip_of(&w, slope), slope);
     }
     score(&w, at, &out->after, &out->loss_after);
+    return true;
+}
+
+/* ---- a task's shots ---- */
+
+/* The answers for all batches of an episode, and their mean loss. */
+static double tell(struct work *w, struct spot at, int32_t *given) {
+    double sum = 0;
+    int all = w->e->start[w->e->batches + 1];
+    for (int b = 0; b <= w->e->batches; b++) {
+        int n = w->e->start[b + 1] - w->e->start[b];
+        sum += n * loss_pass(w, b, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given + w->e->start[b]);
+    }
+    return sum / all;
+}
+
+bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,
+                const struct episode *scored, const struct meta_passes *passes, struct meta_adapted *out) {
+    struct work w = work_of(x, on, shots, 0), query = work_of(x, on, scored, 0);
+    int steps = shots->batches - 1;
+    double sum = 0;
+    BUG_IF(x->regime.labels != META_LABELS_APART || x->regime.inner != steps || steps >= PASS_QUERY);
+    if (!make_room(&w, false)) return false;
+    struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
+    begin(&w, params);
+    out->loss_before = tell(&query, at, out->before);
+    for (int s = 0; s < steps; s++) {
+        int rows = shots->start[s + 2] - shots->start[s + 1];
+        out->loss = support_slope(&w, s, at, slope, false);
+        descend(&w, at, clip_of(&w, slope) * rate_factor(RATE_LINEAR, (uint64_t)s, ((uint64_t)steps + 9) / 10, (uint64_t)steps),
+                slope);
+        out->steps = s + 1;
+        sum += out->loss * rows;
+        if ((s + 1) % passes->batches) continue;
+        int first = shots->start[s + 2 - passes->batches];
+        if (sum / (shots->start[s + 2] - first) < passes->stop_loss) break;
+        sum = 0;
+    }
+    out->loss_after = tell(&query, at, out->after);
     return true;
 }

@@ -77,4 +77,20 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
 bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                    uint64_t number, struct meta_score *out);
 
+/* A task's shots adapt the values: the label vectors of batch 0, which are rows of every class, then a step a batch, with
+ * a linear warm-up over a tenth of them and down to zero.  The rule's labels are apart, its inner steps those. */
+struct meta_passes {
+    int batches;      /* of one pass over the shots */
+    double stop_loss; /* after a pass whose mean loss is below it ends; 0: never */
+};
+struct meta_adapted {
+    int steps;
+    double loss;                     /* of the last one */
+    double loss_before, loss_after;  /* of the scored rows, without dropout */
+    int32_t *before, *after;         /* their answers; the caller's */
+};
+/* `scored`: rows in batches that are told at once, the last one where the query is.  False: no memory. */
+bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,
+                const struct episode *scored, const struct meta_passes *passes, struct meta_adapted *out);
+
 #endif

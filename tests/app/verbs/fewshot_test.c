@@ -116,6 +116,41 @@ static void from_a_run(void **state) {
                   "--clip 1", stage.db, leopard, id);
 }
 
+/* A run that was learned over episodes adapts by its own rule: the same for any workers, whose last pass may end it; with
+ * another method its values are a start. */
+static void from_episodes(void **state) {
+    (void)state;
+    struct command c;
+    char *toy = stage_task(&stage, "toys", 0);
+    command_run(&c, NULL, "train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=2, "
+                          "inner-lr=learned(0.5))' --method 'lora(r=2)' --steps 3 --lr 1e-2 --max-len 16 --json", stage.model, toy,
+                stage.db);
+    command_expect(&c, 0);
+    json_t *run = command_json(&c, 1), *v[2];
+    int id = (int)json_integer_value(stage_at(run, "id"));
+    command_release(&c);
+    for (int i = 0; i < 2; i++)
+        v[i] = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 2 --steps 9 --zero --from %d --workers %d --json",
+                          stage.db, leopard, id, i + 1);
+    assert_true(json_equal(stage_at(v[0], "results"), stage_at(v[1], "results")));
+    json_t *alpha = result(v[0], "alpha"), *draw = json_array_get(stage_at(alpha, "draws"), 0);
+    assert_int_equal(json_integer_value(stage_at(alpha, "n")), 2);
+    assert_int_equal(json_integer_value(stage_at(draw, "steps")), 9);
+    assert_true(json_is_number(stage_at(alpha, "zero.mean")) && json_is_number(stage_at(alpha, "f1_macro")));
+    json_decref(v[0]);
+    json_decref(v[1]);
+    v[0] = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --stop-loss 9 --from %d --json", stage.db, leopard, id);
+    draw = json_array_get(stage_at(result(v[0], "alpha"), "draws"), 0);
+    assert_int_equal(json_integer_value(stage_at(draw, "steps")), 1);
+    json_decref(v[0]);
+    v[0] = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --from %d --method 'lora(r=2)' --json",
+                      stage.db, leopard, id);
+    json_decref(v[0]);
+    stage_refused(2, "--lr: run", "adapt %d --db '%s' --task '%s' --lr 1", id, stage.db, toy);
+    json_decref(run);
+    free(toy);
+}
+
 /* Any tasks, drawn from train and scored on dev. */
 static void a_list_of_tasks(void **state) {
     (void)state;
@@ -140,6 +175,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_of_tasks),
         cmocka_unit_test(from_a_run),
+        cmocka_unit_test(from_episodes),
         cmocka_unit_test(a_list_of_tasks),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -1,0 +1,227 @@
+#include "core/train/fewshot_meta.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/train/checkpoint.h"
+#include "core/train/pool.h"
+#include "core/train/meta.h"
+#include "core/train/order.h"
+#include "core/train/regime.h"
+
+enum { LABEL_ROWS = 4, SCORED_AT_ONCE = 32 };
+
+struct fewshot_meta {
+    struct model *m;
+    struct plan *plan;
+    struct regime regime;
+    real *params, *made;
+};
+
+void fewshot_meta_free(struct fewshot_meta *x) {
+    if (!x) return;
+    plan_free(x->plan);
+    free(x->params);
+    free(x->made);
+    free(x);
+}
+
+const struct plan *fewshot_meta_plan(const struct fewshot_meta *x) { return x->plan; }
+const real *fewshot_meta_params(const struct fewshot_meta *x) { return x->params; }
+
+static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct err *e) {
+    const char *sha256 = st_meta(k->file, "backbone_sha256");
+    struct task none = { .kind = DATA_CLASSES }, *one = &none;
+    if (!sha256 || strcmp(sha256, x->m->sha256))
+        return err_set(e, ERR_INPUT, "%s: trained on another backbone than %s", k->path, x->m->folder);
+    if (config_regime(&k->config, &x->regime, e)) return e->code;
+    x->plan = run_plan_for(&k->config, &(struct run_tasks){ 1, &one }, &x->m->arch, e);
+    if (!x->plan) return e->code;
+    x->params = mem_try(x->plan->trained + 1, sizeof *x->params);
+    x->made = mem_try(x->plan->made_size + 1, sizeof *x->made);
+    if (!x->params || !x->made) return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", x->plan->trained);
+    memset(x->params, 0, x->plan->trained * sizeof *x->params);
+    return checkpoint_read(k, x->plan, false, x->params, x->made, NULL, NULL, e);
+}
+
+struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, struct err *e) {
+    struct checkpoint k;
+    if (checkpoint_open(&k, checkpoint, e)) return NULL;
+    struct fewshot_meta *x = xcalloc(1, sizeof *x);
+    x->m = m;
+    int rc = open_it(x, &k, e);
+    checkpoint_close(&k);
+    if (!rc) return x;
+    fewshot_meta_free(x);
+    return NULL;
+}
+
+/* ---- rows ---- */
+
+static void add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
+    x->row[at] = (struct episode_row){ d, row, d->row[row].label };
+}
+
+/* The first rows of each class for the label vectors, then the steps' batches: shuffled passes over all. */
+static void lay_shots(struct episode *x, const struct dataset *d, int steps, int batch, uint64_t seed) {
+    int n = (int)d->rows, at = 0, per_pass = (n + batch - 1) / batch;
+    int *count = xcalloc((size_t)d->classes, sizeof *count);
+    uint32_t *order = xmalloc((size_t)n * sizeof *order);
+    *x = (struct episode){ .classes = d->classes, .batches = steps + 1 };
+    x->start = xcalloc((size_t)steps + 3, sizeof *x->start);
+    x->row = xcalloc((size_t)n + (size_t)steps * (size_t)batch, sizeof *x->row);
+    for (int i = 0; i < n; i++)
+        if (count[d->row[i].label]++ < LABEL_ROWS) add_row(x, at++, d, (uint32_t)i);
+    for (int s = 0; s < steps; s++) {
+        int from = s % per_pass * batch, to = from + batch < n ? from + batch : n;
+        x->start[s + 1] = at;
+        if (!from) order_epoch(seed, s / per_pass, order, (size_t)n);
+        for (int i = from; i < to; i++) add_row(x, at++, d, order[i]);
+    }
+    x->start[steps + 1] = x->start[steps + 2] = at;
+    free(order);
+    free(count);
+}
+
+static void lay_scored(struct episode *x, const struct dataset *d) {
+    int chunks = ((int)d->rows + SCORED_AT_ONCE - 1) / SCORED_AT_ONCE;
+    *x = (struct episode){ .classes = d->classes, .batches = chunks - 1 };
+    x->start = xcalloc((size_t)chunks + 1, sizeof *x->start);
+    x->row = xcalloc(d->rows, sizeof *x->row);
+    for (int i = 0; i < (int)d->rows; i++) add_row(x, i, d, (uint32_t)i);
+    for (int i = 0; i <= chunks; i++) x->start[i] = i < chunks ? i * SCORED_AT_ONCE : (int)d->rows;
+}
+
+static void release(struct episode *x) {
+    free(x->start);
+    free(x->row);
+}
+
+/* ---- scores ---- */
+
+static void add_metric(struct fewshot_scores *s, const char *name, struct metric_value v) {
+    struct fewshot_metric *m = &s->metric[s->count++];
+    snprintf(m->name, sizeof m->name, "%s", name);
+    m->value = v.value;
+    if (!v.defined) snprintf(m->undefined, sizeof m->undefined, "%s", v.why);
+}
+
+static void keep_scores(struct fewshot_scores *s, const struct task *t, const int32_t *given, double loss) {
+    const struct dataset *d = &t->dev[0];
+    int32_t *gold = xmalloc((d->rows + 1) * sizeof *gold);
+    struct metrics m;
+    for (size_t i = 0; i < d->rows; i++) gold[i] = d->row[i].gold ? d->row[i].label : -1;
+    metrics_of_classes(&m, gold, given, NULL, d->rows, d->classes, t->positive);
+    m.value[METRIC_LOSS] = (struct metric_value){ loss, isfinite(loss), "not finite" };
+    *s = (struct fewshot_scores){ .constant = m.constant };
+    for (int id = 0; id < METRIC_COUNT; id++)
+        if (metric_fits((enum metric_id)id, DATA_CLASSES) && (id != METRIC_F1 || m.positive >= 0))
+            add_metric(s, metric_name((enum metric_id)id), m.value[id]);
+    add_metric(s, "majority", m.majority);
+    metrics_release(&m);
+    free(gold);
+}
+
+/* ---- at work ---- */
+
+/* A worker's own things, made with its first draw. */
+struct adapting_seat {
+    bool open;
+    struct arena *memory;
+    struct tape *tape;
+    struct attach *attach;
+    struct meta_room room;
+};
+
+struct adapting {
+    const struct fewshot_meta *x;
+    const struct run_config *c;
+    const struct fewshot *how;
+    struct fewshot_meta_draw *draw;
+    struct adapting_seat seat[CREW_MOST];
+};
+
+static double dropout_of(const struct run_config *c, double published) { return c->dropout < 0 ? published : c->dropout; }
+
+static int steps_of(const struct run_config *c, const struct dataset *d, int batch) {
+    int64_t per_pass = ((int64_t)d->rows + batch - 1) / batch;
+    int64_t steps = c->epochs > 0 ? (int64_t)ceil(c->epochs * (double)per_pass - 1e-9) : c->steps;
+    return (int)(steps < FEWSHOT_META_STEPS ? steps : FEWSHOT_META_STEPS);
+}
+
+static struct meta rule_of(const struct adapting *j, int draw, int steps) {
+    const struct arch *a = &j->x->m->arch;
+    struct meta x = { .plan = j->x->plan, .model = j->x->m, .regime = j->x->regime, .seed = j->c->seed + (uint64_t)draw,
+                      .dropout = dropout_of(j->c, a->dropout), .attention_dropout = dropout_of(j->c, a->attention_dropout),
+                      .activation_dropout = a->activation_dropout > 0 ? dropout_of(j->c, a->activation_dropout) : 0,
+                      .classifier_dropout = dropout_of(j->c, a->classifier_dropout) };
+    x.regime.labels = META_LABELS_APART;
+    x.regime.inner = steps;
+    if (!(x.regime.clip > 0)) x.regime.clip = 1;
+    return x;
+}
+
+static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct meta_bench *on) {
+    const struct dataset *shots = &x->task->train, *scored = &x->task->dev[0];
+    int batch = j->how->per_class ? j->how->per_class * shots->classes : j->c->batch, steps = steps_of(j->c, shots, batch);
+    struct fewshot_result *r = x->result;
+    struct episode support, query;
+    double began = clock_seconds();
+    const struct meta rule = rule_of(j, r->draw, steps);
+    int32_t *before = xcalloc(scored->rows + 1, sizeof *before), *after = xcalloc(scored->rows + 1, sizeof *after);
+    struct meta_adapted out = { .before = before, .after = after };
+    lay_shots(&support, shots, steps, batch, rule.seed);
+    lay_scored(&query, scored);
+    const struct meta_passes passes = { ((int)shots->rows + batch - 1) / batch, fewshot_stop_loss(j->how, r->k) };
+    if (!meta_adapt(&rule, on, j->x->params, &support, &query, &passes, &out)) {
+        snprintf(x->failure, sizeof x->failure, "no memory for a draw");
+    } else if (!isfinite(out.loss) || !isfinite(out.loss_after)) {
+        snprintf(x->failure, sizeof x->failure, "step %d: the loss is not finite", out.steps);
+    } else {
+        r->steps = out.steps;
+        r->loss = out.loss;
+        r->seconds = clock_seconds() - began;
+        snprintf(r->rows, sizeof r->rows, "%s %zu", x->task->dev_name[0], scored->rows);
+        keep_scores(&r->scores, x->task, after, out.loss_after);
+        if (j->how->zero) keep_scores(&r->zero, x->task, before, out.loss_before);
+    }
+    release(&support);
+    release(&query);
+    free(before);
+    free(after);
+}
+
+static void unit(void *self, int index, int worker) {
+    struct adapting *j = self;
+    struct adapting_seat *at = &j->seat[worker];
+    if (!at->open) {
+        at->open = true;
+        at->memory = arena_new();
+        at->tape = tape_new(at->memory);
+        at->attach = attach_new(j->x->plan, j->x->m);
+    }
+    const struct meta_bench on = { at->tape, at->memory, at->attach, &at->room };
+    adapt(j, &j->draw[index], &on);
+}
+
+void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c, const struct fewshot *how,
+                        struct fewshot_meta_draw *draws, int n, struct crew *crew) {
+    struct adapting *j = xcalloc(1, sizeof *j);
+    j->x = x;
+    j->c = c;
+    j->how = how;
+    j->draw = draws;
+    crew_do(crew, &(struct crew_work){ j, n, unit, NULL, NULL });
+    for (int i = 0; i < CREW_MOST; i++) {
+        if (!j->seat[i].open) continue;
+        attach_free(j->seat[i].attach);
+        tape_free(j->seat[i].tape);
+        arena_free(j->seat[i].memory);
+        meta_room_release(&j->seat[i].room);
+    }
+    free(j);
+}
