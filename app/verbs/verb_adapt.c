@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/leopard.h"
 #include "core/method/carry.h"
 
 /* ---- options ---- */
@@ -130,6 +131,38 @@ static void add_line(struct table *t, const struct shots_results *r, const struc
     table_add(t, (const char *[]){ of->task, rows, from ? from : "-", of->metric, mean, sd, n, majority, macro, before });
 }
 
+static bool has_k(const struct shots_results *r, int k) {
+    for (int i = 0; i < r->how.ks; i++)
+        if (r->how.k[i] == k) return true;
+    return false;
+}
+
+static bool has_task(const struct shots_results *r, const char *task) {
+    for (int i = 0; i < r->tasks; i++)
+        if (!strcmp(r->of[i].task, task)) return true;
+    return false;
+}
+
+static bool same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
+    return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
+}
+
+/* What was published of the table's tasks and, never beside their mean here, over all 17. */
+static void print_published(const struct shots_results *r) {
+    const struct leopard_cell *x, *last = NULL;
+    for (int i = 0; (x = leopard_cell(i)); i++) {
+        if (!has_k(r, x->k) || (x->task && !has_task(r, x->task))) continue;
+        if (last && same_cell(last, x)) fputs(", ", stdout);
+        else if (x->task) printf("%spublished, BERT-base: %s k=%d accuracy in %%: ", last ? "\n" : "", x->task, x->k);
+        else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
+        printf("%s %.1f", x->method, x->mean);
+        if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);
+        if (x->remark) printf(" (%s)", x->remark);
+        last = x;
+    }
+    if (last) putchar('\n');
+}
+
 void verb_shots_print(const struct shots_results *r) {
     static const char *const heading[] = { "task", "k", "from", "metric", "mean", "sd", "n", "majority", "f1_macro",
                                            "before" };
@@ -152,6 +185,7 @@ void verb_shots_print(const struct shots_results *r) {
         out_text(x->left_out);
         putchar('\n');
     }
+    if (r->table && r->how.files) print_published(r);
 }
 
 static int print(struct store *s, int64_t id, bool json, struct err *e) {

@@ -30,4 +30,14 @@ char *leopard_prefix(const char *draw);
  * without one. */
 int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names, int *count, struct err *e);
 
+/* Published accuracies in per cent (Bansal et al. 2022, BERT-base, ten draws), as far as they were read. */
+struct leopard_cell {
+    const char *task;     /* the folder's name; NULL: the mean over all 17 tasks */
+    int k;
+    const char *method;
+    double mean, sd;      /* sd NaN: not read */
+    const char *remark;   /* what is wrong with it; NULL: nothing known */
+};
+const struct leopard_cell *leopard_cell(int i); /* NULL past the end */
+
 #endif

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/base/text.h"
+#include "core/data/leopard.h"
 #include "core/method/carry.h"
 
 static const char *const starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "lowest", "mean", "named" };
@@ -321,6 +322,28 @@ static void number_json(double v, const char *key, struct buf *b) {
     else json_member_double(b, key, v);
 }
 
+/* Of a task of the layout by its name, as shares. */
+static void published_json(const char *task, int k, struct buf *b) {
+    const struct leopard_cell *x;
+    bool any = false;
+    for (int i = 0; (x = leopard_cell(i)); i++) {
+        if (!x->task || strcmp(x->task, task) || x->k != k) continue;
+        if (!any) {
+            json_add_key(b, "published");
+            buf_putc(b, '[');
+        } else {
+            buf_putc(b, ',');
+        }
+        any = true;
+        buf_putc(b, '{');
+        json_member_string(b, "method", x->method);
+        json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
+        number_json(round(10 * x->sd) / 1000, "sd", b);
+        buf_putc(b, '}');
+    }
+    if (any) buf_putc(b, ']');
+}
+
 static void one_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t, int k,
                      struct buf *b) {
     struct fewshot_summary s = fewshot_sum_up(r, t->task, k, t->metric, false);
@@ -345,6 +368,7 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     }
     draws_json(r, t->task, k, f->draws, t->metric, b);
     left_out_json(r, t->task, k, b);
+    if (t->method && f->files) published_json(t->task, k, b);
 }
 
 void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,

@@ -87,6 +87,8 @@ static void a_folder_of_tasks(void **state) {
     double mean = (json_number_value(stage_at(alpha, "mean")) + json_number_value(stage_at(beta, "mean"))) / 2;
     assert_true(json_number_value(stage_at(run, "best.value")) - mean < 1e-12);
     assert_string_equal(stage_text(run, "regime"), "fewshot(k=2, draws=4, from=none)");
+    assert_non_null(strstr(shown, "draw 0 is left out: "));
+    assert_null(strstr(shown, "published")); /* of k = 4, 8 and 16 alone */
     free(shown);
     shown = stage_out(0, "predict %d --task beta --text 'good film' --db '%s'", id, stage.db);
     assert_true(!strncmp(shown, "up", 2) || !strncmp(shown, "down", 4));
