@@ -123,6 +123,21 @@ static void it_is_measured_by_held_out_episodes(void **state) {
     config_release(&c);
 }
 
+/* Meta-training makes adapting worth something: on the toy, whose classes are one word each. */
+static void it_learns(void **state) {
+    (void)state;
+    struct trained t;
+    struct run_config c = config("meta(inner=2, support=8, query=4, tasks=4, inner-lr=learned(0.1))", 60);
+    c.eval_every = 60;
+    c.lr = 2e-2;
+    train(&ground, &c, NULL, 2, &t);
+    assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_int_equal(t.evaluations, 2);
+    assert_true(t.evaluation[1].value > t.evaluation[0].value + 0.2);
+    trained_release(&t);
+    config_release(&c);
+}
+
 /* ---- episodes ---- */
 
 static struct episodes *opened(const char *regime, bool task, const char *options, struct err *e) {
@@ -293,6 +308,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bits),
         cmocka_unit_test(it_is_measured_by_held_out_episodes),
+        cmocka_unit_test(it_learns),
         cmocka_unit_test(episodes_are_even_and_pure),
         cmocka_unit_test(a_run_on_a_corpus),
         cmocka_unit_test(what_makes_no_episodes_is_named),
