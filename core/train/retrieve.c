@@ -61,6 +61,9 @@ static int not_finite(const struct dataset *d, size_t row, struct err *e) {
                    (unsigned long long)d->row[row].id + 1);
 }
 
+/* Whether a row's vector is another with each task's weights; else one pass is every task's. */
+static bool differs(const struct plan *p) { return plan_encodes_by_task(p) || p->by_row > 0; }
+
 bool retrieve_has_prototypes(const struct predictor *p) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
     const struct retriever *r = &p->plan->method.retriever;
@@ -69,6 +72,7 @@ bool retrieve_has_prototypes(const struct predictor *p) {
 
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
+    bool by_task = differs(p->plan);
     int tasks = p->plan->tasks, rc = 0;
     struct retrieving x;
     BUG_IF(!retrieve_has_prototypes(p));
@@ -76,7 +80,7 @@ int retrieve_cosines(const struct predictor *p, const struct dataset *rows, doub
     passes_open(&x, p);
     for (size_t i = 0; i < rows->rows && !rc; i++)
         for (int t = 0; t < tasks && !rc; t++) {
-            row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
+            if (!t || by_task) row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
             for (int c = 0; c < k->cols; c++) own[c] = (double)p->params[k->offset + (size_t)t * (size_t)k->cols + (size_t)c];
             cosine[i * (size_t)tasks + (size_t)t] = cosine_of(z, own, k->cols);
             if (!isfinite(cosine[i * (size_t)tasks + (size_t)t])) rc = not_finite(rows, i, e);
@@ -158,8 +162,11 @@ int retrieve_losses(const struct predictor *p, const struct task *t, double *los
     struct retrieving x;
     int rc = 0;
     passes_open(&x, p);
-    for (int i = 0; i < p->plan->tasks && !rc; i++)
-        rc = t->kind == DATA_TEXT ? text_loss(&x, t, i, &loss[i], e) : label_loss(&x, t, i, &loss[i], e);
+    bool same = t->kind != DATA_TEXT && !differs(p->plan);
+    for (int i = 0; i < p->plan->tasks && !rc; i++) {
+        if (i && same) loss[i] = loss[0];
+        else rc = t->kind == DATA_TEXT ? text_loss(&x, t, i, &loss[i], e) : label_loss(&x, t, i, &loss[i], e);
+    }
     passes_close(&x);
     return rc;
 }
