@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "app/files/paths.h"
 #include "app/verbs/verbs.h"
@@ -35,6 +36,15 @@ static int unknown_verb(const char *word, struct err *e) {
     return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
 }
 
+/* A run that waits in the queue holds its lock file open, and a usual limit is 1024. */
+static void open_many(void) {
+    enum { MANY = 65536 };
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= MANY) return;
+    files.rlim_cur = files.rlim_max < MANY ? files.rlim_max : MANY;
+    setrlimit(RLIMIT_NOFILE, &files); /* as it was, where it may not */
+}
+
 int main(int argc, char **argv) {
     setlocale(LC_CTYPE, ""); /* never LC_NUMERIC: numbers have a point everywhere */
     struct err e = ERR_INIT;
@@ -48,6 +58,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     blas_start(argv);
+    open_many();
     store_on_wait((struct store_wait){ NULL, say_waiting });
     int at = args_verb_at(argc - 1, argv + 1);
     if (at < 0) return report(verb_screen(argc - 1, argv + 1, &e), &e);

@@ -1,5 +1,7 @@
 /* Jobs in this process: the queue, what is taken back, pauses, leaving, and what a screen reads of it. */
+#include <malloc.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -102,6 +104,30 @@ static int place(struct jobs *j, int64_t id) {
 }
 
 /* ---- the queue ---- */
+
+/* The heap less what SQLite keeps (its pages) and the points of the run that trains meanwhile. */
+static double heap(struct jobs *j, int64_t training) {
+    struct mallinfo2 all = mallinfo2();
+    pthread_mutex_lock(&j->lock);
+    double points = 4.0 * sizeof(double) * (double)jobs__find(j, training)->points_room;
+    pthread_mutex_unlock(&j->lock);
+    return (double)all.uordblks + (double)all.hblkhd - (double)sqlite3_memory_used() - points;
+}
+
+/* A thousand that wait would cost less than 20 MB. */
+static void those_that_wait_cost_little(void **state) {
+    (void)state;
+    enum { RUNS = 40 };
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    int64_t first = begin(j, 100000000, 1);
+    await_step(j, first, 20);
+    begin(j, 5, 2); /* its model and rows are kept until the next one is looked at */
+    double before = heap(j, first);
+    for (uint64_t i = 0; i < RUNS; i++) begin(j, 5, 3 + i);
+    double each = (heap(j, first) - before) / RUNS;
+    if (!(each < 20000)) fail_msg("a run that waits costs %.0f bytes", each);
+    jobs_free(j, false);
+}
 
 /* A run that waits is a description; it can be moved, taken back, and taken up again later. */
 static void those_that_wait_hold_nothing(void **state) {
@@ -382,6 +408,7 @@ static void a_changed_file_is_read_anew(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(those_that_wait_hold_nothing, make, close_store),
+        cmocka_unit_test_setup_teardown(those_that_wait_cost_little, make, close_store),
         cmocka_unit_test_setup_teardown(many_short_runs_are_all_trained, make, close_store),
         cmocka_unit_test_setup_teardown(leaving_takes_back_what_waits, make, close_store),
         cmocka_unit_test_setup_teardown(a_full_disk_sets_nothing_going, make, close_store),
