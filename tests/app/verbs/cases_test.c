@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -210,8 +211,16 @@ static void a_run_killed_young_goes_on(void **state) {
 
 static void runs_end_as_they_are_called(void **state) {
     (void)state;
+    struct rlimit usual, few, files;
+    getrlimit(RLIMIT_NOFILE, &usual);
+    few = usual;
+    few.rlim_cur = 256;
+    setrlimit(RLIMIT_NOFILE, &few);
     pid_t pid = start("--steps 10000000");
+    setrlimit(RLIMIT_NOFILE, &usual);
     stage_wait_step(&stage, 1, 3);
+    assert_int_equal(prlimit(pid, RLIMIT_NOFILE, NULL, &files), 0); /* a queued run holds a file each */
+    assert_true(files.rlim_cur == (files.rlim_max < 65536 ? files.rlim_max : 65536));
     kill(pid, SIGKILL);
     assert_int_equal(command_wait(pid, 10), 128 + SIGKILL);
     expect_state(1, "interrupted");
