@@ -76,20 +76,10 @@ static void add_axes(struct explain_page *page, const struct module *m, int numb
     buf_release(&b);
 }
 
-static void add_generator(struct explain_page *page, const struct hyper *h) {
-    const struct {
-        bool there;
-        const char *sign;
-    } of[] = {{h->task, "z_τ"}, {h->prototype, "k_τ"}, {h->instance, "g_i"}, {h->layer, "e_ℓ"}, {h->place, "e_p"}};
-    struct buf b = BUF_INIT;
-    const char *b1 = h->biases ? " + b_1" : "", *b2 = h->biases ? " + b_2" : "", *a = h->biases ? " + a" : "";
-    for (size_t i = 0; i < COUNT_OF(of); i++)
-        if (of[i].there) buf_printf(&b, "%s%s", b.size ? "; " : "", of[i].sign);
-    if (!h->inner) add(page, EXPLAIN_FORMULA, "generator: I = %srelu(W_1 [%s]%s)%s, values = A I%s", h->norm ? "LN(" : "", buf_text(&b),
-                       b1, h->norm ? ")" : "", a);
-    else add(page, EXPLAIN_FORMULA, "generator: I = %sW_2 relu(W_1 [%s]%s)%s%s, values = A I%s", h->norm ? "LN(" : "", buf_text(&b), b1,
-             b2, h->norm ? ")" : "", a);
-    buf_release(&b);
+static void add_generator(struct explain_page *page, const struct method *m) {
+    char *formula = method_generator_formula(m);
+    add(page, EXPLAIN_FORMULA, "generator: %s", formula);
+    free(formula);
 }
 
 static void add_formulas(struct explain_page *page, const struct method *m) {
@@ -100,7 +90,7 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
         formula_compose(&m->module[i], sub, compose);
         add(page, EXPLAIN_FORMULA, "%d  %s;  %s", i + 1, delta, compose);
     }
-    if (m->hyper.on) add_generator(page, &m->hyper);
+    if (m->hyper.on) add_generator(page, m);
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);

@@ -133,7 +133,7 @@ static void add_networks(struct buf *b, const struct plan *p) {
         buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
         json_add_string(b, sum);
         if (n == &hyper_network) {
-            char *formula = plan_generator_formula(p);
+            char *formula = method_generator_formula(&p->method);
             buf_puts(b, ",\"formula\":");
             json_add_string(b, formula);
             free(formula);
@@ -357,13 +357,6 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
              hyper_by_row(&p->method) ? "row" : "task", shown);
     bool once = m->site == SUB_EMBED;
     return with_sum(&t, once ? NULL : letters, layers, made, tail);
-}
-
-char *plan_generator_formula(const struct plan *p) {
-    struct buf b = BUF_INIT;
-    if (!p->method.hyper.on) return NULL;
-    hyper_formula(&p->method, &b);
-    return buf_take(&b);
 }
 
 char *plan_network_arithmetic(const struct plan *p, const char *network) {

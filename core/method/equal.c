@@ -50,6 +50,8 @@ static const struct equality equalities[] = {
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }
 
 bool equality_applies(const struct equality *q, const struct method *m) {
+    bool by_row = m->hyper.on && m->hyper.instance != ROW_NONE; /* no module has what each row has */
+    if (q->of == generated && by_row) return false;
     for (int i = 0; i < m->count; i++)
         if (q->of(&m->module[i])) return true;
     return false;

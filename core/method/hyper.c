@@ -203,25 +203,28 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
     return instance_fault(m, a);
 }
 
-void hyper_formula(const struct method *m, struct buf *out) {
-    static const char *const rows[ROW_COUNT] = {"", ", g = h", ", g = V_2 relu(V_1 h + c_1) + c_2", ", g = z of the retriever"};
+char *method_generator_formula(const struct method *m) {
+    static const char *const rows[ROW_COUNT] = {"", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2", ", g_i = z of the retriever"};
     const struct hyper *h = &m->hyper;
     const struct {
         const char *sign;
-        bool on;
-    } conditions[] = {{"z_\u03C4", h->task > 0}, {"k_\u03C4", h->prototype > 0}, {"g", h->instance != ROW_NONE},
+        bool there;
+    } conditions[] = {{"z_\u03C4", h->task > 0}, {"k_\u03C4", h->prototype > 0}, {"g_i", h->instance != ROW_NONE},
                       {"e_\u2113", h->layer > 0}, {"e_p", h->place > 0}};
+    struct buf b = BUF_INIT;
     bool some = false;
-    buf_printf(out, "I = %s%srelu(W_1 [", h->norm ? "LN(" : "", h->inner ? "W_2 " : "");
+    if (!h->on) return NULL;
+    buf_printf(&b, "I = %s%srelu(W_1 [", h->norm ? "LN(" : "", h->inner ? "W_2 " : "");
     for (size_t i = 0; i < COUNT_OF(conditions); i++) {
-        if (!conditions[i].on) continue;
-        buf_printf(out, "%s%s", some ? "; " : "", conditions[i].sign);
+        if (!conditions[i].there) continue;
+        buf_printf(&b, "%s%s", some ? "; " : "", conditions[i].sign);
         some = true;
     }
-    buf_printf(out, "]%s)%s%s%s; for each %s", h->biases ? " + b_1" : "", h->inner && h->biases ? " + b_2" : "",
-               h->norm ? ")" : "", rows[h->instance], hyper_by_row(m) ? "row" : "task");
-    if (hyper_tap(m) && hyper_by_row(m)) buf_printf(out, ", h of layer %d", hyper_tap(m));
-    if (h->passes == 2) buf_puts(out, ", the encoder runs twice");
+    buf_printf(&b, "]%s)%s%s, values = A I%s%s; for each %s", h->biases ? " + b_1" : "", h->inner && h->biases ? " + b_2" : "",
+               h->norm ? ")" : "", h->biases ? " + a" : "", rows[h->instance], hyper_by_row(m) ? "row" : "task");
+    if (hyper_by_row(m) && hyper_tap(m)) buf_printf(&b, ", h of layer %d", hyper_tap(m));
+    if (h->passes == 2) buf_puts(&b, ", the encoder runs twice");
+    return buf_take(&b);
 }
 
 /* ---- its tensors ---- */

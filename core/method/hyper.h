@@ -41,9 +41,6 @@ bool hyper_fit(struct method *m, const struct arch *a);
 /* What makes the generator impossible on this model, or NULL: static text, and the rule. */
 const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule);
 
-/* What it computes, "I = relu(W_1 [g; e_ℓ] + b_1)", and for whom. */
-void hyper_formula(const struct method *m, struct buf *out);
-
 /* Adds its tensors, once the modules' made ones are there, and numbers these. */
 void hyper_plan(struct build *b);
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out);

@@ -140,8 +140,6 @@ size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
 /* The same of a network ("hyper", "retriever"), by the sizes of its tensors; NULL where there is none. */
 char *plan_network_arithmetic(const struct plan *p, const char *network);
-/* "I = relu(W_1 [g; e_ℓ] + b_1), g = h; for each row": what the generator computes, on this model; NULL without one. */
-char *plan_generator_formula(const struct plan *p);
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
  * ones are copies of the model's.  The head of task k: output i is the row row[k][i] of the folder's own

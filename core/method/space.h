@@ -237,6 +237,9 @@ const struct preset *preset_find(const char *name);
 void method_take_generated(struct method *m);
 /* The preset that the point equals up to its sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
+/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what the generator computes.  Caller frees;
+ * NULL without one. */
+char *method_generator_formula(const struct method *m);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
  * caller frees; NULL for an empty method. */
 char *method_nearest(const struct method *m);
