@@ -133,6 +133,26 @@ static void the_loss_is_in_the_step(void **state) {
     config_release(&without);
 }
 
+static void count_messages(void *self, const struct event *e) {
+    if (e->kind == EVENT_MESSAGE && strstr(e->text, "without two rows of one task")) ++*(int *)self;
+}
+
+/* A batch in which no row has another of its task is said, once. */
+static void a_batch_without_a_positive_is_said(void **state) {
+    (void)state;
+    struct run_config c = config(BERT, methods[0]);
+    struct err e = ERR_INIT;
+    struct trained out = { 0 };
+    int said = 0;
+    c.batch = 1;
+    test_ok(config_set(&c, "sampling", "proportional", &e), &e);
+    struct run *r = mixed_begin(&mixed[BERT], &c, NULL, (struct event_sink){ &said, count_messages });
+    trained_run(r, 1, &out);
+    assert_int_equal(said, 1);
+    trained_release(&out);
+    config_release(&c);
+}
+
 static void refuse(struct run_config *c, const char *why) {
     struct err e = ERR_INIT;
     struct run *r = run_begin(1, c, mixed[BERT].model, &mixed[BERT].tasks, NULL, (struct event_sink){ NULL, NULL }, &e);
@@ -159,6 +179,15 @@ static void what_cannot_be_is_refused(void **state) {
     assert_non_null(strstr(e.text, "this run has one"));
     config_release(&one);
     config_release(&c);
+    /* which loss it is; a prototype loss alone may have one task in a batch */
+    c = config(T5, "hyperdecoder(r=2) + hyper(task=3) + retriever(hidden=4, width=3, instance=none, prototype=softmax)");
+    config_of_task(&c, 0, &one);
+    assert_null(run_new(1, &one, mixed[T5].model, &mixed[T5].task[0], NULL, (struct event_sink){ NULL, NULL }, &e));
+    assert_non_null(strstr(e.text, "its prototype loss"));
+    test_ok(config_set(&c, "sampling", "one-task(3)", &e), &e);
+    run_free(mixed_begin(&mixed[T5], &c, NULL, (struct event_sink){ NULL, NULL }));
+    config_release(&one);
+    config_release(&c);
 }
 
 int main(void) {
@@ -166,6 +195,7 @@ int main(void) {
         cmocka_unit_test(held_or_twice_is_the_same),
         cmocka_unit_test(held_tapes_are_given_back),
         cmocka_unit_test(the_loss_is_in_the_step),
+        cmocka_unit_test(a_batch_without_a_positive_is_said),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
