@@ -319,6 +319,12 @@ static void an_idle_screen_reads_nothing(void **state) {
         rest(5);
     }
     assert_int_equal(background_orders(s.background), asked);
+    /* a frame takes what is new, which is nothing now */
+    struct run_series *news = series_new(id);
+    struct job_cursor at = s.cursor;
+    jobs_series(s.jobs, id, &at, news);
+    assert_int_equal(news->view.count + news->view.evals + news->view.samples, 0);
+    series_free(news);
     /* and while it trains, its points come without the store */
     size_t count = v->count;
     test_ok(jobs_unpause(s.jobs, id, &e), &e);
