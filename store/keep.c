@@ -60,7 +60,7 @@ struct take_call {
     int room, count;
 };
 
-static int take(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+static int take_request(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct take_call *t = arg;
     int64_t taken[64];
     if (t->room > (int)COUNT_OF(taken)) t->room = (int)COUNT_OF(taken);
@@ -106,7 +106,7 @@ int store_requests(struct store *s, struct store_request *out, int room, struct 
     int rc = any_for_us(s, &any, e);
     if (rc || !any) return rc;
     struct take_call t = { out, room, 0 };
-    rc = writer_call(s, take, &t, e);
+    rc = writer_call(s, take_request, &t, e);
     return rc ? rc : t.count;
 }
 

@@ -12,8 +12,6 @@ struct sample_set {
     struct store_sample *sample;
 };
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 static void release(struct store_sample *s) {
     free(s->source);
     free(s->target);
@@ -36,9 +34,9 @@ int store_samples_put(struct store *s, int64_t run, int64_t step, const char *sp
     set->sample = xcalloc(count ? count : 1, sizeof *set->sample);
     for (size_t i = 0; i < count; i++) {
         set->sample[i] = sample[i];
-        set->sample[i].source = copy(sample[i].source);
-        set->sample[i].target = copy(sample[i].target);
-        set->sample[i].generated = copy(sample[i].generated);
+        set->sample[i].source = xcopy(sample[i].source);
+        set->sample[i].target = xcopy(sample[i].target);
+        set->sample[i].generated = xcopy(sample[i].generated);
     }
     struct payload *p = xcalloc(1, sizeof *p);
     p->samples = set;

@@ -29,8 +29,6 @@ bool store_state_is_live(enum store_state state) {
     return state == STORE_QUEUED || state == STORE_RUNNING || state == STORE_PAUSED;
 }
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 int store_step(struct store *s, const struct store_step *step) {
     BUG_IF(step->count < 0 || step->count > STORE_STEP_VALUES);
     struct store_record r = { .kind = RECORD_STEP, .run = step->run, .step = step->step,
@@ -43,7 +41,7 @@ int store_step(struct store *s, const struct store_step *step) {
 int store_evaluation(struct store *s, const struct store_evaluation *v) {
     struct payload *p = xcalloc(1, sizeof *p);
     p->text[0] = xstrdup(v->split ? v->split : first_split);
-    p->text[1] = copy(v->rows);
+    p->text[1] = xcopy(v->rows);
     p->constant = v->constant;
     p->none_valid = v->none_valid;
     p->best = v->best;
@@ -51,7 +49,7 @@ int store_evaluation(struct store *s, const struct store_evaluation *v) {
     p->metric = xcalloc((size_t)v->count + 1, sizeof *p->metric);
     for (int i = 0; i < v->count; i++)
         p->metric[i] = (struct payload_metric){ xstrdup(v->metric[i].name),
-                                                copy(v->metric[i].undefined), v->metric[i].value,
+                                                xcopy(v->metric[i].undefined), v->metric[i].value,
                                                 v->metric[i].direction };
     return writer_put(s, &(struct store_record){ .kind = RECORD_EVALUATION, .run = v->run,
                                            .step = v->step, .time = store_now(),
@@ -62,7 +60,7 @@ int store_artifact(struct store *s, const struct store_artifact *a) {
     struct payload *p = xcalloc(1, sizeof *p);
     p->text[0] = xstrdup(a->kind);
     p->text[1] = xstrdup(a->path);
-    p->text[2] = copy(a->sha256);
+    p->text[2] = xcopy(a->sha256);
     p->bytes = a->bytes;
     return writer_put(s, &(struct store_record){ .kind = RECORD_ARTIFACT, .run = a->run, .step = a->step,
                                            .time = store_now(), .payload = p });
@@ -70,8 +68,8 @@ int store_artifact(struct store *s, const struct store_artifact *a) {
 
 int store_change(struct store *s, const struct store_change *c) {
     struct payload *p = xcalloc(1, sizeof *p);
-    p->text[0] = copy(c->reason);
-    p->text[1] = copy(c->weights_sha256);
+    p->text[0] = xcopy(c->reason);
+    p->text[1] = xcopy(c->weights_sha256);
     return writer_put(s, &(struct store_record){ .kind = RECORD_CHANGE, .run = c->run, .step = c->step,
                                            .time = store_now(), .seconds = c->seconds,
                                            .state = c->state, .payload = p });

@@ -89,7 +89,7 @@ static void free_halves(struct canvas *c, int x, int y) {
 }
 
 /* One character of w columns at (x, y); lost when it does not lie wholly in the clip. */
-static void put(struct canvas *c, int x, int y, struct style style, uint32_t cp, int w) {
+static void set_cell(struct canvas *c, int x, int y, struct style style, uint32_t cp, int w) {
     const struct rect *k = &c->clip[c->clips - 1];
     if (y < k->y || y >= k->y + k->h || x < k->x || x >= k->x + k->w) return;
     if (x + w > k->x + k->w) {
@@ -111,7 +111,7 @@ void canvas_put(struct canvas *c, int x, int y, struct style style, uint32_t cp)
         cp = ascii ? (uint32_t)(unsigned char)ascii[0] : '?';
     }
     int w = text_cp_width(cp);
-    put(c, x, y, style, cp, w < 1 ? 1 : w);
+    set_cell(c, x, y, style, cp, w < 1 ? 1 : w);
 }
 
 /* Joiners and selectors would let a terminal melt two characters into one of another
@@ -162,9 +162,9 @@ static int lay(struct canvas *c, bool draw, int x, int y, int columns, struct st
             *all = false;
             break;
         }
-        if (draw && !ascii) put(c, x + used, y, style, cp, w);
+        if (draw && !ascii) set_cell(c, x + used, y, style, cp, w);
         for (int i = 0; draw && ascii && ascii[i]; i++)
-            put(c, x + used + i, y, style, (unsigned char)ascii[i], 1);
+            set_cell(c, x + used + i, y, style, (unsigned char)ascii[i], 1);
         used += w;
     }
     free(safe);

@@ -100,7 +100,7 @@ static void one_size(struct method *m, const struct module *changed) {
 }
 
 /* Takes a value for what is under the cursor into *c. */
-static bool take(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
+static bool take_field(const struct compose_view *v, const char *text, struct run_config *c, char why[200]) {
     if (compose_network(v)) return network_enter(v, text, &c->method, why);
     if (compose_on_run(v)) {
         bool good = option_enter(c, compose_option_name(v, v->option), text, why);
@@ -129,7 +129,7 @@ static bool same_tasks(const struct run_config *a, const struct run_config *b) {
 static bool change(struct compose_view *v, const char *text, bool walk, char why[200]) {
     struct run_config next;
     config_copy(&next, &v->config);
-    bool taken = take(v, text, &next, why);
+    bool taken = take_field(v, text, &next, why);
     if (taken) {
         before_change(v, walk);
         bool rows = !same_tasks(&next, &v->config);

@@ -169,7 +169,7 @@ int term_fd(void) { return STDIN_FILENO; }
 
 /* ---- input ---- */
 
-static bool take(struct key_code *k) {
+static bool take_key(struct key_code *k) {
     if (term.pending_at < term.pending_count) {
         *k = term.pending[term.pending_at++];
         return true;
@@ -207,7 +207,7 @@ static void add_pasted(const struct key_code *k) {
 static void end_paste(void) {
     struct key_code burst[4096];
     size_t n = 0, last = 0;
-    while (n < COUNT_OF(burst) && take(&burst[n])) {
+    while (n < COUNT_OF(burst) && take_key(&burst[n])) {
         n++;
         if (is_key(&burst[n - 1], KEY_PASTE_END)) last = n;
     }
@@ -278,7 +278,7 @@ void term_read(struct term_input *out) {
     memset(out, 0, sizeof *out);
     if (!term.active) return;
     for (;;) {
-        if (!take(&k)) {
+        if (!take_key(&k)) {
             if (hung_up()) out->kind = INPUT_HANGUP;
             else if (follow_size()) tell_size(out);
             return;
@@ -309,7 +309,7 @@ void term_read(struct term_input *out) {
     out->kind = INPUT_PRESS;
     out->press.ms = clock_ms();
     out->press.code = press_code(&k);
-    if (out->press.code != PRESS_ESC || !take(&next)) return;
+    if (out->press.code != PRESS_ESC || !take_key(&next)) return;
     if (next.kind == OK && next.code >= 0x20 && next.code != 127) {
         out->press.code = (uint32_t)next.code; /* Alt: Esc and the key in one burst */
         out->press.alt = true;

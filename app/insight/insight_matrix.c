@@ -43,7 +43,7 @@ void insight_heat_free(struct insight_heat *h) {
     free(h);
 }
 
-static void put(struct matrix_list *a, const struct matrix *m) {
+static void list_matrix(struct matrix_list *a, const struct matrix *m) {
     GROW(a->matrix, a->room, a->count + 1);
     a->matrix[a->count++] = *m;
 }
@@ -84,7 +84,7 @@ static int add(struct inside *s, struct matrix_list *a, struct comparison *c, st
     if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
     int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
-    put(a, &c->made);
+    list_matrix(a, &c->made);
     return rc;
 }
 
@@ -125,7 +125,7 @@ static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
             struct matrix m;
             if (is_listed(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
             rc = matrix_read(&m, s->store, v.matrix[i].id, e);
-            if (!rc) put(a, &m);
+            if (!rc) list_matrix(a, &m);
         }
         store_matrices_release(&v);
     }
@@ -170,7 +170,7 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
                                     .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
             crew_call(s->crew, compare, &c);
             rc = c.rc;
-            if (!rc) put(a, &c.made); /* too many to be kept each */
+            if (!rc) list_matrix(a, &c.made); /* too many to be kept each */
         }
     return rc;
 }
@@ -257,7 +257,7 @@ int insight_kept(struct store *s, int64_t matrix, struct insight_heat **heat, st
     struct matrix_list *a = matrix_list_new();
     struct matrix m;
     int rc = matrix_read(&m, s, matrix, e);
-    if (!rc) put(a, &m);
+    if (!rc) list_matrix(a, &m);
     *heat = rc ? NULL : heat_of(a, NULL);
     matrix_list_drop(a);
     return rc;

@@ -19,7 +19,7 @@ static void without(struct rating *r, const char *why) {
     snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, why);
 }
 
-static void take(struct rating *r, int rc, const struct score *s, const struct err *e) {
+static void take_score(struct rating *r, int rc, const struct score *s, const struct err *e) {
     if (rc) without(r, e->text);
     else if (s->undefined) without(r, s->undefined);
     else *r = (struct rating){ .value = s->value };
@@ -41,10 +41,10 @@ void ratings_of(struct ratings *r, const real *x, int n, int d, const int32_t *l
         without(&r->purity, why);
         return;
     }
-    take(&r->silhouette, score_silhouette(x, n, d, label, classes, &s, &e), &s, &e);
+    take_score(&r->silhouette, score_silhouette(x, n, d, label, classes, &s, &e), &s, &e);
     if (!strncmp(r->silhouette.why, "as many", 7))
         snprintf(r->silhouette.why, sizeof r->silhouette.why, "%d classes for %d points", classes, n);
-    take(&r->purity, score_purity(x, n, d, label, RATINGS_NEAR, &r->near, &s, &e), &s, &e);
+    take_score(&r->purity, score_purity(x, n, d, label, RATINGS_NEAR, &r->near, &s, &e), &s, &e);
 }
 
 void make_unit(real *x, int n, int d) {

@@ -20,12 +20,10 @@
 #include "core/train/start.h"
 #include "core/train/head.h"
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 void request_copy(struct job_request *to, const struct job_request *from) {
     *to = *from;
     config_copy(&to->config, &from->config);
-    to->note = copy(from->note);
+    to->note = xcopy(from->note);
 }
 
 void request_release(struct job_request *r) {
@@ -78,7 +76,7 @@ void job_free(struct job_record *job) {
 static void describe(struct job_record *job, const struct run_config *c) {
     job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
-    job->metric = copy(c->metric);
+    job->metric = xcopy(c->metric);
     job->seed = c->seed;
     job->last.steps = c->steps;
 }
@@ -272,7 +270,7 @@ static int recall(struct job_record *job, struct err *e) {
         rc = err_set(e, ERR_USAGE, "run %lld is of few shots: `petri resume %lld` goes on with its draws",
                      (long long)job->id, (long long)job->id);
     job->was = stored.state;
-    job->why = copy(stored.reason);
+    job->why = xcopy(stored.reason);
     job->last.step = stored.step;
     store_run_release(&stored);
     return rc;

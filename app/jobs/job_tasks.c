@@ -44,7 +44,7 @@ static bool is_right(const struct shared_task *t, const char *key) {
     return same;
 }
 
-static struct shared_task *take(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
+static struct shared_task *take_task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
     const struct task_source s = config_source(c, paths_assets());
     char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
@@ -125,7 +125,7 @@ int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, 
     for (int i = 0; i < n; i++) {
         struct run_config one;
         config_of_task(c, i, &one);
-        struct shared_task *t = take(j, m, &one, e);
+        struct shared_task *t = take_task(j, m, &one, e);
         config_release(&one);
         if (!t) {
             if (c->tasks) err_prefix(e, "task %s", config_task_name(c, i));

@@ -281,8 +281,6 @@ size_t jobs_ids(struct jobs *j, int64_t **ids) {
     return n;
 }
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 static int place_of(struct jobs *j, const struct job_record *job) {
     int place = 1;
     for (const struct job_record *x = j->first; x; x = x->next) place += x->stage == JOB_QUEUED && x->turn < job->turn;
@@ -298,9 +296,9 @@ bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
         if (job->stage == JOB_IN_WORK) run_progress(job->run, &out->progress);
         else if (job->stage == JOB_QUEUED && job->paused) out->progress.state = RUN_PAUSED;
         if (job->stage == JOB_QUEUED) out->place = place_of(j, job);
-        out->method = copy(job->method);
-        out->task = copy(job->task_name);
-        out->reason = copy(job->reason);
+        out->method = xcopy(job->method);
+        out->task = xcopy(job->task_name);
+        out->reason = xcopy(job->reason);
         out->seed = job->seed;
         out->resumed = job->resumed;
         for (size_t i = 0; i < job->evaluations; i++)

@@ -38,8 +38,6 @@ struct background {
     struct result_cache tasks; /* the thread's own */
 };
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 static void order_free(struct order *o) {
     free(o->what.run);
     free((char *)o->what.text);
@@ -209,7 +207,7 @@ static int source(const struct background_order *o, struct background_answer *a,
     char *folder = model_find(model, e);
     int rc = folder ? arch_read(folder, &s->arch, NULL, e) : e->code;
     s->ok = !rc;
-    s->model = folder ? file_base_name(folder) : copy(model);
+    s->model = folder ? file_base_name(folder) : xcopy(model);
     free(folder);
     struct err why = ERR_INIT;
     int task_rc = 0;
@@ -217,7 +215,7 @@ static int source(const struct background_order *o, struct background_answer *a,
     for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = add_rows(s, c, i, &why);
     if (task_rc) {
         free(s->task);
-        s->task = copy(c->task ? c->task : c->tasks_given);
+        s->task = xcopy(c->task ? c->task : c->tasks_given);
         s->train_rows = s->dev_rows = 0;
         if (!rc) *e = why;
     }
@@ -299,7 +297,7 @@ void background_ask(struct background *d, const struct background_order *o) {
     mine->what = *o;
     mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
     if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
-    mine->what.text = copy(o->text);
+    mine->what.text = xcopy(o->text);
     if (o->config) {
         struct run_config *c = xcalloc(1, sizeof *c);
         config_copy(c, o->config);

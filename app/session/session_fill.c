@@ -6,14 +6,14 @@
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
-static int rank(enum run_state state) {
+static int state_rank(enum run_state state) {
     return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
 }
 
 /* Running first, then queued as they wait, then those that ended, newest first among these. */
 static int by_rank(const void *a, const void *b) {
     const struct job_view *x = a, *y = b;
-    int of = rank(x->progress.state), d = of - rank(y->progress.state);
+    int of = state_rank(x->progress.state), d = of - state_rank(y->progress.state);
     if (!d && of == 1) d = x->place - y->place;
     if (d) return d;
     int newer = (x->id < y->id) - (x->id > y->id);
@@ -79,7 +79,7 @@ static void started(struct session *s, const struct job_row *j) {
 /* Says how a run ended, once, when its row turns from live to over. */
 static void ended(struct session *s, const struct job_row *j, enum run_state before) {
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
-    if (!was_live || rank(j->state) < 2) return;
+    if (!was_live || state_rank(j->state) < 2) return;
     long long id = (long long)j->id;
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
@@ -115,8 +115,8 @@ void session__fill_jobs(struct session *s) {
     for (size_t i = 0; i < s->shown_count; i++) {
         const struct job_row *job = &s->shown[i];
         s->shown[i] = job_of(&s->view[i]);
-        running += rank(job->state) == 0;
-        queued += rank(job->state) == 1;
+        running += state_rank(job->state) == 0;
+        queued += state_rank(job->state) == 1;
         if (job->id > s->last_id && (!newest || job->id > newest->id)) newest = job;
     }
     if (newest) started(s, newest);
@@ -240,7 +240,7 @@ static void record_move(struct session *s, struct background_answer *a) {
     a->run = NULL;
 }
 
-static void take(struct session *s, struct background_answer *a) {
+static void take_answer(struct session *s, struct background_answer *a) {
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
     if (a->kind == BACKGROUND_SOURCE && a->source) take_source(s, a);
@@ -284,7 +284,7 @@ void session__answers(struct session *s) {
     take_pictures(s);
     struct background_answer *a;
     while ((a = background_take(s->background))) {
-        take(s, a);
+        take_answer(s, a);
         background_answer_free(a);
         ui_changed(&s->ui);
     }

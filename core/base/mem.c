@@ -49,8 +49,10 @@ char *xstrndup(const char *s, size_t n) {
 
 char *xstrdup(const char *s) { return xstrndup(s, strlen(s)); }
 
+char *xcopy(const char *s) { return s ? xstrdup(s) : NULL; }
+
 void xreplace(char **to, const char *s) {
-    char *copy = s ? xstrdup(s) : NULL;
+    char *copy = xcopy(s);
     free(*to);
     *to = copy;
 }

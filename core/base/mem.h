@@ -14,6 +14,7 @@ void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull)
 /* realloc of an array; a product that wraps aborts. */
 void *xrealloc(void *p, size_t count, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
+char *xcopy(const char *s); /* the same, but NULL of NULL */
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 char *xprintf(const char *format, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
 /* *to becomes a copy of s (NULL: NULL), which may be the text that *to held: that one is freed. */

@@ -93,13 +93,11 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
     return 0;
 }
 
-static char *copy(const char *s) { return s ? xstrdup(s) : NULL; }
-
 void columns_keep(struct dataset *d, const struct columns *c) {
-    d->field[0] = copy(c->a);
-    d->field[1] = copy(c->b);
-    d->field[2] = copy(c->c);
-    d->target_field = copy(c->target);
+    d->field[0] = xcopy(c->a);
+    d->field[1] = xcopy(c->b);
+    d->field[2] = xcopy(c->c);
+    d->target_field = xcopy(c->target);
     d->pair = c->b != NULL;
     if (c->target) d->kind = DATA_TEXT;
 }

@@ -130,7 +130,7 @@ static int choose(const struct import *m, const struct records *r, struct chosen
     return 0;
 }
 
-static void take(struct import *m, const struct records *r, const struct chosen *c) {
+static void take_record(struct import *m, const struct records *r, const struct chosen *c) {
     struct import_report *rep = &m->d->report;
     if (r->fields != (size_t)m->d->columns) {
         char more[80] = "";
@@ -172,7 +172,7 @@ int table_read(struct import *m, struct err *e) {
         bool header = first && has_header(m, &r);
         if (first && ((rc = name_columns(m, &r, header, e)) || (rc = choose(m, &r, &c, e)))) break;
         if (header) d->report.header++;
-        else take(m, &r, &c);
+        else take_record(m, &r, &c);
     }
     d->report.lines = r.line;
     records_release(&r);

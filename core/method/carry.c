@@ -75,7 +75,7 @@ static const struct plan_tensor *origin(const struct plan *p, const struct plan 
 }
 
 /* task: of a tensor with a block for each, which one, or their mean. */
-static void take(const struct plan_tensor *t, real *to, const struct plan_tensor *o, const real *values, int task) {
+static void take_values(const struct plan_tensor *t, real *to, const struct plan_tensor *o, const real *values, int task) {
     const real *from = values + o->offset;
     if (o->blocks == 1 || task >= 0) {
         memcpy(to, from + (o->blocks > 1 ? (size_t)task * t->count : 0), t->count * sizeof *to);
@@ -94,7 +94,7 @@ size_t plan_carry_common(const struct plan *p, real *params, const struct plan *
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *o = t->kind == PLAN_HEAD ? NULL : origin(p, from, t);
         if (!o || o->count != t->count * (size_t)o->blocks) continue;
-        take(t, params + t->offset, o, values, task);
+        take_values(t, params + t->offset, o, values, task);
         taken += t->count;
     }
     return taken;

@@ -37,7 +37,7 @@ static bool is_writable(enum tap t) {
 }
 
 /* Order of computation within a sublayer; q, k and v stand side by side. */
-static int rank(enum tap t) {
+static int tap_rank(enum tap t) {
     switch (t) {
     case TAP_A_RES: case TAP_F_RES: return 0;
     case TAP_A_IN: case TAP_F_IN: return 1;
@@ -77,10 +77,10 @@ static void check_read(struct check *c, const struct module *m) {
         ERROR(c, "V39",
               "%s and %s are not in one sublayer: read a tap of the sublayer that is written", read,
               write);
-    else if (!pfeiffer && m->read != m->write && rank(m->read) > rank(m->write))
+    else if (!pfeiffer && m->read != m->write && tap_rank(m->read) > tap_rank(m->write))
         ERROR(c, "V6", "circular: %s is computed from %s, so the module would need its own output: "
               "read a tap before %s", read, write, write);
-    else if (m->read != m->write && rank(m->read) == rank(m->write) && rank(m->read) == 2)
+    else if (m->read != m->write && tap_rank(m->read) == tap_rank(m->write) && tap_rank(m->read) == 2)
         ERROR(c, "V39", "%s and %s are computed side by side: read a.in", read, write);
 }
 

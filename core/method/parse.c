@@ -32,7 +32,7 @@ static const char *skip(const char *s) {
 }
 
 /* Copies [from, to) without blanks at its ends; false when it does not fit. */
-static bool copy(char *out, size_t room, const char *from, const char *to) {
+static bool copy_part(char *out, size_t room, const char *from, const char *to) {
     from = skip(from);
     while (to > from && isspace((unsigned char)to[-1])) to--;
     if (to < from) to = from;
@@ -55,7 +55,7 @@ static const char *argument_end(const char *s) {
 
 static int add_argument(struct method_item *item, const char *from, const char *to, struct err *e) {
     char text[192];
-    if (!copy(text, sizeof text, from, to))
+    if (!copy_part(text, sizeof text, from, to))
         return err_set(e, ERR_USAGE, "%s: an argument is longer than %zu characters", item->name,
                        sizeof text - 1);
     char *equals = strchr(text, '=');
@@ -72,9 +72,9 @@ static int add_argument(struct method_item *item, const char *from, const char *
     if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many arguments", item->name);
     struct arg *a = &item->arg[item->count];
     *a = (struct arg){.key = ""};
-    bool fits = equals ? copy(a->key, sizeof a->key, text, equals) &&
-                             copy(a->value, sizeof a->value, equals + 1, text + strlen(text))
-                       : copy(a->key, sizeof a->key, text, text + strlen(text));
+    bool fits = equals ? copy_part(a->key, sizeof a->key, text, equals) &&
+                             copy_part(a->value, sizeof a->value, equals + 1, text + strlen(text))
+                       : copy_part(a->key, sizeof a->key, text, text + strlen(text));
     if (!fits) return err_set(e, ERR_USAGE, "%s: '%s' is too long", item->name, text);
     if (!strcmp(a->key, "m")) strcpy(a->key, "r"); /* Meta-Adapters' letter for an adapter's width */
     if (equals && (!*a->key || !*a->value))
@@ -96,7 +96,7 @@ static int read_item(const char **s, struct method_item *item, struct err *e) {
         if (!*p) return err_set(e, ERR_USAGE, "a method is missing: one like lora(r=8)");
         return err_set(e, ERR_USAGE, "a method's name was expected at '%.20s'", p);
     }
-    if (!copy(item->name, sizeof item->name, start, p))
+    if (!copy_part(item->name, sizeof item->name, start, p))
         return err_set(e, ERR_USAGE, "'%.60s' is no method", start);
     p = skip(p);
     if (*p == '(') {
@@ -235,7 +235,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
     for (const char *p = value;;) {
         const char *plus = strchr(p, '+');
         char word[128];
-        if (!copy(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
+        if (!copy_part(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
         int i = place_at(f, word, e);
         if (i < 0) return ERR_USAGE;
         struct module x = first;

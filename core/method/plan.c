@@ -397,7 +397,7 @@ static const real *block_of(const real *values, size_t offset, int blocks, size_
 }
 
 /* The plan of a narrowed method for one task, with that task's values. */
-static struct plan *take(const struct plan *p, const struct method *m, const struct arch *a, int task,
+static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a, int task,
                          const real *params, const real *made, real **own_params, real **own_made, struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
     struct plan *own = plan_new(m, a, p->outputs[task], e);
@@ -428,7 +428,7 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
                           const real *made, real **own_params, real **own_made, struct err *e) {
     struct method m = p->method;
     narrow(&m);
-    return take(p, &m, a, task, params, made, own_params, own_made, e);
+    return narrowed_plan(p, &m, a, task, params, made, own_params, own_made, e);
 }
 
 struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
@@ -439,7 +439,7 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     for (int i = 0; i < m.count; i++)
         if (source_row(m.module[i].source)->in_training) m.module[i].source = SOURCE_FREE;
     narrow(&m);
-    struct plan *own = take(p, &m, a, 0, params, made, own_params, &none, e);
+    struct plan *own = narrowed_plan(p, &m, a, 0, params, made, own_params, &none, e);
     if (!own) return NULL;
     BUG_IF(own->made);
     free(none);

@@ -69,7 +69,7 @@ void rows_begin(struct rows *r) {
 
 int rows_count(const struct rows *r) { return r->count; }
 
-static void copy(struct kept_rows *k, const struct tape *t, node n) {
+static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     k->rows = tape_rows_of(t, n);
     k->cols = tape_cols_of(t, n);
     size_t size = (size_t)k->rows * (size_t)k->cols;
@@ -83,7 +83,7 @@ static void keep(struct rows *r, const struct tape *t, int stack) {
         if (r->p->row_tensor[i].stack != stack) continue;
         r->same[i] = 0;
         while (r->value[r->same[i]].value != r->value[i].value) r->same[i]++;
-        if (r->same[i] == i) copy(&r->kept[i], t, r->value[i].value);
+        if (r->same[i] == i) copy_rows(&r->kept[i], t, r->value[i].value);
     }
 }
 

@@ -131,7 +131,7 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
 /* ---- room ---- */
 
 /* At least `size` reals in each of k and v; what they held is lost. */
-static int take(struct kept_pair *s, size_t size, struct err *e) {
+static int take_room(struct kept_pair *s, size_t size, struct err *e) {
     if (size <= s->size) return 0;
     free(s->k);
     free(s->v);
@@ -144,7 +144,7 @@ static int take(struct kept_pair *s, size_t size, struct err *e) {
 /* Moves the live rows of a layer to slots of `room` tokens, in memory of their own. */
 static int widen(struct decode_cache *c, int layer, size_t size, int room, struct err *e) {
     struct kept_pair wide = { 0 }, *old = &c->self[layer];
-    int rc = take(&wide, size, e);
+    int rc = take_room(&wide, size, e);
     size_t cols = (size_t)c->cols, bytes = (size_t)c->length * cols * sizeof(real);
     for (int i = 0; !rc && bytes && i < c->lives; i++)
         for (int j = 0; j < c->live[i].rows; j++) {
@@ -172,7 +172,7 @@ int cache_room(struct decode_cache *c, struct err *e) {
         !mem_mul(size, (size_t)c->cols, &size))
         return err_set(e, ERR_SYSTEM, "no memory for texts of %d tokens with %d beams", room, c->beams);
     for (int layer = 0; layer < c->layers; layer++) {
-        int rc = c->length ? widen(c, layer, size, room, e) : take(&c->self[layer], size, e);
+        int rc = c->length ? widen(c, layer, size, room, e) : take_room(&c->self[layer], size, e);
         if (rc) return rc;
     }
     c->room = room;

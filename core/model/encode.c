@@ -19,7 +19,7 @@ static int check_ids(const struct model *m, const struct encoded *x, struct err 
     return 0;
 }
 
-static real *copy(const struct tape *t, node x) {
+static real *copy_values(const struct tape *t, node x) {
     size_t bytes = (size_t)tape_cols_of(t, x) * sizeof(real);
     return memcpy(xmalloc(bytes), tape_value(t, x), bytes);
 }
@@ -45,8 +45,8 @@ static void run(const struct model *m, const struct encoded *x, real **cls, real
     struct forward f;
     forward_init(&f, t, m, &batch, NULL);
     node last = forward_encode(&f);
-    *cls = copy(t, op_pool_first(t, last, &f.rows));
-    *mean = copy(t, op_pool_mean(t, last, &f.rows));
+    *cls = copy_values(t, op_pool_first(t, last, &f.rows));
+    *mean = copy_values(t, op_pool_mean(t, last, &f.rows));
     tape_free(t);
     arena_free(arena);
     free(positions);

@@ -126,7 +126,7 @@ static bool greedy(struct search *s, const real *logits, int *parent) {
 /* ---- beams ---- */
 
 /* Puts a candidate into the ranked list of at most `room`, behind its equals. */
-static int rank(struct continuation *list, int n, int room, struct continuation c) {
+static int insert_ranked(struct continuation *list, int n, int room, struct continuation c) {
     int at = n < room ? n++ : room - 1;
     while (at > 0 && c.score > list[at - 1].score) {
         list[at] = list[at - 1];
@@ -144,7 +144,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
     if (only >= 0) {
         struct continuation c = { before, row, only, false };
         return n < room || before > s->candidate[room - 1].score
-                   ? rank(s->candidate, n, room, c)
+                   ? insert_ranked(s->candidate, n, room, c)
                    : n;
     }
     real top = kernel_largest((size_t)s->vocabulary, logits);
@@ -155,7 +155,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
         real score = (logits[id] - top - sum) + before;
         if (n == room && !(score > s->candidate[room - 1].score)) continue;
         if (is_banned(s, banned, id)) continue;
-        n = rank(s->candidate, n, room, (struct continuation){ score, row, id, false });
+        n = insert_ranked(s->candidate, n, room, (struct continuation){ score, row, id, false });
     }
     return n;
 }

@@ -64,7 +64,7 @@ static void fail(struct pickle *p, const char *what) {
 /* ---- bytes and the stack ---- */
 
 /* The next n bytes, or NULL. */
-static const unsigned char *take(struct pickle *p, size_t n) {
+static const unsigned char *take_bytes(struct pickle *p, size_t n) {
     if (p->failed || (size_t)(p->end - p->at) < n) {
         fail(p, "its pickle ends in the middle");
         return NULL;
@@ -74,7 +74,7 @@ static const unsigned char *take(struct pickle *p, size_t n) {
 }
 
 static int64_t little(struct pickle *p, size_t n, bool negative) {
-    const unsigned char *b = take(p, n);
+    const unsigned char *b = take_bytes(p, n);
     uint64_t v = 0;
     for (size_t i = 0; b && i < n; i++) v |= (uint64_t)b[i] << (8 * i);
     if (b && negative && n < 8 && b[n - 1] & 0x80) v |= ~(uint64_t)0 << (8 * n);
@@ -302,14 +302,14 @@ static void on_memo(struct pickle *p, int64_t i, bool put) {
 
 static void on_text(struct pickle *p) {
     int64_t n = little(p, 4, false);
-    const unsigned char *b = take(p, (size_t)n);
+    const unsigned char *b = take_bytes(p, (size_t)n);
     if (b && !utf8_valid((const char *)b, (size_t)n)) fail(p, "its pickle has text that is no UTF-8");
     if (!p->failed) push_new(p, PICKLE_TEXT, n)->bytes = b;
 }
 
 static void on_long(struct pickle *p) {
     int64_t n = little(p, 1, false);
-    const unsigned char *b = take(p, (size_t)n);
+    const unsigned char *b = take_bytes(p, (size_t)n);
     if (p->failed) return;
     if (n > 8) {
         push_new(p, PICKLE_LONG, n)->bytes = b;
@@ -334,7 +334,7 @@ static void refuse_opcode(struct pickle *p, unsigned char op) {
 
 /* One opcode; false: it was the last. */
 static bool step(struct pickle *p) {
-    const unsigned char *op = take(p, 1);
+    const unsigned char *op = take_bytes(p, 1);
     if (!op) return false;
     switch (*op) {
     case 0x80:

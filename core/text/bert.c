@@ -13,7 +13,7 @@ struct pending {
     size_t n, room;
 };
 
-static void put(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
+static void put_code_point(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
     uint32_t lower[2] = {cp, 0};
     size_t n = z->lowercase ? unicode_lower(cp, lower) : 1;
     for (size_t i = 0; i < n; i++) utf8_add(out, lower[i]);
@@ -21,7 +21,7 @@ static void put(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
 
 static void flush(const struct bert_normalizer *z, struct pending *p, struct buf *out) {
     unicode_order(p->item, p->n);
-    for (size_t i = 0; i < p->n; i++) put(z, p->item[i].cp, out);
+    for (size_t i = 0; i < p->n; i++) put_code_point(z, p->item[i].cp, out);
     p->n = 0;
 }
 
@@ -35,7 +35,7 @@ static void strip(const struct bert_normalizer *z, uint32_t cp, struct pending *
         if (!combining) flush(z, p, out);
         if (unicode_is_mark(part[i])) continue;
         if (!combining) {
-            put(z, part[i], out);
+            put_code_point(z, part[i], out);
             continue;
         }
         GROW(p->item, p->room, p->n + 1);
@@ -66,7 +66,7 @@ void bert_normalize(const struct bert_normalizer *z, const char *s, size_t n, st
             buf_putc(out, ' ');
         }
         if (z->strip_accents) strip(z, cp, &wait, out);
-        else put(z, cp, out);
+        else put_code_point(z, cp, out);
         if (alone) {
             flush(z, &wait, out);
             buf_putc(out, ' ');

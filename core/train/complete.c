@@ -161,7 +161,7 @@ static char *folder_of(const char *path) {
     return slash && slash != path ? xstrndup(path, (size_t)(slash - path)) : xstrdup(path);
 }
 
-static void take(char **to, char *value) {
+static void hold_text(char **to, char *value) {
     free(*to);
     *to = value;
 }
@@ -169,12 +169,12 @@ static void take(char **to, char *value) {
 static void complete_files(struct run_config *c, const struct task *t) {
     const struct dataset *dev = t->has_test ? &t->test : t->devs && !(c->split > 0) ? &t->dev[0] : NULL;
     bool folder = config_source(c, NULL).where != NULL;
-    take(&c->train_file, absolute(t->train.path));
-    take(&c->dev_file, dev ? absolute(dev->path) : NULL);
+    hold_text(&c->train_file, absolute(t->train.path));
+    hold_text(&c->dev_file, dev ? absolute(dev->path) : NULL);
     xreplace(&c->train_sha256, t->train.sha256);
     xreplace(&c->dev_sha256, dev ? dev->sha256 : NULL);
     xreplace(&c->second_dev_sha256, dev == &t->dev[0] && t->devs > 1 ? t->dev[1].sha256 : NULL);
-    take(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
+    hold_text(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
     xreplace(&c->task, t->name);
     /* the names that stand in sources, for rows that come later */
     for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
@@ -213,7 +213,7 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     sampling_text(&s, text);
     xreplace(&c->sampling, text);
     for (int i = 0; i < c->tasks; i++) buf_printf(&name, "%s%s", i ? "+" : "", c->of[i].task_name);
-    take(&c->task, buf_take(&name));
+    hold_text(&c->task, buf_take(&name));
     xreplace(&c->metric, "average");
     return 0;
 }
@@ -225,11 +225,11 @@ static int complete_corpus(struct run_config *c, struct err *e) {
     if (episodes_source(c->episodes, &file, e) || file_sha256(file, sha256, e)) return e->code;
     xreplace(&c->episodes_sha256, sha256);
     full = absolute(file);
-    take(&c->episodes, xprintf("smlmt:%s", full));
+    hold_text(&c->episodes, xprintf("smlmt:%s", full));
     free(full);
     if (config_has_rows(c)) return 0;
     slash = strrchr(c->episodes, '/');
-    take(&c->task, xprintf("smlmt:%s", slash + 1));
+    hold_text(&c->task, xprintf("smlmt:%s", slash + 1));
     return 0;
 }
 
@@ -268,7 +268,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
         return c->tasks ? err_prefix(e, "task %s", c->of[i].task_name) : e->code;
     }
     if (!c->model) xreplace(&c->model, m->folder);
-    take(&c->model_folder, absolute(m->folder));
+    hold_text(&c->model_folder, absolute(m->folder));
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
     if (complete_together(c, tasks, e) || complete_meta(c, m, e)) return e->code;

@@ -120,7 +120,7 @@ static int compare(const struct fewshot_result *a, const struct fewshot_result *
 }
 
 /* In the order of task, k and draw, whichever was done first: sums over them are then the same. */
-static void take(struct fewshot_results *r, const struct fewshot_result *x) {
+static void insert_result(struct fewshot_results *r, const struct fewshot_result *x) {
     r->of = xrealloc(r->of, (size_t)r->count + 1, sizeof *r->of);
     int at = r->count++;
     for (; at > 0 && compare(&r->of[at - 1], x) > 0; at--) r->of[at] = r->of[at - 1];
@@ -141,7 +141,7 @@ int fewshot_record_read(const char *path, struct fewshot_results *r, struct err 
         if (rc) break;
         read_line(o, &x);
         json_decref(o);
-        take(r, &x);
+        insert_result(r, &x);
     }
     buf_release(&all);
     if (rc) fewshot_results_release(r);
@@ -173,7 +173,7 @@ int fewshot_record_add(const char *path, struct fewshot_results *r, struct fewsh
     if (fd >= 0) close(fd);
     free(line);
     if (rc) return rc;
-    take(r, x);
+    insert_result(r, x);
     *x = (struct fewshot_result){ 0 };
     return 0;
 }

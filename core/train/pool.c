@@ -119,7 +119,7 @@ static struct pool_entry *find_work(struct pool *p, struct unit *u) {
 
 /* ---- what the crew asks ---- */
 
-static bool take(void *self, int worker) {
+static bool take_unit(void *self, int worker) {
     struct pool *p = self;
     struct taken *h = &p->taken[worker];
     pthread_mutex_lock(&p->lock);
@@ -151,7 +151,7 @@ struct pool *pool_new(int workers) {
     p->width = workers < 1 ? 1 : workers > CREW_MOST ? CREW_MOST : workers;
     p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     for (int i = 0; i < p->width; i++) worker_init(&p->worker[i], i);
-    p->crew = crew_new(p->width, &(struct crew_source){ p, take, work });
+    p->crew = crew_new(p->width, &(struct crew_source){ p, take_unit, work });
     return p;
 }
 

@@ -179,14 +179,14 @@ static void fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
 
 /* ---- units ---- */
 
-static enum run_take take(struct run *r, struct unit *u, enum unit_kind kind) {
+static enum run_take take_next(struct run *r, struct unit *u, enum unit_kind kind) {
     *u = (struct unit){ r, kind, kind == UNIT_BEGIN ? 0 : r->next++ };
     r->in_hand++;
     return RUN_TOOK;
 }
 
 static enum run_take take_alone(struct run *r, struct unit *u) {
-    return r->in_hand ? RUN_BUSY : take(r, u, UNIT_BEGIN);
+    return r->in_hand ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
 }
 
 enum run_take run_take(struct run *r, struct unit *u) {
@@ -195,14 +195,14 @@ enum run_take run_take(struct run *r, struct unit *u) {
     switch (r->phase) {
     case PHASE_BEGIN: got = take_alone(r, u); break;
     case PHASE_FORWARD:
-        if (r->next < r->count) got = take(r, u, UNIT_FORWARD);
+        if (r->next < r->count) got = take_next(r, u, UNIT_FORWARD);
         break;
     case PHASE_STEP:
-        if (r->next < r->count) got = take(r, u, UNIT_PART);
+        if (r->next < r->count) got = take_next(r, u, UNIT_PART);
         break;
     case PHASE_SCORE:
         if (r->want_stop || r->want_pause) got = take_alone(r, u);
-        else if (r->next < r->count) got = take(r, u, UNIT_CHUNK);
+        else if (r->next < r->count) got = take_next(r, u, UNIT_CHUNK);
         break;
     case PHASE_PAUSED:
         got = r->want_stop || !r->want_pause ? take_alone(r, u) : RUN_IDLE;
