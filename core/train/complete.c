@@ -124,7 +124,7 @@ struct task_source config_source(const struct run_config *c, const char *assets)
         .limit_seed = c->limit_seed,
         .dev_rows = (size_t)c->eval_rows,
         .positive = c->positive,
-        .metric = c->metric,
+        .metric = config_is_meta(c) ? NULL : c->metric, /* over episodes it is none of the rows' */
     };
 }
 

@@ -38,6 +38,7 @@ void meta_room_release(struct meta_room *r) {
         free(r->label[i]);
     }
     free(r->step);
+    free(r->given);
     free(r->clip);
     free(r->rate);
     *r = (struct meta_room){ 0 };
@@ -428,8 +429,10 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
 static void score(struct work *w, struct spot at, double *right, double *loss) {
     const struct episode_row *row = w->e->row + w->e->start[w->e->batches];
     int n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches], count = 0;
-    int32_t *given = arena_keep(w->on->arena, (size_t)n * sizeof *given);
-    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given);
+    struct meta_room *m = w->on->room;
+    GROW(m->given, m->given_room, n); /* not the arena's, which a pass begins anew */
+    const int32_t *given = m->given;
+    *loss = loss_pass(w, w->e->batches, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, m->given);
     for (int i = 0; i < n; i++) count += given[i] == row[i].label;
     *right = (double)count / n;
 }

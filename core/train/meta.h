@@ -47,6 +47,8 @@ struct meta_room {
     size_t labels[5];
     real *step;                 /* of the second order: what was adapted, and its gradients, a step */
     size_t step_room;
+    int32_t *given;             /* the query's answers */
+    size_t given_room;
     double *clip, *rate;        /* a step; a rate */
     size_t clip_room, rate_room;
 };

@@ -236,11 +236,21 @@ static void every_option_survives_a_clone(void **state) {
             { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
             { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" },
             { "official-dev", "off" } } },
+        { "episodes of a task",
+          { { "model", bert }, { "train", named }, { "dev", named }, { "text", "body" }, { "text-b", "more" },
+            { "label", "y" }, { "kind", "classes" }, { "header", "on" }, { "no-header", "off" }, { "optimiser", "adamw" },
+            { "form", "auto" }, { "max-len", "9" }, { "split", "none" }, { "split-seed", "0" }, { "split-validation", "off" },
+            { "lr", "0.002" }, { "official-dev", "off" }, { "embed-every", "0" }, { "embed-rows", "200" },
+            { "limit", "none" }, { "limit-seed", "0" }, { "eval-rows", "0" },
+            { "method", "lora(r=2) + generated-head(hidden=6, width=5)" },
+            { "regime", "meta(order=first, inner=1, inner-lr=learned(0.01), clip=none, support=4, query=2, tasks=1, "
+                        "outer=shared+start+rates, losses=last, labels=within)" } } },
     };
     /* every option of the table is moved in one of them */
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_JOIN;
+        bool episodes = o->scope == OPTION_OF_META && o->kind == OPTION_TEXT; /* of a corpus */
+        bool moved = !o->name || !strcmp(o->name, "epochs") || o->scope == OPTION_OF_JOIN || episodes;
         for (size_t k = 0; k < COUNT_OF(ground) && !moved; k++) {
             struct run_config c, usual;
             config_init(&usual);
