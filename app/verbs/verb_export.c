@@ -64,6 +64,7 @@ static const struct destination {
     { "hf", TO_FOLDER },
     { "petri", TO_FILE_OR_FOLDER },
     { "peft", TO_FOLDER },
+    { "hub", TO_FOLDER },
 };
 
 static const struct destination *find_destination(const char *to) {
@@ -77,13 +78,14 @@ static bool is_folder(const struct destination *to, const char *path) {
 }
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
-    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf, petri or peft");
+    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf, petri, peft or hub");
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
     if (args_flag(a, "overwrite") && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
-    if (args_get(a, "base") && strcmp(to->name, "peft")) return err_set(e, ERR_USAGE, "--base is for --to peft");
+    if (args_get(a, "base") && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
+        return err_set(e, ERR_USAGE, "--base is for --to peft and --to hub");
     return 0;
 }
 
@@ -99,7 +101,7 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     } else if (!rc) {
         const char *base = args_get(a, "base");
         file = xstrdup(path);
-        rc = export_peft(o.predictor, base ? base : o.config.model, path, e);
+        rc = (!strcmp(args_get(a, "to"), "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model, path, e);
     }
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
@@ -152,7 +154,7 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     if (rc) return rc;
     if (!strcmp(to->name, "hf"))
         return write_folder(a, s, id, path, e);
-    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft")) return export_values(a, s, id, path, e);
+    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft") || !strcmp(to->name, "hub")) return export_values(a, s, id, path, e);
     return export_text(g, s, id, !strcmp(to->name, "json"), path, e);
 }
 

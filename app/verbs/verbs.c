@@ -317,9 +317,9 @@ static const struct option_spec MAP[] = {
 };
 static const struct option_spec EXPORT[] = {
     OF_TASK,
-    { "to", "csv|json|hf|petri|peft", "points as CSV; the run, then its points, as JSON Lines; a Hugging Face folder; a file "
-                                      "for `petri import`; or a folder of PEFT" },
-    { "base", "NAME", "with --to peft: what its config calls the model (default: as the run does)" },
+    { "to", "csv|json|hf|petri|peft|hub", "points as CSV; the run, then its points, as JSON Lines; a Hugging Face folder; a file "
+                                      "for `petri import`; or a folder of PEFT or AdapterHub" },
+    { "base", "NAME", "with --to peft and hub: what its config calls the model (default: as the run does)" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
     MOVED,
     END,
@@ -371,7 +371,7 @@ static const struct verb VERBS[] = {
       "a matrix of similarities, kept",
       SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
-    { "export", "RUN --to csv|json|hf|petri|peft [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
+    { "export", "RUN --to csv|json|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
     { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID", "runs over lists of values in braces; a sweep's results", SWEEP, 0, 2,

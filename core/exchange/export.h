@@ -16,5 +16,7 @@ int export_petri(struct predictor *p, const struct run_config *c, const char *pa
  * naming the module, for a method that the library has no form for.  base: what the config calls the model.  p is plain
  * afterwards. */
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e);
+/* The same of a folder of AdapterHub: adapter_config.json, adapter.safetensors, head_config.json, model_head.safetensors. */
+int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e);
 
 #endif

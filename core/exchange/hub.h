@@ -1,4 +1,5 @@
-/* A folder of AdapterHub: its configs (hub_config.c) and its tensors (hub_read.c).  Private to core/exchange. */
+/* A folder of AdapterHub: its configs (hub_config.c) and its tensors, read (hub_read.c) and
+ * written (hub_write.c).  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_H
 #define CORE_EXCHANGE_HUB_H
 

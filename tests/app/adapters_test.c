@@ -177,6 +177,32 @@ static void exported_it_is_what_was_imported(void **state) {
     }
 }
 
+static void hub_folders_go_out_and_come_back(void **state) {
+    (void)state;
+    static const char *const some[] = { "hub-houlsby", "hub-mam" };
+    for (size_t i = 0; i < COUNT_OF(some); i++) {
+        json_t *run = import_named(some[i], "hubs.db"), *again;
+        char *out = xprintf("%s/out-%s", stage.folder, some[i]);
+        free(stage_out(0, "export last --to hub '%s' --db '%s/hubs.db'", out, stage.folder));
+        again = stage_json("import '%s' --model '%s' --json --db '%s/hubs.db'", out, base, stage.folder);
+        assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
+        assert_string_equal(stage_text(again, "method"), stage_text(run, "method"));
+        json_decref(run);
+        json_decref(again);
+        free(out);
+    }
+    char *out = xprintf("%s/out-trained", stage.folder);
+    json_t *run = stage_train(&stage, 0, "--steps 2 --method 'lora(r=2,s=1.5,layers=2)'"), *again;
+    free(stage_out(0, "export last --to hub '%s' --db '%s'", out, stage.db));
+    again = stage_json("import '%s' --model '%s' --json --db '%s'", out, stage.model, stage.db);
+    assert_string_equal(stage_text(again, "method"), "full(target=pooler) + lora(r=2,s=1.5,layers=2-)");
+    stage_refused(2, "the library scales q, k, v", "export %d --to hub '%s-no' --db '%s'",
+                  (int)json_integer_value(stage_at(stage_train(&stage, 0, "--steps 2 --method ia3"), "id")), out, stage.db);
+    json_decref(run);
+    json_decref(again);
+    free(out);
+}
+
 /* A run that was trained here, to PEFT and back. */
 static void a_trained_run_goes_there_and_back(void **state) {
     (void)state;
@@ -282,6 +308,7 @@ int main(void) {
         cmocka_unit_test(hub_answers_are_the_librarys),
         cmocka_unit_test(an_imported_run_is_used_as_any_other),
         cmocka_unit_test(exported_it_is_what_was_imported),
+        cmocka_unit_test(hub_folders_go_out_and_come_back),
         cmocka_unit_test(a_trained_run_goes_there_and_back),
         cmocka_unit_test(what_is_not_computed_is_refused),
         cmocka_unit_test(the_tensors_say_places_and_ranks),

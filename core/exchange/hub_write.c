@@ -1,0 +1,403 @@
+/* A run as a folder of AdapterHub. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/exchange/export.h"
+#include "core/exchange/hub.h"
+#include "core/method/functions.h"
+#include "core/method/slots.h"
+#include "core/model/safetensors.h"
+
+enum { LAYERS_MOST = 256, TENSORS_OF_HEAD = 4 };
+
+struct hub_out {
+    const struct predictor *p;
+    const struct plan *plan;
+    const struct model *m;
+    const real *params;
+    const char *name, *base;
+    struct st_write *tensor;
+    size_t tensors, room;
+    int bottleneck, lora, scale, prefix; /* the first module of each kind, or -1 */
+    int width[LAYERS_MOST];              /* of bottlenecks, by layer; 0: none there */
+    bool at_attention, at_ffn;
+    real *flat;                          /* the prefix of all layers, owned */
+};
+
+static int refuse(int module, const struct module *m, const char *why, struct err *e) {
+    return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1, function_of(m)->name, why);
+}
+
+/* ---- what can be written ---- */
+
+static bool is_attention(const struct module *m) { return m->write == TAP_A_OUT; }
+
+static bool is_parallel(const struct module *m) {
+    return m->read == TAP_F_IN || m->read == TAP_F_RES || m->read == TAP_A_IN || m->read == TAP_A_RES;
+}
+
+static const char *bottleneck_trouble(const struct module *m) {
+    bool sequential = m->read == m->write || m->read == TAP_F_NORM;
+    if (m->write != TAP_A_OUT && m->write != TAP_F_OUT) return "the library has bottlenecks behind attention and FFN";
+    if (!sequential && !is_parallel(m)) return "the library has no adapter that reads there";
+    if (m->heads != HEADS_SHARED || m->norm != NORM_NONE || !m->biases) return "it works head by head, has a norm or no biases";
+    return m->act == ACT_NONE ? "it has no activation" : NULL;
+}
+
+static const char *trouble(const struct module *m, const struct arch *a) {
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
+    switch (m->fn) {
+    case FN_BOTTLENECK: return bottleneck_trouble(m);
+    case FN_LINEAR:
+        if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
+        return m->comp == COMP_LEARNED ? "its scale is learned" : NULL;
+    case FN_SCALE: return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE
+                              ? NULL
+                              : "the library scales q, k, v and what W_1 gives, before the activation";
+    case FN_SOFTMAX: return m->comp == COMP_GATED && m->first == 1 && !m->last ? NULL : "the library's prefix is gated, in all layers";
+    default:
+        return module_in_weight(m) && m->target == TARGET_POOLER && a->pooler
+                   ? NULL
+                   : "the library has no form for it; --to petri keeps it whole";
+    }
+}
+
+/* Bottlenecks are of one config: alike but for where they are and how wide. */
+static bool same_config(const struct module *a, const struct module *b) {
+    bool before = a->read == TAP_F_NORM || b->read == TAP_F_NORM;
+    return a->act == b->act && a->comp == b->comp && a->scale == b->scale && is_parallel(a) == is_parallel(b) &&
+           (!before || (a->read == b->read && a->write == b->write));
+}
+
+static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
+    const struct module *m = &o->plan->method.module[module];
+    struct span span[SPANS];
+    int n = module_spans(m, &o->m->arch, span);
+    if (o->bottleneck < 0) o->bottleneck = module;
+    if (!same_config(m, &o->plan->method.module[o->bottleneck]))
+        return refuse(module, m, "its settings are others than those of the first bottleneck", e);
+    *(is_attention(m) ? &o->at_attention : &o->at_ffn) = true;
+    for (int k = 0; k < n; k++)
+        for (int i = span[k].first; i < span[k].end; i++) {
+            if (o->width[i] && o->width[i] != m->size) return refuse(module, m, "a layer's adapters have one width there", e);
+            o->width[i] = m->size;
+        }
+    return 0;
+}
+
+static int note_module(struct hub_out *o, int module, struct err *e) {
+    const struct module *m = &o->plan->method.module[module];
+    const char *why = trouble(m, &o->m->arch);
+    if (why) return refuse(module, m, why, e);
+    if (m->fn == FN_BOTTLENECK) return note_bottleneck(o, module, e);
+    int *first = m->fn == FN_LINEAR ? &o->lora : m->fn == FN_SCALE ? &o->scale : m->fn == FN_SOFTMAX ? &o->prefix : NULL;
+    if (!first) return 0;
+    const struct module *was = *first < 0 ? m : &o->plan->method.module[*first];
+    if (m->fn == FN_LINEAR && (was->size != m->size || was->scale != m->scale || was->comp != m->comp))
+        return refuse(module, m, "the library's LoRA has one rank and scale", e);
+    if (m->fn == FN_SOFTMAX && *first >= 0) return refuse(module, m, "the library has one prefix", e);
+    if (*first < 0) *first = module;
+    return 0;
+}
+
+static int check(struct hub_out *o, struct err *e) {
+    if (o->m->arch.decoder_layers || o->m->arch.encoder_layers > LAYERS_MOST)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: only of encoders (BERT, RoBERTa) so far");
+    if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
+    for (int i = 0; i < o->plan->method.count; i++)
+        if (note_module(o, i, e)) return e->code;
+    if (o->lora >= 0 && o->scale >= 0) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
+    if (o->bottleneck < 0 && o->lora < 0 && o->scale < 0 && o->prefix < 0)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: there is no adapter in it");
+    return 0;
+}
+
+/* ---- tensors ---- */
+
+/* `name` is taken over. */
+static void add(struct hub_out *o, char *name, size_t rows, size_t cols, const real *data) {
+    GROW(o->tensor, o->room, o->tensors + 1);
+    struct st_write *t = &o->tensor[o->tensors++];
+    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = rows ? 2 : 1, .data = data };
+    t->shape[0] = rows ? rows : cols;
+    t->shape[1] = rows ? cols : 0;
+}
+
+static const real *values(const struct hub_out *o, int module, enum slot slot, int layer) {
+    int site = o->plan->method.module[module].write == TAP_F_OUT || o->plan->method.module[module].write == TAP_F_PRE ? SUB_FFN : SUB_SELF;
+    const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER, site, layer);
+    BUG_IF(!t);
+    return o->params + t->offset;
+}
+
+static void add_bottleneck(struct hub_out *o, int module, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
+    char *at = xprintf("%sencoder.layer.%d.%soutput.adapters.%s", family_prefix(o->m->arch.family), layer,
+                       is_attention(m) ? "attention." : "", o->name);
+    add(o, xprintf("%s.adapter_down.0.weight", at), r, d, values(o, module, SLOT_DOWN_W, layer));
+    add(o, xprintf("%s.adapter_down.0.bias", at), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    add(o, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
+    add(o, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
+    if (m->comp == COMP_LEARNED) add(o, xprintf("%s.scaling", at), 0, 1, values(o, module, SLOT_SCALE, layer));
+    free(at);
+}
+
+static void add_beside_map(struct hub_out *o, int module, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    int site = tap_is_ffn(m->write) ? SUB_FFN : SUB_SELF;
+    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(m->write), STACK_ENCODER, site, layer);
+    BUG_IF(i < 0);
+    const struct tensor_info *t = &o->m->tensor[i];
+    char *at = xprintf("%s%.*s.loras.%s", family_prefix(o->m->arch.family), (int)(strlen(t->name) - strlen(".weight")), t->name, o->name);
+    bool scale = m->fn == FN_SCALE;
+    const struct plan_tensor *b = plan_slot(o->plan, module, scale ? SLOT_CHANNEL : SLOT_UP_W, STACK_ENCODER, site, layer);
+    const struct plan_tensor *a = scale ? NULL : plan_slot(o->plan, module, SLOT_DOWN_W, STACK_ENCODER, site, layer);
+    if (a) add(o, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, o->params + a->offset);
+    add(o, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size, o->params + b->offset);
+    free(at);
+}
+
+/* The library keeps one vector, under every layer: for each place the keys and values of all layers. */
+static void add_prefix(struct hub_out *o) {
+    const struct module *m = &o->plan->method.module[o->prefix];
+    const char *before = family_prefix(o->m->arch.family);
+    size_t l = (size_t)m->size, d = (size_t)tap_width(&o->m->arch, TAP_A_K), n = 2 * d * (size_t)o->m->arch.encoder_layers;
+    o->flat = xcalloc(l * n, sizeof *o->flat);
+    for (int i = 0; i < o->m->arch.encoder_layers; i++)
+        for (size_t t = 0; t < l; t++)
+            for (int k = 0; k < 2; k++)
+                memcpy(o->flat + t * n + (2 * (size_t)i + (size_t)k) * d, values(o, o->prefix, k ? SLOT_VALUE : SLOT_KEY, i) + t * d,
+                       d * sizeof *o->flat);
+    for (int i = 0; i < o->m->arch.encoder_layers; i++)
+        add(o, xprintf("%sencoder.layer.%d.attention.self.prefix_tuning.pool.prefix_tunings.%s.self_prefix.control_trans", before, i,
+                       o->name), 0, l * n, o->flat);
+    add(o, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->name), 0, l * n, o->flat);
+}
+
+static void add_modules(struct hub_out *o) {
+    for (int i = 0; i < o->plan->method.count; i++) {
+        const struct module *m = &o->plan->method.module[i];
+        struct span span[SPANS];
+        int n = module_spans(m, &o->m->arch, span);
+        for (int k = 0; k < n && m->fn != FN_SOFTMAX; k++)
+            for (int layer = span[k].first; layer < span[k].end; layer++) {
+                if (m->fn == FN_BOTTLENECK) add_bottleneck(o, i, layer);
+                else if (m->fn == FN_LINEAR || m->fn == FN_SCALE) add_beside_map(o, i, layer);
+            }
+    }
+    if (o->prefix >= 0) add_prefix(o);
+}
+
+/* ---- configs ---- */
+
+static const char *activation(enum act act) {
+    static const char *const names[ACT_COUNT] = { [ACT_RELU] = "relu", [ACT_GELU] = "gelu", [ACT_GELU_TANH] = "gelu_new",
+                                                  [ACT_SILU] = "swish", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid" };
+    return names[act];
+}
+
+/* A factor that gives this width: the library takes ⌊d / factor⌋. */
+static json_t *factor(int d, int width) { return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width); }
+
+static json_t *factors(const struct hub_out *o, json_t *left_out) {
+    int d = o->m->arch.width, usual = 0;
+    json_t *map = json_object();
+    for (int i = 0; i < o->m->arch.encoder_layers; i++) {
+        char layer[16];
+        snprintf(layer, sizeof layer, "%d", i);
+        if (!o->width[i]) json_array_append_new(left_out, json_integer(i));
+        else if (!usual) usual = o->width[i];
+        if (o->width[i] && o->width[i] != usual) json_object_set_new(map, layer, factor(d, o->width[i]));
+    }
+    if (!json_object_size(map)) {
+        json_decref(map);
+        return factor(d, usual);
+    }
+    json_object_set_new(map, "default", factor(d, usual));
+    return map;
+}
+
+/* The keys that are the same for all that is written. */
+static const char usual_bottleneck[] =
+    "{\"adapter_residual_before_ln\":false,\"cross_adapter\":false,\"dropout\":0.0,\"factorized_phm_W\":true,"
+    "\"factorized_phm_rule\":false,\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
+    "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,\"learn_phm\":true,"
+    "\"ln_after\":false,\"ln_before\":false,\"original_ln_after\":true,\"phm_bias\":true,\"phm_c_init\":\"normal\","
+    "\"phm_dim\":4,\"phm_init_range\":0.0001,\"phm_layer\":false,\"phm_rank\":1,\"residual_before_ln\":true,"
+    "\"shared_W_phm\":false,\"shared_phm_rule\":true,\"stochastic_depth\":0.0,\"use_gating\":false}";
+
+static json_t *bottleneck_config(const struct hub_out *o) {
+    const struct module *m = &o->plan->method.module[o->bottleneck];
+    json_t *left_out = json_array(), *by_width = factors(o, left_out);
+    json_t *scaling = m->comp == COMP_LEARNED ? json_string("learned") : json_real(m->comp == COMP_SCALED ? m->scale : 1);
+    json_t *c = json_loads(usual_bottleneck, 0, NULL);
+    BUG_IF(!c);
+    json_object_set_new(c, "mh_adapter", json_boolean(o->at_attention));
+    json_object_set_new(c, "output_adapter", json_boolean(o->at_ffn));
+    json_object_set_new(c, "is_parallel", json_boolean(is_parallel(m)));
+    json_object_set_new(c, "leave_out", left_out);
+    json_object_set_new(c, "non_linearity", json_string(activation(m->act)));
+    json_object_set_new(c, "original_ln_before", json_boolean(m->read == TAP_F_NORM));
+    json_object_set_new(c, "reduction_factor", by_width);
+    json_object_set_new(c, "scaling", scaling);
+    return c;
+}
+
+/* Where LoRA or scales are, as the library asks for them. */
+static json_t *lora_config(const struct hub_out *o) {
+    static const struct {
+        enum tap tap;
+        const char *word;
+    } of[] = { { TAP_A_Q, "q" }, { TAP_A_K, "k" }, { TAP_A_V, "v" }, { TAP_A_OUT, "o" } };
+    bool scale = o->scale >= 0, inner = false, outer = false;
+    const struct module *first = &o->plan->method.module[scale ? o->scale : o->lora];
+    json_t *maps = json_array(), *left_out = json_array();
+    bool at[LAYERS_MOST] = { false };
+    for (int i = 0; i < o->plan->method.count; i++) {
+        const struct module *m = &o->plan->method.module[i];
+        struct span span[SPANS];
+        if (m->fn != FN_LINEAR && m->fn != FN_SCALE) continue;
+        inner = inner || m->write == TAP_F_PRE;
+        outer = outer || m->write == TAP_F_OUT;
+        for (size_t k = 0; k < COUNT_OF(of); k++)
+            if (m->write == of[k].tap) json_array_append_new(maps, json_string(of[k].word));
+        int n = module_spans(m, &o->m->arch, span);
+        for (int k = 0; k < n; k++)
+            for (int layer = span[k].first; layer < span[k].end; layer++) at[layer] = true;
+    }
+    for (int i = 0; i < o->m->arch.encoder_layers; i++)
+        if (!at[i]) json_array_append_new(left_out, json_integer(i));
+    double alpha = scale ? 1 : (first->comp == COMP_SCALED ? first->scale : 1) * first->size;
+    return json_pack("{s:o,s:s,s:o,s:s,s:f,s:n,s:s,s:n,s:b,s:o,s:b,s:i,s:b,s:b,s:b,s:n,s:n}", "alpha",
+                     alpha == (double)(int)alpha ? json_integer((int)alpha) : json_real(alpha), "architecture", "lora", "attn_matrices",
+                     maps, "composition_mode", scale ? "scale" : "add", "dropout", first->dropout, "dtype", "init_weights",
+                     scale ? "ia3" : "lora", "init_weights_seed", "intermediate_lora", inner, "leave_out", left_out, "output_lora", outer,
+                     "r", scale ? 1 : first->size, "selfattn_lora", json_array_size(maps) > 0, "use_dora", 0, "use_gating", 0, "vera_b",
+                     "vera_d");
+}
+
+static json_t *prefix_config(const struct hub_out *o) {
+    return json_pack("{s:s,s:i,s:b,s:f,s:b,s:b,s:n,s:[],s:s,s:i,s:b,s:b}", "architecture", "prefix_tuning", "bottleneck_size", 512,
+                     "cross_prefix", 1, "dropout", 0.0, "encoder_prefix", 1, "flat", 1, "init_weights_seed", "leave_out",
+                     "non_linearity", "tanh", "prefix_length", o->plan->method.module[o->prefix].size, "shared_gating", 1, "use_gating", 0);
+}
+
+static json_t *adapter_config(const struct hub_out *o) {
+    json_t *list = json_array(), *one;
+    if (o->prefix >= 0) json_array_append_new(list, prefix_config(o));
+    if (o->bottleneck >= 0) json_array_append_new(list, bottleneck_config(o));
+    if (o->lora >= 0 || o->scale >= 0) json_array_append_new(list, lora_config(o));
+    if (json_array_size(list) > 1) return json_pack("{s:s,s:o}", "architecture", "union", "configs", list);
+    one = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return one;
+}
+
+/* What stands around a config; `config` is taken over. */
+static char *wrapped(const struct hub_out *o, json_t *config) {
+    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", o->m->arch.width, "model_class",
+                            o->m->arch.family == FAMILY_BERT ? "BertAdapterModel" : "RobertaAdapterModel", "model_name", o->base,
+                            "model_type", family_name(o->m->arch.family), "name", o->name, "version", "adapters.1.3.0");
+    BUG_IF(!all);
+    char *text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    return text;
+}
+
+static char *head_config(const struct hub_out *o) {
+    json_t *ids = json_object();
+    int n = predictor_classes(o->p);
+    for (int i = 0; i < n; i++)
+        json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
+    return wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function", "tanh", "bias", 1, "dropout_prob", "head_type",
+                                "classification", "label2id", ids, "layers", 2, "num_labels", n, "use_pooler", 0));
+}
+
+/* ---- the head: the dense map that a first token goes through, and the classifier ---- */
+
+static const real *dense(const struct hub_out *o, bool bias) {
+    const struct plan_tensor *own = plan_head(o->plan, 0, bias ? SLOT_POOLER_B : SLOT_POOLER_W);
+    int i = arch_find(o->m->tensor, o->m->tensors, bias ? ROLE_POOLER_B : ROLE_POOLER_W, STACK_ENCODER, SUB_EMBED, -1);
+    if (own) return o->params + own->offset;
+    for (int k = 0; k < o->plan->tensors; k++)
+        if (o->plan->tensor[k].kind == PLAN_MODEL && o->plan->tensor[k].tensor == i) return o->params + o->plan->tensor[k].offset;
+    return i < 0 ? NULL : o->m->weight[i];
+}
+
+static int write_head(const struct hub_out *o, const char *path, struct err *e) {
+    size_t d = (size_t)o->m->arch.width, n = (size_t)predictor_classes(o->p);
+    const struct plan_tensor *w = plan_head(o->plan, 0, SLOT_HEAD_W), *b = plan_head(o->plan, 0, SLOT_HEAD_B);
+    if (!dense(o, false) || !dense(o, true) || !w || !b) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
+    struct st_write list[TENSORS_OF_HEAD] = {
+        { .name = xprintf("heads.%s.1.bias", o->name), .rank = 1, .shape = { d }, .data = dense(o, true) },
+        { .name = xprintf("heads.%s.1.weight", o->name), .rank = 2, .shape = { d, d }, .data = dense(o, false) },
+        { .name = xprintf("heads.%s.4.bias", o->name), .rank = 1, .shape = { n }, .data = o->params + b->offset },
+        { .name = xprintf("heads.%s.4.weight", o->name), .rank = 2, .shape = { n, d }, .data = o->params + w->offset },
+    };
+    int rc = st_save(path, list, TENSORS_OF_HEAD, NULL, 0, e);
+    for (int i = 0; i < TENSORS_OF_HEAD; i++) free((char *)(uintptr_t)list[i].name);
+    return rc;
+}
+
+/* ---- writing ---- */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
+}
+
+static int write_files(struct hub_out *o, const char *config, const char *folder, struct err *e) {
+    static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
+    char *path[COUNT_OF(files)], *head = head_config(o);
+    for (size_t i = 0; i < COUNT_OF(files); i++) path[i] = file_join(folder, files[i]);
+    qsort(o->tensor, o->tensors, sizeof *o->tensor, by_name);
+    int made = export_folder(folder, e), rc = made;
+    if (!rc) rc = st_save(path[0], o->tensor, o->tensors, NULL, 0, e);
+    if (!rc) rc = write_head(o, path[1], e);
+    if (!rc) rc = file_write(path[2], head, strlen(head), e);
+    if (!rc) rc = file_write(path[3], config, strlen(config), e);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        if (rc && !made) unlink(path[i]);
+        free(path[i]);
+    }
+    if (rc && !made) rmdir(folder);
+    free(head);
+    return rc;
+}
+
+/* The config that came with the values, where that is AdapterHub's and still holds: a prefix behind a network is flat
+ * here. */
+static char *origin_config(const struct hub_out *o, const char *origin) {
+    json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
+    bool holds = json_is_string(json_object_get(c, "model_type")) && (o->prefix < 0 || strstr(origin, "\"flat\": true"));
+    if (c) json_decref(c);
+    return holds ? xstrdup(origin) : wrapped(o, adapter_config(o));
+}
+
+int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e) {
+    const char *origin = predictor_origin(p);
+    int rc = predictor_make_plain(p, e);
+    if (rc) return rc;
+    struct hub_out o = { .p = p, .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base,
+                         .bottleneck = -1, .lora = -1, .scale = -1, .prefix = -1 };
+    rc = check(&o, e);
+    if (rc) return rc;
+    json_t *was = origin ? json_loads(origin, 0, NULL) : NULL;
+    const char *name = json_string_value(json_object_get(was, "name"));
+    o.name = name && json_object_get(was, "model_type") ? name : "petri";
+    add_modules(&o);
+    char *config = origin_config(&o, origin);
+    rc = write_files(&o, config, folder, e);
+    free(config);
+    if (was) json_decref(was);
+    for (size_t i = 0; i < o.tensors; i++) free((char *)(uintptr_t)o.tensor[i].name);
+    free(o.tensor);
+    free(o.flat);
+    return rc;
+}
