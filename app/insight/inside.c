@@ -21,18 +21,22 @@ struct own_tasks {
 };
 
 /* Whose rows are looked at: the first run with several tasks decides. */
-static void choose_task(struct inside *s, const struct insight_subject *what) {
+static int choose_task(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *u = NULL;
     for (int i = first_run(what); what->runs && i < sides_of(what) && !u; i++)
         if (s->probe[i].opened.several) u = &s->probe[i].opened;
-    if (!u) return;
+    if (!u) return 0;
     s->run_tasks = u->config.tasks;
     bool apart = predictor_retrieved(u->predictor) > 0;
     s->run_task_at = what->task_at != INSPECT_USUAL ? what->task_at % (s->run_tasks + 1) : apart ? s->run_tasks : 0;
+    if (what->run_task)
+        s->run_task_at = !strcmp(what->run_task, "all") ? s->run_tasks : config_task_find(&u->config, what->run_task, e);
+    if (s->run_task_at < 0) return e->code;
     bool all = s->run_task_at == s->run_tasks;
     s->run_task = xstrdup(all ? "all tasks" : config_task_name(&u->config, s->run_task_at));
     for (int i = 0; i < s->run_tasks; i++)
         if (all || i == s->run_task_at) s->task_name[s->task_names++] = xstrdup(config_task_name(&u->config, i));
+    return 0;
 }
 
 static int find_tasks(const struct inside *s, const struct opened *u, struct own_tasks *out, struct err *e) {
@@ -81,7 +85,7 @@ static int open_sides(struct inside *s, const struct insight_subject *what, stru
     for (int i = from; what->runs && !rc && i < s->sides; i++)
         rc = probe_open_all(&s->probe[i], s->store, what->run[i - from], NULL, NULL, e);
     if (rc) return rc;
-    choose_task(s, what);
+    rc = choose_task(s, what, e);
     for (int i = from; what->runs && !rc && i < s->sides; i++) rc = take_own_best(s, &s->probe[i], e);
     if (rc) return rc;
     if (what->runs > 1) return comparable(s, &s->probe[0].opened, &s->probe[1].opened, e);

@@ -102,7 +102,8 @@ static void do_open(struct insight *in, const struct orders *o) {
     drop(in);
     /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the database. */
     (void)store_flush(in->store, &(struct err)ERR_INIT);
-    const struct insight_subject what = { o->model, o->task, o->run, o->set, o->runs, o->sets, o->task_at };
+    const struct insight_subject what = { .model = o->model, .task = o->task, .run = o->run, .set = o->set, .runs = o->runs,
+                                          .sets = o->sets, .task_at = o->task_at };
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;

@@ -27,6 +27,7 @@ struct insight_subject {
     const char *model, *task;
     const int64_t *run, *set;
     int runs, sets;
+    const char *run_task; /* of runs with several tasks: whose rows, by name, or "all"; NULL: by task_at */
     int task_at; /* of runs with several tasks: whose rows, from 0; behind the last: of all; then again from 0.
                   * INSPECT_USUAL: of all where the run has a retriever, which parts them, else of the first */
 };

@@ -30,7 +30,8 @@ static int has_own_weights(const struct probe *p, struct err *e) {
         if (plan->made_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
-    return err_set(e, ERR_USAGE, "%s has no weights of each task: all its tasks share one set", p->opened.method);
+    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own, or it is made for each row",
+                   p->opened.method);
 }
 
 static int has_prefix(const struct probe *p, struct err *e) {

@@ -94,6 +94,29 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     return 0;
 }
 
+/* --loss parts, tasks, or a part or task by name: which curves Train shows. */
+static int choose_loss(struct train_view *v, const struct args *a, struct err *e) {
+    const char *of = args_get(a, "loss");
+    const struct series *s = &v->series;
+    if (!of) return 0;
+    if (!strcmp(of, "parts") && s->terms) v->shown_term = s->terms + 1;
+    if (!strcmp(of, "tasks") && s->tasks) v->shown_task = s->tasks + 1;
+    for (int i = 0; i < s->terms; i++)
+        if (!strcmp(of, s->term[i].name)) v->shown_term = i + 1;
+    for (int i = 0; i < s->tasks; i++)
+        if (!strcmp(of, s->task[i].name)) v->shown_task = i + 1;
+    if (v->shown_term || v->shown_task) {
+        v->shown_run = s->run; /* nothing of another run is forgotten */
+        return 0;
+    }
+    struct buf has = BUF_INIT;
+    for (int i = 0; i < s->terms; i++) buf_printf(&has, "%s%s", i ? ", " : "parts, ", s->term[i].name);
+    for (int i = 0; i < s->tasks; i++) buf_printf(&has, "%s%s", i ? ", " : has.size ? ", tasks, " : "tasks, ", s->task[i].name);
+    err_set(e, ERR_USAGE, "--loss %s: the run has %s", of, has.size ? buf_text(&has) : "one loss, of one task");
+    buf_release(&has);
+    return e->code;
+}
+
 /* --set N or N,M */
 static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *e) {
     const char *typed = args_get(a, "set");
@@ -132,6 +155,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     if (rc) return rc;
     what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
     what.runs = id > 0;
+    what.run_task = id > 0 ? args_get(a, "task") : NULL;
     rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
     s->ui.map.subject[0] = what.sets ? set[0] : id;
     s->ui.map.subjects = what.sets ? what.sets : what.runs;
@@ -201,6 +225,8 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc) rc = place_method(&s, a, e);
     if (!rc && store) rc = place_runs(&s, store, a, e);
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!rc && args_get(a, "loss"))
+        rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
     if (!rc && screen_at(screen)->inside) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
         char *slash = path ? strrchr(path, '/') : NULL;

@@ -227,7 +227,7 @@ static void what_a_run_has_not_is_said(void **state) {
         { "similarity 5 --of prototypes", "has no prototypes: they are the task embeddings of a generator" },
         { "similarity 2 --of tasks", "has no task embeddings: it has no generator" },
         { "similarity 4 --of tasks", "--of tasks is of a run with several tasks" },
-        { "similarity 5 --of weights", "has no weights of each task: all its tasks share one set" },
+        { "similarity 5 --of weights", "has no weights of each task: nothing of it is a task's own" },
         { "similarity 1 --of mass", "no layer of the encoder has the keys of a prefix" },
         { "similarity 1 2 --of weights", "--of weights takes one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
@@ -362,6 +362,27 @@ static void maps_tell_both(void **state) {
     stage_refused(2, "--labels is of a table", "map --run 1 --labels x --db '%s'", stage.db);
 }
 
+static void shows(const char *words, const char *part) {
+    char *out = stage_out(0, "render %s --db '%s'", words, stage.db);
+    if (!strstr(out, part)) fail_msg("%s: no \"%s\" in\n%s", words, part, out);
+    free(out);
+}
+
+/* Pictures of a task, of all, and of a loss's parts, from the command line. */
+static void pictures_are_of_what_was_asked(void **state) {
+    (void)state;
+    shows("--screen map --run 1 --task beta", "beta, task 2 of 2");
+    shows("--screen map --run 3 --task all", "all 2 tasks");
+    shows("--screen heatmap --run 1 --task alpha", "rows by prototypes of #1, cosine");
+    shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");
+    shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
+    shows("--screen train --run 1 --loss beta", "loss of beta rows");
+    stage_refused(2, "--loss x: the run has parts, loss.task, loss.instance", "render --screen train --run 1 --loss x --db '%s'",
+                  stage.db);
+    stage_refused(2, "no task of this run; it has alpha, beta", "render --screen map --run 1 --task x --db '%s'", stage.db);
+    stage_refused(2, "--loss is for --screen train", "render --screen runs --loss parts --db '%s'", stage.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_compared_with_prototypes),
@@ -374,6 +395,7 @@ int main(void) {
         cmocka_unit_test(training_keeps_the_same_vectors),
         cmocka_unit_test(both_vectors_are_played),
         cmocka_unit_test(maps_tell_both),
+        cmocka_unit_test(pictures_are_of_what_was_asked),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
