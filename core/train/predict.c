@@ -91,7 +91,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     if (config_regime(&k->config, &regime, e)) return e->code;
     if (regime.kind == REGIME_META)
         return err_set(e, ERR_USAGE, "%s: was learned over episodes, so it has no classes of its own: it must be adapted to "
-                                     "a task before it predicts", k->path);
+                                     "a task before it predicts (petri adapt RUN --task NEW)", k->path);
     p->facts_known = k->config.model_facts != NULL;
     if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
     set_description(p, &k->config);
