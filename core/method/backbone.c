@@ -1,5 +1,7 @@
 #include "core/method/backbone.h"
 
+#include <string.h>
+
 #include "core/base/mem.h"
 
 const char *backbone_name(int b) {
@@ -22,15 +24,17 @@ enum backbone backbone_of(const struct module *m, int n) {
     return b;
 }
 
-bool backbone_set(struct method *m, enum backbone b) {
+bool backbone_set(struct method *m, enum backbone b, bool first) {
     int n = 0;
     for (int i = 0; i < m->count; i++)
         if (!backbone_is_module(&m->module[i])) m->module[n++] = m->module[i];
     if (!n || n == METHOD_MODULES) return false;
     m->count = n;
     if (b == BACKBONE_FROZEN) return true;
-    struct module *x = &m->module[m->count++];
-    *x = module_default(FN_FULL);
-    x->target = b == BACKBONE_NORMS ? TARGET_NORMS : TARGET_ALL;
+    struct module x = module_default(FN_FULL);
+    x.target = b == BACKBONE_NORMS ? TARGET_NORMS : TARGET_ALL;
+    if (first) memmove(m->module + 1, m->module, (size_t)n * sizeof x);
+    m->module[first ? 0 : n] = x;
+    m->count++;
     return true;
 }

@@ -13,7 +13,8 @@ const char *backbone_name(int b);
 bool backbone_is_module(const struct module *m);
 /* BACKBONE_COUNT: several such modules. */
 enum backbone backbone_of(const struct module *m, int n);
-/* Puts another in its place; false where nothing but the backbone is trained, or there is no room. */
-bool backbone_set(struct method *m, enum backbone b);
+/* Puts another in its place, before all modules, as the canonical text has it, or (norms=yes) behind them; false where
+ * nothing but the backbone is trained, or there is no room. */
+bool backbone_set(struct method *m, enum backbone b, bool first);
 
 #endif

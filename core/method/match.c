@@ -189,7 +189,7 @@ static bool with_backbone(struct call_text *c, const struct preset *p, struct me
     enum backbone own = backbone_of(base->module, base->count), its = backbone_of(run, n);
     if (own == its || own == BACKBONE_COUNT || its == BACKBONE_COUNT) return false;
     if (own == BACKBONE_FROZEN && !networks_on(&p->method)) return false;
-    if (!backbone_set(&other, its)) return false;
+    if (!backbone_set(&other, its, true)) return false;
     method_normalise(&other);
     if (!same_places(&other, run, n)) return false;
     *base = other;

@@ -254,7 +254,8 @@ static int retarget(struct method *m, const char *value, struct err *e) {
 /* backbone=frozen|norms|full; norms=yes|no is short for two of them. */
 static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
     int b;
-    if (!strcmp(a->key, "norms")) {
+    bool norms = !strcmp(a->key, "norms");
+    if (norms) {
         if (strcmp(a->value, "yes") && strcmp(a->value, "no"))
             return err_set(e, ERR_USAGE, "norms=%s: must be yes or no", a->value);
         b = strcmp(a->value, "yes") ? BACKBONE_FROZEN : BACKBONE_NORMS;
@@ -262,7 +263,7 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
         b = key_word("backbone", a->value, backbone_name, BACKBONE_COUNT, e);
         if (b < 0) return e->code;
     }
-    if (backbone_set(m, (enum backbone)b)) return 0;
+    if (backbone_set(m, (enum backbone)b, !norms)) return 0;
     return err_set(e, ERR_USAGE, "%s=%s: nothing else is trained: say full, full(target=norms) or head", a->key, a->value);
 }
 

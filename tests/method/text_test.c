@@ -432,7 +432,9 @@ static void backbones_are_words_of_presets(void **state) {
                    "softmax(l=16; source=prompt-global(48), stack=encoder, site=self) + "
                    "softmax(l=4; source=prompt-global(48), stack=decoder, site=self) + "
                    "hyper(place=0, hidden=64, inner=32, norm=no, start=hyperfan, biases=no)");
-    assert_written("prefix(backbone=norms)", "prefix + full(target=norms)");
+    assert_written("prefix(backbone=norms)", "full(target=norms) + prefix");
+    struct method canonical = parsed("hyperprompt-sep(backbone=norms)"); /* in the canonical order: a plan's is the same */
+    assert_int_equal(canonical.module[0].target, TARGET_NORMS);
     recognised("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");
     recognised("hyperprompt-sep(backbone=norms)", NULL);
     refused("lora(backbone=norm)", "did you mean norms");

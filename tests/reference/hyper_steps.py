@@ -20,6 +20,10 @@ or of each row i, with h_i the mean of its tokens behind the encoder
   PHA               y + W_u relu(W_d x + b_d) + b_u with y what the FFN gives and x what it reads: made in the decoder,
                     one for all tasks in the encoder
   HyperDecoder      the same with x before the FFN's norm
+  HyperPrompt       keys [P_k; K] and values [P_v; V] of the encoder's self-attention, seen by every query and without a
+                    relative bias: P_k = relu(P_t D_k^T) U_k^T of the task's prompt P_t, P_v likewise; D and U of each
+                    layer (share), of each layer and task (sep), or made from I without biases (global); the model's
+                    norms are trained besides
   retriever         z = W_2 relu(W_1 h + b_1) + b_2 (without a hidden layer W_2 h + b_2), h the mean of a row's
                     tokens behind the encoder; its losses look across the batch, f the cosine:
     instance        mean over rows i with another of its task of −mean_p log(e^{f(z_i,z_p)/τ} / Σ e^{f(z_i,z_j)/τ}),
@@ -44,6 +48,8 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional as F
+from transformers.models.bert import modeling_bert
+from transformers.models.t5 import modeling_t5
 
 import make_families
 import mixed_steps
@@ -82,16 +88,50 @@ class Generator:
         if not about["layer"] and not about["place"] and not self.by_row:
             word = "all"
         parts, maps = zip(*self.conditions(word, layer, at, h))
-        out = torch.relu(F.linear(torch.cat(parts, 1), torch.cat(maps, 1), value[f"{word}.b_1"]))
+        out = torch.relu(F.linear(torch.cat(parts, 1), torch.cat(maps, 1), value.get(f"{word}.b_1")))
         if about["inner"]:
-            out = F.linear(out, value[f"{word}.W_2"], value[f"{word}.b_2"])
+            out = F.linear(out, value[f"{word}.W_2"], value.get(f"{word}.b_2"))
         if about["norm"] == "no":
             return out
         return F.layer_norm(out, out.shape[-1:], value[f"{word}.norm.gamma"], value[f"{word}.norm.beta"], PROJECTION_EPS)
 
     def make(self, word, layer, at, slot, h):
         head = f"{word}.{layer}.{at}.{slot}" if self.about["net"] == "layer" else f"{word}.{slot}"
-        return F.linear(self.vector(word, layer, at, h), self.trained[f"{head}.weight"], self.trained[f"{head}.bias"])
+        return F.linear(self.vector(word, layer, at, h), self.trained[f"{head}.weight"], self.trained.get(f"{head}.bias"))
+
+
+class Prompts:
+    """P_k and P_v of one layer, tasks × l × what the heads have together; maps(slot): D_k … of all tasks, or of one
+    that all have."""
+
+    def __init__(self, module, prompts, maps, tasks):
+        self.module, self.prompts, self.maps, self.tasks = module, prompts, maps, tasks
+
+    def value(self, kind):
+        p = self.prompts.reshape(self.tasks, self.module["size"], -1)
+        down = self.maps(f"D_{kind}").reshape(-1, self.module["mid"], p.shape[-1])
+        up = self.maps(f"U_{kind}").reshape(len(down), -1, self.module["mid"])
+        return torch.relu(p @ down.transpose(1, 2)) @ up.transpose(1, 2)
+
+    def of_rows(self, kind, like):
+        value = self.value(kind)[Rows.task]
+        value = value.expand(len(like), -1, -1)
+        return value.reshape(len(like), value.shape[1], like.shape[1], -1).transpose(1, 2)
+
+
+def attention(module, query, key, value, mask, scaling=1.0, position_bias=None, **_):
+    """What transformers' plain attention computes, behind the prompts where the module has some."""
+    added = 0 if mask is None else mask
+    if position_bias is not None:
+        added = added + position_bias
+    prompts = getattr(module, "prompts", None)
+    if prompts:
+        before = prompts.of_rows("k", key)
+        key, value = torch.cat([before, key], 2), torch.cat([prompts.of_rows("v", value), value], 2)
+        if torch.is_tensor(added):
+            added = F.pad(added, (before.shape[2], 0))
+    weights = torch.softmax(query @ key.transpose(2, 3) * scaling + added, -1)
+    return (weights @ value).transpose(1, 2), weights
 
 
 class Adapter(nn.Module):
@@ -154,14 +194,17 @@ class Case(mixed_steps.Case):
         method, model = self.about["method"], self.model
         self.modules = [m for m in method["modules"] if m["function"] == "bottleneck"]
         self.made, self.pooled = {}, {}
-        self.generator = Generator(method["hyper"], self.take("hyper."))
+        self.generator = Generator(method.get("hyper", {}), self.take("hyper."))
         self.retriever = method.get("retriever")
         self.network = self.take("retriever.")
-        self.taps = {part.get("tap", 0) for part in (method["hyper"], self.retriever or {})}
+        self.taps = {part.get("tap", 0) for part in (method.get("hyper", {}), self.retriever or {})}
         for p in model.parameters():
             p.requires_grad_(False)
         for path, owner, last, reads in list(sublayers(model)):
             self.put(f".{path}.", owner, last, reads)
+        for module in method["modules"]:
+            if module["function"] == "softmax":
+                self.prompt(module)
         if any(m["function"] == "full" for m in method["modules"]):
             self.train_norms()
         for tap in self.taps:
@@ -201,6 +244,22 @@ class Case(mixed_steps.Case):
                 def value(slot, free=free):
                     return free[slot].reshape(1, -1)
             setattr(owner, last, Adapter(getattr(owner, last), m, value, reads.get(m["read"]), by_row))
+
+    def prompt(self, module):
+        modeling_t5.eager_attention_forward = modeling_bert.eager_attention_forward = attention
+        prompts = self.take("enc.all.self/softmax.head.")["P"]
+        for path, part in self.model.named_modules():
+            if not path.startswith("encoder.") or not path.endswith(("SelfAttention", "attention.self")):
+                continue
+            name = place(f".{path}.") + "/softmax.head."
+            if module["source"] == "prompt-global":
+                def maps(slot, layer=int(name.split(".")[1])):
+                    return self.generator.make("enc", layer, 0, slot, None)
+            else:
+                maps = self.take(name).__getitem__
+            part.prompts = Prompts(module, prompts, maps, len(self.tasks))
+            for kind in "kv":
+                self.made[f"{name}P_{kind}"] = (part.prompts.value, kind)
 
     def train_norms(self):
         for name in [n for n in self.trained if n.endswith(("orm.weight", "orm.bias"))]:
