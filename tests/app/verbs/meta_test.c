@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
@@ -64,6 +65,33 @@ static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
     free(db);
 }
 
+/* Rows of a task beside a corpus; stopped midway and gone on with by another number of workers: the same bits. */
+static void a_resumed_run_has_the_same_bits(void **state) {
+    (void)state;
+    char *file = corpus(), *whole = xprintf("%s/whole.db", stage.folder);
+    struct stage part = stage;
+    part.db = file_join(stage.folder, "part.db");
+    char *line = xprintf("train --model %s %s --train %s --dev %s --text text --label label --episodes smlmt:%s --ways 2 "
+                         "--mix 0.5 --steps 1000 --eval-every 5000 --workers 2 --db", stage.model, small, stage.toy, stage.toy, file);
+    free(stage_out(0, "%s %s", line, whole));
+    int id = 0;
+    for (bool stopped = false; !stopped;) {
+        pid_t pid = command_start(stage.folder, "%s %s", line, part.db);
+        stopped = stage_stop_midway(&part, pid, ++id, 50);
+        if (id == 5 && !stopped) fail_msg("no run could be stopped midway");
+    }
+    free(stage_out(0, "resume %d --workers 1 --db %s", id, part.db));
+    json_t *one = stage_json("show 1 --db %s --json", whole), *two = stage_json("show %d --db %s --json", id, part.db);
+    assert_string_equal(stage_text(two, "state"), "finished");
+    assert_string_equal(stage_text(one, "weights_sha256"), stage_text(two, "weights_sha256"));
+    json_decref(one);
+    json_decref(two);
+    free(line);
+    free(file);
+    free(whole);
+    free(part.db);
+}
+
 static void counts(void **state) {
     (void)state;
     json_t *count = stage_json("count --model %s --method 'meta-adapters(m=2)' --json", stage.model);
@@ -79,6 +107,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_corpus_is_trained_on_and_kept),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_stored),
+        cmocka_unit_test(a_resumed_run_has_the_same_bits),
         cmocka_unit_test(counts),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
