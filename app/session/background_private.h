@@ -8,7 +8,7 @@
 /* All rows; those that do not pass the filter (NULL: all do) are marked so.  tasks: what each task of runs with
  * several came to is read too; NULL: not. */
 int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
-               struct err *e);
+                     struct err *e);
 int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e);
 
 #endif

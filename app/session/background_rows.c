@@ -63,7 +63,7 @@ static int add_tasks(struct store *s, struct history_rows *d, struct result_cach
 }
 
 int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
-               struct err *e) {
+                     struct err *e) {
     struct history_rows *d = xcalloc(1, sizeof *d);
     d->trash = trash;
     d->filter = xstrdup(filter ? filter : "");

@@ -34,7 +34,7 @@ static struct kept_results *place_of(struct result_cache *t, int64_t run) {
 }
 
 int result_cache_of(struct result_cache *t, struct store *s, const struct store_run *row, struct task_results *out,
-                  struct err *e) {
+                    struct err *e) {
     *out = (struct task_results){ 0 };
     if (!task_results_several(row)) return 0;
     struct kept_results *k = place_of(t, row->id);

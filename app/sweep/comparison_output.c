@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/output.h"
 #include "core/analysis/axis_effects.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -331,15 +330,15 @@ static void text_number(char out[32], double v) {
 
 void comparison_csv(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, "name");
-    for (int i = 0; i < c->axes; i++) buf_putc(out, ','), out_csv(out, c->axis[i]);
+    for (int i = 0; i < c->axes; i++) buf_putc(out, ','), text_csv(out, c->axis[i]);
     buf_puts(out, ",state,n,mean,sd,low,high,trained,seconds\n");
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
         struct spread s = c->mixed ? (struct spread){ .mean = NAN, .sd = NAN } : comparison_spread(g, false);
         struct interval v = spread_interval(s, 0.95);
         const double values[] = { s.mean, s.sd, v.low, v.high };
-        out_csv(out, g->name);
-        for (int k = 0; k < c->axes; k++) buf_putc(out, ','), out_csv(out, g->axis[k] ? g->axis[k] : "");
+        text_csv(out, g->name);
+        for (int k = 0; k < c->axes; k++) buf_putc(out, ','), text_csv(out, g->axis[k] ? g->axis[k] : "");
         buf_printf(out, ",%s,%zu", state_of(g), comparison_spread(g, false).n);
         for (size_t k = 0; k < COUNT_OF(values); k++) {
             char text[32] = "";

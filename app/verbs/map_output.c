@@ -69,7 +69,7 @@ void map_csv_start(struct buf *b, const struct store_embedding *m, double perple
     else buf_puts(b, ",");
     if (m->run) buf_printf(b, "%lld,%lld,", (long long)m->run, (long long)m->step);
     else buf_puts(b, ",,");
-    out_csv(b, m->model ? m->model : "");
+    text_csv(b, m->model ? m->model : "");
     if (m->id) buf_printf(b, ",%d,%s,", m->layer, m->pool);
     else buf_puts(b, ",,,");
     if (isnan(perplexity)) buf_puts(b, ",,"); /* PCA */
@@ -80,11 +80,11 @@ void map_csv_line(const char *start, int64_t row, const char *task, const char *
                      const real *xy) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s%lld,", start, (long long)row);
-    out_csv(&b, task);
+    text_csv(&b, task);
     buf_putc(&b, ',');
-    out_csv(&b, label);
+    text_csv(&b, label);
     buf_putc(&b, ',');
-    out_csv(&b, said);
+    text_csv(&b, said);
     for (int k = 0; k < 2; k++) {
         buf_putc(&b, ',');
         json_add_float(&b, (float)xy[k]);

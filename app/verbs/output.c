@@ -64,18 +64,6 @@ void out_bytes(const char *s, size_t n) {
     free(shown);
 }
 
-void out_csv(struct buf *b, const char *s) {
-    char *shown = text_visible(s, strlen(s));
-    bool plain = !shown[strcspn(shown, ",\"")];
-    if (!plain) buf_putc(b, '"');
-    for (const char *c = shown; *c; c++) {
-        if (*c == '"') buf_putc(b, '"');
-        buf_putc(b, *c);
-    }
-    if (!plain) buf_putc(b, '"');
-    free(shown);
-}
-
 void out_report(const char *text) {
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = strchrnul(text, '\n');

@@ -19,8 +19,6 @@ void table_add(struct table *t, const char *const *cells);
 /* Writes to standard output and frees the cells. */
 void table_print(struct table *t);
 
-/* A field of a CSV line, made visible, quoted where it must be. */
-void out_csv(struct buf *b, const char *s);
 /* Prints the buffer and a newline, and empties it. */
 void out_line(struct buf *b);
 /* Text from data, made visible, to standard output; and n bytes that may hold NULs. */

@@ -147,7 +147,7 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
 }
 
 static int write_to(const struct args *a, const struct outfile_guard *g, struct store *s, int64_t id,
-                     const struct destination *to, const char *path, struct err *e) {
+                    const struct destination *to, const char *path, struct err *e) {
     int rc = 0;
     if (path && is_folder(to, path)) rc = outfile_check_folder(g, path, e);
     else if (path && to->path == TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);

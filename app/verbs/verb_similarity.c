@@ -82,15 +82,15 @@ static void print_csv(const struct matrix *m) {
         for (int j = 0; j < m->columns; j++) {
             double v = m->value[i * m->columns + j];
             buf_printf(&b, "%lld,%s,", (long long)m->id, matrix_of_names[m->of]);
-            out_csv(&b, m->measure);
+            text_csv(&b, m->measure);
             buf_putc(&b, ',');
-            out_csv(&b, m->row_name[i]);
+            text_csv(&b, m->row_name[i]);
             buf_putc(&b, ',');
-            out_csv(&b, m->column_name[j]);
+            text_csv(&b, m->column_name[j]);
             buf_putc(&b, ',');
             if (!isnan(v)) json_add_double(&b, v);
             buf_putc(&b, ',');
-            out_csv(&b, m->about);
+            text_csv(&b, m->about);
             out_line(&b);
         }
     buf_release(&b);

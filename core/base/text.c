@@ -250,3 +250,15 @@ void text_shell_word(struct buf *b, const char *word) {
     }
     buf_putc(b, '\'');
 }
+
+void text_csv(struct buf *b, const char *s) {
+    char *shown = text_visible(s, strlen(s));
+    bool plain = !shown[strcspn(shown, ",\"")];
+    if (!plain) buf_putc(b, '"');
+    for (const char *c = shown; *c; c++) {
+        if (*c == '"') buf_putc(b, '"');
+        buf_putc(b, *c);
+    }
+    if (!plain) buf_putc(b, '"');
+    free(shown);
+}

@@ -41,6 +41,8 @@ void text_line(struct buf *b, const char *format, ...) __attribute__((format(pri
 
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
+/* A field of a CSV line, made visible, quoted where it must be. */
+void text_csv(struct buf *b, const char *s);
 
 /* Whole-string numbers, without locale, without surrounding blanks.  false when s
  * is not a finite number (or not an integer) or out of range. */

@@ -197,13 +197,13 @@ static void texts_are_by_their_rows_weights(const char *method) {
     struct generation g;
     generation_init(&g, r.m, &o, &s);
     struct generated *out = xcalloc(s.rows, sizeof *out);
-    struct generate_memory desk = { .tape = r.tape, .arena = r.arena, .cache = cache_new(&r.m->arch), .begin = begin, .self = &b };
-    for (int i = 0; i < g.groups; i++) test_ok(generation_group(&g, i, &desk, out, &e), &e);
+    struct generate_memory memory = { .tape = r.tape, .arena = r.arena, .cache = cache_new(&r.m->arch), .begin = begin, .self = &b };
+    for (int i = 0; i < g.groups; i++) test_ok(generation_group(&g, i, &memory, out, &e), &e);
     for (int i = 0; i < all->rows; i++) {
         double want = log_probability(&r, &b, i, &out[i], &o) / pow(out[i].count, o.length_penalty);
         if (!(fabs(out[i].score - want) < 1e-4)) fail_msg("%s: row %d scores %g, whole %g", method, i, out[i].score, want);
     }
-    cache_free(desk.cache);
+    cache_free(memory.cache);
     generated_release(out, s.rows);
     free(out);
     generation_release(&g);
