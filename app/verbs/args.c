@@ -147,7 +147,7 @@ static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {
     { "train, stop, resume", "train a method on a task; the run is kept" },
-    { "adapt", "a new task from few rows, by a run of several tasks" },
+    { "adapt, fewshot", "a new task, or many, from few rows" },
     { "runs, show, sql", "the history, one run of it, a question in SQL" },
     { "trash, restore", "put runs into the trash, take them out" },
     { "eval, predict, generate", "score, label, write: a run or a model on rows" },

@@ -12,11 +12,13 @@ struct numbers {
     size_t room;
 };
 
-/* What a cache of texts goes on with: a copy of one matrix. */
+/* What a cache of texts goes on with, whatever other passes made in between: a copy of one matrix, and where a value's
+ * blocks lie in it. */
 struct kept_rows {
     real *value;
     size_t room;
     int rows, cols;
+    int first, blocks;
 };
 
 enum { SEQUENCES_ALL, SEQUENCES_SELF, SEQUENCES_CROSS, SEQUENCES };
@@ -24,6 +26,7 @@ enum { SEQUENCES_ALL, SEQUENCES_SELF, SEQUENCES_CROSS, SEQUENCES };
 struct rows {
     const struct plan *p;
     int count;               /* rows of the pass that the values were made in */
+    int kept_count;          /* and of the one that is kept */
     bool made;               /* on the tape of this step */
     struct row_value *value; /* p->by_row */
     struct kept_rows *kept;       /* p->by_row; those that share a matrix have it at the first */
@@ -67,7 +70,11 @@ void rows_begin(struct rows *r) {
     if (r) r->made = false;
 }
 
-int rows_count(const struct rows *r) { return r->count; }
+/* Of what is made on this tape, else of what is kept. */
+static int first_of(const struct rows *r, int i) { return r->made ? r->value[i].first : r->kept[i].first; }
+static int blocks_of(const struct rows *r, int i) { return r->made ? r->value[i].blocks : r->kept[i].blocks; }
+
+int rows_count(const struct rows *r) { return r->made ? r->count : r->kept_count; }
 
 static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
     k->rows = tape_rows_of(t, n);
@@ -81,6 +88,8 @@ static void copy_rows(struct kept_rows *k, const struct tape *t, node n) {
 static void keep(struct rows *r, const struct tape *t, int stack) {
     for (int i = 0; i < r->p->by_row; i++) {
         if (r->p->row_tensor[i].stack != stack) continue;
+        r->kept[i].first = r->value[i].first;
+        r->kept[i].blocks = r->value[i].blocks;
         r->same[i] = 0;
         while (r->value[r->same[i]].value != r->value[i].value) r->same[i]++;
         if (r->same[i] == i) copy_rows(&r->kept[i], t, r->value[i].value);
@@ -92,7 +101,9 @@ void rows_make(struct rows *r, struct tape *t, const struct forward *f, const no
     hyper_make_rows(r->p, t, leaf, stack, h, task, r->value);
     r->count = f->batch->rows;
     r->made = true;
-    if (f->cache && stack == STACK_DECODER) keep(r, t, stack);
+    if (!f->cache || stack != STACK_DECODER) return;
+    r->kept_count = r->count;
+    keep(r, t, stack);
 }
 
 node rows_value(struct rows *r, struct tape *t, int i) {
@@ -113,7 +124,7 @@ static bool is_cached(const struct forward *f, const struct tape_rows *rows) { r
 const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows, int tokens,
                                      int i) {
     bool cached = is_cached(f, rows);
-    int n = cached ? cache_sources(f->cache) : f->batch->rows, first = r->value[i].first;
+    int n = cached ? cache_sources(f->cache) : f->batch->rows, first = first_of(r, i);
     int *start = room_for(&r->start, n), *block = room_for(&r->block, n);
     for (int k = 0, at = 0; k < n; k++) {
         start[k] = cached ? at : rows->start[k];
@@ -121,16 +132,15 @@ const struct row_groups *rows_groups(struct rows *r, const struct forward *f, co
         at += cached ? cache_source_rows(f->cache, k) : 0;
     }
     start[n] = tokens;
-    r->groups = (struct row_groups){n, r->value[i].blocks, start, block};
+    r->groups = (struct row_groups){n, blocks_of(r, i), start, block};
     return &r->groups;
 }
 
 node rows_keys(struct rows *r, struct tape *t, int i) {
-    const struct row_value *v = &r->value[i];
-    int rows = r->p->row_tensor[i].rows;
+    int rows = r->p->row_tensor[i].rows, count = rows_count(r), first = first_of(r, i);
     node all = rows_value(r, t, i);
-    if (v->blocks == r->count) return all;
-    return op_rows(t, all, v->first * rows, (v->first + r->count) * rows);
+    if (blocks_of(r, i) == count) return all;
+    return op_rows(t, all, first * rows, (first + count) * rows);
 }
 
 const int *rows_sequences(struct rows *r, const struct forward *f, const struct site *site) {
@@ -145,8 +155,8 @@ const int *rows_sequences(struct rows *r, const struct forward *f, const struct 
 }
 
 const struct tape_rows *rows_of_keys(struct rows *r, const struct forward *f, int module) {
-    int *start = room_for(&r->key_start[module], r->count);
-    for (int i = 0; i <= r->count; i++) start[i] = i * r->p->method.module[module].size;
-    r->key_rows[module] = (struct tape_rows){r->count, start, f->rows.id};
+    int count = rows_count(r), *start = room_for(&r->key_start[module], count);
+    for (int i = 0; i <= count; i++) start[i] = i * r->p->method.module[module].size;
+    r->key_rows[module] = (struct tape_rows){count, start, f->rows.id};
     return &r->key_rows[module];
 }

@@ -119,7 +119,7 @@ static void the_docs_name_every_column(void **state) {
         free(tail);
         json_decref(o);
     }
-    assert_int_equal(views, 12);
+    assert_int_equal(views, 13);
     buf_release(&names);
     buf_release(&text);
     close_it(s);
