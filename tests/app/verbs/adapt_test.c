@@ -118,14 +118,11 @@ static void stopped_and_resumed(void **state) {
                          "--seed 3 --workers 1", stage.toy, stage.toy, stage.db);
     int id = (int)json_integer_value(stage_at(whole, "run")) + 1;
     pid_t pid = command_start(stage.folder, "%s", line);
-    stage_wait_step(&stage, id, 1);
-    char *said = stage_out(0, "stop %d --db '%s'", id, stage.db);
-    assert_int_equal(command_wait(pid, 20), 130);
+    assert_true(stage_stop_midway(&stage, pid, id, 1));
     json_t *v = stage_json("resume %d --db '%s' --json", id, stage.db);
     assert_true(json_equal(stage_at(v, "results"), stage_at(whole, "results")));
     json_decref(v);
     json_decref(whole);
-    free(said);
     free(line);
 }
 
