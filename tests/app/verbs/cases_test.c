@@ -173,6 +173,7 @@ static void a_run_killed_young_goes_on(void **state) {
     const char *line = "--steps 3000 --lr 1e-4 --batch 20 --seeds 1,2 --workers 1";
     char *whole = weights_of(stage_train(&stage, 0, "--steps 3000 --lr 1e-4 --batch 20"));
     pid_t pid = start(line);
+    stage_wait_step(&stage, 3, 0); /* it is there */
     stage_wait_step(&stage, 2, 3);
     kill(pid, SIGKILL);
     command_wait(pid, 10);
