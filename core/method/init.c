@@ -52,9 +52,9 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
 static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
     switch (t->role) {
     case SLOT_MLP_E: case SLOT_PROMPT: matrix(key, m, t, false, out); return;
-    case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
     case SLOT_SCALE: init_fill(out, t->count, m->scale); return;
     /* Maps of an MLP or a prompt: U(-1/√in, 1/√in), biases too. */
+    case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
     case SLOT_MLP_W1: case SLOT_MLP_W2: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
     }
