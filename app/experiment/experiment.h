@@ -67,7 +67,10 @@ const char *experiment_verdict(const struct experiment_contrast *c, struct sprea
  * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e);
-/* The same as Markdown, a section of a page. */
+#define EXPERIMENT_PAGE                                                                                            \
+    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number in it was typed.  " \
+    "Values are in points (×100) where a metric is a share.\n"
+/* The same as Markdown, a section of a page that begins with that. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 
 #endif

@@ -197,7 +197,7 @@ static void page_contrasts(const struct experiment *x, const struct experiment_r
         struct spread s = experiment_contrast_spread(x, r, i);
         struct interval v = spread_interval(s, 0.95);
         buf_printf(out, "| %s%s | %s %g | ", c->id, c->terms > 1 ? " (slope against ln x)" : "", c->direction > 0 ? "above" : "below",
-                   c->direction * c->margin);
+                   c->margin > 0 || c->margin < 0 ? c->direction * c->margin : 0.0);
         if (isfinite(c->published)) buf_printf(out, "%+g", c->published);
         else buf_puts(out, "–");
         if (!s.n) buf_puts(out, " | – | ");

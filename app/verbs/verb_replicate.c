@@ -90,8 +90,7 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
     struct experiment_result *r = xcalloc(1, sizeof *r);
     int rc = 0;
     buf_putc(json, '[');
-    buf_puts(page, "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number in it was "
-                   "typed.  Values are in points (×100) where a metric is a share.\n");
+    buf_puts(page, EXPERIMENT_PAGE);
     for (int i = 0; !rc && i < a->count; i++) {
         char *path = find_file(a->positional[i]);
         int lacks = 0;

@@ -56,7 +56,33 @@ static void every_line_is_one(void **state) {
     free(folder);
 }
 
+/* docs/claims-hyper.md holds no number that its results do not. */
+static void the_page_is_made_of_its_results(void **state) {
+    (void)state;
+    static const char *const name[] = { "pha-low-data", "pha-parts", "hyperformer", "hyperprompt" };
+    char *results = test_path("docs/claims-hyper.json"), *page = test_path("docs/claims-hyper.md");
+    struct buf made = BUF_INIT, kept = BUF_INIT;
+    struct err e = ERR_INIT;
+    struct experiment *x = xcalloc(1, sizeof *x);
+    struct experiment_result *r = xcalloc(1, sizeof *r);
+    buf_puts(&made, EXPERIMENT_PAGE);
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        char *part = xprintf("assets/experiments/%s.json", name[i]), *path = test_path(part);
+        test_ok(experiment_read(x, path, &e), &e);
+        test_ok(experiment_result_read(x, results, r, &e), &e);
+        experiment_page(x, r, &made);
+        experiment_release(x);
+        free(part);
+        free(path);
+    }
+    test_ok(file_read(page, 1 << 20, &kept, &e), &e);
+    assert_string_equal(buf_text(&made), buf_text(&kept));
+    buf_release(&made), buf_release(&kept);
+    free(x), free(r), free(results), free(page);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_line_is_one) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_line_is_one),
+                                       cmocka_unit_test(the_page_is_made_of_its_results) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
