@@ -103,6 +103,9 @@ $(OUT)/%/core/engine/kernel_avx512.o $(OUT)/%/core/analysis/pairs_avx512.o: EXTR
 	-mavx512dq -mavx512bw -mavx512vl -mfma -mbmi2 -Wno-unknown-pragmas
 endif
 
+# What a sanitizer looks for is in the program; the tests' own code need not be fast there, but be there soon.
+$(OUT)/f/tests/%.o: EXTRA = $(if $(SAN),-O0)
+
 # Presets are put into the program as they are.
 $(OUT)/f/core/method/presets.o $(OUT)/d/core/method/presets.o: $(wildcard assets/presets/*.json)
 

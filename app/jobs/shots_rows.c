@@ -131,7 +131,7 @@ static int find_leopards(struct shots *x, const char *what, bool *found, struct 
         parts++;
         of_layout += !rc && l.count > 0;
         for (int i = 0; !rc && i < l.count; i++) rc = add_leopard(x, &l.of[i], e);
-        if (!rc) leopard_release(&l);
+        leopard_release(&l);
     }
     free(copy);
     if (!rc && of_layout && of_layout < parts)

@@ -68,7 +68,7 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick) {
     int32_t *label = xmalloc(((size_t)n + 1) * sizeof *label);
     int *from = xmalloc(((size_t)n + 1) * sizeof *from);
     for (int i = 0; i < n; i++) {
-        if (!d->row[i].gold || d->row[i].label < 0) continue;
+        if (!d->row[i].gold || d->row[i].label < 0 || d->row[i].label >= d->classes) continue;
         from[labelled] = i;
         label[labelled++] = d->row[i].label;
     }

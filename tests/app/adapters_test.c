@@ -196,8 +196,10 @@ static void hub_folders_go_out_and_come_back(void **state) {
     free(stage_out(0, "export last --to hub '%s' --db '%s'", out, stage.db));
     again = stage_json("import '%s' --model '%s' --json --db '%s'", out, stage.model, stage.db);
     assert_string_equal(stage_text(again, "method"), "full(target=pooler) + lora(r=2,s=1.5,layers=2-)");
+    json_decref(run);
+    run = stage_train(&stage, 0, "--steps 2 --method ia3");
     stage_refused(2, "the library scales q, k, v", "export %d --to hub '%s-no' --db '%s'",
-                  (int)json_integer_value(stage_at(stage_train(&stage, 0, "--steps 2 --method ia3"), "id")), out, stage.db);
+                  (int)json_integer_value(stage_at(run, "id")), out, stage.db);
     json_decref(run);
     json_decref(again);
     free(out);
