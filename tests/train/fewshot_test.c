@@ -150,7 +150,7 @@ static void draws_are_even_and_nested(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     const struct dataset *d = &mixed[BERT].task[1].train; /* 13 rows of three classes */
-    int small[3], large[12], other[12], count[3] = { 0 }, found = 0;
+    int small[3], large[15], other[12], count[3] = { 0 }, found = 0;
     assert_int_equal(fewshot_draw(d, 1, 5, 0, small, &e), 3);
     assert_int_equal(fewshot_draw(d, 4, 5, 0, large, &e), 12);
     assert_int_equal(fewshot_draw(d, 4, 5, 1, other, &e), 12);
