@@ -8,8 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/exchange/import.h"
-
-enum { CONFIG_BYTES = 1 << 20 };
+#include "core/exchange/reading.h"
 
 /* A member of a folder's adapter_config.json as a string, or NULL; caller frees. */
 static char *member(const char *folder, const char *key) {

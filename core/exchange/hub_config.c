@@ -2,13 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
-
-enum { CONFIG_BYTES = 1 << 20 };
 
 static const struct key_rule common[] = {
     { "architecture", NULL }, { "leave_out", NULL }, { "init_weights", NULL }, { "init_weights_seed", NULL },
@@ -79,17 +76,13 @@ static int take_configs(struct hub *h, struct err *e) {
 }
 
 int hub_open(const char *folder, struct hub *out, struct err *e) {
-    struct buf text = BUF_INIT;
-    *out = (struct hub){ .path = file_join(folder, "adapter_config.json"), .version = "" };
-    int rc = file_read(out->path, CONFIG_BYTES, &text, e);
-    if (!rc && !(out->config = json_parse(out->path, buf_text(&text), text.size, e))) rc = e->code;
-    if (!rc && !json_is_object(out->config)) rc = err_set(e, ERR_INPUT, "%s: not a JSON object", out->path);
+    *out = (struct hub){ .version = "" };
+    out->config = reading_config(folder, &out->path, &out->text, e);
+    int rc = out->config ? 0 : e->code;
     if (!rc && (!json_get_string(out->config, out->path, "name", &out->name, e) || !*out->name))
         rc = err_set(e, ERR_INPUT, "%s: \"name\" is not there", out->path);
     if (!rc) json_get_string(out->config, out->path, "version", &out->version, e);
     if (!rc) rc = take_configs(out, e);
-    out->text = text_string(buf_text(&text), text.size);
-    buf_release(&text);
     if (rc) hub_close(out);
     return rc;
 }

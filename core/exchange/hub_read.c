@@ -10,8 +10,6 @@
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
 
-enum { CONFIG_BYTES = 1 << 20 };
-
 struct hub_reader {
     struct adapter_reading in;
     struct hub hub;

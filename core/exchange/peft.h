@@ -10,8 +10,8 @@
 enum peft_type { PEFT_LORA, PEFT_IA3, PEFT_TYPES };
 
 struct peft {
-    char *folder, *path; /* of adapter_config.json */
-    char *text;          /* of it, as it is */
+    char *path; /* of adapter_config.json */
+    char *text; /* of it, as it is */
     json_t *config;
     enum peft_type type;
 };

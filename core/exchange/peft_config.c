@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/text.h"
 #include "core/exchange/pattern.h"
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
-
-enum { CONFIG_BYTES = 1 << 20 };
 
 static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3" };
 
@@ -55,23 +51,17 @@ static int find_type(struct peft *p, struct err *e) {
 }
 
 int peft_open(const char *folder, struct peft *out, struct err *e) {
-    struct buf text = BUF_INIT;
-    *out = (struct peft){ .folder = xstrdup(folder), .path = file_join(folder, "adapter_config.json") };
-    int rc = file_read(out->path, CONFIG_BYTES, &text, e);
-    if (!rc && !(out->config = json_parse(out->path, buf_text(&text), text.size, e))) rc = e->code;
-    if (!rc && !json_is_object(out->config)) rc = err_set(e, ERR_INPUT, "%s: not a JSON object", out->path);
-    if (!rc) rc = find_type(out, e);
+    *out = (struct peft){ 0 };
+    out->config = reading_config(folder, &out->path, &out->text, e);
+    int rc = out->config ? find_type(out, e) : e->code;
     if (!rc) rc = reading_check_keys(out->path, out->config, common, rules[out->type], e);
     if (!rc) rc = check_start(out, e);
-    out->text = text_string(buf_text(&text), text.size);
-    buf_release(&text);
     if (rc) peft_close(out);
     return rc;
 }
 
 void peft_close(struct peft *p) {
     if (p->config) json_decref(p->config);
-    free(p->folder);
     free(p->path);
     free(p->text);
     *p = (struct peft){ 0 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -83,6 +84,18 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
 }
 
 /* ---- configs ---- */
+
+json_t *reading_config(const char *folder, char **path, char **text, struct err *e) {
+    struct buf bytes = BUF_INIT;
+    *path = file_join(folder, "adapter_config.json");
+    json_t *config = file_read(*path, CONFIG_BYTES, &bytes, e) ? NULL : json_parse(*path, buf_text(&bytes), bytes.size, e);
+    *text = text_string(buf_text(&bytes), bytes.size);
+    buf_release(&bytes);
+    if (!config || json_is_object(config)) return config;
+    err_set(e, ERR_INPUT, "%s: not a JSON object", *path);
+    json_decref(config);
+    return NULL;
+}
 
 static bool is_nothing(const json_t *v) {
     return json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||

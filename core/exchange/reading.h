@@ -31,6 +31,13 @@ const char *reading_head_name(const char *name);
 int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e);
 /* Takes a tensor for the model's own of that name. */
 int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *name, struct err *e);
+
+/* ---- configs ---- */
+
+enum { CONFIG_BYTES = 1 << 20 };
+/* A folder's adapter_config.json, an object, which the caller owns; NULL with *e.  In either case *path and *text (as it
+ * is) are the caller's to free. */
+json_t *reading_config(const char *folder, char **path, char **text, struct err *e);
 /* Keys of a config: one is read, or says nothing of what is computed (value NULL), or may have this value, as JSON,
  * beside null, false and what is empty.  A list ends with a NULL key. */
 struct key_rule {
