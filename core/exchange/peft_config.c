@@ -98,6 +98,12 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
 
 /* ---- the config beside the tensors ---- */
 
+/* Whether a module's name is this, or ends in it behind a dot. */
+static bool is_named(const char *module, const char *target) {
+    size_t n = strlen(module), k = strlen(target);
+    return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
+}
+
 static int in_targets(const struct peft *p, const char *module, bool *in, struct err *e) {
     const json_t *list = json_object_get(p->config, "target_modules"), *v;
     size_t i;
@@ -110,19 +116,14 @@ static int in_targets(const struct peft *p, const char *module, bool *in, struct
         return hit < 0 ? err_prefix(e, "%s: target_modules", p->path) : 0;
     }
     *in = false;
-    json_array_foreach(list, i, v) {
-        const char *name = json_string_value(v);
-        size_t at = name && strlen(module) >= strlen(name) ? strlen(module) - strlen(name) : 0;
-        if (name && !strcmp(module + at, name) && (!at || module[at - 1] == '.')) *in = true;
-    }
+    json_array_foreach(list, i, v)
+        if (json_is_string(v) && is_named(module, json_string_value(v))) *in = true;
     return 0;
 }
 
 static bool has_target(const char *target, const char *const *module, size_t modules) {
-    for (size_t i = 0; i < modules; i++) {
-        size_t n = strlen(module[i]), k = strlen(target);
-        if (n >= k && !strcmp(module[i] + n - k, target) && (n == k || module[i][n - k - 1] == '.')) return true;
-    }
+    for (size_t i = 0; i < modules; i++)
+        if (is_named(module[i], target)) return true;
     return false;
 }
 
