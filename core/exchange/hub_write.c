@@ -1,5 +1,4 @@
 /* A run as a folder of AdapterHub. */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,9 @@
 #include "core/exchange/hub.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
-#include "core/model/safetensors.h"
+#include "core/exchange/writing.h"
 
-enum { LAYERS_MOST = 256, TENSORS_OF_HEAD = 4 };
+enum { LAYERS_MOST = 256 };
 
 struct hub_out {
     const struct predictor *p;
@@ -22,8 +21,7 @@ struct hub_out {
     const struct model *m;
     const real *params;
     const char *name, *base;
-    struct st_write *tensor;
-    size_t tensors, room;
+    struct adapter_writing to;
     int bottleneck, lora, scale, prefix; /* the first module of each kind, or -1 */
     int width[LAYERS_MOST];              /* of bottlenecks, by layer; 0: none there */
     bool at_attention, at_ffn;
@@ -120,15 +118,6 @@ static int check(struct hub_out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
-/* `name` is taken over. */
-static void add(struct hub_out *o, char *name, size_t rows, size_t cols, const real *data) {
-    GROW(o->tensor, o->room, o->tensors + 1);
-    struct st_write *t = &o->tensor[o->tensors++];
-    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = rows ? 2 : 1, .data = data };
-    t->shape[0] = rows ? rows : cols;
-    t->shape[1] = rows ? cols : 0;
-}
-
 static const real *values(const struct hub_out *o, int module, enum slot slot, int layer) {
     int site = o->plan->method.module[module].write == TAP_F_OUT || o->plan->method.module[module].write == TAP_F_PRE ? SUB_FFN : SUB_SELF;
     const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER, site, layer);
@@ -141,11 +130,11 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
     size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
     char *at = xprintf("%sencoder.layer.%d.%soutput.adapters.%s", family_prefix(o->m->arch.family), layer,
                        is_attention(m) ? "attention." : "", o->name);
-    add(o, xprintf("%s.adapter_down.0.weight", at), r, d, values(o, module, SLOT_DOWN_W, layer));
-    add(o, xprintf("%s.adapter_down.0.bias", at), 0, r, values(o, module, SLOT_DOWN_B, layer));
-    add(o, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
-    add(o, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
-    if (m->comp == COMP_LEARNED) add(o, xprintf("%s.scaling", at), 0, 1, values(o, module, SLOT_SCALE, layer));
+    writing_add(&o->to, xprintf("%s.adapter_down.0.weight", at), r, d, values(o, module, SLOT_DOWN_W, layer));
+    writing_add(&o->to, xprintf("%s.adapter_down.0.bias", at), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    writing_add(&o->to, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
+    writing_add(&o->to, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
+    if (m->comp == COMP_LEARNED) writing_add(&o->to, xprintf("%s.scaling", at), 0, 1, values(o, module, SLOT_SCALE, layer));
     free(at);
 }
 
@@ -159,8 +148,8 @@ static void add_beside_map(struct hub_out *o, int module, int layer) {
     bool scale = m->fn == FN_SCALE;
     const struct plan_tensor *b = plan_slot(o->plan, module, scale ? SLOT_CHANNEL : SLOT_UP_W, STACK_ENCODER, site, layer);
     const struct plan_tensor *a = scale ? NULL : plan_slot(o->plan, module, SLOT_DOWN_W, STACK_ENCODER, site, layer);
-    if (a) add(o, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, o->params + a->offset);
-    add(o, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size, o->params + b->offset);
+    if (a) writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, o->params + a->offset);
+    writing_add(&o->to, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size, o->params + b->offset);
     free(at);
 }
 
@@ -176,9 +165,10 @@ static void add_prefix(struct hub_out *o) {
                 memcpy(o->flat + t * n + (2 * (size_t)i + (size_t)k) * d, values(o, o->prefix, k ? SLOT_VALUE : SLOT_KEY, i) + t * d,
                        d * sizeof *o->flat);
     for (int i = 0; i < o->m->arch.encoder_layers; i++)
-        add(o, xprintf("%sencoder.layer.%d.attention.self.prefix_tuning.pool.prefix_tunings.%s.self_prefix.control_trans", before, i,
-                       o->name), 0, l * n, o->flat);
-    add(o, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->name), 0, l * n, o->flat);
+        writing_add(&o->to,
+                    xprintf("%sencoder.layer.%d.attention.self.prefix_tuning.pool.prefix_tunings.%s.self_prefix.control_trans",
+                            before, i, o->name), 0, l * n, o->flat);
+    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->name), 0, l * n, o->flat);
 }
 
 static void add_modules(struct hub_out *o) {
@@ -335,30 +325,24 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     size_t d = (size_t)o->m->arch.width, n = (size_t)predictor_classes(o->p);
     const struct plan_tensor *w = plan_head(o->plan, 0, SLOT_HEAD_W), *b = plan_head(o->plan, 0, SLOT_HEAD_B);
     if (!dense(o, false) || !dense(o, true) || !w || !b) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
-    struct st_write list[TENSORS_OF_HEAD] = {
-        { .name = xprintf("heads.%s.1.bias", o->name), .rank = 1, .shape = { d }, .data = dense(o, true) },
-        { .name = xprintf("heads.%s.1.weight", o->name), .rank = 2, .shape = { d, d }, .data = dense(o, false) },
-        { .name = xprintf("heads.%s.4.bias", o->name), .rank = 1, .shape = { n }, .data = o->params + b->offset },
-        { .name = xprintf("heads.%s.4.weight", o->name), .rank = 2, .shape = { n, d }, .data = o->params + w->offset },
-    };
-    int rc = st_save(path, list, TENSORS_OF_HEAD, NULL, 0, e);
-    for (int i = 0; i < TENSORS_OF_HEAD; i++) free((char *)(uintptr_t)list[i].name);
+    struct adapter_writing to = { 0 };
+    writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
+    writing_add(&to, xprintf("heads.%s.1.bias", o->name), 0, d, dense(o, true));
+    writing_add(&to, xprintf("heads.%s.4.weight", o->name), n, d, o->params + w->offset);
+    writing_add(&to, xprintf("heads.%s.4.bias", o->name), 0, n, o->params + b->offset);
+    int rc = writing_save(&to, path, NULL, e);
+    writing_release(&to);
     return rc;
 }
 
 /* ---- writing ---- */
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
-}
-
 static int write_files(struct hub_out *o, const char *config, const char *folder, struct err *e) {
     static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
     char *path[COUNT_OF(files)], *head = head_config(o);
     for (size_t i = 0; i < COUNT_OF(files); i++) path[i] = file_join(folder, files[i]);
-    qsort(o->tensor, o->tensors, sizeof *o->tensor, by_name);
     int made = export_folder(folder, e), rc = made;
-    if (!rc) rc = st_save(path[0], o->tensor, o->tensors, NULL, 0, e);
+    if (!rc) rc = writing_save(&o->to, path[0], NULL, e);
     if (!rc) rc = write_head(o, path[1], e);
     if (!rc) rc = file_write(path[2], head, strlen(head), e);
     if (!rc) rc = file_write(path[3], config, strlen(config), e);
@@ -396,8 +380,7 @@ int export_hub(struct predictor *p, const char *base, const char *folder, struct
     rc = write_files(&o, config, folder, e);
     free(config);
     if (was) json_decref(was);
-    for (size_t i = 0; i < o.tensors; i++) free((char *)(uintptr_t)o.tensor[i].name);
-    free(o.tensor);
+    writing_release(&o.to);
     free(o.flat);
     return rc;
 }

@@ -1,6 +1,5 @@
 /* A run as a folder of PEFT. */
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +11,7 @@
 #include "core/exchange/peft.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
-#include "core/model/safetensors.h"
+#include "core/exchange/writing.h"
 
 /* A map with LoRA or a scale. */
 struct wrapped {
@@ -28,8 +27,7 @@ struct out {
     const real *params;
     const char *base;
     enum peft_type type;
-    struct st_write *tensor;
-    size_t tensors, room;
+    struct adapter_writing to;
     struct wrapped *wrapped;
     size_t count, wrapped_room;
     char **saved; /* modules that are saved whole */
@@ -82,15 +80,6 @@ static int check(struct out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
-/* `name` is taken over. */
-static void add(struct out *o, char *name, size_t rows, size_t cols, bool vector, const real *data) {
-    GROW(o->tensor, o->room, o->tensors + 1);
-    struct st_write *t = &o->tensor[o->tensors++];
-    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = vector ? 1 : 2, .data = data };
-    t->shape[0] = vector ? cols : rows;
-    t->shape[1] = vector ? 0 : cols;
-}
-
 /* The name in the base model of a map, without ".weight"; caller frees. */
 static char *module_name(const struct out *o, enum tap tap, int stack, int site, int layer) {
     int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(tap), stack, site, layer);
@@ -121,10 +110,10 @@ static void add_lora(struct out *o, int module, int stack, int site, int layer) 
     w->rank = m->size;
     w->alpha = s * m->size;
     if (m->dropout > o->dropout) o->dropout = m->dropout;
-    add(o, xprintf("base_model.model.%s.lora_A.weight", w->module), (size_t)m->size,
-        (size_t)tap_width(&o->m->arch, m->read), false, slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
-    add(o, xprintf("base_model.model.%s.lora_B.weight", w->module), (size_t)tap_width(&o->m->arch, m->write),
-        (size_t)m->size, false, slot_values(o, module, SLOT_UP_W, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_A.weight", w->module), (size_t)m->size,
+                (size_t)tap_width(&o->m->arch, m->read), slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_B.weight", w->module), (size_t)tap_width(&o->m->arch, m->write),
+                (size_t)m->size, slot_values(o, module, SLOT_UP_W, stack, site, layer));
 }
 
 static void add_scale(struct out *o, int module, int stack, int site, int layer) {
@@ -134,8 +123,8 @@ static void add_scale(struct out *o, int module, int stack, int site, int layer)
     struct wrapped *w = wrap(o, module_name(o, map, stack, site, layer));
     size_t n = (size_t)tap_width(&o->m->arch, m->write);
     w->input = input;
-    add(o, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1, false,
-        slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1,
+                slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
 }
 
 static void add_module(struct out *o, int module) {
@@ -174,8 +163,8 @@ static void add_own(struct out *o, const struct plan_tensor *t) {
     if (full) save_module(o, name, module);
     else if (wrapped) o->biases = true;
     else o->other_biases = true;
-    add(o, wrapped ? xprintf("base_model.model.%.*s.base_layer.bias", (int)module, name) : xprintf("base_model.model.%s", name),
-        (size_t)of->rows, (size_t)of->cols, of->vector, v);
+    char *own = wrapped ? xprintf("base_model.model.%.*s.base_layer.bias", (int)module, name) : xprintf("base_model.model.%s", name);
+    writing_add(&o->to, own, of->vector ? 0 : (size_t)of->rows, (size_t)of->cols, v);
     free(name);
 }
 
@@ -189,8 +178,8 @@ static void add_halves(struct out *o) {
         for (size_t k = 0; k < o->saves; k++)
             saved = saved || (strlen(o->saved[k]) == (size_t)(strrchr(name, '.') - name) &&
                               !strncmp(o->saved[k], name, strlen(o->saved[k])));
-        for (size_t k = 0; k < o->tensors && saved; k++) saved = strcmp(o->tensor[k].name, full) != 0;
-        if (saved) add(o, full, (size_t)t->rows, (size_t)t->cols, t->vector, o->m->weight[i]);
+        for (size_t k = 0; k < o->to.tensors && saved; k++) saved = strcmp(o->to.tensor[k].name, full) != 0;
+        if (saved) writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols, o->m->weight[i]);
         else free(full);
         free(name);
     }
@@ -212,8 +201,8 @@ static void add_head(struct out *o) {
         const struct plan_tensor *t = plan_head(o->plan, 0, parts[i].slot);
         if (!t) continue;
         if (parts[i].slot == SLOT_POOLER_W && !two) save_module(o, "pooler", strlen("pooler"));
-        add(o, xprintf("base_model.model.%s", parts[i].name), (size_t)t->rows, (size_t)t->cols, parts[i].vector,
-            o->params + t->offset);
+        writing_add(&o->to, xprintf("base_model.model.%s", parts[i].name), parts[i].vector ? 0 : (size_t)t->rows,
+                    (size_t)t->cols, o->params + t->offset);
     }
     if (plan_head(o->plan, 0, SLOT_HEAD_W)) save_module(o, "classifier", strlen("classifier"));
 }
@@ -287,16 +276,11 @@ static char *config_text(const struct out *o) {
 
 /* ---- writing ---- */
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
-}
-
 static int write_files(struct out *o, const char *config, const char *folder, struct err *e) {
     char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
     const struct st_pair meta = { "format", "pt" };
-    qsort(o->tensor, o->tensors, sizeof *o->tensor, by_name);
     int rc = export_folder(folder, e);
-    if (!rc) rc = st_save(path, o->tensor, o->tensors, &meta, 1, e);
+    if (!rc) rc = writing_save(&o->to, path, &meta, e);
     if (!rc) rc = file_write(json, config, strlen(config), e);
     if (rc && rc != ERR_USAGE) {
         unlink(path);
@@ -336,10 +320,9 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     char *config = origin_holds(&o, origin) ? xstrdup(origin) : config_text(&o);
     rc = write_files(&o, config, folder, e);
     free(config);
-    for (size_t i = 0; i < o.tensors; i++) free((char *)(uintptr_t)o.tensor[i].name);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
     for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);
-    free(o.tensor);
+    writing_release(&o.to);
     free(o.wrapped);
     free(o.saved);
     return rc;
