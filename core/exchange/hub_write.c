@@ -118,9 +118,10 @@ static int check(struct hub_out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
+static int site_of(const struct module *m) { return tap_is_ffn(m->write) ? SUB_FFN : SUB_SELF; }
+
 static const real *values(const struct hub_out *o, int module, enum slot slot, int layer) {
-    int site = o->plan->method.module[module].write == TAP_F_OUT || o->plan->method.module[module].write == TAP_F_PRE ? SUB_FFN : SUB_SELF;
-    const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER, site, layer);
+    const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER, site_of(&o->plan->method.module[module]), layer);
     BUG_IF(!t);
     return o->params + t->offset;
 }
@@ -140,16 +141,14 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
 
 static void add_beside_map(struct hub_out *o, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
-    int site = tap_is_ffn(m->write) ? SUB_FFN : SUB_SELF;
-    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(m->write), STACK_ENCODER, site, layer);
+    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(m->write), STACK_ENCODER, site_of(m), layer);
     BUG_IF(i < 0);
     const struct tensor_info *t = &o->m->tensor[i];
     char *at = xprintf("%s%.*s.loras.%s", family_prefix(o->m->arch.family), (int)(strlen(t->name) - strlen(".weight")), t->name, o->name);
     bool scale = m->fn == FN_SCALE;
-    const struct plan_tensor *b = plan_slot(o->plan, module, scale ? SLOT_CHANNEL : SLOT_UP_W, STACK_ENCODER, site, layer);
-    const struct plan_tensor *a = scale ? NULL : plan_slot(o->plan, module, SLOT_DOWN_W, STACK_ENCODER, site, layer);
-    if (a) writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, o->params + a->offset);
-    writing_add(&o->to, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size, o->params + b->offset);
+    if (!scale) writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, values(o, module, SLOT_DOWN_W, layer));
+    writing_add(&o->to, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size,
+                values(o, module, scale ? SLOT_CHANNEL : SLOT_UP_W, layer));
     free(at);
 }
 
@@ -355,12 +354,10 @@ static int write_files(struct hub_out *o, const char *config, const char *folder
     return rc;
 }
 
-/* The config that came with the values, where that is AdapterHub's and still holds: a prefix behind a network is flat
- * here. */
-static char *origin_config(const struct hub_out *o, const char *origin) {
-    json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
-    bool holds = json_is_string(json_object_get(c, "model_type")) && (o->prefix < 0 || strstr(origin, "\"flat\": true"));
-    if (c) json_decref(c);
+/* `was`: the config that came with the values, NULL: none of AdapterHub's.  It still holds, but for a prefix behind a
+ * network, which is flat here. */
+static char *config_text(const struct hub_out *o, const json_t *was, const char *origin) {
+    bool holds = was && (o->prefix < 0 || strstr(origin, "\"flat\": true"));
     return holds ? xstrdup(origin) : wrapped(o, adapter_config(o));
 }
 
@@ -372,14 +369,15 @@ int export_hub(struct predictor *p, const char *base, const char *folder, struct
                          .bottleneck = -1, .lora = -1, .scale = -1, .prefix = -1 };
     rc = check(&o, e);
     if (rc) return rc;
-    json_t *was = origin ? json_loads(origin, 0, NULL) : NULL;
+    json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
+    const json_t *was = json_is_string(json_object_get(came, "model_type")) ? came : NULL;
     const char *name = json_string_value(json_object_get(was, "name"));
-    o.name = name && json_object_get(was, "model_type") ? name : "petri";
+    o.name = name ? name : "petri";
     add_modules(&o);
-    char *config = origin_config(&o, origin);
+    char *config = config_text(&o, was, origin);
     rc = write_files(&o, config, folder, e);
     free(config);
-    if (was) json_decref(was);
+    if (came) json_decref(came);
     writing_release(&o.to);
     free(o.flat);
     return rc;
