@@ -325,11 +325,11 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     const struct plan_tensor *w = plan_head(o->plan, 0, SLOT_HEAD_W), *b = plan_head(o->plan, 0, SLOT_HEAD_B);
     if (!dense(o, false) || !dense(o, true) || !w || !b) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
     struct adapter_writing to = { 0 };
-    writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
     writing_add(&to, xprintf("heads.%s.1.bias", o->name), 0, d, dense(o, true));
-    writing_add(&to, xprintf("heads.%s.4.weight", o->name), n, d, o->params + w->offset);
+    writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
     writing_add(&to, xprintf("heads.%s.4.bias", o->name), 0, n, o->params + b->offset);
-    int rc = writing_save(&to, path, NULL, e);
+    writing_add(&to, xprintf("heads.%s.4.weight", o->name), n, d, o->params + w->offset);
+    int rc = st_save(path, to.tensor, to.tensors, NULL, 0, e);
     writing_release(&to);
     return rc;
 }
@@ -340,8 +340,10 @@ static int write_files(struct hub_out *o, const char *config, const char *folder
     static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
     char *path[COUNT_OF(files)], *head = head_config(o);
     for (size_t i = 0; i < COUNT_OF(files); i++) path[i] = file_join(folder, files[i]);
-    int made = export_folder(folder, e), rc = made;
-    if (!rc) rc = writing_save(&o->to, path[0], NULL, e);
+    int made = writing_order(&o->to, "AdapterHub", e);
+    if (!made) made = export_folder(folder, e);
+    int rc = made;
+    if (!rc) rc = st_save(path[0], o->to.tensor, o->to.tensors, NULL, 0, e);
     if (!rc) rc = write_head(o, path[1], e);
     if (!rc) rc = file_write(path[2], head, strlen(head), e);
     if (!rc) rc = file_write(path[3], config, strlen(config), e);

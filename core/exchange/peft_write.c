@@ -279,8 +279,9 @@ static char *config_text(const struct out *o) {
 static int write_files(struct out *o, const char *config, const char *folder, struct err *e) {
     char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
     const struct st_pair meta = { "format", "pt" };
-    int rc = export_folder(folder, e);
-    if (!rc) rc = writing_save(&o->to, path, &meta, e);
+    int rc = writing_order(&o->to, "PEFT", e);
+    if (!rc) rc = export_folder(folder, e);
+    if (!rc) rc = st_save(path, o->to.tensor, o->to.tensors, &meta, 1, e);
     if (!rc) rc = file_write(json, config, strlen(config), e);
     if (rc && rc != ERR_USAGE) {
         unlink(path);

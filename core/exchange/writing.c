@@ -18,9 +18,13 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
 }
 
-int writing_save(struct adapter_writing *w, const char *path, const struct st_pair *meta, struct err *e) {
+int writing_order(struct adapter_writing *w, const char *library, struct err *e) {
     if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, by_name);
-    return st_save(path, w->tensor, w->tensors, meta, meta ? 1 : 0, e);
+    for (size_t i = 1; i < w->tensors; i++)
+        if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
+            return err_set(e, ERR_USAGE, "cannot be written for %s: two modules are at one place, where it has one: %s", library,
+                           w->tensor[i].name);
+    return 0;
 }
 
 void writing_release(struct adapter_writing *w) {

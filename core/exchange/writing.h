@@ -12,8 +12,9 @@ struct adapter_writing {
 };
 /* `name` is taken over, `data` is not copied.  rows 0: a vector. */
 void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols, const real *data);
-/* A safetensors file of them, by name.  meta NULL: without. */
-int writing_save(struct adapter_writing *w, const char *path, const struct st_pair *meta, struct err *e);
+/* Puts them in the order of their names.  ERR_USAGE where two have one name: of two modules at one place, where the
+ * library has room for one. */
+int writing_order(struct adapter_writing *w, const char *library, struct err *e);
 void writing_release(struct adapter_writing *w);
 
 #endif

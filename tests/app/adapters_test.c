@@ -228,6 +228,26 @@ static void a_trained_run_goes_there_and_back(void **state) {
     json_decref(run);
 }
 
+/* What a folder would not say as it is: nothing of it is written. */
+static void what_a_library_has_no_place_for_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *method, *to, *part;
+    } cases[] = {
+        { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules are at one place" },
+        { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules are at one place" },
+        { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules are at one place" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *more = xprintf("--steps 1 --method '%s'", cases[i].method), *out = xprintf("%s/none-%zu", stage.folder, i);
+        json_decref(stage_train(&stage, 0, more));
+        stage_refused(2, cases[i].part, "export last --to %s '%s' --db '%s'", cases[i].to, out, stage.db);
+        assert_false(file_exists(out));
+        free(more);
+        free(out);
+    }
+}
+
 /* A copy of an adapter below the stage, with one text of its config changed. */
 static char *changed(const char *name, const char *from, const char *to) {
     static const char *const files[] = { "adapter_config.json", "adapter_model.safetensors", "adapter.safetensors",
@@ -312,6 +332,7 @@ int main(void) {
         cmocka_unit_test(exported_it_is_what_was_imported),
         cmocka_unit_test(hub_folders_go_out_and_come_back),
         cmocka_unit_test(a_trained_run_goes_there_and_back),
+        cmocka_unit_test(what_a_library_has_no_place_for_is_refused),
         cmocka_unit_test(what_is_not_computed_is_refused),
         cmocka_unit_test(the_tensors_say_places_and_ranks),
     };
