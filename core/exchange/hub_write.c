@@ -23,8 +23,8 @@ struct hub_out {
     const char *name, *base;
     struct adapter_writing to;
     int bottleneck, lora, scale, prefix; /* the first module of each kind, or -1 */
-    int width[LAYERS_MOST];              /* of bottlenecks, by layer; 0: none there */
     bool at_attention, at_ffn;
+    int attention[LAYERS_MOST], ffn[LAYERS_MOST]; /* widths of bottlenecks, by layer; 0: none there */
     real *flat;                          /* the prefix of all layers, owned */
 };
 
@@ -81,11 +81,20 @@ static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
     if (!same_config(m, &o->plan->method.module[o->bottleneck]))
         return refuse(module, m, "its settings are others than those of the first bottleneck", e);
     *(is_attention(m) ? &o->at_attention : &o->at_ffn) = true;
+    int *width = is_attention(m) ? o->attention : o->ffn;
     for (int k = 0; k < n; k++)
-        for (int i = span[k].first; i < span[k].end; i++) {
-            if (o->width[i] && o->width[i] != m->size) return refuse(module, m, "a layer's adapters have one width there", e);
-            o->width[i] = m->size;
-        }
+        for (int i = span[k].first; i < span[k].end; i++) width[i] = m->size;
+    return 0;
+}
+
+/* A config that has bottlenecks behind both has them in the same layers: one that is not among the tensors would be
+ * made up. */
+static int check_layers(const struct hub_out *o, struct err *e) {
+    for (int i = 0; o->at_attention && o->at_ffn && i < o->m->arch.encoder_layers; i++)
+        if (o->attention[i] != o->ffn[i])
+            return err_set(e, ERR_USAGE,
+                           "cannot be written for AdapterHub: layer %d has bottlenecks of width %d behind attention and %d behind "
+                           "the FFN (0: none), where the library has one width for both", i + 1, o->attention[i], o->ffn[i]);
     return 0;
 }
 
@@ -110,6 +119,7 @@ static int check(struct hub_out *o, struct err *e) {
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
     for (int i = 0; i < o->plan->method.count; i++)
         if (note_module(o, i, e)) return e->code;
+    if (check_layers(o, e)) return e->code;
     if (o->lora >= 0 && o->scale >= 0) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->lora < 0 && o->scale < 0 && o->prefix < 0)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: there is no adapter in it");
@@ -198,12 +208,13 @@ static json_t *factor(int d, int width) { return d % width ? json_real(d / (widt
 static json_t *factors(const struct hub_out *o, json_t *left_out) {
     int d = o->m->arch.width, usual = 0;
     json_t *map = json_object();
+    const int *width = o->at_attention ? o->attention : o->ffn;
     for (int i = 0; i < o->m->arch.encoder_layers; i++) {
         char layer[16];
         snprintf(layer, sizeof layer, "%d", i);
-        if (!o->width[i]) json_array_append_new(left_out, json_integer(i));
-        else if (!usual) usual = o->width[i];
-        if (o->width[i] && o->width[i] != usual) json_object_set_new(map, layer, factor(d, o->width[i]));
+        if (!width[i]) json_array_append_new(left_out, json_integer(i));
+        else if (!usual) usual = width[i];
+        if (width[i] && width[i] != usual) json_object_set_new(map, layer, factor(d, width[i]));
     }
     if (!json_object_size(map)) {
         json_decref(map);

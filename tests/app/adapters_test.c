@@ -237,6 +237,8 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
         { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules are at one place" },
         { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules are at one place" },
         { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules are at one place" },
+        { "bottleneck(r=2; write=a.out, layers=1) + bottleneck(r=2; write=f.out, layers=2)", "hub",
+          "layer 1 has bottlenecks of width 2 behind attention and 0 behind the FFN" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *more = xprintf("--steps 1 --method '%s'", cases[i].method), *out = xprintf("%s/none-%zu", stage.folder, i);
