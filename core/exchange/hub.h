@@ -23,6 +23,6 @@ void hub_close(struct hub *h);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e);
 /* The scale of its LoRA of this rank; says what was taken for granted. */
-double hub_lora_scale(const struct hub *h, int rank, struct notes *assumed);
+int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double *out, struct err *e);
 
 #endif

@@ -81,7 +81,7 @@ int hub_open(const char *folder, struct hub *out, struct err *e) {
     int rc = out->config ? 0 : e->code;
     if (!rc && (!json_get_string(out->config, out->path, "name", &out->name, e) || !*out->name))
         rc = err_set(e, ERR_INPUT, "%s: \"name\" is not there", out->path);
-    if (!rc) json_get_string(out->config, out->path, "version", &out->version, e);
+    if (!rc && !json_get_string(out->config, out->path, "version", &out->version, e)) rc = e->code;
     if (!rc) rc = take_configs(out, e);
     if (rc) hub_close(out);
     return rc;
@@ -150,10 +150,12 @@ static bool is_unscaled(const char *version) {
     return read && (major < 1 || (major == 1 && minor < 1));
 }
 
-double hub_lora_scale(const struct hub *h, int rank, struct notes *assumed) {
-    const json_t *alpha = json_object_get(h->lora, "alpha");
-    double a = json_is_number(alpha) ? json_number_value(alpha) : 8;
-    if (!is_unscaled(h->version) || a == rank) return a / rank;
+int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double *out, struct err *e) {
+    double a = 8;
+    if (!json_get_double(h->lora, h->path, "alpha", &a, e) && e->code) return e->code;
+    *out = a / rank;
+    if (!is_unscaled(h->version) || a == rank) return 0;
     if (!assumed->count) notes_add(assumed, "%s trained LoRA without its scale: \u03b1 is taken as r", h->version);
-    return 1;
+    *out = 1;
+    return 0;
 }

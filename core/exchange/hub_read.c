@@ -105,7 +105,7 @@ static int take_lora(struct hub_reader *r, struct bag_tensor *b, const char *mod
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
     m.read = tap_map_input(tap);
     m.comp = COMP_SCALED;
-    m.scale = hub_lora_scale(&r->hub, (int)rank, &r->in.out->assumed);
+    if (hub_lora_scale(&r->hub, (int)rank, &r->in.out->assumed, &m.scale, e)) return e->code;
     m.size = (int)rank;
     struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
     piece_add(p, SLOT_DOWN_W, a->values, a->count);
@@ -245,7 +245,7 @@ static int check_head(struct hub_reader *r, const char *path, const json_t *c, i
     bool bert = r->in.m->arch.family == FAMILY_BERT, pooled = json_is_true(json_object_get(c, "use_pooler"));
     if (type && strcmp(type, "classification"))
         return reading_refuse_key(path, "head_type", json_object_get(c, "head_type"), "petri reads heads of classification", e);
-    json_get_int(c, path, "layers", &n, e);
+    if (!json_get_int(c, path, "layers", &n, e) && e->code) return e->code;
     if (n < 1 || n > 2)
         return reading_refuse_key(path, "layers", json_object_get(c, "layers"), "petri reads heads of one and two layers", e);
     if (n == 2 && act && strcmp(act, "tanh"))

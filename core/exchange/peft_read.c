@@ -67,7 +67,7 @@ static int take_lora(struct reader *r, struct bag_tensor *a, char *module, struc
     if (!rank || rank > (size_t)t->rows + (size_t)t->cols) return reading_refuse(&r->in, a, "its rank is not one that a map may have", e);
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
     if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
-    json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e);
+    if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
     a->used = b->used = true;
     if (t->role == ROLE_POOLER_W) return fold_pooler(r, t, a, b, s, e);
     enum tap tap = reading_tap(t);
