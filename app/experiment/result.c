@@ -57,11 +57,6 @@ const char *experiment_verdict(const struct experiment_contrast *c, struct sprea
 
 /* ---- JSON ---- */
 
-static void member_number(struct buf *b, const char *key, double v) {
-    if (isfinite(v)) json_member_double(b, key, v);
-    else json_member_string(b, key, NULL);
-}
-
 static void cell_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
     const struct experiment_cell *c = &x->cell[i];
     struct spread s = experiment_cell_spread(x, r, i);
@@ -69,20 +64,20 @@ static void cell_json(const struct experiment *x, const struct experiment_result
     buf_putc(b, '{');
     json_member_string(b, "id", c->id);
     json_member_string(b, "text", c->text);
-    member_number(b, "published", c->published);
+    json_member_measured(b, "published", c->published);
     json_member_string(b, "status", c->status);
     json_member_string(b, "source", c->source);
     json_add_key(b, "values");
     buf_putc(b, '[');
-    for (int k = 0; k < x->seeds; k++) member_number(b, NULL, r->value[i][k]);
+    for (int k = 0; k < x->seeds; k++) json_member_measured(b, NULL, r->value[i][k]);
     buf_putc(b, ']');
     json_add_key(b, "runs");
     buf_putc(b, '[');
     for (int k = 0; k < x->seeds; k++) json_member_int(b, NULL, (long long)r->run[i][k]);
     buf_putc(b, ']');
     json_member_int(b, "n", (long long)s.n);
-    member_number(b, "mean", s.mean);
-    member_number(b, "sd", s.sd);
+    json_member_measured(b, "mean", s.mean);
+    json_member_measured(b, "sd", s.sd);
     buf_putc(b, '}');
 }
 
@@ -94,11 +89,11 @@ static void contrast_json(const struct experiment *x, const struct experiment_re
     buf_putc(b, '{');
     json_member_string(b, "id", c->id);
     json_member_string(b, "direction", c->direction > 0 ? ">" : "<");
-    member_number(b, "published", c->published);
+    json_member_measured(b, "published", c->published);
     json_member_int(b, "n", (long long)s.n);
-    member_number(b, "mean", s.mean);
-    member_number(b, "low", v.low);
-    member_number(b, "high", v.high);
+    json_member_measured(b, "mean", s.mean);
+    json_member_measured(b, "low", v.low);
+    json_member_measured(b, "high", v.high);
     json_member_string(b, "verdict", experiment_verdict(c, s));
     buf_putc(b, '}');
 }

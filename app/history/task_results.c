@@ -100,11 +100,6 @@ int task_results(struct store *s, const struct store_run *run, struct task_resul
     return rc;
 }
 
-static void add_number(struct buf *b, const char *key, double v) {
-    if (isnan(v)) json_member_string(b, key, NULL);
-    else json_member_double(b, key, v);
-}
-
 void task_results_json(const struct task_results *r, const struct store_run *run, struct buf *b) {
     if (!r->count) return;
     json_add_key(b, "tasks");
@@ -115,13 +110,13 @@ void task_results_json(const struct task_results *r, const struct store_run *run
         buf_putc(b, '{');
         json_member_string(b, "task", t->task);
         json_member_string(b, "metric", t->metric);
-        add_number(b, "value", t->value);
+        json_member_measured(b, "value", t->value);
         if (t->undefined) json_member_string(b, "undefined", t->undefined);
         json_member_int(b, "step", (long long)t->step);
-        add_number(b, "majority", t->majority);
+        json_member_measured(b, "majority", t->majority);
         json_member_int(b, "rows", (long long)t->rows);
         buf_putc(b, '}');
     }
     buf_putc(b, ']');
-    add_number(b, "average", run->best.v);
+    json_member_measured(b, "average", run->best.v);
 }

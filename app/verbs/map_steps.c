@@ -47,8 +47,7 @@ static void moment_json(const struct played_steps *p, const struct moment *k, st
         buf_putc(b, '}');
     }
     json_member_double(b, "preservation", k->kept);
-    if (isfinite(k->metric)) json_member_double(b, "metric", k->metric);
-    else json_member_string(b, "metric", NULL);
+    json_member_measured(b, "metric", k->metric);
     map_add_points(b, k->layout, m->rows.n);
     buf_putc(b, '}');
 }

@@ -155,6 +155,11 @@ void json_member_double(struct buf *b, const char *key, double value) {
     json_add_double(b, value);
 }
 
+void json_member_measured(struct buf *b, const char *key, double v) {
+    if (isnan(v)) json_member_string(b, key, NULL);
+    else json_member_double(b, key, v);
+}
+
 void json_member_bool(struct buf *b, const char *key, bool value) {
     json_add_key(b, key);
     buf_puts(b, value ? "true" : "false");

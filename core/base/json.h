@@ -38,6 +38,8 @@ void json_member_string(struct buf *b, const char *key, const char *value);
 void json_member_bytes(struct buf *b, const char *key, const char *s, size_t n);
 void json_member_int(struct buf *b, const char *key, long long value);
 void json_member_double(struct buf *b, const char *key, double value);
+/* null where v is NaN: nothing was measured. */
+void json_member_measured(struct buf *b, const char *key, double v);
 void json_member_bool(struct buf *b, const char *key, bool value);
 
 #endif

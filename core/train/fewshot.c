@@ -317,11 +317,6 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
     if (any) buf_putc(b, ']');
 }
 
-static void number_json(double v, const char *key, struct buf *b) {
-    if (isnan(v)) json_member_string(b, key, NULL);
-    else json_member_double(b, key, v);
-}
-
 /* Of a task of the layout by its name, as shares. */
 static void published_json(const char *task, int k, struct buf *b) {
     const struct leopard_cell *x;
@@ -338,7 +333,7 @@ static void published_json(const char *task, int k, struct buf *b) {
         buf_putc(b, '{');
         json_member_string(b, "method", x->method);
         json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
-        number_json(round(10 * x->sd) / 1000, "sd", b);
+        json_member_measured(b, "sd", round(10 * x->sd) / 1000);
         buf_putc(b, '}');
     }
     if (any) buf_putc(b, ']');
@@ -357,8 +352,8 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     }
     json_member_string(b, "metric", t->metric);
     summary_json(&s, b);
-    number_json(s.majority, "majority", b);
-    if (t->method) number_json(fewshot_sum_up(r, t->task, k, "f1_macro", false).mean, "f1_macro", b);
+    json_member_measured(b, "majority", s.majority);
+    if (t->method) json_member_measured(b, "f1_macro", fewshot_sum_up(r, t->task, k, "f1_macro", false).mean);
     if (f->zero) {
         struct fewshot_summary zero = fewshot_sum_up(r, t->task, k, t->metric, true);
         json_add_key(b, "zero");
