@@ -72,10 +72,12 @@ static struct run_series *tell_tasks(const struct job_record *job) {
 }
 
 /* What is worth knowing of a run that goes on. */
-static void say_how(const struct job_record *job, bool anew, bool unknown) {
+static void say_how(const struct job_record *job, bool anew, bool ended, bool unknown) {
     char *facts = unknown ? opened_facts_unknown(job->id) : NULL;
-    char *text = xprintf("%s%s%s", anew ? "the run was ended before its first checkpoint: it begins anew, with the "
-                                          "same numbers" : "", anew && unknown ? "; " : "", unknown ? facts : "");
+    const char *why = ended ? "the run was ended before its record knew of its end"
+                            : "the run was ended before its first checkpoint";
+    char *text = xprintf("%s%s%s%s", anew ? why : "", anew ? ": it begins anew, with the same numbers" : "",
+                         anew && unknown ? "; " : "", unknown ? facts : "");
     jobs__say(job->jobs, text);
     free(text);
     free(facts);
@@ -91,12 +93,13 @@ static struct run *make_run(struct job_record *job, struct err *e) {
     const struct run_config *c = &job->request->config;
     char *folder = store_run_folder(job->jobs->store, job->id);
     struct event_sink sink = { job, jobs__event };
+    bool ended = job->resumed && run_drop_end(folder);
     bool anew = job->resumed && !run_has_checkpoint(folder), unknown = job->resumed && !c->model_facts;
     /* for a new run too: what was looked at is what is trained */
     const struct run_tasks tasks = job_tasks_of(&job->tasks);
     struct run *run = run_go_on(job->id, c, job->model, &tasks, folder, sink, e);
     free(folder);
-    if (run && (anew || unknown)) say_how(job, anew, unknown);
+    if (run && (anew || unknown)) say_how(job, anew, ended, unknown);
     return run;
 }
 

@@ -68,6 +68,10 @@ struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *ta
                           struct err *e);
 /* Whether a run whose files are in `folder` goes on from a checkpoint, or begins anew. */
 bool run_has_checkpoint(const char *folder);
+/* Removes the checkpoint of a run's end, of a run whose record has no end: the process was ended when the file was
+ * there and the record's last rows were not.  Nothing can go on from it, and what was told on the way is lost, so the run
+ * begins anew.  Returns whether there was one. */
+bool run_drop_end(const char *folder);
 void run_free(struct run *r);
 
 /* Work for one worker at a time: a shard of a step, a part of an evaluation.  The pool

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -387,6 +388,20 @@ bool run_has_checkpoint(const char *folder) {
     bool there = file_exists(path);
     free(path);
     return there;
+}
+
+bool run_drop_end(const char *folder) {
+    struct checkpoint k;
+    struct err unreadable = ERR_INIT; /* told when the run is made of it */
+    char *path = checkpoint_path(folder, true);
+    bool ended = false;
+    if (run_has_checkpoint(folder) && !checkpoint_open(&k, path, &unreadable)) {
+        ended = k.finished;
+        checkpoint_close(&k);
+    }
+    if (ended) unlink(path);
+    free(path);
+    return ended;
 }
 
 /* The state that a run goes on from. */

@@ -279,8 +279,8 @@ static void a_moved_tree_goes_on(void **state) {
                          "../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label --steps 3 --batch 2 "
                          "--method 'lora(r=2)' --db a.db >/dev/null 2>&1 && "
                          "{ ../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label "
-                         "--steps 9000 --batch 2 --eval-every 9000 --db a.db >/dev/null 2>&1 & } && "
-                         "until ../bin/petri stop 2 --db a.db >/dev/null 2>&1; do sleep 0.1; done; wait; "
+                         "--steps 15000 --batch 2 --eval-every 15000 --db a.db >/dev/null 2>&1 & } && "
+                         "until ../bin/petri show 2 --db a.db >/dev/null 2>&1; do sleep 0.05; done; kill $!; wait; "
                          "cd ../.. && mv p q && cd q/work && "
                          "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);
     assert_int_equal(system(made), 0);
