@@ -129,26 +129,29 @@ void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
     model_release(old);
 }
 
+/* Completes and checks a new run's config; what it trains: plan_free, NULL with *e where it cannot be. */
+static struct plan *settle(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+    if (config_complete(c, m, tasks, e) || run_check(c, m, tasks, e)) return NULL;
+    return run_plan_for(c, tasks, &m->arch, e);
+}
+
 int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct err *e) {
     struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     struct job_tasks t;
-    struct plan *p = NULL;
     int rc = job_tasks_take(j, m, c, &t, e);
     const struct run_tasks tasks = job_tasks_of(&t);
-    if (!rc) rc = config_complete(c, m, &tasks, e);
-    if (!rc) rc = run_check(c, m, &tasks, e);
-    if (!rc && !(p = run_plan_for(c, &tasks, &m->arch, e))) rc = e->code;
-    if (!rc) {
+    struct plan *p = rc ? NULL : settle(c, m, &tasks, e);
+    if (p) {
         *trained = (int64_t)p->trained_method;
         job_tasks_know(j, &t, m, c);
         job_keep(j, m, &t);
-    } else {
-        job_tasks_done(j, &t);
-        model_release(m);
+        plan_free(p);
+        return 0;
     }
-    plan_free(p);
-    return rc;
+    job_tasks_done(j, &t);
+    model_release(m);
+    return e->code;
 }
 
 /* The parent's values, for a run that begins with them; NULL with *e where they are none for it. */
@@ -182,12 +185,10 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     const struct run_tasks tasks = job_tasks_of(t);
-    int rc = config_complete(c, m, &tasks, e);
-    if (!rc) rc = run_check(c, m, &tasks, e);
-    if (rc) return rc;
-    struct plan *p = run_plan_for(c, &tasks, &m->arch, e);
+    struct plan *p = settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
+    int rc;
     struct predictor *from = job->request->from_parent ? open_start(job, m, p, e) : NULL;
     if (job->request->from_parent && !from) rc = e->code;
     else if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");

@@ -9,7 +9,6 @@
 
 static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
-    for (int i = 0; i < g->runs; i++) free(g->run[i].state), free(g->run[i].kernel);
     free(g->axis), free(g->name), free(g->reason), free(g->run);
 }
 
@@ -25,7 +24,9 @@ struct compared_group *comparison_add(struct side_by_side *c, const char *name) 
     struct compared_group *g = &c->group[c->groups++];
     *g = (struct compared_group){ .name = xstrdup(name),
                                   .valid = true,
-                                  .axis = xcalloc((size_t)c->axes + 1, sizeof *g->axis) };
+                                  .axis = xcalloc((size_t)c->axes + 1, sizeof *g->axis),
+                                  .value = spread_of(NULL, 0),
+                                  .final = spread_of(NULL, 0) };
     return g;
 }
 
@@ -61,28 +62,9 @@ static int last_value(struct store *s, const struct store_run *r, double *out, s
     return 0;
 }
 
-int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, int64_t run, struct err *e) {
-    struct store_run r;
-    int rc = store_run(s, run, &r, e);
-    if (rc) return rc;
-    struct compared_run x = { .id = run, .seed = r.seed, .value = NAN, .seconds = r.seconds, .step = r.step };
-    if (r.best.measured && !r.best.undefined) x.value = r.best.v;
-    rc = last_value(s, &r, &x.final, e);
-    if (!rc) {
-        if (isfinite(x.value)) check_alike(c, &r);
-        x.state = xstrdup(store_state_name(r.state));
-        x.kernel = xstrdup(r.kernel ? r.kernel : "");
-        g->trained = r.trained;
-        g->run = xrealloc(g->run, (size_t)g->runs + 1, sizeof *g->run);
-        g->run[g->runs++] = x;
-    }
-    store_run_release(&r);
-    return rc;
-}
+bool comparison_counts(const struct compared_run *r) { return r->state == STORE_FINISHED && isfinite(r->value); }
 
-bool comparison_counts(const struct compared_run *r) { return !strcmp(r->state, "finished") && isfinite(r->value); }
-
-struct spread comparison_spread(const struct compared_group *g, bool final) {
+static struct spread spread_of_runs(const struct compared_group *g, bool final) {
     double *v = xmalloc(((size_t)g->runs + 1) * sizeof *v);
     size_t n = 0;
     for (int i = 0; i < g->runs; i++) {
@@ -92,6 +74,22 @@ struct spread comparison_spread(const struct compared_group *g, bool final) {
     struct spread s = spread_of(v, n);
     free(v);
     return s;
+}
+
+int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, const struct store_run *run,
+                    struct err *e) {
+    struct compared_run x = {
+        .id = run->id, .seed = run->seed, .value = NAN, .seconds = run->seconds, .state = run->state
+    };
+    if (run->best.measured && !run->best.undefined) x.value = run->best.v;
+    if (last_value(s, run, &x.final, e)) return e->code;
+    if (isfinite(x.value)) check_alike(c, run);
+    g->trained = run->trained;
+    g->run = xrealloc(g->run, (size_t)g->runs + 1, sizeof *g->run);
+    g->run[g->runs++] = x;
+    g->value = spread_of_runs(g, false);
+    g->final = spread_of_runs(g, true);
+    return 0;
 }
 
 struct spread comparison_pair(const struct compared_group *a, const struct compared_group *b) {

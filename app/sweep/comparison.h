@@ -16,8 +16,7 @@ struct compared_run {
     int64_t id;
     uint64_t seed;
     double value, final, seconds; /* best and last of the metric; NaN: none */
-    int64_t step;
-    char *state, *kernel; /* owned */
+    enum store_state state;
 };
 struct compared_group {
     char *name;  /* what a reader calls it */
@@ -27,6 +26,7 @@ struct compared_group {
     int64_t trained;
     int runs, wanted; /* seeds asked for */
     struct compared_run *run;
+    struct spread value, final; /* over the runs that count */
 };
 struct side_by_side {
     char *title;         /* a sweep's text, or NULL */
@@ -40,13 +40,13 @@ struct side_by_side {
 };
 void comparison_release(struct side_by_side *c);
 struct compared_group *comparison_add(struct side_by_side *c, const char *name);
-/* Takes the run into the group: its deciding metric's best value, or with `metric` that one's.  What all must have in
- * common (metric, split, rows) is checked; where it differs `mixed` says so. */
-int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, int64_t run, struct err *e);
+/* Takes the run into the group.  What all must have in common (metric, split, rows) is checked; where it differs
+ * `mixed` says so. */
+int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, const struct store_run *run,
+                    struct err *e);
 
 /* Whether the run enters means: it is finished and has a value. */
 bool comparison_counts(const struct compared_run *r);
-struct spread comparison_spread(const struct compared_group *g, bool final);
 /* Over the seeds that both have. */
 struct spread comparison_pair(const struct compared_group *a, const struct compared_group *b);
 

@@ -12,23 +12,16 @@
 
 enum { PAIR_GROUPS = 40 }; /* of more only those with the best are compared */
 
-static void number(struct buf *b, const char *key, double v) {
-    if (isfinite(v))
-        json_member_double(b, key, v);
-    else
-        json_member_string(b, key, NULL);
-}
-
 static void interval_json(struct buf *b, struct spread s) {
     struct interval i = spread_interval(s, 0.95);
-    number(b, "low", i.low);
-    number(b, "high", i.high);
+    json_member_measured(b, "low", i.low);
+    json_member_measured(b, "high", i.high);
 }
 
 /* "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run. */
 static const char *state_of(const struct compared_group *g) {
     for (int i = 0; i < g->runs; i++)
-        if (strcmp(g->run[i].state, "finished")) return g->run[i].state;
+        if (g->run[i].state != STORE_FINISHED) return store_state_name(g->run[i].state);
     return !g->valid ? "invalid" : g->runs < g->wanted ? "waiting" : "finished";
 }
 
@@ -39,7 +32,7 @@ static double seconds_of(const struct compared_group *g) {
 }
 
 static void cell_json(const struct side_by_side *c, const struct compared_group *g, struct buf *b) {
-    struct spread s = comparison_spread(g, false);
+    struct spread s = g->value;
     json_add_key(b, NULL);
     buf_putc(b, '{');
     json_member_string(b, "name", g->name);
@@ -59,12 +52,12 @@ static void cell_json(const struct side_by_side *c, const struct compared_group 
     for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, (long long)g->run[i].seed);
     buf_puts(b, "]");
     json_member_int(b, "n", (long long)s.n);
-    number(b, "mean", c->mixed ? NAN : s.mean);
-    number(b, "sd", c->mixed ? NAN : s.sd);
+    json_member_measured(b, "mean", c->mixed ? NAN : s.mean);
+    json_member_measured(b, "sd", c->mixed ? NAN : s.sd);
     interval_json(b, c->mixed ? (struct spread){ 0 } : s);
-    number(b, "final", c->mixed ? NAN : comparison_spread(g, true).mean);
+    json_member_measured(b, "final", c->mixed ? NAN : g->final.mean);
     json_member_int(b, "trained", (long long)g->trained);
-    number(b, "seconds", seconds_of(g));
+    json_member_measured(b, "seconds", seconds_of(g));
     buf_putc(b, '}');
 }
 
@@ -80,7 +73,7 @@ static int best_of(const struct side_by_side *c) {
     int best = -1;
     double most = 0;
     for (int i = 0; i < c->groups; i++) {
-        struct spread s = comparison_spread(&c->group[i], false);
+        struct spread s = c->group[i].value;
         if (!s.n || (best >= 0 && c->direction * s.mean <= c->direction * most)) continue;
         best = i;
         most = s.mean;
@@ -115,7 +108,7 @@ static size_t find_pairs(const struct side_by_side *c, double margin, struct com
 
 /* "lora > bitfit: +1.8 [0.4, 3.2], 5 pairs"; points where the metric is a share. */
 static char *claim_of(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin) {
-    bool share = fabs(comparison_spread(p->a, false).mean) <= 1 && fabs(comparison_spread(p->b, false).mean) <= 1;
+    bool share = fabs(p->a->value.mean) <= 1 && fabs(p->b->value.mean) <= 1;
     double by = share ? 100 : 1;
     struct interval i = spread_interval(p->s, 0.95);
     bool better = c->direction * p->s.mean > 0;
@@ -143,7 +136,7 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
         json_member_string(b, "a", pair[i].a->name);
         json_member_string(b, "b", pair[i].b->name);
         json_member_int(b, "n", (long long)pair[i].s.n);
-        number(b, "diff", pair[i].s.mean);
+        json_member_measured(b, "diff", pair[i].s.mean);
         interval_json(b, pair[i].s);
         json_member_string(b, "claim", claim);
         buf_putc(b, '}');
@@ -231,9 +224,9 @@ static void effect_json(const struct side_by_side *c, const struct effect_rows *
         json_member_string(b, "level2", r->name[x->other][x->level2]);
     }
     json_member_int(b, "n", (long long)x->n);
-    number(b, x->other >= 0 ? "beyond" : x->level < 0 ? "slope" : "mean", x->value);
-    number(b, "low", x->low);
-    number(b, "high", x->high);
+    json_member_measured(b, x->other >= 0 ? "beyond" : x->level < 0 ? "slope" : "mean", x->value);
+    json_member_measured(b, "low", x->low);
+    json_member_measured(b, "high", x->high);
     if (x->open) json_member_string(b, "aliased", f->alias[x->factor] ? f->alias[x->factor] : "other levels");
     buf_putc(b, '}');
 }
@@ -262,9 +255,9 @@ static void effects_json(const struct side_by_side *c, struct buf *b) {
 
 /* Nothing is as good with fewer trained values. */
 static bool on_front(const struct side_by_side *c, int at) {
-    struct spread me = comparison_spread(&c->group[at], false);
+    struct spread me = c->group[at].value;
     for (int i = 0; me.n && i < c->groups; i++) {
-        struct spread s = comparison_spread(&c->group[i], false);
+        struct spread s = c->group[i].value;
         if (i == at || !s.n) continue;
         bool better = c->direction * s.mean > c->direction * me.mean, as_good = better || s.mean == me.mean;
         bool smaller = c->group[i].trained < c->group[at].trained,
@@ -276,9 +269,9 @@ static bool on_front(const struct side_by_side *c, int at) {
 
 /* 1 for the best; equal means share the mean of their places. */
 static double rank_of(const struct side_by_side *c, int at) {
-    double me = comparison_spread(&c->group[at], false).mean, before = 0, same = 0;
+    double me = c->group[at].value.mean, before = 0, same = 0;
     for (int i = 0; i < c->groups; i++) {
-        struct spread s = comparison_spread(&c->group[i], false);
+        struct spread s = c->group[i].value;
         if (!s.n) continue;
         before += c->direction * s.mean > c->direction * me;
         same += s.mean == me;
@@ -295,7 +288,7 @@ static void front_json(const struct side_by_side *c, struct buf *b) {
     json_add_key(b, "ranks");
     buf_putc(b, '{');
     for (int i = 0; !c->mixed && i < c->groups; i++)
-        if (comparison_spread(&c->group[i], false).n) json_member_double(b, c->group[i].name, rank_of(c, i));
+        if (c->group[i].value.n) json_member_double(b, c->group[i].name, rank_of(c, i));
     buf_putc(b, '}');
 }
 
@@ -334,12 +327,12 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, ",state,n,mean,sd,low,high,trained,seconds\n");
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
-        struct spread s = c->mixed ? (struct spread){ .mean = NAN, .sd = NAN } : comparison_spread(g, false);
+        struct spread s = c->mixed ? (struct spread){ .mean = NAN, .sd = NAN } : g->value;
         struct interval v = spread_interval(s, 0.95);
         const double values[] = { s.mean, s.sd, v.low, v.high };
         text_csv(out, g->name);
         for (int k = 0; k < c->axes; k++) buf_putc(out, ','), text_csv(out, g->axis[k] ? g->axis[k] : "");
-        buf_printf(out, ",%s,%zu", state_of(g), comparison_spread(g, false).n);
+        buf_printf(out, ",%s,%zu", state_of(g), g->value.n);
         for (size_t k = 0; k < COUNT_OF(values); k++) {
             char text[32] = "";
             if (isfinite(values[k])) text_from_double(values[k], text);
@@ -362,7 +355,7 @@ void comparison_markdown(const struct side_by_side *c, double margin, struct buf
     buf_puts(out, "---|---|---|---|---|---|\n");
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
-        struct spread s = c->mixed ? (struct spread){ .mean = NAN, .sd = NAN } : comparison_spread(g, false);
+        struct spread s = c->mixed ? (struct spread){ .mean = NAN, .sd = NAN } : g->value;
         struct interval v = spread_interval(s, 0.95);
         char mean[32], sd[32], low[32], high[32], trained[32];
         text_number(mean, s.mean), text_number(sd, s.sd), text_number(low, v.low), text_number(high, v.high);
@@ -370,7 +363,7 @@ void comparison_markdown(const struct side_by_side *c, double margin, struct buf
         buf_printf(out, "| %s%s |", g->name, !c->mixed && on_front(c, i) ? " *" : "");
         for (int k = 0; k < c->axes; k++) buf_printf(out, " %s |", g->axis[k] ? g->axis[k] : "–");
         buf_printf(out, " %s | %zu | %s | %s | %s%s%s | %s |\n", g->valid ? state_of(g) : g->reason,
-                   comparison_spread(g, false).n, mean, sd, low, *low ? " … " : "", high, trained);
+                   g->value.n, mean, sd, low, *low ? " … " : "", high, trained);
     }
     struct compared_pair *pair;
     size_t n = find_pairs(c, margin, &pair);

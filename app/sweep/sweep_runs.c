@@ -3,31 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
+#include "app/jobs/typed.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
 /* ---- cells ---- */
 
-int sweep_config(const char *const *name, char *const *text, int n, struct run_config *c, struct err *e) {
-    config_init(c);
-    int rc = 0;
-    for (int i = 0; !rc && i < n; i++) rc = config_set(c, name[i], text[i], e);
-    if (!rc && !c->model) config_take_model(c, DEFAULT_MODEL);
-    if (!rc && c->tasks_given)
-        rc = config_set_tasks(c, c->tasks_given, e);
-    else if (!rc && !c->task && !c->train_file)
-        rc = config_set(c, "task", DEFAULT_TASK, e);
-    if (rc) config_release(c);
-    return rc;
-}
-
+/* *c is to be released, also after a failure. */
 static int cell_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
-    const char *name[SWEEP_OPTIONS];
-    for (int i = 0; i < p->spec.options; i++) name[i] = p->spec.option[i].name;
-    int rc = sweep_config(name, p->cells.cell[cell].text, p->spec.options, c, e);
-    if (!rc) c->seed = seed;
+    struct typed_option typed[SWEEP_OPTIONS];
+    for (int i = 0; i < p->spec.options; i++)
+        typed[i] = (struct typed_option){ p->spec.option[i].name, p->cells.cell[cell].text[i] };
+    config_init(c);
+    int rc = typed_config(typed, p->spec.options, c, e);
+    c->seed = seed;
     return rc;
 }
 
@@ -46,14 +36,12 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     struct sweep_entry *x = &p->entry[cell];
     struct run_config c;
     int rc = cell_config(p, cell, p->spec.seed[0], &c, e);
-    if (!rc) {
-        rc = jobs_complete(j, &c, &x->trained, e);
-        for (int s = 0; !rc && s < p->spec.seeds; s++) {
-            c.seed = p->spec.seed[s];
-            config_key(&c, x->key[s]);
-        }
-        config_release(&c);
+    if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
+    for (int s = 0; !rc && s < p->spec.seeds; s++) {
+        c.seed = p->spec.seed[s];
+        config_key(&c, x->key[s]);
     }
+    config_release(&c);
     x->valid = !rc;
     if (rc) x->reason = xstrdup(e->text);
     return rc;
@@ -303,8 +291,14 @@ int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_
         g->wanted = p->spec.seeds;
         for (int a = 0; a < c->axes; a++)
             if (p->cells.cell[i].value[a]) g->axis[a] = xstrdup(p->cells.cell[i].value[a]);
-        for (int k = 0; !rc && k < p->spec.seeds; k++)
-            if (x->run[k]) rc = comparison_take(c, g, s, x->run[k], e);
+        for (int k = 0; !rc && k < p->spec.seeds; k++) {
+            struct store_run run;
+            if (!x->run[k]) continue;
+            rc = store_run(s, x->run[k], &run, e);
+            if (rc) break;
+            rc = comparison_take(c, g, s, &run, e);
+            store_run_release(&run);
+        }
     }
     return rc;
 }

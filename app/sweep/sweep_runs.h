@@ -43,7 +43,4 @@ void sweep_plan_json(const struct sweep_plan *p, struct buf *out);
 /* Its cells side by side. */
 int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e);
 
-/* Sets the config up from options in the order given; model and task are the defaults where none says. */
-int sweep_config(const char *const *name, char *const *text, int n, struct run_config *c, struct err *e);
-
 #endif

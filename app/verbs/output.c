@@ -64,14 +64,17 @@ void out_bytes(const char *s, size_t n) {
     free(shown);
 }
 
-void out_report(const char *text) {
+static void lines(FILE *to, const char *text) {
     for (const char *end; *text; text = *end ? end + 1 : end) {
         end = strchrnul(text, '\n');
         char *shown = text_visible(text, (size_t)(end - text));
-        fprintf(stderr, "%s\n", shown);
+        fprintf(to, "%s\n", shown);
         free(shown);
     }
 }
+
+void out_report(const char *text) { lines(stderr, text); }
+void out_lines(const char *text) { lines(stdout, text); }
 
 void out_wrapped(const char *s, int indent, int width) {
     char *copy = xstrdup(s), *rest = copy, *word;

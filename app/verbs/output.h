@@ -31,5 +31,7 @@ void out_wrapped(const char *s, int indent, int width);
 
 /* A report of several lines to standard error, each made visible. */
 void out_report(const char *text);
+/* The same to standard output. */
+void out_lines(const char *text);
 
 #endif

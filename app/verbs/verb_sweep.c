@@ -29,21 +29,12 @@ static int read_margin(const struct args *a, double *out, struct err *e) {
 static int print(const struct args *a, const struct side_by_side *c, struct err *e) {
     struct buf b = BUF_INIT;
     double margin;
-    int rc = read_margin(a, &margin, e);
-    if (rc) return rc;
-    if (args_flag(a, "json"))
-        comparison_json(c, margin, &b);
-    else if (args_flag(a, "csv"))
-        comparison_csv(c, &b);
-    else
-        comparison_markdown(c, margin, &b);
-    if (b.size && b.data[b.size - 1] == '\n') b.data[--b.size] = '\0';
-    if (args_flag(a, "json")) {
-        out_line(&b);
-    } else {
-        char *rest = b.data, *line;
-        while (rest && (line = strsep(&rest, "\n"))) out_text(line), putchar('\n');
-    }
+    if (read_margin(a, &margin, e)) return e->code;
+    if (args_flag(a, "json")) comparison_json(c, margin, &b);
+    else if (args_flag(a, "csv")) comparison_csv(c, &b);
+    else comparison_markdown(c, margin, &b);
+    if (args_flag(a, "json")) out_line(&b);
+    else out_lines(buf_text(&b));
     buf_release(&b);
     return 0;
 }
@@ -95,9 +86,8 @@ static int list(const struct args *a, struct store *s, struct err *e) {
     if (!rc && l.json) {
         out_line(&l.out);
     } else if (!rc) {
-        char *rest = l.out.data, *line;
         if (!l.out.size) puts("no sweep yet: petri sweep --method 'lora(r={2,4,8})' --seeds 1,2,3");
-        while (rest && (line = strsep(&rest, "\n")) && *line) out_text(line), putchar('\n');
+        out_lines(buf_text(&l.out));
     }
     buf_release(&l.out);
     return rc;
@@ -121,6 +111,10 @@ static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = sweep_plan_start(p, j, &started, &count, e);
     bool stopped = verb_wait(j, started, count);
+    for (int i = 0; i < count; i++) {
+        struct err one = ERR_INIT; /* it stops no other */
+        if (jobs_failure(j, started[i], &one)) fprintf(stderr, "run %lld: %s\n", (long long)started[i], one.text);
+    }
     free(started);
     if (!rc) rc = store_flush(s, e);
     if (!rc && stopped)
@@ -264,7 +258,9 @@ int verb_sweep(const struct args *a, struct err *e) {
                        "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
                        a->positional[0]);
     struct store *s = NULL;
-    int workers, rc = verb_workers(a, &workers, e);
+    double margin; /* a slip is told before anything trains */
+    int workers, rc = read_margin(a, &margin, e);
+    if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     bool options = false;
@@ -285,98 +281,122 @@ int verb_sweep(const struct args *a, struct err *e) {
 
 /* ---- compare ---- */
 
-/* What makes a run one of a group: its config without the seed, or what --by names. */
-static int group_of(const struct store_run *r, const char *by, char **out, struct err *e) {
-    if (!by) {
-        struct run_config c;
-        char key[65];
-        int rc = config_from_json(r->config, strlen(r->config), &c, e);
-        if (rc) return rc;
-        c.seed = 0;
-        config_key(&c, key);
-        config_release(&c);
-        *out = xstrdup(key);
-        return 0;
-    }
-    const struct {
-        const char *name, *value;
-    } axes[] = { { "method", r->method }, { "task", r->task },     { "model", r->model },
-                 { "preset", r->preset }, { "regime", r->regime }, { "tags", r->tags } };
-    struct buf b = BUF_INIT;
-    char *copy = xstrdup(by), *rest = copy, *part;
+static const char *const AXES[] = { "method", "task", "model", "preset", "regime", "tags" };
+
+/* Runs in groups: by the axes of --by, or without it by everything but the seed. */
+struct grouping {
+    struct side_by_side groups;
+    bool asked;               /* --by */
+    int axis[COUNT_OF(AXES)]; /* which of AXES each of the comparison's is */
+    char **key;               /* of each group, what makes a run one of it */
+};
+
+static void grouping_release(struct grouping *g) {
+    for (int i = 0; i < g->groups.groups; i++) free(g->key[i]);
+    free(g->key);
+    comparison_release(&g->groups);
+}
+
+static int grouping_begin(struct grouping *g, const char *by, struct err *e) {
+    char *copy = xstrdup(by ? by : "method"), *rest = copy, *part;
     int rc = 0;
+    *g = (struct grouping){ .asked = by, .groups.axis = xcalloc(COUNT_OF(AXES), sizeof *g->groups.axis) };
     while (!rc && (part = strsep(&rest, ","))) {
-        size_t i = 0;
-        while (i < COUNT_OF(axes) && strcmp(axes[i].name, part)) i++;
-        if (i == COUNT_OF(axes))
-            rc = err_set(e, ERR_USAGE,
-                         "--by %s: method, task, model, preset, regime and tags are what runs are grouped by", part);
-        else
-            buf_part(&b, "%s", axes[i].value ? axes[i].value : "");
+        int i = 0, n = g->groups.axes;
+        while (i < (int)COUNT_OF(AXES) && strcmp(AXES[i], part)) i++;
+        for (int k = 0; k < n && !rc; k++)
+            if (g->axis[k] == i) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
+        if (!rc && i == COUNT_OF(AXES))
+            rc = err_set(e, ERR_USAGE, "--by %s: method, task, model, preset, regime and tags are what runs are grouped by",
+                         part);
+        if (rc) break;
+        g->axis[n] = i;
+        g->groups.axis[n] = xstrdup(part);
+        g->groups.axes++;
     }
     free(copy);
-    *out = xstrdup(buf_text(&b));
-    buf_release(&b);
     return rc;
 }
 
-static int add_run(struct side_by_side *c, struct store *s, int64_t id, const char *by, char ***keys, struct err *e) {
-    struct store_run r;
-    char *key = NULL;
-    int rc = store_run(s, id, &r, e);
-    if (rc) return rc;
-    rc = group_of(&r, by, &key, e);
-    int at = 0;
-    while (!rc && at < c->groups && strcmp((*keys)[at], key)) at++;
-    if (!rc && at == c->groups) {
-        char *name = by ? xstrdup(key) : xprintf("%s #%lld", r.method, (long long)r.id);
-        struct compared_group *g = comparison_add(c, name);
-        free(name);
-        g->axis[0] = xstrdup(r.method);
-        *keys = xrealloc(*keys, (size_t)c->groups, sizeof **keys);
-        (*keys)[at] = key;
-        key = NULL;
-    }
-    free(key);
-    store_run_release(&r);
-    return rc ? rc : comparison_take(c, &c->group[at], s, id, e);
+static const char *axis_value(const struct store_run *r, int axis) {
+    const char *const value[] = { r->method, r->task, r->model, r->preset, r->regime, r->tags };
+    return value[axis] ? value[axis] : "";
 }
 
-static int take_filter(struct side_by_side *c, struct store *s, const struct args *a, const char *by, char ***keys,
-                       struct err *e) {
+/* What makes a run one of its group; NULL with *e where its record cannot be read. */
+static char *key_of(const struct grouping *g, const struct store_run *r, struct err *e) {
+    struct buf b = BUF_INIT;
+    struct run_config c;
+    char key[65];
+    if (g->asked) {
+        for (int i = 0; i < g->groups.axes; i++) buf_part(&b, "%s", axis_value(r, g->axis[i]));
+        return b.size ? buf_take(&b) : xstrdup("");
+    }
+    if (config_from_json(r->config, strlen(r->config), &c, e)) return NULL;
+    c.seed = 0;
+    config_key(&c, key);
+    config_release(&c);
+    return xstrdup(key);
+}
+
+/* Takes the key over. */
+static struct compared_group *new_group(struct grouping *g, char *key, const struct store_run *r) {
+    char *name = g->asked ? xstrdup(key) : xprintf("%s #%lld", r->method, (long long)r->id);
+    struct compared_group *x = comparison_add(&g->groups, name);
+    free(name);
+    for (int i = 0; i < g->groups.axes; i++) x->axis[i] = xstrdup(axis_value(r, g->axis[i]));
+    g->key = xrealloc(g->key, (size_t)g->groups.groups, sizeof *g->key);
+    g->key[g->groups.groups - 1] = key;
+    return x;
+}
+
+static int add_run(struct grouping *g, struct store *s, int64_t id, struct err *e) {
+    struct store_run r;
+    if (store_run(s, id, &r, e)) return e->code;
+    char *key = key_of(g, &r, e);
+    int at = 0, rc = key ? 0 : e->code;
+    while (key && at < g->groups.groups && strcmp(g->key[at], key)) at++;
+    if (key && at < g->groups.groups) {
+        free(key);
+        rc = comparison_take(&g->groups, &g->groups.group[at], s, &r, e);
+    } else if (key) {
+        rc = comparison_take(&g->groups, new_group(g, key, &r), s, &r, e);
+    }
+    store_run_release(&r);
+    return rc;
+}
+
+static int take_filter(struct grouping *g, struct store *s, const struct args *a, struct err *e) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
     struct store_runs runs;
     const struct store_list l = { .filter = buf_text(&b), .sort = "id" };
     int rc = store_list(s, &l, &runs, e);
-    for (size_t i = 0; !rc && i < runs.count; i++) rc = add_run(c, s, runs.run[i].id, by, keys, e);
-    if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", buf_text(&b));
-    if (!rc || runs.count) store_runs_release(&runs);
+    if (!rc) {
+        for (size_t i = 0; !rc && i < runs.count; i++) rc = add_run(g, s, runs.run[i].id, e);
+        if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", buf_text(&b));
+        store_runs_release(&runs);
+    }
     buf_release(&b);
     return rc;
 }
 
 int verb_compare(const struct args *a, struct err *e) {
     struct store *s = NULL;
-    struct side_by_side c = { .axes = 1 };
-    char **keys = NULL;
-    const char *by = args_get(a, "by");
+    struct grouping g;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    c.axis = xcalloc(2, sizeof *c.axis);
-    c.axis[0] = xstrdup("method");
+    rc = grouping_begin(&g, args_get(a, "by"), e);
     int64_t id;
     struct err ignored = ERR_INIT;
     bool numbers = true;
     for (int i = 0; i < a->count; i++) numbers &= !store_find(s, a->positional[i], &id, &ignored);
     for (int i = 0; !rc && numbers && i < a->count; i++) {
         rc = store_find(s, a->positional[i], &id, e);
-        if (!rc) rc = add_run(&c, s, id, by, &keys, e);
+        if (!rc) rc = add_run(&g, s, id, e);
     }
-    if (!rc && !numbers) rc = take_filter(&c, s, a, by, &keys, e);
-    if (!rc) rc = print(a, &c, e);
-    for (int i = 0; keys && i < c.groups; i++) free(keys[i]);
-    free(keys);
-    comparison_release(&c);
+    if (!rc && !numbers) rc = take_filter(&g, s, a, e);
+    if (!rc) rc = print(a, &g.groups, e);
+    grouping_release(&g);
     return verb_close(s, rc, e);
 }

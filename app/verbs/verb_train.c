@@ -13,6 +13,7 @@
 #include "app/files/paths.h"
 #include "app/jobs/jobs.h"
 #include "app/jobs/shots.h"
+#include "app/jobs/typed.h"
 #include "app/verbs/output.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -23,34 +24,15 @@
 
 /* Every option of a run that was given, under whichever spelling. */
 static int read_config(const struct args *a, struct run_config *c, struct err *e) {
-    int rc = 0;
-    for (int i = 0; !rc && i < a->given; i++) {
-        const char *spelling = a->option[i].spec->name, *name = config_option_name(spelling);
-        for (int k = 0; name && !rc && k < i; k++) {
-            const char *before = a->option[k].spec->name, *same = config_option_name(before);
-            if (same && !strcmp(name, same))
-                rc = err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", before, spelling);
-        }
-        if (name && !rc) rc = config_set(c, spelling, a->option[i].spec->value ? a->option[i].value : "on", e);
+    struct typed_option typed[ARGS_OPTIONS];
+    int n = 0;
+    for (int i = 0; i < a->given; i++) {
+        const struct option_spec *o = a->option[i].spec;
+        if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, o->value ? a->option[i].value : "on" };
     }
-    if (rc) return rc;
-    if (c->regime && !strncmp(c->regime, "fewshot", 7))
-        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi and meta are its "
-                                     "regimes", c->regime);
-    if (!c->model) config_take_model(c, DEFAULT_MODEL);
-    if (args_get(a, "seed") && args_get(a, "seeds"))
-        return err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
-    if (args_get(a, "steps") && args_get(a, "epochs"))
-        return err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
-    if (c->train_file && c->task)
-        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
-    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
-    enum data_header header;
-    if (verb_header(a, &header, e)) return e->code;
-    if (c->tasks_given && (c->train_file || c->task))
-        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
-    if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
-    if (!c->train_file && !c->task && !c->episodes) rc = config_set(c, "task", DEFAULT_TASK, e);
+    int rc = typed_config(typed, n, c, e);
+    if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
+        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;
 }
 
@@ -75,31 +57,6 @@ int verb_source(const struct args *a, struct task_source *s, struct err *e) {
     else if (kind && !strcmp(kind, "scores")) s->kind = DATA_KIND_REGRESSION;
     else if (kind) return err_set(e, ERR_USAGE, "--kind is classes or scores, not \"%s\"", kind);
     return 0;
-}
-
-/* "1,2,3" */
-static int read_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
-    int n = 0;
-    int64_t twice = -1;
-    char *copy = xstrdup(text), *rest = copy, *part;
-    while ((part = strsep(&rest, ","))) {
-        int64_t v;
-        if (n == room || !text_to_int(part, &v) || v < 0) {
-            n = -1;
-            break;
-        }
-        for (int i = 0; i < n; i++)
-            if (seed[i] == (uint64_t)v) twice = v;
-        seed[n++] = (uint64_t)v;
-    }
-    free(copy);
-    if (n > 0 && twice >= 0)
-        return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
-                       (long long)twice);
-    if (n < 1)
-        return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
-                       text);
-    return n;
 }
 
 /* ---- progress ---- */
@@ -362,7 +319,7 @@ int verb_train(const struct args *a, struct err *e) {
     config_release(&from);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc && args_get(a, "seeds")) {
-        seeds = read_seeds(args_get(a, "seeds"), seed, SEEDS, e);
+        seeds = config_parse_seeds(args_get(a, "seeds"), seed, SEEDS, e);
         rc = seeds < 0 ? seeds : 0;
     }
     struct store *s = NULL;

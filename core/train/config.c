@@ -232,3 +232,27 @@ bool config_same_source(const struct run_config *a, const struct run_config *b) 
         if (!config_same_source(&a->of[i], &b->of[i])) return false;
     return true;
 }
+
+int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
+    int n = 0;
+    int64_t twice = -1;
+    char *copy = xstrdup(text), *rest = copy, *part;
+    while ((part = strsep(&rest, ","))) {
+        int64_t v;
+        if (n == room || !text_to_int(part, &v) || v < 0) {
+            n = -1;
+            break;
+        }
+        for (int i = 0; i < n; i++)
+            if (seed[i] == (uint64_t)v) twice = v;
+        seed[n++] = (uint64_t)v;
+    }
+    free(copy);
+    if (n > 0 && twice >= 0)
+        return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
+                       (long long)twice);
+    if (n < 1)
+        return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
+                       text);
+    return n;
+}

@@ -8,6 +8,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/config.h"
 #include "core/train/sweep_private.h"
 
 const char *const SWEEP_DRAW[] = { "grid", "random", "latin" };
@@ -180,19 +181,10 @@ static int take_lists(struct sweep_spec *s, const char *option, const char *text
 /* ---- options ---- */
 
 static int set_seeds(struct sweep_spec *s, const char *text, struct err *e) {
-    char *copy = xstrdup(text), *rest = copy, *part;
-    int n = 0;
-    bool good = true;
-    while (good && (part = strsep(&rest, ","))) {
-        int64_t v;
-        good = n < SWEEP_SEEDS && text_to_int(part, &v) && v >= 0;
-        for (int i = 0; good && i < n; i++) good = s->seed[i] != (uint64_t)v;
-        if (good) s->seed[n++] = (uint64_t)v;
-    }
-    free(copy);
-    if (!good || !n)
-        return err_set(e, ERR_USAGE, "--seeds takes up to %d different whole numbers with commas, not \"%s\"",
-                       SWEEP_SEEDS, text);
+    uint64_t seed[SWEEP_SEEDS];
+    int n = config_parse_seeds(text, seed, SWEEP_SEEDS, e);
+    if (n < 0) return n;
+    memcpy(s->seed, seed, (size_t)n * sizeof *seed);
     s->seeds = n;
     return 0;
 }

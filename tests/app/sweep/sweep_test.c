@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,11 +92,34 @@ static void a_killed_sweep_goes_on(void **state) {
     json_decref(done);
 }
 
+/* The last checkpoint is written, what the record says of the end is not: nothing is left to go on from. */
+static void a_run_killed_at_its_end_begins_anew(void **state) {
+    (void)state;
+    json_t *whole = sweep("--method 'lora(r=2)' --lr 1e-3 --steps 8");
+    json_t *run = stage_json("show 1 --db '%s' --json", stage.db);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE run SET state='running', step=5, weights_sha256=NULL;"
+                                      "DELETE FROM metric WHERE step > 5", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    json_t *again = stage_json("sweep resume 1 --db '%s' --json", stage.db);
+    json_t *now = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_int_equal(runs(), 1);
+    assert_string_equal(stage_text(cell(again, 0), "state"), "finished");
+    assert_string_equal(stage_text(now, "weights_sha256"), stage_text(run, "weights_sha256"));
+    char *count = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_points WHERE key='loss'\"", stage.db);
+    assert_non_null(strstr(count, "\n8\n"));
+    free(count);
+    json_decref(whole), json_decref(run), json_decref(again), json_decref(now);
+}
+
 static void slips_are_named(void **state) {
     (void)state;
     stage_refused(2, "has no }", "sweep --lr '{1e-3' --db '%s'", stage.db);
     stage_refused(2, "--cells N", "sweep --lr '{1e-3,1e-2}' --draw latin --db '%s'", stage.db);
     stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
+    stage_refused(2, "--margin takes", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);
+    stage_refused(2, "give --steps or --epochs", "sweep --lr 1e-3 --steps 3 --epochs 2 --db '%s'", stage.db);
     stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
 }
 
@@ -111,6 +135,12 @@ static void runs_stand_side_by_side(void **state) {
     assert_int_equal(json_array_size(stage_at(v, "pairs")), 1);
     assert_true(json_is_null(stage_at(v, "mixed")));
     json_decref(v);
+    v = stage_json("compare state=finished --by task,method --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(cell(v, 0), "axes.task"), "toys");
+    assert_string_equal(stage_text(cell(v, 1), "name"), "toys; bitfit");
+    json_decref(v);
+    stage_refused(2, "method stands twice", "compare state=finished --by method,method --db '%s'", stage.db);
+    stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
     /* another measure is not averaged in */
     json_decref(sweep("--method bitfit --steps 4 --metric loss"));
     v = stage_json("compare state=finished --by task --db '%s' --json", stage.db);
@@ -123,6 +153,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
+        cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
         cmocka_unit_test_setup(runs_stand_side_by_side, make),
     };

@@ -1,0 +1,16 @@
+/* A run's description from options as somebody typed them: one run's, or a sweep's cell. */
+#ifndef APP_JOBS_TYPED_H
+#define APP_JOBS_TYPED_H
+
+#include "core/train/config.h"
+
+struct typed_option {
+    const char *spelling; /* any that config_set knows */
+    const char *value;    /* "on" for a switch */
+};
+/* Sets the n options in their order on *c, which has its defaults or what another run gave it, then the default model
+ * and task where there are none.  ERR_USAGE for an option given under two spellings and for those that exclude one
+ * another. */
+int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e);
+
+#endif
