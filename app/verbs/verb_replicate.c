@@ -62,23 +62,33 @@ static void print_tables(const struct experiment *x, const struct experiment_res
     table_print(&t);
 }
 
+enum { FILES = 2 };
+static const char *const FILE_OPTION[FILES] = { "out", "page" };
+
+/* Whether they may be made, asked before anything runs. */
+static int check_files(const struct args *a, const struct outfile_guard *g, struct err *e) {
+    for (int i = 0; i < FILES; i++) {
+        const char *path = args_get(a, FILE_OPTION[i]);
+        if (path && outfile_check(g, path, e)) return e->code;
+    }
+    return 0;
+}
+
 /* JSON and page, as new files. */
-static int write_files(const struct args *a, const char *database, const struct buf *json, const struct buf *page, struct err *e) {
-    const char *names[] = { args_get(a, "out"), args_get(a, "page") };
-    const struct buf *what[] = { json, page };
-    struct outfile_guard g;
-    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+static int write_files(const struct args *a, const struct outfile_guard *g, const struct buf *json, const struct buf *page,
+                       struct err *e) {
+    const struct buf *what[FILES] = { json, page };
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(names); i++) {
+    for (int i = 0; !rc && i < FILES; i++) {
         struct file_aside f;
-        if (!names[i]) continue;
-        rc = outfile_open(&f, &g, names[i], e);
+        const char *path = args_get(a, FILE_OPTION[i]);
+        if (!path) continue;
+        rc = outfile_open(&f, g, path, e);
         if (rc) break;
         rc = file_aside_add(&f, buf_text(what[i]), what[i]->size, e);
         if (rc) file_aside_abandon(&f);
         else rc = file_aside_commit(&f, e);
     }
-    outfile_guard_release(&g);
     return rc;
 }
 
@@ -124,17 +134,21 @@ int verb_replicate(const struct args *a, struct err *e) {
     struct buf json = BUF_INIT, page = BUF_INIT;
     int lacking = 0;
     bool stored = !args_get(a, "from");
-    if (stored) rc = verb_store(a, STORE_WRITE, &how.store, e);
+    struct outfile_guard g;
+    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    rc = check_files(a, &g, e);
+    if (!rc && stored) rc = verb_store(a, STORE_WRITE, &how.store, e);
     if (!rc) {
         verb_catch_signals();
         rc = run_all(a, &how, &json, &page, &lacking, e);
-        if (!rc) rc = write_files(a, database, &json, &page, e);
+        if (!rc) rc = write_files(a, &g, &json, &page, e);
         if (!rc && args_flag(a, "json")) out_line(&json);
         if (!rc && lacking) fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
         if (stored) rc = verb_close(how.store, rc, e);
     }
     buf_release(&json);
     buf_release(&page);
+    outfile_guard_release(&g);
     free(database);
     return rc;
 }

@@ -60,6 +60,8 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     assert_string_equal(buf_text(&a), buf_text(&b));
     assert_non_null(strstr(buf_text(&a), "80.5 (copied)"));
     assert_non_null(strstr(buf_text(&a), "| later | `--method full` | – | not run |"));
+    stage_refused(2, "exists", "replicate '%s' --data '%s' --db '%s/never.db' --out '%s'", file, stage.folder, stage.folder,
+                  results); /* before anything runs */
     stage_refused(2, "exists", "replicate '%s' --from '%s' --page '%s' --json", file, results, other);
     json_decref(all), json_decref(again), json_decref(runs);
     buf_release(&a), buf_release(&b);
