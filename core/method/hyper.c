@@ -145,21 +145,22 @@ static bool alike(const struct method *m, const struct arch *a, int stack) {
     return true;
 }
 
-/* Whether an instance is of a layer that lies below all that it makes something for. */
-static bool instance_comes_first(const struct method *m, const struct arch *a) {
+/* The encoder's first layer that something is made for (-1: its embedding), or how many it has where nothing is. */
+static int lowest_made(const struct method *m, const struct arch *a) {
     struct span span[SPANS];
-    int tap = hyper_tap(m);
+    int lowest = a->encoder_layers;
     for (int i = 0; i < m->count; i++) {
         int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
         for (int k = 0; k < n; k++)
-            if (span[k].stack == STACK_ENCODER && (!tap || span[k].first < tap)) return false;
+            if (span[k].stack == STACK_ENCODER && span[k].first < lowest) lowest = span[k].first;
     }
-    return true;
+    return lowest;
 }
 
-static bool makes_in(const struct method *m, const struct arch *a, int stack) {
-    struct module_place place[PLACES];
-    return places_in(m, a, stack, place) > 0;
+/* Whether an instance is of a layer that lies below all that it makes something for. */
+static bool instance_comes_first(const struct method *m, const struct arch *a) {
+    int tap = hyper_tap(m), lowest = lowest_made(m, a);
+    return lowest == a->encoder_layers || (tap && lowest >= tap);
 }
 
 static const char *instance_fault(const struct method *m, const struct arch *a) {
@@ -170,7 +171,7 @@ static const char *instance_fault(const struct method *m, const struct arch *a) 
     if (z && !m->retriever.on) return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
     if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
     if (hyper_tap(m) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
-    if (h->passes == 2 && !makes_in(m, a, STACK_ENCODER))
+    if (h->passes == 2 && lowest_made(m, a) == a->encoder_layers)
         return "with pass=2 the encoder runs first for what is made in it, and nothing is: leave pass=2 out";
     if (h->passes == 2 && hyper_tap(m)) return "pass=2 takes the encoder's output: leave tap= out";
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, a))
@@ -231,15 +232,8 @@ char *method_generator_formula(const struct method *m) {
 
 /* Where the encoder's layers begin to be counted: with a tap at the first that something is made for. */
 static int first_layer(const struct method *m, const struct arch *a) {
-    struct span span[SPANS];
-    int first = a->encoder_layers;
-    if (!hyper_tap(m)) return 0;
-    for (int i = 0; i < m->count; i++) {
-        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
-        for (int k = 0; k < n; k++)
-            if (span[k].stack == STACK_ENCODER && span[k].first < first) first = span[k].first;
-    }
-    return first < a->encoder_layers ? first : 0;
+    int lowest = lowest_made(m, a);
+    return hyper_tap(m) && lowest < a->encoder_layers ? lowest : 0;
 }
 
 bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
