@@ -178,7 +178,6 @@ static node row_vector(const struct hyper_work *w, node h) {
 void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
                      struct row_value *value) {
     struct hyper_work w = {.p = p, .t = t, .leaf = leaves, .stack = stack, .units = tape_rows_of(t, h), .task = task};
-    node all[SLOT_COUNT] = {NODE_NONE};
     measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");
@@ -194,7 +193,7 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
             value[i] = (struct row_value){own, 0, w.units};
             continue;
         }
-        if (all[of->slot] == NODE_NONE) all[of->slot] = head(&w, x, -1, 0, of->slot, of->cols);
-        value[i] = (struct row_value){all[of->slot], first, w.layers * w.places * w.units};
+        if (w.all[of->slot] == NODE_NONE) w.all[of->slot] = head(&w, x, -1, 0, of->slot, of->cols);
+        value[i] = (struct row_value){w.all[of->slot], first, w.layers * w.places * w.units};
     }
 }
