@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/carry.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
@@ -355,13 +356,10 @@ void plan_free(struct plan *p) {
 
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
-    bool by_row = hyper_by_row(m); /* then the generator goes on, and may read the retriever's vector */
-    m->retriever.instance = INSTANCE_NONE;
-    m->retriever.prototype = PROTOTYPE_NONE; /* for training together */
-    if (!by_row) {
-        m->retriever = (struct retriever){0};
-        m->hyper = (struct hyper){0}; /* what it made is the task's own */
-    }
+    bool by_row = hyper_by_row(m); /* then the generator goes on */
+    const struct method together = *m;
+    carry_method(&together, m);
+    if (!by_row) m->hyper = (struct hyper){0}; /* what it made is the task's own */
     for (int i = 0; i < m->count; i++) {
         if (by_row && hyper_makes(m, i)) continue;
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
@@ -398,7 +396,8 @@ static const real *block_of(const real *values, size_t offset, int blocks, size_
 
 /* The plan of a narrowed method for one task, with that task's values. */
 static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a, int task,
-                         const real *params, const real *made, real **own_params, real **own_made, struct err *e) {
+                                  const real *params, const real *made, real **own_params, real **own_made,
+                                  struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
     struct plan *own = plan_new(m, a, p->outputs[task], e);
     if (!own) return NULL;
