@@ -428,15 +428,20 @@ node attach_pool(struct attach *a, struct forward *f, node encoded) {
     return own ? forward_first(f, encoded) : forward_pool(f, encoded);
 }
 
+/* Rows `first` on, a sequence of one each, for a task's dropout. */
+static const struct tape_rows *pooled_rows(struct attach *a, const struct forward *f, int task, int first, int count) {
+    GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
+    for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
+    a->pooled[task] = (struct tape_rows){count, a->start, f->rows.id + first};
+    return &a->pooled[task];
+}
+
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout) {
     struct tape *t = a->tape;
     int count = range.end - range.first;
     node x = pooled, dense = head_leaf(a, range.task, SLOT_POOLER_W);
     if (count < f->rows.count) x = op_rows(t, x, range.first, range.end);
-    GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
-    for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
-    a->pooled[range.task] = (struct tape_rows){count, a->start, f->rows.id + range.first};
-    const struct tape_rows *rows = &a->pooled[range.task];
+    const struct tape_rows *rows = pooled_rows(a, f, range.task, range.first, count);
     tape_site(t, "head");
     if (dense != NODE_NONE && a->m->arch.pooler && a->p->tasks > 1) { /* BERT's pooler, the task's own */
         x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
@@ -460,10 +465,7 @@ static node mapped(struct attach *a, node x, enum slot first) {
 
 static node dropped(struct attach *a, struct forward *f, node pooled, double dropout) {
     tape_site(a->tape, "head");
-    GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
-    for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
-    a->pooled[0] = (struct tape_rows){f->rows.count, a->start, f->rows.id};
-    return op_dropout(a->tape, pooled, &a->pooled[0], dropout, rng_site("head.drop"));
+    return op_dropout(a->tape, pooled, pooled_rows(a, f, 0, 0, f->rows.count), dropout, rng_site("head.drop"));
 }
 
 node attach_features(struct attach *a, struct forward *f, node pooled, double dropout) {
