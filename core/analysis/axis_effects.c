@@ -21,6 +21,7 @@ struct fit {
     double *relation; /* room × room: of a dropped column its coefficients on the taken ones */
     double *b;      /* solution, by place */
     double sigma2, df;
+    double quantile; /* of Student's t: half an interval of 95 % in standard errors */
 };
 
 static void fit_init(struct fit *f, size_t rows, size_t room, const double *y) {
@@ -86,6 +87,7 @@ static void fit_solve(struct fit *f) {
     for (size_t i = f->rank; i < f->rows; i++) rest += f->z[i] * f->z[i];
     f->df = (double)(f->rows - f->rank);
     f->sigma2 = f->df > 0 ? rest / f->df : NAN;
+    f->quantile = f->df > 0 ? student_quantile(0.975, f->df) : NAN;
 }
 
 /* Whether c (by column) is a combination of the rows, so that its value is known; then value and the half width of
@@ -109,7 +111,7 @@ static bool combination(const struct fit *f, const double *c, double *value, dou
         u[i] /= f->r[i * f->room + i];
         square += u[i] * u[i];
     }
-    *half = f->df > 0 && f->sigma2 > 0 ? student_quantile(0.975, f->df) * sqrt(f->sigma2 * square) : NAN;
+    *half = f->df > 0 && f->sigma2 > 0 ? f->quantile * sqrt(f->sigma2 * square) : NAN;
     free(u);
     return known;
 }
