@@ -99,7 +99,6 @@ node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_gr
     return run_like(t, OP_channel_scale, 2, (node[]){ x, l }, &kept, sizeof kept);
 }
 
-
 /* y = x ⊙ l, run by run. */
 static void times_rows(const struct tape *t, const struct row_groups *g, node l, const real *x, real *y) {
     int cols = tape_cols_of(t, l);
