@@ -106,6 +106,18 @@ static int place_index(const struct module_place *place, int n, const struct pla
     return i;
 }
 
+/* The encoder's first layer that something is made for (-1: its embedding), or how many it has where nothing is. */
+static int lowest_made(const struct method *m, const struct arch *a) {
+    struct span span[SPANS];
+    int lowest = a->encoder_layers;
+    for (int i = 0; i < m->count; i++) {
+        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
+        for (int k = 0; k < n; k++)
+            if (span[k].stack == STACK_ENCODER && span[k].first < lowest) lowest = span[k].first;
+    }
+    return lowest;
+}
+
 /* Whether modules of a decoder are made on a model that has none. */
 static bool needs_halves(const struct method *m, const struct arch *a) {
     bool made = false;
@@ -127,7 +139,9 @@ bool hyper_fit(struct method *m, const struct arch *a) {
         }
         x->stack = STACK_ENCODER;
     }
-    if (m->hyper.instance != ROW_RETRIEVER && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
+    /* without an instance the tap says only where layers begin to be counted */
+    bool taps = m->hyper.instance == ROW_NONE ? lowest_made(m, a) >= half : m->hyper.instance != ROW_RETRIEVER;
+    if (taps && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
     if (m->retriever.on && !m->retriever.tap && m->hyper.passes == 1) m->retriever.tap = half;
     return true;
 }
@@ -143,18 +157,6 @@ static bool alike(const struct method *m, const struct arch *a, int stack) {
             if (x[k].slot != y[k].slot || x[k].rows != y[k].rows || x[k].cols != y[k].cols) return false;
     }
     return true;
-}
-
-/* The encoder's first layer that something is made for (-1: its embedding), or how many it has where nothing is. */
-static int lowest_made(const struct method *m, const struct arch *a) {
-    struct span span[SPANS];
-    int lowest = a->encoder_layers;
-    for (int i = 0; i < m->count; i++) {
-        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
-        for (int k = 0; k < n; k++)
-            if (span[k].stack == STACK_ENCODER && span[k].first < lowest) lowest = span[k].first;
-    }
-    return lowest;
 }
 
 /* Whether an instance is of a layer that lies below all that it makes something for. */

@@ -81,6 +81,12 @@ static void counts_on_an_encoder_alone(void **state) {
                                             64 * TASKS_OF);
     for (int i = 0; i < p->made; i++) assert_true(p->made_tensor[i].layer >= LOWER);
     plan_free(p);
+    /* what is made for both stacks is made in both halves, whose layers are counted through */
+    p = plan_of("bottleneck(r=2; stack=encoder, source=hyper) + bottleneck(r=2; stack=decoder, source=hyper) + hyper", &a, TASKS_OF);
+    assert_int_equal(p->trained_method, 64 * (TASKS_OF + LOWER + UPPER + 2) + 3 * 64 * H + H + 64 * H + 64 + 2 * 64 +
+                                            65 * (2 * 2 * D + 2 + D));
+    assert_int_equal(p->made, 4 * (LOWER + UPPER));
+    plan_free(p);
     arch_release(&a);
 }
 
