@@ -155,14 +155,15 @@ static void add_columns(struct dataset *d, json_t *o) {
     }
 }
 
-/* The keys of the first lines are the columns' names. */
+/* The keys of the first objects are the columns' names. */
+enum { NAMING_OBJECTS = 16, NAMING_KEYS = 256 };
+
 static void name_columns(struct dataset *d, const char *s, size_t n) {
-    enum { LINES = 16, KEYS = 256 };
-    for (int i = 0; i < LINES && n && d->columns < KEYS; i++) {
+    for (int i = 0; i < NAMING_OBJECTS && n && d->columns < NAMING_KEYS; i++) {
         const char *end = memchr(s, '\n', n);
         size_t size = end ? (size_t)(end - s) : n;
         json_t *o = json_parse("", s, size, NULL);
-        if (json_is_object(o)) add_columns(d, o);
+        add_columns(d, o);
         json_decref(o);
         s += size + (end != NULL);
         n -= size + (end != NULL);
@@ -215,19 +216,16 @@ int json_list_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     const struct buf *file = &d->memory->file;
     size_t bom = d->report.bom ? 3 : 0, i;
-    json_t *all = json_parse(d->path, buf_text(file) + bom, file->size - bom, e), *item;
+    json_t *all = json_parse(d->path, buf_text(file) + bom, file->size - bom, e);
+    size_t n = json_array_size(all);
     struct columns c;
     if (!all) return e->code;
     int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: is %s, not a list of objects", d->path, json_kind(all));
-    if (!rc && json_is_object(json_array_get(all, 0))) {
-        add_columns(d, json_array_get(all, 0));
-        rc = columns_choose(m->o, d, &c, e) ? ERR_USAGE : 0;
-        if (!rc) columns_keep(d, &c);
-        json_array_foreach(all, i, item) {
-            if (!rc) one_object(m, &c, i + 1, item);
-        }
-    }
-    d->report.lines = json_array_size(all);
+    for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++) add_columns(d, json_array_get(all, i));
+    if (!rc && n && columns_choose(m->o, d, &c, e)) rc = ERR_USAGE;
+    if (!rc && n) columns_keep(d, &c);
+    for (i = 0; !rc && i < n; i++) one_object(m, &c, i + 1, json_array_get(all, i));
+    d->report.lines = n;
     json_decref(all);
     if (!rc) say_lists(m);
     return rc;

@@ -169,6 +169,28 @@ static void json_lines(void **state) {
     dataset_release(&d);
 }
 
+/* One list: what is no object is skipped by its number wherever it stands; columns are those of the first objects. */
+static void json_list(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "l.json", "[3,{\"text\":\"a\",\"label\":\"x\"},{\"text\":\"b\",\"label\":\"y\",\"more\":1},null]",
+                 .format = DATA_LIST), &e);
+    assert_int_equal(d.rows, 2);
+    assert_int_equal(d.columns, 3);
+    has_text(&d, 1, "b");
+    adds_up(&d);
+    assert_int_equal(d.report.skipped, 2);
+    assert_int_equal(d.report.first[0].line, 1);
+    assert_string_equal(d.report.first[1].why, "not an object but null");
+    dataset_release(&d);
+    test_refused(READ(&d, "l.json", "[1]", .format = DATA_LIST), ERR_INPUT, &e, "line 1: not an object but a number");
+    e = (struct err)ERR_INIT;
+    test_refused(READ(&d, "l.json", "[]", .format = DATA_LIST), ERR_INPUT, &e, "no rows");
+    e = (struct err)ERR_INIT;
+    test_refused(READ(&d, "l.json", "{}", .format = DATA_LIST), ERR_INPUT, &e, "not a list of objects");
+}
+
 /* T2-04: headers and labels that guess nothing. */
 static void headers_and_label_names(void **state) {
     (void)state;
@@ -419,6 +441,7 @@ int main(void) {
         cmocka_unit_test(tsv_quotes_are_text), cmocka_unit_test(line_ends),
         cmocka_unit_test(no_gold_labels),      cmocka_unit_test(labels_map_by_name),
         cmocka_unit_test(missing_looking_words), cmocka_unit_test(json_lines),
+        cmocka_unit_test(json_list),
         cmocka_unit_test(headers_and_label_names), cmocka_unit_test(csv_quotes),
         cmocka_unit_test(scores),              cmocka_unit_test(repeats),
         cmocka_unit_test(draws_are_fixed),     cmocka_unit_test(control_characters),
