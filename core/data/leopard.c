@@ -35,17 +35,9 @@ char *leopard_prefix(const char *draw) {
 char *leopard_eval(const char *prefix) { return xprintf("%s_eval.json", prefix); }
 char *leopard_draw(const char *prefix, int draw, int k) { return xprintf("%s%s%d_%d.json", prefix, mark, draw, k); }
 
-static char *base_of(const char *folder) {
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/') n--;
-    char *path = xstrndup(folder, n), *slash = strrchr(path, '/'), *name = xstrdup(slash ? slash + 1 : path);
-    free(path);
-    return name;
-}
-
 static void add(struct leopard *l, const char *folder, const char *prefix) {
     l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
-    l->of[l->count++] = (struct leopard_task){ base_of(folder), file_join(folder, prefix) };
+    l->of[l->count++] = (struct leopard_task){ file_base_name(folder), file_join(folder, prefix) };
 }
 
 /* The prefix of the draws in a folder, or NULL. */

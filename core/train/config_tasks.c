@@ -125,15 +125,6 @@ void config_put_task(struct run_config *c, int i, const struct run_config *one) 
     }
 }
 
-/* The last part of a path, without slashes at its end. */
-static char *last_part(const char *path) {
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    size_t from = n;
-    while (from && path[from - 1] != '/') from--;
-    return xstrndup(path + from, n - from);
-}
-
 static int read_names(struct run_config *c, const char *text, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     int rc = 0;
@@ -146,7 +137,7 @@ static int read_names(struct run_config *c, const char *text, struct err *e) {
         if (rc) break;
         struct run_config *of = add(c);
         of->task = xstrdup(part);
-        rc = name_task(c, of, last_part(part), e);
+        rc = name_task(c, of, file_base_name(part), e);
     }
     free(copy);
     return rc;
@@ -204,7 +195,7 @@ static int read_entry(struct run_config *c, const char *list, const json_t *o, s
     if (!of->task == !of->train_file)
         return err_set(e, ERR_INPUT, "needs \"task\", or \"train\" with \"dev\", and not both");
     if (!name && of->train_file) return err_set(e, ERR_INPUT, "needs a \"name\"");
-    return name_task(c, of, name ? xstrdup(name) : last_part(of->task), e);
+    return name_task(c, of, name ? xstrdup(name) : file_base_name(of->task), e);
 }
 
 static int read_list(struct run_config *c, const char *path, struct err *e) {
