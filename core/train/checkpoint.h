@@ -52,6 +52,8 @@ struct checkpoint {
 /* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint. */
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e);
 void checkpoint_close(struct checkpoint *c);
+/* ERR_INPUT unless the model has the weights, config and tokenizer that the run was trained with. */
+int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct err *e);
 /* Reads tensors into the flat blocks.  `training`: those needed only while training and
  * adam_m, adam_v as well.  Missing, unexpected and misshapen tensors are refused by name. */
 int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params,

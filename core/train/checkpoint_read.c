@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 
 static const char *meta(const struct checkpoint *c, const char *key, struct err *e) {
@@ -153,6 +154,15 @@ void checkpoint_close(struct checkpoint *c) {
     if (c->file) st_close(c->file);
     free(c->path);
     *c = (struct checkpoint){ 0 };
+}
+
+int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct err *e) {
+    const char *sha256 = st_meta(c->file, "backbone_sha256"), *backbone = st_meta(c->file, "backbone");
+    const char *facts = c->config.model_facts;
+    if (!sha256 || strcmp(sha256, m->sha256))
+        return err_set(e, ERR_INPUT, "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)", c->path,
+                       backbone ? backbone : "unnamed", sha256 ? sha256 : "not given", m->folder, m->sha256);
+    return facts ? facts_check(m, facts, "the run was trained", e) : 0;
 }
 
 /* ---- tensors ---- */

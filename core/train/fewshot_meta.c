@@ -34,11 +34,8 @@ const struct plan *fewshot_meta_plan(const struct fewshot_meta *x) { return x->p
 const real *fewshot_meta_params(const struct fewshot_meta *x) { return x->params; }
 
 static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct err *e) {
-    const char *sha256 = st_meta(k->file, "backbone_sha256");
     struct task none = { .kind = DATA_CLASSES }, *one = &none;
-    if (!sha256 || strcmp(sha256, x->m->sha256))
-        return err_set(e, ERR_INPUT, "%s: trained on another backbone than %s", k->path, x->m->folder);
-    if (config_regime(&k->config, &x->regime, e)) return e->code;
+    if (checkpoint_is_of(k, x->m, e) || config_regime(&k->config, &x->regime, e)) return e->code;
     x->plan = run_plan_for(&k->config, &(struct run_tasks){ 1, &one }, &x->m->arch, e);
     if (!x->plan) return e->code;
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);

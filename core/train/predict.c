@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/head.h"
 #include "core/train/predictor.h"
@@ -81,19 +80,12 @@ enum { ALL_TASKS = -1 };
 
 /* task: its number, or ALL_TASKS. */
 static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int task, struct err *e) {
-    const char *sha256 = st_meta(k->file, "backbone_sha256"), *backbone = st_meta(k->file, "backbone");
-    if (!sha256 || strcmp(sha256, p->m->sha256))
-        return err_set(e, ERR_INPUT,
-                       "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)",
-                       k->path, backbone ? backbone : "unnamed", sha256 ? sha256 : "not given",
-                       p->m->folder, p->m->sha256);
     struct regime regime;
-    if (config_regime(&k->config, &regime, e)) return e->code;
+    if (checkpoint_is_of(k, p->m, e) || config_regime(&k->config, &regime, e)) return e->code;
     if (regime.kind == REGIME_META)
         return err_set(e, ERR_USAGE, "%s: was learned over episodes, so it has no classes of its own: it must be adapted to "
                                      "a task before it predicts (petri adapt RUN --task NEW)", k->path);
     p->facts_known = k->config.model_facts != NULL;
-    if (p->facts_known && facts_check(p->m, k->config.model_facts, "the run was trained", e)) return e->code;
     set_description(p, &k->config);
     xreplace(&p->origin, st_meta(k->file, "origin"));
     if (task == ALL_TASKS) take_tasks(p, k->task, k->tasks);

@@ -8,8 +8,10 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
+#include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "core/train/episodes.h"
+#include "core/train/fewshot_meta.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
@@ -277,6 +279,31 @@ static void what_has_no_inner_loop_is_named(void **state) {
     refused_run("lora(r=2) + generated-head", "single", "say --regime meta");
 }
 
+/* A model of the same weights that reads texts otherwise is not the run's. */
+static void it_is_adapted_on_its_own_model(void **state) {
+    (void)state;
+    struct trained t;
+    struct err e = ERR_INIT;
+    struct run_config c = config(usual, 2);
+    char *folder = test_folder(), *last = checkpoint_path(folder, true), *cased = tiny_bert(home, "cased", NULL);
+    train(&ground, &c, folder, 1, &t);
+    struct fewshot_meta *x = fewshot_meta_open(last, ground.model, &e);
+    if (!x) fail_msg("%s", e.text);
+    fewshot_meta_free(x);
+    free(test_file(cased, "tokenizer_config.json", "{\"do_lower_case\":false}", 23));
+    struct model *m = model_load(cased, &e);
+    if (!m) fail_msg("%s", e.text);
+    assert_string_equal(m->sha256, ground.model->sha256);
+    assert_null(fewshot_meta_open(last, m, &e));
+    test_refused(e.code, ERR_INPUT, &e, "tokenizer_config.json");
+    model_release(m);
+    trained_release(&t);
+    config_release(&c);
+    free(folder);
+    free(last);
+    free(cased);
+}
+
 /* Any method has the head of episodes; the description that comes of it is complete. */
 static void any_method(void **state) {
     (void)state;
@@ -313,6 +340,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_run_on_a_corpus),
         cmocka_unit_test(what_makes_no_episodes_is_named),
         cmocka_unit_test(what_has_no_inner_loop_is_named),
+        cmocka_unit_test(it_is_adapted_on_its_own_model),
         cmocka_unit_test(any_method),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);
