@@ -46,7 +46,6 @@ struct corpus {
     size_t words[2], stems[2]; /* of training, held */
     struct place *place;
     double *weight;          /* running sums, of training's and of the held ones apart */
-    char sha256[65];
     char *report;
 };
 
@@ -141,6 +140,8 @@ static bool next_word(const char *s, size_t n, size_t *at, size_t *begin, char o
 
 static bool is_held(uint64_t number) { return rng_bits(rng_key(0, RNG_DRAW, 0, rng_site("corpus")), number) % PARTS_HELD == 0; }
 
+static bool entry_held(const struct spelling *x) { return is_held(x->stem + (1ull << 40)); }
+
 static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
     size_t line = 0;
     for (size_t at = 0; at < c->text.size;) {
@@ -185,15 +186,13 @@ static void count_words(struct corpus *c, struct spellings *t) {
                 const sb_symbol *s = sb_stemmer_stem(stemmer, (const sb_symbol *)x->text, (int)strlen(x->text));
                 x->stem = find(&stems, (const char *)s) + 1;
             }
-            x->count += is_held(x->stem + (1ull << 40)) == is_held(i);
+            x->count += entry_held(x) == is_held(i);
         }
     }
     for (size_t i = 0; i < t->count; i++) t->entry[i].last = 0;
     sb_stemmer_delete(stemmer);
     spellings_release(&stems);
 }
-
-static bool entry_held(const struct spelling *x) { return is_held(x->stem + (1ull << 40)); }
 
 /* Rows that one word may have to give. */
 static uint32_t rows_needed(const struct corpus_how *how) {
@@ -342,7 +341,6 @@ struct corpus *corpus_open(const char *path, const struct corpus_how *how, const
     if (!rc) rc = file_read(path, CORPUS_BYTES, &c->text, e);
     if (!rc) rc = cut_sentences(c, path, e);
     if (!rc) {
-        sha256_hex(c->text.data, c->text.size, c->sha256);
         count_words(c, &words);
         keep_words(c, &words);
         rc = check_size(c, path, e);
@@ -375,8 +373,6 @@ void corpus_free(struct corpus *c) {
 }
 
 const char *corpus_report(const struct corpus *c) { return c->report; }
-const char *corpus_sha256(const struct corpus *c) { return c->sha256; }
-size_t corpus_rows(const struct corpus *c) { return c->sentences; }
 
 /* ---- drawing ---- */
 

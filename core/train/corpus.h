@@ -32,9 +32,6 @@ struct corpus *corpus_open(const char *path, const struct corpus_how *how, const
 void corpus_free(struct corpus *c);
 /* "10,000 sentences, 312 words of 280 stems for training, …": what there is; a line. */
 const char *corpus_report(const struct corpus *c);
-const char *corpus_sha256(const struct corpus *c);
-/* Sentences that training draws from. */
-size_t corpus_rows(const struct corpus *c);
 
 /* A row that was drawn: the sentence with its word masked, as ids.  Owned by the caller (encoded_release). */
 struct corpus_row {

@@ -143,7 +143,6 @@ void episodes_free(struct episodes *s) {
 }
 
 const char *episodes_report(const struct episodes *s) { return buf_text(&s->report); }
-const char *episodes_sha256(const struct episodes *s) { return s->corpus ? corpus_sha256(s->corpus) : NULL; }
 
 /* ---- drawing ---- */
 

@@ -18,9 +18,8 @@ struct episodes;
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e);
 void episodes_free(struct episodes *s);
-/* What there is, in lines; the SHA-256 of the corpus, or NULL. */
+/* What there is, in lines. */
 const char *episodes_report(const struct episodes *s);
-const char *episodes_sha256(const struct episodes *s);
 
 /* "smlmt:FILE": the file; ERR_USAGE for another source. */
 int episodes_source(const char *text, const char **file, struct err *e);

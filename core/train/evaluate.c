@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "core/base/clock.h"
+#include "core/train/episodes.h"
 #include "core/train/meta_run.h"
 #include "core/train/state.h"
 
@@ -31,7 +32,7 @@ int evaluation_prepare(struct run *r) {
     r->evaluating = evaluation_due(r);
     r->watch.now = watch_due(r);
     for (int t = 0; t < r->tasks; t++) r->of[t].samples.now = samples_due(r);
-    if (r->evaluating && r->meta) units += meta_units(r);
+    if (r->evaluating && r->meta) units += EPISODES_HELD;
     for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
     units += watch_chunks(r);
     units += samples_units(r);

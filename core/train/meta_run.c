@@ -120,11 +120,6 @@ int64_t meta_eval_every(const struct run *r) {
     return r->c.eval_every ? r->c.eval_every : part > LEAST_APART ? part : LEAST_APART;
 }
 
-int meta_units(const struct run *r) {
-    (void)r;
-    return EPISODES_HELD;
-}
-
 void meta_chunk(struct run *r, int index, struct worker *w) {
     struct run_meta *x = r->meta;
     const struct meta_bench on = bench(r, w);

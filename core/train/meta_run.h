@@ -23,7 +23,6 @@ void meta_part(struct run *r, int index, struct worker *w, real *grads);
 void meta_clamp(struct run *r);
 
 int64_t meta_eval_every(const struct run *r);
-int meta_units(const struct run *r);
 void meta_chunk(struct run *r, int index, struct worker *w);
 bool meta_tell(struct run *r);
 

@@ -9,7 +9,8 @@
 #include "core/method/slots.h"
 #include "core/train/state.h"
 
-char *start_path(const char *folder) { return file_join(folder, "start.safetensors"); }
+/* Caller frees. */
+static char *start_path(const char *folder) { return file_join(folder, "start.safetensors"); }
 
 size_t start_values(const struct plan *p, const struct predictor *from) {
     real *values = mem_try(p->trained + 1, sizeof *values);
@@ -55,10 +56,10 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
 
 int start_take(struct run *r, const char *folder, struct err *e) {
     char *path = folder ? start_path(folder) : NULL;
-    struct predictor *from = path && file_exists(path) ? predictor_open(path, NULL, r->m, e) : NULL;
-    int rc = path && file_exists(path) && !from ? e->code : 0;
+    bool there = path && file_exists(path);
+    struct predictor *from = there ? predictor_open(path, NULL, r->m, e) : NULL;
     free(path);
-    if (!from) return rc;
+    if (!from) return there ? e->code : 0;
     int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
     size_t taken = plan_carry_common(r->plan, r->params, predictor_plan(from), predictor_params(from), 0);
     bool head = outputs && match_head(r->of[0].task, from, outputs, row);

@@ -1,4 +1,4 @@
-/* A run that begins with another's values: a copy of them lies in its folder, so that whatever becomes of the other,
+/* A run that begins with another's values: a copy of them lies in its folder (start.safetensors), so that whatever becomes of the other,
  * it begins anew from the same. */
 #ifndef CORE_TRAIN_START_H
 #define CORE_TRAIN_START_H
@@ -6,8 +6,6 @@
 #include "core/train/predict.h"
 
 struct run;
-/* FOLDER/start.safetensors; caller frees. */
-char *start_path(const char *folder);
 /* How many values of a plan of one task those of `from` are the start of; the head's are not counted. */
 size_t start_values(const struct plan *p, const struct predictor *from);
 /* Keeps them in the folder of a run with this config.  `from` is plain (predictor_make_plain). */
