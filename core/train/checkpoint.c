@@ -56,7 +56,7 @@ static void add_best(struct buf *b, const struct best *best, const char *metric)
 
 static char *state_json(const struct run *r) {
     struct buf b = BUF_INIT;
-    bool done = (r->step >= r->c.steps || r->early || r->low) && !evaluation_due(r) && !watch_due(r) &&
+    bool done = run_is_done(r) && !evaluation_due(r) && !watch_due(r) &&
                 !test_due(r);
     buf_printf(&b, "{\"step\":%lld,\"seconds\":", (long long)r->step);
     json_add_double(&b, run_seconds(r));

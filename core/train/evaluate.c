@@ -19,7 +19,7 @@ int64_t evaluation_every(const struct run *r) {
 
 bool evaluation_due(const struct run *r) {
     if ((!r->splits && !r->meta) || (!r->step && !r->zero && !r->meta) || r->evaluated == r->step) return false;
-    if (r->step >= r->c.steps || r->low || !r->step) return true;
+    if (run_is_done(r) || !r->step) return true;
     return r->step % evaluation_every(r) == 0;
 }
 

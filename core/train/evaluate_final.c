@@ -6,7 +6,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/state.h"
 
-bool test_due(const struct run *r) { return r->tested < r->tests && (r->step >= r->c.steps || r->early); }
+bool test_due(const struct run *r) { return r->tested < r->tests && run_is_done(r); }
 
 void test_release(struct run *r) {
     free(r->kept);

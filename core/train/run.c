@@ -93,8 +93,6 @@ static bool save(struct run *r, int which) {
     return true;
 }
 
-static bool is_done(const struct run *r) { return r->step >= r->c.steps || r->early || r->low; }
-
 /* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its own. */
 static bool has_best(const struct run *r) {
     bool has = r->best.has;
@@ -121,7 +119,7 @@ static bool save_due(struct run *r, bool stopping, bool evaluate) {
     if (!save_best(r)) return false;
     bool due = run_save_due(run_seconds(r) - r->saved_at, r->save_seconds, r->evaluated == r->step);
     if (stopping) due = true;
-    else if (is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
+    else if (run_is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
     return !due || save(r, CHECKPOINT_LAST);
 }
 
@@ -150,7 +148,7 @@ void run_advance(struct run *r) {
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
-    bool stopping = stop && (evaluate || test_due(r) || !is_done(r));
+    bool stopping = stop && (evaluate || test_due(r) || !run_is_done(r));
     bool saved = save_due(r, stopping, evaluate || test_due(r));
     if (!saved && stop) {
         end(r, RUN_STOPPED, r->failure);
@@ -161,7 +159,7 @@ void run_advance(struct run *r) {
         pause_here(r, PHASE_BEGIN, r->failure);
     } else if (stopping) {
         end(r, RUN_STOPPED, NULL);
-    } else if (!evaluate && is_done(r) && !test_ready(r)) {
+    } else if (!evaluate && run_is_done(r) && !test_ready(r)) {
         finish(r);
     } else if (pause) {
         pause_here(r, PHASE_BEGIN, NULL);

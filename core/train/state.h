@@ -289,6 +289,8 @@ void samples_finish(struct run *r); /* tells them */
 
 /* Whether the run is of one task, whose rows and results stand without its name. */
 static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
+/* Whether no step is to come: all are done, or it ends early. */
+static inline bool run_is_done(const struct run *r) { return r->step >= r->c.steps || r->early || r->low; }
 /* Whether "best" is each task's own, with a checkpoint of its own. */
 static inline bool run_keeps_each_best(const struct run *r) {
     return !run_is_single(r) && r->c.best_of == BEST_PER_TASK;

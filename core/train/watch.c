@@ -63,7 +63,7 @@ void watch_release(struct run *r) {
 
 bool watch_due(const struct run *r) {
     if (!r->c.embed_every || r->watch.step == r->step) return false;
-    return r->step % r->c.embed_every == 0 || r->step >= r->c.steps || r->early;
+    return r->step % r->c.embed_every == 0 || run_is_done(r);
 }
 
 int watch_chunks(const struct run *r) {

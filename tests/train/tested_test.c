@@ -232,11 +232,31 @@ static void every_task_is_tested(void **state) {
     }
 }
 
+/* One that ends at a loss, here after the first pass over its rows, is scored as any that is over. */
+static void a_run_that_ends_at_a_loss_is_tested(void **state) {
+    (void)state;
+    struct run_config c = config();
+    struct trained t = { 0 };
+    struct err e = ERR_INIT;
+    const struct run_start start = { .stop_loss = 1e9 };
+    ground.task.has_test = true;
+    struct run *r = run_begin_at(1, &c, ground.model, &ground.task, NULL, trained_sink(&t), &start, &e);
+    if (!r) fail_msg("%s", e.text);
+    trained_run(r, 1, &t);
+    assert_int_equal(trained_state(&t), RUN_FINISHED);
+    assert_true(t.points < STEPS);
+    assert_int_equal(count_tests(&t), 1);
+    assert_int_equal(t.evaluation[t.evaluations - 1].step, t.points);
+    trained_release(&t);
+    config_release(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_checkpoint_is_tested),
         cmocka_unit_test(the_last_values_are_tested_where_no_best_is_kept),
         cmocka_unit_test(a_run_that_stops_early_is_tested),
+        cmocka_unit_test(a_run_that_ends_at_a_loss_is_tested),
         cmocka_unit_test(a_stopped_run_is_tested_when_it_ends),
         cmocka_unit_test(a_lost_checkpoint_is_said),
         cmocka_unit_test(every_task_is_tested),
