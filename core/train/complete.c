@@ -28,6 +28,8 @@ int run_max_target(const struct run_config *c, const struct model *m) {
     return c->max_target < longest ? c->max_target : longest;
 }
 
+double run_dropout(const struct run_config *c, double published) { return c->dropout < 0 ? published : c->dropout; }
+
 /* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
 static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
                          struct err *e) {
@@ -86,10 +88,13 @@ double config_default_lr(const struct method *m, const char **why) {
     return lr;
 }
 
+int64_t epoch_steps(double epochs, size_t rows, int batch) {
+    int64_t per_epoch = ((int64_t)rows + batch - 1) / batch;
+    return (int64_t)ceil(epochs * (double)per_epoch - 1e-9);
+}
+
 int64_t config_steps(const struct run_config *c, size_t train_rows) {
-    if (c->steps > 0) return c->steps;
-    int64_t per_epoch = ((int64_t)train_rows + c->batch - 1) / c->batch;
-    return (int64_t)ceil(c->epochs * (double)per_epoch - 1e-9);
+    return c->steps > 0 ? c->steps : epoch_steps(c->epochs, train_rows, c->batch);
 }
 
 int64_t config_warmup_steps(const struct run_config *c) {

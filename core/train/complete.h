@@ -15,6 +15,8 @@ double config_default_lr(const struct method *m, const char **why);
 enum { META_STEPS = 1000 }; /* of a run over episodes that says none */
 /* Planned steps: those given, or what the epochs come to on so many training rows. */
 int64_t config_steps(const struct run_config *c, size_t train_rows);
+/* What so many passes over rows come to. */
+int64_t epoch_steps(double epochs, size_t rows, int batch);
 /* Steps of warm-up of a config with its steps. */
 int64_t config_warmup_steps(const struct run_config *c);
 

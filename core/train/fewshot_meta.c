@@ -8,9 +8,10 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/train/checkpoint.h"
-#include "core/train/pool.h"
-#include "core/train/meta.h"
+#include "core/train/complete.h"
+#include "core/train/meta_run.h"
 #include "core/train/order.h"
+#include "core/train/pool.h"
 #include "core/train/regime.h"
 
 enum { LABEL_ROWS = 4, SCORED_AT_ONCE = 32 };
@@ -142,20 +143,14 @@ struct adapting {
     struct adapting_seat seat[CREW_MOST];
 };
 
-static double dropout_of(const struct run_config *c, double published) { return c->dropout < 0 ? published : c->dropout; }
-
 static int steps_of(const struct run_config *c, const struct dataset *d, int batch) {
-    int64_t per_pass = ((int64_t)d->rows + batch - 1) / batch;
-    int64_t steps = c->epochs > 0 ? (int64_t)ceil(c->epochs * (double)per_pass - 1e-9) : c->steps;
+    int64_t steps = c->epochs > 0 ? epoch_steps(c->epochs, d->rows, batch) : c->steps;
     return (int)(steps < FEWSHOT_META_STEPS ? steps : FEWSHOT_META_STEPS);
 }
 
 static struct meta rule_of(const struct adapting *j, int draw, int steps) {
-    const struct arch *a = &j->x->m->arch;
-    struct meta x = { .plan = j->x->plan, .model = j->x->m, .regime = j->x->regime, .seed = j->c->seed + (uint64_t)draw,
-                      .dropout = dropout_of(j->c, a->dropout), .attention_dropout = dropout_of(j->c, a->attention_dropout),
-                      .activation_dropout = a->activation_dropout > 0 ? dropout_of(j->c, a->activation_dropout) : 0,
-                      .classifier_dropout = dropout_of(j->c, a->classifier_dropout) };
+    struct meta x = meta_of(j->c, &j->x->regime, j->x->plan, j->x->m);
+    x.seed += (uint64_t)draw;
     x.regime.labels = META_LABELS_APART;
     x.regime.inner = steps;
     if (!(x.regime.clip > 0)) x.regime.clip = 1;

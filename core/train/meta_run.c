@@ -24,21 +24,22 @@ struct run_meta {
     struct task stand_in;
 };
 
-static double dropout_of(const struct run *r, double published) { return r->c.dropout < 0 ? published : r->c.dropout; }
+struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p, const struct model *m) {
+    const struct arch *a = &m->arch;
+    return (struct meta){ .plan = p, .model = m, .regime = *r, .seed = c->seed,
+                          .dropout = run_dropout(c, a->dropout),
+                          .attention_dropout = run_dropout(c, a->attention_dropout),
+                          .activation_dropout = a->activation_dropout > 0 ? run_dropout(c, a->activation_dropout) : 0,
+                          .classifier_dropout = run_dropout(c, a->classifier_dropout) };
+}
 
 int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
-    const struct arch *a = &r->m->arch;
-    if (config_regime(&r->c, &x->meta.regime, e)) return e->code;
-    x->source = episodes_open(&r->c, &x->meta.regime, r->m, tasks, e);
+    struct regime regime;
+    if (config_regime(&r->c, &regime, e)) return e->code;
+    x->source = episodes_open(&r->c, &regime, r->m, tasks, e);
     if (!x->source) return e->code;
-    x->meta.plan = r->plan;
-    x->meta.model = r->m;
-    x->meta.seed = r->c.seed;
-    x->meta.dropout = dropout_of(r, a->dropout);
-    x->meta.attention_dropout = dropout_of(r, a->attention_dropout);
-    x->meta.activation_dropout = a->activation_dropout > 0 ? dropout_of(r, a->activation_dropout) : 0;
-    x->meta.classifier_dropout = dropout_of(r, a->classifier_dropout);
+    x->meta = meta_of(&r->c, &regime, r->plan, r->m);
     x->stand_in = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
     return 0;
 }

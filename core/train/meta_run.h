@@ -4,9 +4,13 @@
 #ifndef CORE_TRAIN_META_RUN_H
 #define CORE_TRAIN_META_RUN_H
 
+#include "core/train/meta.h"
 #include "core/train/state.h"
 
 struct run_meta;
+
+/* What the episodes of this config have in common, on its plan. */
+struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p, const struct model *m);
 
 /* Opens the run's episodes; the plan is there.  0, or *e. */
 int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e);

@@ -12,10 +12,6 @@
 #include "core/train/meta_run.h"
 #include "core/train/state.h"
 
-static double dropout_of(const struct run *r, double published) {
-    return r->c.dropout < 0 ? published : r->c.dropout;
-}
-
 /* Where this part's gradients go: the first part's straight into the sum. */
 static real *grads_of(struct run *r, int index, struct worker *w) {
     size_t n = r->plan->trained + r->plan->made_size;
@@ -78,7 +74,7 @@ static int losses_of(struct run *r, struct attach *a, struct forward *f, const s
     node pooled = attach_pool(a, f, encoded);
     for (int k = 0; k < b->ranges; k++) {
         struct task_range x = b->range[k];
-        node out = attach_head(a, f, pooled, x, dropout_of(r, r->m->arch.classifier_dropout));
+        node out = attach_head(a, f, pooled, x, run_dropout(&r->c, r->m->arch.classifier_dropout));
         tape_site(t, "loss");
         loss[k] = r->of[x.task].task->kind == DATA_REGRESSION
                       ? op_squared_error(t, out, b->target + x.first, b->weight + x.first)
@@ -103,10 +99,10 @@ static void begin_pass(struct run *r, int index, const struct bench *on, struct 
     pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
                  attach_begin(on->attach, on->tape, r->params, r->made, on->grads));
-    p->forward.dropout = dropout_of(r, r->m->arch.dropout);
-    p->forward.attention_dropout = dropout_of(r, r->m->arch.attention_dropout);
+    p->forward.dropout = run_dropout(&r->c, r->m->arch.dropout);
+    p->forward.attention_dropout = run_dropout(&r->c, r->m->arch.attention_dropout);
     if (p->forward.activation_dropout > 0)
-        p->forward.activation_dropout = dropout_of(r, p->forward.activation_dropout);
+        p->forward.activation_dropout = run_dropout(&r->c, p->forward.activation_dropout);
     p->values = 0;
 }
 

@@ -21,6 +21,8 @@ struct worker;
 /* The tokens a row may have: max_len, or what the model can take; likewise of a target. */
 int run_max_len(const struct run_config *c, const struct model *m);
 int run_max_target(const struct run_config *c, const struct model *m);
+/* A rate of dropout: the config's, or where it says none the model's own. */
+double run_dropout(const struct run_config *c, double published);
 /* Makes a task that was just opened ready for runs with this config: a labelled one is put as text
  * where the config or the model wants it, then all splits are encoded.  ERR_USAGE, saying what
  * would work, when model, task and --form do not go together. */
