@@ -129,8 +129,7 @@ static void keep_scores(struct fewshot_scores *s, const struct task *t, const in
 /* A worker's own things, made with its first draw. */
 struct adapting_seat {
     bool open;
-    struct arena *memory;
-    struct tape *tape;
+    struct worker w;
     struct attach *attach;
     struct meta_room room;
 };
@@ -192,11 +191,10 @@ static void unit(void *self, int index, int worker) {
     struct adapting_seat *at = &j->seat[worker];
     if (!at->open) {
         at->open = true;
-        at->memory = arena_new();
-        at->tape = tape_new(at->memory);
+        worker_init(&at->w, worker);
         at->attach = attach_new(j->x->plan, j->x->m);
     }
-    const struct meta_bench on = { at->tape, at->memory, at->attach, &at->room };
+    const struct meta_bench on = { at->w.tape, at->w.arena, at->attach, &at->room };
     adapt(j, &j->draw[index], &on);
 }
 
@@ -211,8 +209,7 @@ void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c
     for (int i = 0; i < CREW_MOST; i++) {
         if (!j->seat[i].open) continue;
         attach_free(j->seat[i].attach);
-        tape_free(j->seat[i].tape);
-        arena_free(j->seat[i].memory);
+        worker_release(&j->seat[i].w);
         meta_room_release(&j->seat[i].room);
     }
     free(j);

@@ -14,20 +14,18 @@ static const double temperature = 0.1; /* of cosines, as the retriever's usual o
 /* What passes over a few rows run on. */
 struct retrieving {
     const struct predictor *p;
-    struct arena *memory;
-    struct tape *tape;
+    struct worker w;
     struct attach *attach;
 };
 
 static void passes_open(struct retrieving *x, const struct predictor *p) {
-    *x = (struct retrieving){ .p = p, .memory = arena_new(), .attach = attach_new(p->plan, p->m) };
-    x->tape = tape_new(x->memory);
+    *x = (struct retrieving){ .p = p, .attach = attach_new(p->plan, p->m) };
+    worker_init(&x->w, 0);
 }
 
 static void passes_close(struct retrieving *x) {
     attach_free(x->attach);
-    tape_free(x->tape);
-    arena_free(x->memory);
+    worker_release(&x->w);
 }
 
 /* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into out[0…width-1]. */
@@ -35,14 +33,14 @@ static void row_vector(struct retrieving *x, const struct dataset *d, uint32_t r
                        double *out) {
     struct batch b;
     struct forward f;
-    tape_reset(x->tape, false, 0, 0);
-    batch_pack(&b, x->memory, &x->p->m->arch, d, &row, 1, false);
+    tape_reset(x->w.tape, false, 0, 0);
+    batch_pack(&b, x->w.arena, &x->p->m->arch, d, &row, 1, false);
     attach_for_task(x->attach, task);
-    forward_init(&f, x->tape, x->p->m, &b, attach_begin(x->attach, x->tape, x->p->params, x->p->made, NULL));
+    forward_init(&f, x->w.tape, x->p->m, &b, attach_begin(x->attach, x->w.tape, x->p->params, x->p->made, NULL));
     node encoded = forward_encode(&f);
     node v = retrieved ? attach_retrieve(x->attach, &f, encoded) : attach_pool(x->attach, &f, encoded);
-    BUG_IF(tape_cols_of(x->tape, v) != width);
-    for (int c = 0; c < width; c++) out[c] = (double)tape_value(x->tape, v)[c];
+    BUG_IF(tape_cols_of(x->w.tape, v) != width);
+    for (int c = 0; c < width; c++) out[c] = (double)tape_value(x->w.tape, v)[c];
 }
 
 static double dot(const double *a, const double *b, int n) {
@@ -102,7 +100,7 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     text_scoring_init(&s, x->p->m, d, true, NULL);
     s.task = task;
     for (int i = 0; i < text_scoring_units(&s) && finite; i++)
-        finite = text_scoring_unit(&s, i, x->tape, x->memory, x->attach, x->p->params, x->p->made, &bad);
+        finite = text_scoring_unit(&s, i, x->w.tape, x->w.arena, x->attach, x->p->params, x->p->made, &bad);
     for (size_t i = 0; i < d->rows; i++) {
         sum += s.loss[i];
         tokens += d->target_start[i + 1] - d->target_start[i];
