@@ -221,12 +221,13 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
     const char *found = NULL;
     int most = 0;
     for (int i = 0; i < r->count; i++) {
+        const struct fewshot_result *x = &r->of[i];
         int n = 0;
-        for (int j = 0; j < r->count && is_of(&r->of[i], task, k); j++)
-            n += is_of(&r->of[j], task, k) && !strcmp(r->of[j].start, r->of[i].start);
-        if (n <= most || !*r->of[i].start) continue;
+        if (!is_of(x, task, k) || !*x->start) continue;
+        for (int j = 0; j < r->count; j++) n += is_of(&r->of[j], task, k) && !strcmp(r->of[j].start, x->start);
+        if (n <= most) continue;
         most = n;
-        found = r->of[i].start;
+        found = x->start;
     }
     return found;
 }
@@ -243,7 +244,6 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
         int draws = 0, rows = 0, n = 0;
         bool cosine = false;
         double near = 0;
-        n = 0;
         for (int i = 0; i < r->count; i++) {
             const struct fewshot_result *x = &r->of[i];
             if (!is_of(x, task, k) || !x->known) continue;
@@ -253,7 +253,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
             rows += x->votes ? x->votes[t] : 0;
             draws += !strcmp(x->start, known[t]);
         }
-        if (t) buf_putc(b, ',');
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_string(b, "task", known[t]);
         json_member_int(b, "draws", draws);
@@ -264,25 +264,27 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
     buf_putc(b, ']');
 }
 
+/* NaN, which is what is not known, as null. */
+static void number_json(double v, const char *key, struct buf *b) {
+    if (isnan(v)) json_member_string(b, key, NULL);
+    else json_member_double(b, key, v);
+}
+
 static void summary_json(const struct fewshot_summary *s, struct buf *b) {
-    if (s->n) json_member_double(b, "mean", s->mean);
-    else json_member_string(b, "mean", NULL);
-    if (s->n > 1) json_member_double(b, "sd", s->sd);
-    else json_member_string(b, "sd", NULL);
+    number_json(s->mean, "mean", b);
+    number_json(s->sd, "sd", b);
     json_member_int(b, "n", s->n);
 }
 
 static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws, const char *metric,
                        struct buf *b) {
-    bool first = true;
     json_add_key(b, "draws");
     buf_putc(b, '[');
     for (int d = 0; d < draws; d++) {
         const struct fewshot_result *x = fewshot_find(r, task, k, d);
         const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, metric) : NULL;
         if (!x || *x->left_out) continue;
-        if (!first) buf_putc(b, ',');
-        first = false;
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_int(b, "draw", d);
         json_member_string(b, "prototype", *x->start ? x->start : NULL);
@@ -305,10 +307,9 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
         if (!any) {
             json_add_key(b, "left_out");
             buf_putc(b, '[');
-        } else {
-            buf_putc(b, ',');
         }
         any = true;
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_int(b, "draw", x->draw);
         json_member_string(b, "why", x->left_out);
@@ -326,10 +327,9 @@ static void published_json(const char *task, int k, struct buf *b) {
         if (!any) {
             json_add_key(b, "published");
             buf_putc(b, '[');
-        } else {
-            buf_putc(b, ',');
         }
         any = true;
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_string(b, "method", x->method);
         json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
@@ -369,7 +369,7 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
 void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
                           struct buf *b) {
     for (int i = 0; i < f->ks; i++) {
-        if (b->size && b->data[b->size - 1] == '}') buf_putc(b, ',');
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         one_json(r, f, t, f->k[i], b);
         buf_putc(b, '}');

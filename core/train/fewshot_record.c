@@ -25,7 +25,7 @@ static void scores_json(const struct fewshot_scores *s, const char *key, struct 
     buf_putc(b, '[');
     for (int i = 0; i < s->count; i++) {
         const struct fewshot_metric *m = &s->metric[i];
-        if (i) buf_putc(b, ',');
+        json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_string(b, "name", m->name);
         if (*m->undefined) json_member_string(b, "undefined", m->undefined);
