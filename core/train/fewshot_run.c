@@ -127,15 +127,18 @@ static int draw_rows(const struct fewshot_work *w, int k, int draw, struct task 
     int groups = d->classes ? d->classes : 1;
     int *pick = xmalloc((size_t)k * (size_t)groups * sizeof *pick);
     int n = fewshot_draw(d, k, w->c->seed, draw, pick, e);
-    *out = *w->task;
-    if (n > 0) dataset_view(&out->train, d, pick, n);
+    if (n > 0) {
+        *out = *w->task;
+        dataset_view(&out->train, d, pick, n);
+    }
     free(pick);
     return n > 0 ? 0 : n;
 }
 
-/* The shots, or x->result.left_out. */
-static int take_rows(const struct fewshot_work *w, struct draw *x, struct err *e) {
-    int k = x->result.k, draw = x->result.draw;
+/* A draw with its shots, or with result.left_out. */
+static int open_draw(const struct fewshot_work *w, int k, int draw, struct draw *x, struct err *e) {
+    *x = (struct draw){ .result = { .k = k, .draw = draw } };
+    snprintf(x->result.task, sizeof x->result.task, "%s", w->task_name);
     if (!w->rows) return draw_rows(w, k, draw, &x->task, e);
     if (w->rows(w->self, k, draw, &x->own, x->result.left_out, e)) return e->code;
     x->task = *w->task;
@@ -177,12 +180,7 @@ static int begin(const struct fewshot_work *w, const struct fewshot_results *r, 
     struct run_config c;
     struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
                                .other = w->how->other };
-    *x = (struct draw){ .result = { .k = k, .draw = draw } };
-    snprintf(x->result.task, sizeof x->result.task, "%s", w->task_name);
-    if (take_rows(w, x, e)) {
-        x->task = (struct task){ 0 };
-        return e->code;
-    }
+    if (open_draw(w, k, draw, x, e)) return e->code;
     if (*x->result.left_out) return 0;
     if (w->from) {
         if (choose(w, &x->task, &x->result, &start.task, e)) return e->code;
@@ -303,13 +301,10 @@ static int take_some(struct hand *h) {
     while (n < pool_width(h->w->pool) && !h->rc && next_draw(h, &k, &draw)) {
         struct draw *x = &h->live[n];
         h->next++;
-        *x = (struct draw){ .result = { .k = k, .draw = draw } };
-        snprintf(x->result.task, sizeof x->result.task, "%s", h->w->task_name);
-        h->rc = take_rows(h->w, x, h->e);
-        if (h->rc) x->task = (struct task){ 0 };
-        else if (*x->result.left_out) h->rc = keep(h->w, x, h->r, h->e);
-        if (h->rc || !x->task.name) let_go(x);
-        else n++;
+        h->rc = open_draw(h->w, k, draw, x, h->e);
+        if (!h->rc && *x->result.left_out) h->rc = keep(h->w, x, h->r, h->e);
+        if (x->task.name) n++;
+        else let_go(x);
     }
     return n;
 }
@@ -317,8 +312,7 @@ static int take_some(struct hand *h) {
 static int run_by_rule(struct hand *h) {
     const struct fewshot_work *w = h->w;
     struct fewshot_meta_draw draw[CREW_MOST];
-    for (int n; (n = take_some(h)) > 0 || !h->rc;) {
-        if (!n) break;
+    for (int n; (n = take_some(h)) > 0;) {
         for (int i = 0; i < n; i++) draw[i] = (struct fewshot_meta_draw){ .task = &h->live[i].task, .result = &h->live[i].result };
         if (!h->rc) fewshot_meta_draws(w->meta, w->c, w->how, draw, n, pool_crew(w->pool));
         for (int i = 0; i < n; i++) {
