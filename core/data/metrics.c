@@ -44,6 +44,10 @@ bool metric_fits(enum metric_id id, enum data_kind gold) {
     return id == METRIC_LOSS || known[id].of == gold;
 }
 
+bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold) {
+    return metric_fits(id, gold) && (id != METRIC_F1 || m->positive >= 0);
+}
+
 int metric_direction(enum metric_id id) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
     return known[id].direction;

@@ -89,6 +89,8 @@ struct metric_text {
 /* gold: texts to be written (NULL: the row counts in no score); text: what was written. */
 void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
                       const struct metric_text *text, const double *loss, size_t n);
+/* Whether these have it, of rows that are labelled so: F1 is of a positive class. */
+bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold);
 void metrics_release(struct metrics *m);
 /* Would exchanging class names raise the accuracy by a fifth of the rows or more?  Then the
  * labels of model and data are probably in another order. */

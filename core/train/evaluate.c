@@ -106,17 +106,12 @@ static void add_metric(struct event *e, const char *name, struct metric_value v)
     e->metric[e->metrics++] = (struct event_metric){ name, v.value, v.defined ? NULL : v.why };
 }
 
-/* Whether a task has this metric; F1 is of a class. */
-static bool has_metric(const struct run_task *of, const struct metrics *m, enum metric_id id) {
-    return metric_fits(id, of->task->gold) && (id != METRIC_F1 || m->positive >= 0);
-}
-
 /* The metrics that a task of this kind has, "best"'s own first. */
 static void add_metrics(struct event *e, const struct run *r, const struct run_task *of, const struct metrics *m,
                         const struct metric_value *tokens) {
     add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (id != (int)of->metric && has_metric(of, m, (enum metric_id)id))
+        if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->gold))
             add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
     if (of->task->gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
@@ -174,7 +169,7 @@ static void add_task(struct mean *x, const struct run *r, const struct run_task 
         return;
     }
     for (int id = 0; id < METRIC_COUNT; id++) {
-        if (metric_direction((enum metric_id)id) > 0 && has_metric(of, m, (enum metric_id)id))
+        if (metric_direction((enum metric_id)id) > 0 && metrics_have(m, (enum metric_id)id, of->task->gold))
             add_to_mean(x, (enum metric_id)id, m->value[id]);
     }
 }

@@ -117,7 +117,7 @@ static void keep_scores(struct fewshot_scores *s, const struct task *t, const in
     m.value[METRIC_LOSS] = (struct metric_value){ loss, isfinite(loss), "not finite" };
     *s = (struct fewshot_scores){ .constant = m.constant };
     for (int id = 0; id < METRIC_COUNT; id++)
-        if (metric_fits((enum metric_id)id, DATA_CLASSES) && (id != METRIC_F1 || m.positive >= 0))
+        if (metrics_have(&m, (enum metric_id)id, DATA_CLASSES))
             add_metric(s, metric_name((enum metric_id)id), m.value[id]);
     add_metric(s, "majority", m.majority);
     metrics_release(&m);
