@@ -18,8 +18,8 @@ static const char *const forms[] = { "auto", "classes", "text", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
 static const char *const joins[] = { "auto", "held", "twice", NULL };
-static const char *const averages[] = { "one", "all", NULL };
-static const char *const bests[] = { "average", "per-task", NULL };
+const char *const option_averages[] = { "one", "all", NULL };
+const char *const option_bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
 const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
@@ -93,9 +93,9 @@ static const struct option options[] = {
       HELP("A=X,B=Y", "weights of tasks in the loss; 1 where it is left out") },
     { TEXT(sampling), .name = "sampling", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
       HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of") },
-    { WORD(average, averages), .name = "average", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+    { WORD(average, option_averages), .name = "average", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
       HELP("one|all", "of tasks: each one's deciding metric, or every metric flat") },
-    { WORD(best_of, bests), .name = "best", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+    { WORD(best_of, option_bests), .name = "best", .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
       HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
     { MEMBER(method), .name = "method", .kind = OPTION_METHOD, .is = OPTION_DECIDES | OPTION_SHOWN,
       HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },

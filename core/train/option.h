@@ -53,6 +53,8 @@ size_t option_count(void);
 const struct option *option_at(size_t i);
 /* By any spelling; NULL when unknown. */
 const struct option *option_find(const char *name);
+/* The words of --average and --best, by number; NULL after the last. */
+extern const char *const option_averages[], *const option_bests[];
 
 /* Whether it has a say in such a run (`texts`: text to text). */
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts);

@@ -7,10 +7,9 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/option.h"
 
 static const char *const kinds[] = { "single", "multi", "fewshot", "meta" };
-static const char *const averages[] = { "one", "all", NULL };
-static const char *const bests[] = { "average", "per-task", NULL };
 static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
@@ -30,8 +29,8 @@ struct regime_part {
 static const struct regime_part parts[] = {
     { REGIME_MULTI, "sampling", PART_SAMPLING, AT(sampling), 0, 0, NULL,
       "proportional, temperature(T), one-task(T) or stratified(T)" },
-    { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, averages, "one or all" },
-    { REGIME_MULTI, "best", PART_WORD, AT(best_of), 0, 0, bests, "average or per-task" },
+    { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, option_averages, "one or all" },
+    { REGIME_MULTI, "best", PART_WORD, AT(best_of), 0, 0, option_bests, "average or per-task" },
     { REGIME_FEWSHOT, "k", PART_INTS, AT(k), 1, 1e6, NULL, "whole numbers from 1, rising, joined by +" },
     { REGIME_FEWSHOT, "draws", PART_INT, AT(draws), 1, 1e4, NULL, "a whole number from 1" },
     { REGIME_FEWSHOT, "from", PART_INT64, AT(from), 1, 9e15, NULL, "the number of a run, or none" },
