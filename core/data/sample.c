@@ -8,12 +8,11 @@
 #include "core/base/rng.h"
 #include "core/data/import.h"
 
-/* The most that one class may give so that all together give at most `most`. */
-static int share_of(const int *count, int groups, int most) {
-    int lo = 0, hi = most;
+/* The most that one group of rows may give so that all together give at most `most`. */
+static size_t share_of(const size_t *count, int groups, size_t most) {
+    size_t lo = 0, hi = most;
     while (lo < hi) {
-        int mid = lo + (hi - lo + 1) / 2;
-        int64_t sum = 0;
+        size_t mid = lo + (hi - lo + 1) / 2, sum = 0;
         for (int c = 0; c < groups; c++) sum += count[c] < mid ? count[c] : mid;
         if (sum <= most) lo = mid;
         else hi = mid - 1;
@@ -22,14 +21,14 @@ static int share_of(const int *count, int groups, int most) {
 }
 
 int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t seed, int *pick) {
-    int *count = xcalloc((size_t)classes + 1, sizeof *count), kept = 0;
+    size_t *count = xcalloc((size_t)classes + 1, sizeof *count);
+    int kept = 0;
     uint32_t *order = xmalloc(((size_t)n + 1) * sizeof *order);
     bool *in = xcalloc((size_t)n + 1, sizeof *in);
     for (int i = 0; i < n; i++) count[label[i] < 0 ? classes : label[i]]++;
-    int share = share_of(count, classes + 1, most), left = most;
+    size_t share = share_of(count, classes + 1, (size_t)most), left = (size_t)most;
     for (int c = 0; c <= classes; c++) left -= count[c] < share ? count[c] : share;
     memset(count, 0, ((size_t)classes + 1) * sizeof *count);
-    for (int i = 0; i < n; i++) order[i] = (uint32_t)i;
     rng_permute(rng_key(seed, RNG_DRAW, 0, rng_site("evenly")), order, (size_t)n);
     for (int i = 0; i < n; i++) {
         int at = (int)order[i], c = label[at] < 0 ? classes : label[at];
@@ -49,17 +48,11 @@ int sample_evenly(const int32_t *label, int n, int classes, int most, uint64_t s
 }
 
 void sample_shares(const size_t *rows, int n, size_t most, size_t *share) {
-    size_t lo = 0, hi = most, left = most;
-    while (lo < hi) { /* the most that every task can be given */
-        size_t mid = lo + (hi - lo + 1) / 2, sum = 0;
-        for (int i = 0; i < n; i++) sum += rows[i] < mid ? rows[i] : mid;
-        if (sum <= most) lo = mid;
-        else hi = mid - 1;
-    }
-    for (int i = 0; i < n; i++) left -= share[i] = rows[i] < lo ? rows[i] : lo;
+    size_t each = share_of(rows, n, most), left = most;
+    for (int i = 0; i < n; i++) left -= share[i] = rows[i] < each ? rows[i] : each;
     for (int i = 0; i < n && left; i++) {
-        left -= rows[i] > lo;
-        share[i] += rows[i] > lo;
+        left -= rows[i] > each;
+        share[i] += rows[i] > each;
     }
 }
 
