@@ -123,13 +123,10 @@ static int take_lists(struct sweep_spec *s, const char *option, const char *text
 static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end,
                      int *index, struct err *e) {
     if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
-    int here = *index = s->axes++, n, rc = 0;
-    struct sweep_axis *a = &s->axis[here];
-    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = key_before(text, at, option);
-    *a = (struct sweep_axis){ .key = xstrdup("") };
-    key = own_key(s, key);
-    free(a->key);
-    a->key = key;
+    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = own_key(s, key_before(text, at, option));
+    int n, rc = 0;
+    struct sweep_axis *a = &s->axis[*index = s->axes++];
+    *a = (struct sweep_axis){ .key = key };
     if (read_range(inside, a, &n)) {
         rc = sweep__fill_range(a, n, e);
     } else {
@@ -143,7 +140,7 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
             if (!rc && !*one)
                 rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
             if (!rc) rc = take_lists(s, option, one, &taken, e);
-            if (!rc) sweep__add_value(&s->axis[here], taken, strlen(taken));
+            if (!rc) sweep__add_value(a, taken, strlen(taken));
             free(one), free(taken);
             item = c + 1;
             if (!*c) break;
@@ -173,7 +170,7 @@ static int take_lists(struct sweep_spec *s, const char *option, const char *text
         if (!rc) buf_printf(&b, "{%s}", s->axis[index].key);
         at = end;
     }
-    if (!rc) *out = xstrdup(buf_text(&b));
+    if (!rc) *out = buf_take(&b);
     buf_release(&b);
     return rc;
 }
@@ -213,10 +210,10 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
         return 0;
     }
     if (s->options == SWEEP_OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", SWEEP_OPTIONS);
-    char *taken;
-    int rc = text_starts(text, "{\"") || text_starts(text, "{}") ? 0 : take_lists(s, option, text, &taken, e);
+    bool json = text_starts(text, "{\"") || text_starts(text, "{}");
+    char *taken = json ? xstrdup(text) : NULL;
+    int rc = json ? 0 : take_lists(s, option, text, &taken, e);
     if (rc) return rc;
-    if (*text == '{' && (text[1] == '"' || text[1] == '}')) taken = xstrdup(text);
     s->option[s->options].name = xstrdup(option);
     s->option[s->options++].text = taken;
     return 0;

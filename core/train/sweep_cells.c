@@ -54,14 +54,14 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
     for (int i = 0; i < s->options; i++) {
         struct buf b = BUF_INIT;
         sweep__put_in(s, s->option[i].text, value_of, c, &b);
-        x.text[i] = b.size ? buf_take(&b) : xstrdup("");
+        x.text[i] = buf_take(&b);
     }
     for (int i = 0; i < s->axes; i++) {
         if (!c->used[i]) continue;
         struct buf b = BUF_INIT;
         struct cell_choice copy = *c;
         sweep__put_in(s, s->axis[i].value[c->at[i]], value_of, &copy, &b);
-        x.value[i] = b.size ? buf_take(&b) : xstrdup("");
+        x.value[i] = buf_take(&b);
     }
     return x;
 }

@@ -28,7 +28,7 @@ static void list_of(const struct sweep_spec *s, int axis, void *self, struct buf
 char *sweep_option_text(const struct sweep_spec *s, int option) {
     struct buf b = BUF_INIT;
     sweep__put_in(s, s->option[option].text, list_of, NULL, &b);
-    return b.size ? buf_take(&b) : xstrdup("");
+    return buf_take(&b);
 }
 
 char *sweep_text(const struct sweep_spec *s) {
