@@ -165,6 +165,8 @@ static void key_text(const struct run_config *c, struct buf *b) {
         free(value);
     }
     buf_printf(b, "%d %.17g\n", c->official_dev, c->task_weight);
+    if (c->second_dev_sha256) buf_printf(b, "second dev %s\n", c->second_dev_sha256);
+    if (c->episodes_sha256) buf_printf(b, "episodes %s\n", c->episodes_sha256);
     for (int i = 0; i < c->tasks; i++) key_text(&c->of[i], b);
 }
 

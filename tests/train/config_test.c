@@ -177,6 +177,29 @@ static void differences_are_named_by_option(void **state) {
     }
 }
 
+/* Of what is read the hash makes a run another one, wherever it lies; a name does not. */
+static void the_key_is_of_what_is_read(void **state) {
+    (void)state;
+    struct run_config c;
+    config_init(&c);
+    c.model_folder = xstrdup("/here");
+    c.episodes = xstrdup("smlmt:/here");
+    char first[65], now[65];
+    config_key(&c, first);
+    char **const name[] = { &c.model_folder, &c.train_file, &c.episodes };
+    char **const hash[] = { &c.model_sha256, &c.train_sha256, &c.dev_sha256, &c.second_dev_sha256, &c.episodes_sha256 };
+    for (size_t i = 0; i < COUNT_OF(name); i++) xreplace(name[i], "/elsewhere");
+    config_key(&c, now);
+    assert_string_equal(now, first);
+    for (size_t i = 0; i < COUNT_OF(hash); i++) {
+        xreplace(hash[i], "1");
+        config_key(&c, now);
+        if (!strcmp(now, first)) fail_msg("hash %zu makes no other run", i);
+        xreplace(hash[i], NULL);
+    }
+    config_release(&c);
+}
+
 static void states_have_names(void **state) {
     (void)state;
     for (int i = 0; i < RUN_STATES; i++) assert_non_null(run_state_name((enum run_state)i));
@@ -191,6 +214,7 @@ int main(void) {
         cmocka_unit_test(a_strangers_json_is_checked),
         cmocka_unit_test(steps_and_epochs_take_each_other_back),
         cmocka_unit_test(differences_are_named_by_option),
+        cmocka_unit_test(the_key_is_of_what_is_read),
         cmocka_unit_test(states_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
