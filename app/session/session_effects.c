@@ -260,8 +260,8 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_FOCUS: session__fill_jobs(s); break;
     case EFFECT_OPEN_RUN: order_runs(s, BACKGROUND_PAGE, x); break;
     case EFFECT_CLONE: order_runs(s, BACKGROUND_CLONE, x); break;
-    case EFFECT_TRASH_VIEW:
     case EFFECT_ROWS: session__ask_facts(s); break;
+    case EFFECT_TRASH_VIEW:
     case EFFECT_BY_TASK:
     case EFFECT_FILTER: session__ask_runs(s); break;
     case EFFECT_LIST_MODELS: list_models(s); break;

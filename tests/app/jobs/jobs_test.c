@@ -346,6 +346,31 @@ static void an_idle_screen_reads_nothing(void **state) {
     ui_release(&s.ui);
 }
 
+/* The trash is fetched when it is turned to, not with the next look at what other processes did. */
+static void the_trash_is_asked_for_at_once(void **state) {
+    (void)state;
+    struct session s = { .store = store };
+    s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    s.background = background_new(store, s.jobs, wake, NULL);
+    s.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
+    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    config_take_model(&s.ui.compose.config, "no model of this name");
+    config_take_task(&s.ui.compose.config, "no task of this name");
+    s.ui.runs.trash = true;
+    session__effect(&s, &(struct effect){ .kind = EFFECT_TRASH_VIEW });
+    assert_int_equal(background_orders(s.background), 1);
+    for (int i = 0; i < 300 && !s.runs; i++) {
+        session__answers(&s);
+        rest(10);
+    }
+    assert_true(s.runs && s.runs->trash);
+    background_free(s.background);
+    insight_free(s.insight);
+    jobs_free(s.jobs, false);
+    history_rows_free(s.runs);
+    ui_release(&s.ui);
+}
+
 /* The maker passes over what it has, so that history and what is replayed fit together. */
 static void a_series_grows_by_what_is_new(void **state) {
     (void)state;
@@ -421,6 +446,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(what_was_looked_at_is_trained, make, close_store),
         cmocka_unit_test_setup_teardown(rows_are_let_go, make, close_store),
         cmocka_unit_test_setup_teardown(an_idle_screen_reads_nothing, make, close_store),
+        cmocka_unit_test_setup_teardown(the_trash_is_asked_for_at_once, make, close_store),
         cmocka_unit_test_setup_teardown(a_changed_file_is_read_anew, make, close_store),
         cmocka_unit_test(a_series_grows_by_what_is_new),
     };
