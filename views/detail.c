@@ -207,28 +207,15 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_pop_clip(c);
 }
 
-static void scroll(struct ui *ui, int to) {
-    struct detail_view *v = &ui->detail;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    v->lines = lay(v, NULL, f.body);
-    int last = v->lines - f.body.h;
-    if (to > last) to = last;
-    v->top = to < 0 ? 0 : to;
-}
-
 static bool request(struct ui *ui, enum request r, struct effect *out) {
     struct detail_view *v = &ui->detail;
     const struct run_row *run = &v->run;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    if (run->id && ui_scroll(ui, r, lay(v, NULL, f.body), &v->top)) return true;
     out->run = &run->id;
     out->runs = 1;
     switch (r) {
-    case REQ_UP: scroll(ui, v->top - 1); return true;
-    case REQ_DOWN: scroll(ui, v->top + 1); return true;
-    case REQ_PAGE_UP: scroll(ui, v->top - v->page); return true;
-    case REQ_PAGE_DOWN: scroll(ui, v->top + v->page); return true;
-    case REQ_FIRST: scroll(ui, 0); return true;
-    case REQ_LAST: scroll(ui, 1 << 20); return true;
     case REQ_UNDO: out->kind = EFFECT_UNDO; return true;
     case REQ_REDO: out->kind = EFFECT_REDO; return true;
     default: break;
@@ -287,12 +274,6 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     return y - r.y;
 }
 
-static void changed(struct ui *ui) {
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    ui->detail.page = f.body.h > 1 ? f.body.h : 1;
-}
-
 static void back(struct ui *ui) { ui_show(ui, ui->before); }
 
 static int64_t run(const struct ui *ui) { return ui->detail.run.id; }
@@ -327,5 +308,5 @@ const struct screen screen_detail = {
     .name = "detail",
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
     .keys = keys, .under = &screen_runs, .back = back,
-    .changed = changed, .request = request, .run = run, .refresh = refresh, .draw = draw, .hint = hint,
+    .request = request, .run = run, .refresh = refresh, .draw = draw, .hint = hint,
 };

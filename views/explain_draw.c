@@ -36,21 +36,12 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
 static bool request(struct ui *ui, enum request r, struct effect *out) {
     struct layout_frame f;
     (void)out;
-    layout_frame(ui->w, ui->h, &f);
-    int to = ui->explain.top, last = lay(ui, NULL, f.body, 0) - f.body.h;
-    switch (r) {
-    case REQ_UP: to--; break;
-    case REQ_DOWN: to++; break;
-    case REQ_PAGE_UP: to -= f.body.h; break;
-    case REQ_PAGE_DOWN: to += f.body.h; break;
-    case REQ_FIRST: to = 0; break;
-    case REQ_LAST: to = last; break;
-    case REQ_EXPLAIN: ui_show(ui, SCREEN_COMPOSE); return true;
-    default: return false;
+    if (r == REQ_EXPLAIN) {
+        ui_show(ui, SCREEN_COMPOSE);
+        return true;
     }
-    if (to > last) to = last;
-    ui->explain.top = to < 0 ? 0 : to;
-    return true;
+    layout_frame(ui->w, ui->h, &f);
+    return ui_scroll(ui, r, lay(ui, NULL, f.body, 0), &ui->explain.top);
 }
 
 static void readout(const struct ui *ui, struct buf *out) {

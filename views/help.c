@@ -89,25 +89,13 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
 static bool request(struct ui *ui, enum request r, struct effect *out) {
     struct layout_frame f;
     (void)out;
-    layout_frame(ui->w, ui->h, &f);
-    int to = ui->help.top;
-    switch (r) {
-    case REQ_UP: to--; break;
-    case REQ_DOWN: to++; break;
-    case REQ_PAGE_UP: to -= f.body.h; break;
-    case REQ_PAGE_DOWN: to += f.body.h; break;
-    case REQ_FIRST: to = 0; break;
-    case REQ_LAST: to = 1 << 20; break;
-    case REQ_SEARCH:
+    if (r == REQ_SEARCH) {
         prompt_open(&ui->prompt, "/", ui->help.search, true);
         ui->use = USE_SEARCH;
         return true;
-    default: return false;
     }
-    int last = lay(ui, NULL, f.body, 0) - f.body.h;
-    if (to > last) to = last;
-    ui->help.top = to < 0 ? 0 : to;
-    return true;
+    layout_frame(ui->w, ui->h, &f);
+    return ui_scroll(ui, r, lay(ui, NULL, f.body, 0), &ui->help.top);
 }
 
 static void readout(const struct ui *ui, struct buf *out) {

@@ -121,7 +121,6 @@ struct detail_view {
     int warnings;
     struct series series;
     int top;                  /* the view's own: first line shown */
-    int lines, page;
 };
 
 #endif

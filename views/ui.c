@@ -162,6 +162,24 @@ static void go_back(struct ui *ui) {
     if (screens[ui->screen]->back) screens[ui->screen]->back(ui);
 }
 
+bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top) {
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    int to = *top, last = rows - f.body.h;
+    switch (r) {
+    case REQ_UP: to--; break;
+    case REQ_DOWN: to++; break;
+    case REQ_PAGE_UP: to -= f.body.h; break;
+    case REQ_PAGE_DOWN: to += f.body.h; break;
+    case REQ_FIRST: to = 0; break;
+    case REQ_LAST: to = last; break;
+    default: return false;
+    }
+    if (to > last) to = last;
+    *top = to < 0 ? 0 : to;
+    return true;
+}
+
 static void picked(struct ui *ui, struct effect *out) {
     struct picker *p = &ui->picker;
     p->open = false;

@@ -9,6 +9,8 @@
 
 /* Frame and panes of a screen at the interface's size. */
 void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f, struct panes *out);
+/* Of a page of so many rows that is read by scrolling: moves the first row shown.  false: r is no scrolling. */
+bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top);
 
 /* Opens a question; what was typed ahead is dropped. */
 void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
