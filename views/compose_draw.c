@@ -421,12 +421,6 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
         canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_TEXT, v->facts.preset->note);
 }
 
-void compose_rows(const struct compose_view *v, int width, struct compose_need *out) {
-    out->axis_rows = v->describe ? 6 : 3;
-    int more = !v->config.tasks ? 0 : width >= 100 ? 1 : 2; /* their names, here and in the command */
-    out->fact_rows = (width >= 100 ? 4 : 5) + more;
-}
-
 static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct compose_view *v = &ui->compose;
     struct layout_frame f;
@@ -462,11 +456,11 @@ static void release(struct ui *ui) { compose_release(&ui->compose); }
 
 static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct compose_view *v = &ui->compose;
-    struct compose_need rows;
-    bool wide = f->size == LAYOUT_WIDE;
-    compose_rows(v, wide ? f->body.w - (f->body.w >= 180 ? 46 : 34) : f->body.w, &rows);
-    *out = (struct layout_need){.modules = v->config.method.count, .axis = rows.axis_rows, .facts = rows.fact_rows,
-                                .options = compose_on_run(v)};
+    int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
+    bool broad = f->body.w - aside >= 100;
+    int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
+    *out = (struct layout_need){.modules = v->config.method.count, .axis = v->describe ? 6 : 3,
+                                .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v)};
 }
 
 static const char *hint(const struct ui *ui, const struct key_entry *k) {

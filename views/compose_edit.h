@@ -34,8 +34,7 @@ const struct network_key *compose_network_key(const struct compose_view *v);
 bool compose_on_run(const struct compose_view *v);
 bool network_key_is_number(const struct network_key *k);
 const char *network_key_says(const struct network *n, const struct network_key *k);
-/* What it reads, its sizes and what it feeds, a line; the lines of all (returns how many); the keys behind the cursor's. */
-void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b);
+/* The diagram's lines of all networks (returns how many); the keys behind the cursor's. */
 int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct rect r);
 void network_keys_ahead(const struct compose_view *v, char out[120]);
 /* Of the key under the cursor: its words into v->choices; a value that is typed, false with the reason; the value that j
@@ -73,10 +72,5 @@ bool compose_redo(struct compose_view *v);
 /* Δh of a module, and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
 void formula_delta(const struct module *m, const char *sub, char out[160]);
 void formula_compose(const struct module *m, const char *sub, char out[160]);
-
-struct compose_need {
-    int axis_rows, fact_rows;
-};
-void compose_rows(const struct compose_view *v, int width, struct compose_need *out);
 
 #endif

@@ -119,7 +119,8 @@ static void put_retriever(const struct method *m, const struct arch *a, struct b
     buf_printf(b, "  \u03BB %g \u03C4 %g", r->weight, r->temperature);
 }
 
-void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b) {
+/* What it reads, its sizes and what it feeds, a line. */
+static void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b) {
     if (!strcmp(n->name, "hyper")) {
         put_generator(m, a, b);
     } else if (!strcmp(n->name, "retriever")) {

@@ -2,21 +2,16 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-void heatmap_init(struct heatmap_view *v) {
-    memset(v, 0, sizeof *v);
-    v->look.fit = true;
-}
-
-const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
+/* The matrix shown, or NULL; and as the drawing takes it. */
+static const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
     return v->shown < v->data.matrices ? &v->data.matrix[v->shown] : NULL;
 }
 
-struct heat_data heatmap_shown(const struct heatmap_view *v) {
+static struct heat_data heatmap_shown(const struct heatmap_view *v) {
     const struct heat_matrix *m = heatmap_matrix(v);
     if (!m) return (struct heat_data){0};
     return (struct heat_data){.rows = m->rows, .columns = m->columns, .value = m->value,
@@ -35,7 +30,8 @@ static struct heat_page page_of(const struct ui *ui, const struct heat_data *d) 
     return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
 }
 
-void heatmap_settle(struct ui *ui) {
+/* Cursor and window inside the matrix shown, at the interface's size. */
+static void heatmap_settle(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     if (v->shown >= v->data.matrices) v->shown = v->data.matrices ? v->data.matrices - 1 : 0;
     if (!heatmap_matrix(v)) return;
@@ -82,7 +78,7 @@ static bool order(struct ui *ui) {
     return true;
 }
 
-bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
+static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     struct heat_look *k = &v->look;
     if (r == REQ_TASKS) {
@@ -195,7 +191,7 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
-static void init(struct ui *ui) { heatmap_init(&ui->heatmap); }
+static void init(struct ui *ui) { ui->heatmap.look.fit = true; }
 static void show_heatmap(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_HEATMAP, out); }
 
 static const char *hint(const struct ui *ui, const struct key_entry *k) {

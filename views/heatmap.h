@@ -1,5 +1,5 @@
 /* State of Heatmap: a list of matrices, which of them is shown, how its rows are ordered,
- * and what the cursor is on.  The app replaces `data` and calls heatmap_changed(). */
+ * and what the cursor is on.  The app replaces `data` and calls ui_changed(). */
 #ifndef VIEWS_HEATMAP_H
 #define VIEWS_HEATMAP_H
 
@@ -38,10 +38,5 @@ struct heatmap_view {
     bool cluster;              /* ordered by clustering, else as stored */
     struct heat_look look;
 };
-
-void heatmap_init(struct heatmap_view *v);
-/* The matrix shown, or NULL; and as the drawing takes it. */
-const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v);
-struct heat_data heatmap_shown(const struct heatmap_view *v);
 
 #endif

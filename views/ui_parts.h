@@ -23,7 +23,6 @@ void ui_quit(struct ui *ui, struct effect *out);
 bool train_request(struct ui *ui, enum request r, struct effect *out);
 bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
-bool heatmap_request(struct ui *ui, enum request r, struct effect *out);
 bool map_request(struct ui *ui, enum request r, struct effect *out);
 /* Train's texts: how many there are at the cursor, and their pane. */
 size_t train_texts(const struct train_view *v);
@@ -64,8 +63,6 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
 void train_tasks_readout(const struct train_view *v, struct buf *out);
 /* Panes of Map at the interface's size, and what follows from them. */
 void map_place(struct ui *ui);
-/* Heatmap's cursor and window inside the matrix shown, at the interface's size. */
-void heatmap_settle(struct ui *ui);
 /* Kept sets side by side on Map. */
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out);
 /* Map and Heatmap (matrices) of a run with several tasks, of which `at` is shown: the next one's rows; what is
