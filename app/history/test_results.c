@@ -18,7 +18,7 @@ static const struct store_eval_row *find(const struct store_evals *v, const char
 
 static double value_of(const struct store_evals *v, const char *split, const char *metric) {
     const struct store_eval_row *r = find(v, split, metric);
-    return r && !r->value.undefined ? r->value.v : NAN;
+    return r ? r->value.v : NAN;
 }
 
 /* One task's, where it was scored; `name`: NULL for the only one. */
@@ -27,11 +27,11 @@ static void add(struct test_results *out, const struct store_evals *v, const cha
     const struct store_eval_row *r = metric ? find(v, split, metric) : NULL;
     if (r)
         out->of[out->count++] = (struct test_result){
-            .task = name ? xstrdup(name) : NULL, .metric = xstrdup(metric),
-            .value = r->value.undefined ? NAN : r->value.v, .loss = value_of(v, split, "loss"),
+            .task = xcopy(name), .metric = xstrdup(metric),
+            .value = r->value.v, .loss = value_of(v, split, "loss"),
             .majority = value_of(v, split, "majority"),
-            .undefined = r->value.undefined ? xstrdup(r->value.undefined) : NULL,
-            .rows = r->rows ? xstrdup(r->rows) : NULL };
+            .undefined = xcopy(r->value.undefined),
+            .rows = xcopy(r->rows) };
     free(split);
 }
 
