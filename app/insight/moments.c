@@ -109,30 +109,24 @@ static int read_moment(struct moments *m, struct store *s, struct moment *k, str
 /* The deciding metric where it was measured at a moment's step. */
 static int read_metric(struct moments *m, struct store *s, struct err *e) {
     struct store_run run;
-    struct store_evals v;
+    struct store_evals v = { 0 };
     int rc = store_run(s, m->run, &run, e);
     if (rc) return rc;
     m->metric = xstrdup(run.metric);
     m->title = xprintf("#%lld %s", (long long)m->run, run.method);
-    char *decides = xstrdup(run.decides ? run.decides : "");
-    store_run_release(&run);
     for (int i = 0; i < m->count; i++) m->moment[i].metric = NAN;
     rc = store_evaluations(s, m->run, &v, e);
-    if (rc) {
-        free(decides);
-        return rc;
-    }
     for (size_t k = 0; k < v.count; k++) {
         const struct store_eval_row *row = &v.row[k];
         const char *dot = strrchr(row->name, '.');
         bool own = dot && !strcmp(dot + 1, m->metric) && !strncmp(row->name, m->split, (size_t)(dot - row->name));
-        if (!(m->rows.tasks > 1 ? !strcmp(row->name, decides) : own)) continue;
+        if (!(m->rows.tasks > 1 ? !strcmp(row->name, run.decides) : own)) continue;
         for (int i = 0; i < m->count; i++)
             if (m->moment[i].step == row->step && !row->value.undefined) m->moment[i].metric = row->value.v;
     }
     store_evals_release(&v);
-    free(decides);
-    return 0;
+    store_run_release(&run);
+    return rc;
 }
 
 int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e) {
