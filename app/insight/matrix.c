@@ -281,8 +281,7 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
         return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
     const struct dataset *d = place_of(p, row, &at);
     struct attention_map map;
-    int own = p->task[p->rows.of_task[row]].of_run;
-    if (p->opened.all) predictor_use(p->opened.predictor, own < 0 ? 0 : own);
+    probe_use(p, p->rows.of_task[row]);
     int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
     if (rc) return rc;
     int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;

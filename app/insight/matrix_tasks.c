@@ -346,7 +346,7 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
     for (int h = 0; h <= a->heads; h++) m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
     for (int t = 0; !rc && t < p->tasks; t++) {
         struct attention_mass x;
-        if (p->opened.all) predictor_use(p->opened.predictor, p->task[t].of_run < 0 ? 0 : p->task[t].of_run);
+        probe_use(p, t);
         rc = attention_mass(p->opened.model, p->opened.predictor, p->task[t].d, crew, &x, e);
         if (rc) break;
         take_mass(m, t * a->encoder_layers, p->tasks > 1 ? p->rows.task[t] : NULL, &x);

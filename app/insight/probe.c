@@ -25,6 +25,11 @@ static int check_model(struct probe *p, struct err *e) {
 int probe_place(const struct probe *p, int layer) { return layer == PROBE_RETRIEVER ? p->layers + 1 : layer; }
 int probe_columns(const struct probe *p, int place) { return place > p->layers ? p->retrieved : p->width; }
 
+void probe_use(const struct probe *p, int task) {
+    int own = p->task[task].of_run;
+    if (p->opened.all) predictor_use(p->opened.predictor, own < 0 ? 0 : own);
+}
+
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
                    struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
@@ -282,7 +287,7 @@ static bool tell_rows(void *self, size_t rows) {
 static int embed_task(struct probe *p, int task, int first, real *const *to, const struct probe_look *how,
                       struct err *e) {
     const struct dataset *d = p->task[task].d;
-    if (p->opened.all) predictor_use(p->opened.predictor, p->task[task].of_run < 0 ? 0 : p->task[task].of_run);
+    probe_use(p, task);
     bool head = head_is_of(p, task);
     struct embedding x = { p, how, first };
     real *retrieved = to[p->layers + 1] ? to[p->layers + 1] + (size_t)first * (size_t)p->retrieved : NULL;

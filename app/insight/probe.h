@@ -78,6 +78,9 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
 /* The vectors at `layer`, at all layers with PROBE_ALL_LAYERS, or the retriever's (ERR_USAGE without one), and what
  * a run predicts; rows go through the run with their own task's modules. */
 int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e);
+/* A drawn task's modules are in use from here on, of a run with all of its tasks; of one that it does not know the
+ * first's, which stand in for them. */
+void probe_use(const struct probe *p, int task);
 /* Where p->layer has a layer, and how many columns: PROBE_RETRIEVER stands behind the last. */
 int probe_place(const struct probe *p, int layer);
 int probe_columns(const struct probe *p, int place);
