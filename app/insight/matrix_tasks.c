@@ -10,6 +10,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/train/score.h"
 
 static const struct plan *plan_of(const struct probe *p) { return predictor_plan(p->opened.predictor); }
 
@@ -61,10 +62,10 @@ int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
 static char *task_name(const struct probe *p, int task) { return xstrdup(predictor_task(p->opened.predictor, task)); }
 
 /* Title "WHAT of #3"; and what follows from the description. */
-static void finish(struct matrix *m, const struct probe *p, int layer, const char *what) {
+static void finish(struct matrix *m, const struct probe *p, const char *what) {
     struct buf about = BUF_INIT;
     char *name = matrix_side_name(p);
-    matrix_describe(m, &p, 1, layer, &about);
+    matrix_describe(m, &p, 1, -1, &about);
     m->title = xprintf("%s of %s", what, name);
     free(name);
     matrix_end_description(m, &about);
@@ -85,9 +86,7 @@ static double margin_deviation(int n, double sum, double squares) {
 }
 
 static void take_row(struct prototype_votes *x, const double *cosine, int n, int own) {
-    int best = 0, second = -1;
-    for (int i = 1; i < n; i++)
-        if (cosine[i] > cosine[best]) best = i;
+    int best = argmax(cosine, n), second = -1;
     for (int i = 0; i < n; i++)
         if (i != best && (second < 0 || cosine[i] > cosine[second])) second = i;
     double margin = cosine[best] - cosine[second];
@@ -98,11 +97,17 @@ static void take_row(struct prototype_votes *x, const double *cosine, int n, int
     x->squares += margin * margin;
 }
 
-static char *note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
-    int best = 0, n = predictor_tasks(p->opened.predictor);
-    if (!x->rows) return xstrdup("no rows");
-    for (int i = 1; i < n; i++)
+/* The prototype that most of its rows are nearest to. */
+static int nearest_of(const struct probe *p, const struct prototype_votes *x) {
+    int best = 0;
+    for (int i = 1; i < predictor_tasks(p->opened.predictor); i++)
         if (x->vote[i] > x->vote[best]) best = i;
+    return best;
+}
+
+static char *note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
+    if (!x->rows) return xstrdup("no rows");
+    int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
     if (seen) return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f", x->right, x->rows, x->sum / x->rows, sd);
     return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f", x->vote[best], x->rows, predictor_task(p->opened.predictor, best),
@@ -172,9 +177,7 @@ static void add_near(struct buf *b, const struct probe *p, const struct prototyp
     for (int t = 0; t < tasks; t++) {
         const struct prototype_votes *x = &near[t];
         bool seen = p->task[t].of_run >= 0;
-        int best = 0;
-        for (int i = 1; i < predictor_tasks(p->opened.predictor); i++)
-            if (x->vote[i] > x->vote[best]) best = i;
+        int best = nearest_of(p, x);
         if (t) buf_putc(b, ',');
         buf_putc(b, '{');
         json_member_string(b, "task", p->rows.task[t]);
@@ -233,7 +236,7 @@ int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e) {
         m->row_name[i] = task_name(p, i);
         m->column_name[i] = task_name(p, i);
     }
-    finish(m, p, -1, "task embeddings");
+    finish(m, p, "task embeddings");
     m->what = xprintf("cosine of the generator's task embeddings, %d values each", k->cols);
     m->undefined = "a zero vector";
     return 0;
@@ -318,7 +321,7 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct err *e) {
         free(word);
         for (int t = 0; t < tasks; t++) m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
-    finish(m, p, -1, "weights of each task, by layer,");
+    finish(m, p, "weights of each task, by layer,");
     m->what = xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
     m->undefined = "a task's values there are all 0";
     free(at);
@@ -356,7 +359,7 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
         matrix_release(m);
         return rc;
     }
-    finish(m, p, -1, "softmax mass on the prefix");
+    finish(m, p, "softmax mass on the prefix");
     m->what = xprintf("share of self-attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
     m->undefined = "this layer has no keys of a prefix";
     return 0;
