@@ -110,6 +110,15 @@ void series_evaluation(struct run_series *s, const struct series_evaluation *x) 
 
 /* ---- several tasks ---- */
 
+/* One more point of a curve; false: it is not after the last one. */
+static bool add_point(double **step, double **value, size_t *room, size_t *count, int64_t at, double x) {
+    if (*count && (double)at <= (*step)[*count - 1]) return false;
+    grow((double **[]){ step, value }, 2, room, *count);
+    (*step)[*count] = (double)at;
+    (*value)[(*count)++] = x;
+    return true;
+}
+
 int series_task_find(const struct run_series *s, const char *name) {
     for (int i = 0; i < s->view.tasks; i++)
         if (!strcmp(s->of[i].name, name)) return i;
@@ -136,10 +145,7 @@ void series_task(struct run_series *s, const char *name, const char *metric, dou
 void series_task_point(struct run_series *s, int at, int64_t step, double loss) {
     struct series_task *v = (struct series_task *)&s->view.task[at];
     struct task_arrays *t = &s->of[at];
-    if (v->count && (double)step <= t->step[v->count - 1]) return;
-    grow((double **[]){ &t->step, &t->loss }, 2, &t->room, v->count);
-    t->step[v->count] = (double)step;
-    t->loss[v->count++] = loss;
+    if (!add_point(&t->step, &t->loss, &t->room, &v->count, step, loss)) return;
     v->step = t->step;
     v->loss = t->loss;
 }
@@ -147,10 +153,7 @@ void series_task_point(struct run_series *s, int at, int64_t step, double loss) 
 void series_task_evaluation(struct run_series *s, int at, const struct series_evaluation *x) {
     struct series_task *v = (struct series_task *)&s->view.task[at];
     struct task_arrays *t = &s->of[at];
-    if (v->evals && (double)x->step <= t->eval_step[v->evals - 1]) return;
-    grow((double **[]){ &t->eval_step, &t->eval_value }, 2, &t->eval_room, v->evals);
-    t->eval_step[v->evals] = (double)x->step;
-    t->eval_value[v->evals++] = x->value;
+    if (!add_point(&t->eval_step, &t->eval_value, &t->eval_room, &v->evals, x->step, x->value)) return;
     v->eval_step = t->eval_step;
     v->eval_value = t->eval_value;
     if (!t->rows && x->rows) v->rows = t->rows = xstrdup(x->rows);
@@ -160,10 +163,17 @@ void series_task_evaluation(struct run_series *s, int at, const struct series_ev
     v->best_step = x->step;
 }
 
+static int term_find(const struct run_series *s, const char *name) {
+    for (int i = 0; i < s->view.terms; i++)
+        if (!strcmp(s->part[i].name, name)) return i;
+    return -1;
+}
+
+/* Its place, made where there is none. */
 static int term_at(struct run_series *s, const char *name) {
     struct series *v = &s->view;
-    for (int i = 0; i < v->terms; i++)
-        if (!strcmp(s->part[i].name, name)) return i;
+    int at = term_find(s, name);
+    if (at >= 0) return at;
     size_t n = (size_t)v->terms + 1;
     s->part = xrealloc(s->part, n, sizeof *s->part);
     v->term = xrealloc((struct series_term *)v->term, n, sizeof *v->term);
@@ -176,10 +186,7 @@ void series_term_point(struct run_series *s, const char *name, int64_t step, dou
     int at = term_at(s, name);
     struct series_term *v = (struct series_term *)&s->view.term[at];
     struct term_arrays *t = &s->part[at];
-    if (v->count && (double)step <= t->step[v->count - 1]) return;
-    grow((double **[]){ &t->step, &t->loss }, 2, &t->room, v->count);
-    t->step[v->count] = (double)step;
-    t->loss[v->count++] = loss;
+    if (!add_point(&t->step, &t->loss, &t->room, &v->count, step, loss)) return;
     v->step = t->step;
     v->loss = t->loss;
 }
@@ -319,10 +326,9 @@ static int read_terms(struct run_series *s, struct store *store, struct err *e) 
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(name); i++) {
         struct store_points p = { 0 };
-        int64_t from = 0;
-        for (int k = 0; k < s->view.terms; k++)
-            if (!strcmp(s->view.term[k].name, name[i]) && s->view.term[k].count)
-                from = (int64_t)s->part[k].step[s->view.term[k].count - 1] + 1;
+        int at = term_find(s, name[i]);
+        size_t n = at < 0 ? 0 : s->view.term[at].count;
+        int64_t from = n ? (int64_t)s->part[at].step[n - 1] + 1 : 0;
         rc = store_points(store, s->view.run, name[i], from, &p, e);
         for (size_t k = 0; k < p.count && !rc; k++) series_term_point(s, name[i], p.step[k], p.value[k]);
         store_points_release(&p);
