@@ -1,6 +1,6 @@
 /* The row of the history that a run gets: what is frozen before its first step. */
-#ifndef APP_RUN_ROW_H
-#define APP_RUN_ROW_H
+#ifndef APP_HISTORY_RUN_ROW_H
+#define APP_HISTORY_RUN_ROW_H
 
 #include "core/method/plan.h"
 #include "core/train/config.h"

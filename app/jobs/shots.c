@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/history/task_results.h"
 #include "app/jobs/shots_private.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -71,20 +72,18 @@ static void keep_summary(struct shots *x, const char *name, int k, const char *m
 
 /* The mean over the tasks' means of a k whose draws are all done. */
 static void keep_mean_of_tasks(struct shots *x, int k) {
-    struct fewshot_summary all = { .majority = NAN };
     double sum = 0;
+    int n = 0;
     for (int i = 0; i < x->tasks; i++) {
         if (done_of(x, x->of[i].name, k) < x->how.draws) return;
         struct fewshot_summary s = fewshot_sum_up(&x->results, x->of[i].name, k, x->of[i].c.metric, false);
         sum += s.n ? s.mean : 0;
-        all.n += s.n > 0;
+        n += s.n > 0;
     }
-    char *rows = xprintf("mean of %d tasks", all.n);
-    all.mean = all.n ? sum / all.n : NAN;
-    all.sd = NAN;
-    struct fewshot_summary told = all;
-    told.n = all.n > 0; /* of tasks, so no standard deviation over draws */
-    keep_summary(x, "tasks", k, x->c.metric, &told, rows);
+    /* one number, of tasks: no standard deviation over draws */
+    const struct fewshot_summary all = { .n = n > 0, .mean = n ? sum / n : NAN, .sd = NAN, .majority = NAN };
+    char *rows = xprintf("mean of %d tasks", n);
+    keep_summary(x, ALL_TASKS_SPLIT, k, x->c.metric, &all, rows);
     free(rows);
 }
 

@@ -7,6 +7,7 @@
 #include "app/history/moved.h"
 #include "app/history/opened.h"
 #include "app/history/run_row.h"
+#include "app/history/task_results.h"
 #include "app/jobs/shots_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -204,7 +205,7 @@ static int create_row(struct shots *x, const struct shots_request *r, struct err
     json_member_bool(&more, "table", x->table);
     add_known(x, &more);
     buf_printf(&more, ",\"left_out\":[%s]}", buf_text(&x->left_out));
-    char *split = xprintf("%s/k%d", x->tasks > 1 ? "tasks" : x->of[0].name, x->how.k[x->how.ks - 1]);
+    char *split = xprintf("%s/k%d", x->tasks > 1 ? ALL_TASKS_SPLIT : x->of[0].name, x->how.k[x->how.ks - 1]);
     row.more = buf_text(&more);
     row.split = split;
     int rc = run_row_create(x->store, &x->c, p ? p : fewshot_meta_plan(x->meta), &row, &x->id, e);
