@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/regime.h"
 
 struct table_reader opened_reader(const struct opened *o) {
     const struct task_source s = config_source(&o->config, NULL);
@@ -84,7 +85,7 @@ static int open_weights(struct opened *o, struct store *s, const char *task, con
     char *checkpoint = opened_checkpoint(s, o->run, task, &o->step, e);
     o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
     /* a draw of few shots is a run of its own, which knows of no other task */
-    bool draw = o->config.regime && text_starts(o->config.regime, "fewshot");
+    bool draw = regime_is_fewshot(o->config.regime);
     if (o->model)
         o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e)
                               : predictor_open(checkpoint, draw ? NULL : task, o->model, e);

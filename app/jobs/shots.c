@@ -12,9 +12,10 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/train/regime.h"
 
 int64_t shots_id(const struct shots *x) { return x->id; }
-bool shots_is(const struct store_run *run) { return !strncmp(run->regime, "fewshot", 7); }
+bool shots_is(const struct store_run *run) { return regime_is_fewshot(run->regime); }
 
 static int all_draws(const struct shots *x) { return x->tasks * x->how.ks * x->how.draws; }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "core/train/regime.h"
 
 static bool is_given(const struct typed_option *o, int n, const char *name) {
     for (int i = 0; i < n; i++)
@@ -23,7 +24,7 @@ static int set_all(const struct typed_option *o, int n, struct run_config *c, st
 
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     if (set_all(o, n, c, e)) return e->code;
-    if (c->regime && !strncmp(c->regime, "fewshot", 7))
+    if (regime_is_fewshot(c->regime))
         return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi and meta are its "
                                      "regimes", c->regime);
     if (!c->model) config_take_model(c, DEFAULT_MODEL);

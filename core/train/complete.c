@@ -393,5 +393,5 @@ void config_reuse(struct run_config *c) {
     /* such a one was cut to this when it was trained */
     if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
-    if (c->regime && text_starts(c->regime, "fewshot")) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
+    if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
 }

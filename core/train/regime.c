@@ -334,6 +334,8 @@ int config_regime(const struct run_config *c, struct regime *out, struct err *e)
     return c->regime ? regime_take(c->regime, out, e) : 0;
 }
 
+bool regime_is_fewshot(const char *text) { return text && text_starts(text, kinds[REGIME_FEWSHOT]); }
+
 bool config_is_meta(const struct run_config *c) {
     struct err ignored = ERR_INIT; /* said where it is completed */
     struct regime r;

@@ -69,6 +69,8 @@ struct plan_meta regime_plan(const struct regime *r);
 /* The regime of a run: what its description says, else its method's, else what its tasks make of it. */
 int config_regime(const struct run_config *c, struct regime *out, struct err *e);
 bool config_is_meta(const struct run_config *c);
+/* Whether the text of a regime (NULL: none is said) is one of few shots. */
+bool regime_is_fewshot(const char *text);
 /* The same as text, of a config that was completed; caller frees. */
 char *config_regime_text(const struct run_config *c);
 /* What the regime says of several tasks goes to the options that say it; ERR_USAGE where they say otherwise, or where
