@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/start.h"
 
 /* ---- cells ---- */
 
@@ -166,20 +167,32 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 
 static bool is_over(const char *state) { return !strcmp(state, "finished") || !strcmp(state, "failed"); }
 
-/* A finished one is taken before any other, then the newest. */
+struct history_match {
+    struct sweep_plan *plan;
+    const struct store *store;
+};
+
+bool sweep_began_elsewhere(const struct store *s, int64_t run) {
+    char *folder = store_run_folder(s, run);
+    bool kept = start_is_kept(folder);
+    free(folder);
+    return kept;
+}
+
+/* A finished one is taken before any other, then the newest.  What failed elsewhere is tried here. */
 static int match_row(void *self, int count, const struct store_cell *cells) {
-    struct sweep_plan *p = self;
+    const struct history_match *of = self;
+    struct sweep_plan *p = of->plan;
     struct run_config c;
     struct err ignored = ERR_INIT;
     char key[65];
     (void)count;
+    const char *state = cells[1].text;
+    bool own = cells[3].integer == p->id && p->id;
+    if (!own && (strcmp(state, "finished") || sweep_began_elsewhere(of->store, cells[0].integer))) return 0;
     if (config_from_json(cells[2].text, strlen(cells[2].text), &c, &ignored)) return 0;
     config_key(&c, key);
     config_release(&c);
-    const char *state = cells[1].text;
-    bool own = cells[3].integer == p->id && p->id;
-    if (!strcmp(state, "failed") && !own) return 0; /* failed elsewhere: tried here */
-    if (strcmp(state, "finished") && !own) return 0;
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         for (int k = 0; x->valid && k < p->spec.seeds; k++) {
@@ -193,7 +206,7 @@ static int match_row(void *self, int count, const struct store_cell *cells) {
 
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
     return store_sql(s, "SELECT id, state, config, sweep FROM run WHERE trashed IS NULL ORDER BY id",
-                     (struct store_rows){ .self = p, .row = match_row }, e);
+                     (struct store_rows){ .self = &(struct history_match){ p, s }, .row = match_row }, e);
 }
 
 int sweep_plan_lacking(const struct sweep_plan *p) {

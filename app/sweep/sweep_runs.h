@@ -30,6 +30,8 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
 /* One of the history. */
 int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct err *e);
 void sweep_plan_release(struct sweep_plan *p);
+/* Whether a run began with another's values (train --from), which no cell does and its key does not say. */
+bool sweep_began_elsewhere(const struct store *s, int64_t run);
 /* Finds the runs that there are. */
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 /* Runs that are neither finished nor failed. */

@@ -324,7 +324,7 @@ static const char *axis_value(const struct store_run *r, int axis) {
 }
 
 /* What makes a run one of its group; NULL with *e where its record cannot be read. */
-static char *key_of(const struct grouping *g, const struct store_run *r, struct err *e) {
+static char *key_of(const struct grouping *g, struct store *s, const struct store_run *r, struct err *e) {
     struct buf b = BUF_INIT;
     struct run_config c;
     char key[65];
@@ -336,7 +336,7 @@ static char *key_of(const struct grouping *g, const struct store_run *r, struct 
     c.seed = 0;
     config_key(&c, key);
     config_release(&c);
-    return xstrdup(key);
+    return sweep_began_elsewhere(s, r->id) ? xprintf("%s from %lld", key, (long long)r->parent) : xstrdup(key);
 }
 
 /* Takes the key over. */
@@ -353,7 +353,7 @@ static struct compared_group *new_group(struct grouping *g, char *key, const str
 static int add_run(struct grouping *g, struct store *s, int64_t id, struct err *e) {
     struct store_run r;
     if (store_run(s, id, &r, e)) return e->code;
-    char *key = key_of(g, &r, e);
+    char *key = key_of(g, s, &r, e);
     int at = 0, rc = key ? 0 : e->code;
     while (key && at < g->groups.groups && strcmp(g->key[at], key)) at++;
     if (key && at < g->groups.groups) {

@@ -26,6 +26,13 @@ int start_keep(const struct predictor *from, const struct run_config *c, const c
     return rc;
 }
 
+bool start_is_kept(const char *folder) {
+    char *path = start_path(folder);
+    bool there = file_exists(path);
+    free(path);
+    return there;
+}
+
 /* Which row of the other head is the task's output i; false where one has none. */
 static bool match_head(const struct task *t, const struct predictor *from, int outputs, int *row) {
     int classes = predictor_labels(from);
@@ -55,11 +62,11 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
 }
 
 int start_take(struct run *r, const char *folder, struct err *e) {
-    char *path = folder ? start_path(folder) : NULL;
-    bool there = path && file_exists(path);
-    struct predictor *from = there ? predictor_open(path, NULL, r->m, e) : NULL;
+    if (!folder || !start_is_kept(folder)) return 0;
+    char *path = start_path(folder);
+    struct predictor *from = predictor_open(path, NULL, r->m, e);
     free(path);
-    if (!from) return there ? e->code : 0;
+    if (!from) return e->code;
     int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
     size_t taken = plan_carry_common(r->plan, r->params, predictor_plan(from), predictor_params(from), 0);
     bool head = outputs && match_head(r->of[0].task, from, outputs, row);

@@ -10,6 +10,8 @@ struct run;
 size_t start_values(const struct plan *p, const struct predictor *from);
 /* Keeps them in the folder of a run with this config.  `from` is plain (predictor_make_plain). */
 int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, struct err *e);
+/* Whether a run's folder has such a copy: its config alone does not say what comes of it. */
+bool start_is_kept(const char *folder);
 /* Sets the values of a run that was just begun, where its folder has such a copy; says in its log what it took.  The
  * head's rows go to the classes of their names; where one has none the head stays as it is. */
 int start_take(struct run *r, const char *folder, struct err *e);

@@ -149,6 +149,22 @@ static void runs_stand_side_by_side(void **state) {
     json_decref(v);
 }
 
+/* A run that began with another's values has the other's options, and is no seed of it. */
+static void what_began_elsewhere_is_another_run(void **state) {
+    (void)state;
+    const char *same = "--method 'lora(r=2)' --lr 3e-2 --steps 8";
+    char *model = xprintf("--model '%s'", stage.model);
+    for (int from = 0; from < 2; from++)
+        free(stage_out(0, "train %s --task '%s/toys' --db '%s' --batch 2 --seed 1 %s", from ? "--from 1" : model, stage.folder,
+                       stage.db, same));
+    free(model);
+    json_t *done = sweep(same), *v = stage_json("compare state=finished --db '%s' --json", stage.db);
+    assert_int_equal(runs(), 2);
+    assert_int_equal(json_integer_value(json_array_get(stage_at(cell(done, 0), "runs"), 0)), 1);
+    assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
+    json_decref(done), json_decref(v);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
@@ -156,6 +172,7 @@ int main(void) {
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
         cmocka_unit_test_setup(runs_stand_side_by_side, make),
+        cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
     };
     return cmocka_run_group_tests(tests, NULL, stage_drop);
 }
