@@ -7,27 +7,9 @@
 #include "core/base/rng.h"
 #include "core/method/attach.h"
 #include "core/method/plan.h"
+#include "tests/method/loops.h"
 #include "tests/method/published.h"
 #include "tests/support/test.h"
-
-static struct arch shape(const char *config) {
-    struct arch a;
-    struct err e = ERR_INIT;
-    test_ok(arch_parse("config.json", config, strlen(config), &a, NULL, &e), &e);
-    return a;
-}
-
-static struct plan *plan_of(const char *text, const struct arch *a, int tasks) {
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    static const int outputs[8] = {0};
-    const struct plan_tasks of = {tasks, names, outputs, NULL};
-    struct method m;
-    struct err e = ERR_INIT;
-    test_ok(method_parse(text, &m, &e), &e);
-    struct plan *p = plan_new_tasks(&m, a, &of, &e);
-    if (!p) fail_msg("%s: %s", text, e.text);
-    return p;
-}
 
 /* 8 tasks on T5-base: HyperFormer's 5,211,056 and 122,343,744, and what PHA's released code has. */
 static void counts_are_the_published_ones(void **state) {
@@ -88,13 +70,6 @@ static void counts_on_an_encoder_alone(void **state) {
     assert_int_equal(p->made, 4 * (LOWER + UPPER));
     plan_free(p);
     arch_release(&a);
-}
-
-static const real *named(const struct plan *p, const real *x, const char *name) {
-    for (int i = 0; i < p->tensors; i++)
-        if (!strcmp(p->tensor[i].name, name)) return x + p->tensor[i].offset;
-    fail_msg("no tensor %s", name);
-    return NULL;
 }
 
 static double dot(const real *a, const real *b, int n) {
@@ -184,13 +159,6 @@ static void check_made(const struct plan *p, const real *x, const real *made, co
         }
     }
 }
-
-/* Heads together are narrower than the model. */
-#define T5_OF_LOOPS                                                                                \
-    "{\"model_type\":\"t5\",\"d_model\":8,\"d_kv\":3,\"d_ff\":12,\"num_layers\":3,"                \
-    "\"num_decoder_layers\":2,\"num_heads\":2,\"vocab_size\":20,\"feed_forward_proj\":\"relu\","     \
-    "\"relative_attention_num_buckets\":8,\"decoder_start_token_id\":0,\"eos_token_id\":1,"        \
-    "\"pad_token_id\":0}"
 
 /* Slots of every function that a generator can make, under every set of conditions and heads.  The FFN stands behind
  * self-attention in the canonical text, whichever was said first. */
