@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/hyper.h"
 #include "core/method/slots.h"
 
 static bool prefix(const struct module *m) { return function_of(m)->form == FORM_KEYS; }
@@ -50,8 +51,7 @@ static const struct equality equalities[] = {
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }
 
 bool equality_applies(const struct equality *q, const struct method *m) {
-    bool by_row = m->hyper.on && m->hyper.instance != ROW_NONE; /* no module has what each row has */
-    if (q->of == generated && by_row) return false;
+    if (q->of == generated && hyper_by_row(m)) return false; /* no module has what each row has */
     for (int i = 0; i < m->count; i++)
         if (q->of(&m->module[i])) return true;
     return false;
