@@ -151,14 +151,15 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
 
 static void add_beside_map(struct hub_out *o, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
-    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(m->write), STACK_ENCODER, site_of(m), layer);
-    BUG_IF(i < 0);
-    const struct tensor_info *t = &o->m->tensor[i];
-    char *at = xprintf("%s%.*s.loras.%s", family_prefix(o->m->arch.family), (int)(strlen(t->name) - strlen(".weight")), t->name, o->name);
+    const struct arch *a = &o->m->arch;
+    char *map = writing_map(o->m, m->write, STACK_ENCODER, site_of(m), layer), *at = xprintf("%s.loras.%s", map, o->name);
     bool scale = m->fn == FN_SCALE;
-    if (!scale) writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)t->cols, values(o, module, SLOT_DOWN_W, layer));
-    writing_add(&o->to, xprintf("%s.lora_B", at), (size_t)t->rows, scale ? 1 : (size_t)m->size,
+    if (!scale)
+        writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)tap_width(a, m->read),
+                    values(o, module, SLOT_DOWN_W, layer));
+    writing_add(&o->to, xprintf("%s.lora_B", at), (size_t)tap_width(a, m->write), scale ? 1 : (size_t)m->size,
                 values(o, module, scale ? SLOT_CHANNEL : SLOT_UP_W, layer));
+    free(map);
     free(at);
 }
 

@@ -80,14 +80,6 @@ static int check(struct out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
-/* The name in the base model of a map, without ".weight"; caller frees. */
-static char *module_name(const struct out *o, enum tap tap, int stack, int site, int layer) {
-    int i = arch_find(o->m->tensor, o->m->tensors, tap_weight_role(tap), stack, site, layer);
-    BUG_IF(i < 0);
-    const char *name = o->m->tensor[i].name;
-    return xprintf("%s%.*s", family_prefix(o->m->arch.family), (int)(strlen(name) - strlen(".weight")), name);
-}
-
 static const real *slot_values(const struct out *o, int module, enum slot slot, int stack, int site, int layer) {
     const struct plan_tensor *t = plan_slot(o->plan, module, slot, stack, site, layer);
     BUG_IF(!t);
@@ -103,7 +95,7 @@ static struct wrapped *wrap(struct out *o, char *module) {
 
 static void add_lora(struct out *o, int module, int stack, int site, int layer) {
     const struct module *m = &o->plan->method.module[module];
-    struct wrapped *w = wrap(o, module_name(o, m->write, stack, site, layer));
+    struct wrapped *w = wrap(o, writing_map(o->m, m->write, stack, site, layer));
     double s = m->comp == COMP_SCALED    ? m->scale
                : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
                                          : 1;
@@ -120,7 +112,7 @@ static void add_scale(struct out *o, int module, int stack, int site, int layer)
     const struct module *m = &o->plan->method.module[module];
     bool input;
     enum tap map = map_of_scale(m->write, &input);
-    struct wrapped *w = wrap(o, module_name(o, map, stack, site, layer));
+    struct wrapped *w = wrap(o, writing_map(o->m, map, stack, site, layer));
     size_t n = (size_t)tap_width(&o->m->arch, m->write);
     w->input = input;
     writing_add(&o->to, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/slots.h"
 
 void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols, const real *data) {
     GROW(w->tensor, w->room, w->tensors + 1);
@@ -25,6 +26,13 @@ int writing_order(struct adapter_writing *w, const char *library, struct err *e)
             return err_set(e, ERR_USAGE, "cannot be written for %s: two modules are at one place, where it has one: %s", library,
                            w->tensor[i].name);
     return 0;
+}
+
+char *writing_map(const struct model *m, enum tap tap, int stack, int site, int layer) {
+    int i = arch_find(m->tensor, m->tensors, tap_weight_role(tap), stack, site, layer);
+    BUG_IF(i < 0);
+    const char *name = m->tensor[i].name;
+    return xprintf("%s%.*s", family_prefix(m->arch.family), (int)(strlen(name) - strlen(".weight")), name);
 }
 
 void writing_release(struct adapter_writing *w) {
