@@ -348,11 +348,12 @@ static int check_regime(const struct run_config *c, struct err *e) {
     if (config_has_join(c))
         return err_set(e, ERR_USAGE, "--regime meta: a loss across the batch (+ retriever) has no meaning in an inner step");
     if (c->embed_every) return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
-    for (int i = 0; i < c->method.count; i++)
-        if (c->method.module[i].source == SOURCE_MLP || c->method.module[i].source == SOURCE_HYPER)
+    for (int i = 0; i < c->method.count; i++) {
+        enum source s = c->method.module[i].source;
+        if (source_width(s) || source_is_generated(s))
             return err_set(e, ERR_USAGE, "--regime meta: module %d: weights that a network makes (source=%s) are not adapted by "
-                                         "an inner loop; use source=free or shared", i + 1,
-                           source_name(c->method.module[i].source));
+                                         "an inner loop; use source=free or shared", i + 1, source_name(s));
+    }
     return 0;
 }
 

@@ -275,6 +275,8 @@ static void refused_run(const char *text, const char *regime, const char *why) {
 static void what_has_no_inner_loop_is_named(void **state) {
     (void)state;
     refused_run("prefix-mlp(l=2)", usual, "source=mlp");
+    refused_run("softmax(l=2; site=self, source=prompt-sep)", usual, "source=prompt-sep");
+    refused_run("softmax(l=2; site=self, source=prompt-global) + hyper", usual, "source=prompt-global");
     refused_run("adapter-pfeiffer(r=2)", "meta(inner=2, support=8, query=4, order=fd)", "act=relu");
     refused_run("lora(r=2) + generated-head", "single", "say --regime meta");
 }
