@@ -10,13 +10,18 @@ static const char *const names[PLAN_PARTS] = {"row", "generator", "shared", "hea
 
 const char *plan_part_name(int i) { return names[i]; }
 
+/* Whether each of several tasks has such a tensor for itself. */
+static bool is_one_a_task(const struct module *m, const struct plan_tensor *t) {
+    return m->source == SOURCE_TASK || m->source == SOURCE_PROMPT_SEP || t->role == SLOT_PROMPT;
+}
+
 enum plan_part plan_part_of(const struct plan *p, const struct plan_tensor *t) {
     switch (t->kind) {
     case PLAN_HEAD: return PLAN_OF_HEAD;
     case PLAN_NETWORK:
         if (t->role == SLOT_HYPER_TASK || t->role == SLOT_HYPER_PROTOTYPE) return PLAN_ROW;
         return t->role > SLOT_HYPER_TASK ? PLAN_GENERATOR : PLAN_SHARED;
-    case PLAN_OWN: return p->method.module[t->module].source == SOURCE_TASK ? PLAN_ROW : PLAN_SHARED;
+    case PLAN_OWN: return is_one_a_task(&p->method.module[t->module], t) ? PLAN_ROW : PLAN_SHARED;
     case PLAN_MODEL: break;
     }
     return PLAN_SHARED;

@@ -6,7 +6,7 @@
 #include "core/method/plan.h"
 
 enum plan_part {
-    PLAN_ROW = 1,       /* what each task has for itself: its embedding, its tensors of source task */
+    PLAN_ROW = 1,       /* what each task has for itself: its embedding, its tensors of source task, its prompt and prompt-sep's maps */
     PLAN_GENERATOR = 2, /* the rest of the network that makes modules */
     PLAN_SHARED = 4,    /* what all tasks use */
     PLAN_OF_HEAD = 8,   /* the task's head */

@@ -281,6 +281,8 @@ static void what_trains_is_what_was_said(void **state) {
     only_these_move(T5, "pha(r=2) + hyper(task=0, prototype=64, instance=retriever)", PLAN_GENERATOR, 0);
     only_these_move(BERT, OWN, PLAN_ROW, CARRY_MEAN);
     only_these_move(T5, "hyperdecoder(r=2)", PLAN_GENERATOR, CARRY_MEAN); /* made for each row */
+    only_these_move(BERT, "hyperprompt-share(backbone=frozen,l=2,b=2)", PLAN_ROW, 1);
+    only_these_move(T5, "hyperprompt-sep(backbone=frozen,l=2,b=16)", PLAN_ROW, 2);
 }
 
 /* It ends after a pass over the shots whose loss is low enough, and is scored there. */
