@@ -34,6 +34,10 @@ bool plan_encodes_by_task(const struct plan *p) {
         if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].blocks > 1 && p->tensor[i].stack == STACK_ENCODER) return true;
     for (int i = 0; i < p->made; i++)
         if (p->made_tensor[i].blocks > 1 && p->made_tensor[i].stack == STACK_ENCODER) return true;
+    /* what is made for each row may be made for its task as well */
+    bool by_task = p->tasks > 1 && (p->method.hyper.task || p->method.hyper.prototype);
+    for (int i = 0; i < p->by_row; i++)
+        if (by_task && p->row_tensor[i].stack == STACK_ENCODER) return true;
     return false;
 }
 

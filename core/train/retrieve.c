@@ -59,9 +59,6 @@ static int not_finite(const struct dataset *d, size_t row, struct err *e) {
                    (unsigned long long)d->row[row].id + 1);
 }
 
-/* Whether a row's vector is another with each task's weights; else one pass is every task's. */
-static bool differs(const struct plan *p) { return plan_encodes_by_task(p) || p->by_row > 0; }
-
 bool retrieve_has_prototypes(const struct predictor *p) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
     const struct retriever *r = &p->plan->method.retriever;
@@ -70,7 +67,7 @@ bool retrieve_has_prototypes(const struct predictor *p) {
 
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
-    bool by_task = differs(p->plan);
+    bool by_task = plan_encodes_by_task(p->plan); /* else one pass is every task's */
     int tasks = p->plan->tasks, rc = 0;
     struct retrieving x;
     BUG_IF(!retrieve_has_prototypes(p));
@@ -160,7 +157,7 @@ int retrieve_losses(const struct predictor *p, const struct task *t, double *los
     struct retrieving x;
     int rc = 0;
     passes_open(&x, p);
-    bool same = t->kind != DATA_TEXT && !differs(p->plan);
+    bool same = t->kind != DATA_TEXT && !plan_encodes_by_task(p->plan);
     for (int i = 0; i < p->plan->tasks && !rc; i++) {
         if (i && same) loss[i] = loss[0];
         else rc = t->kind == DATA_TEXT ? text_loss(&x, t, i, &loss[i], e) : label_loss(&x, t, i, &loss[i], e);

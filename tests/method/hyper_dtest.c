@@ -242,6 +242,28 @@ static void formulas_say_what_is_computed(void **state) {
     arch_release(&a);
 }
 
+/* Whether a row's vector is another one with each task's weights. */
+static void an_encoder_may_know_whose_row_it_is(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool known;
+    } at[] = {{"bottleneck(r=2; stack=encoder, source=hyper) + hyper", true},
+              {"bottleneck(r=2; stack=encoder, source=hyper) + hyper(instance=pooled, pass=2)", true},
+              {"bottleneck(r=2; stack=encoder, source=hyper) + hyper(task=0, prototype=8, instance=pooled, pass=2)", true},
+              {"bottleneck(r=2; stack=encoder, source=hyper) + hyper(task=0, instance=pooled, pass=2)", false},
+              {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=pooled)", false}};
+    struct arch a = shape(T5_OF_LOOPS);
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct plan *p = plan_of(at[i].text, &a, TASKS), *one = plan_of(at[i].text, &a, 1);
+        if (plan_encodes_by_task(p) != at[i].known) fail_msg("%s: %d", at[i].text, !at[i].known);
+        assert_false(plan_encodes_by_task(one));
+        plan_free(p);
+        plan_free(one);
+    }
+    arch_release(&a);
+}
+
 /* What cannot be is refused, and why. */
 static void what_cannot_be_made_is_refused(void **state) {
     (void)state;
@@ -285,6 +307,7 @@ int main(void) {
         cmocka_unit_test(counts_on_an_encoder_alone),
         cmocka_unit_test(made_values_are_those_of_loops),
         cmocka_unit_test(formulas_say_what_is_computed),
+        cmocka_unit_test(an_encoder_may_know_whose_row_it_is),
         cmocka_unit_test(what_cannot_be_made_is_refused),
     };
     return cmocka_run_group_tests_name("the generator", tests, NULL, NULL);
