@@ -168,12 +168,13 @@ static int count_runs(struct store *s, const struct filter *f, const char *trash
 
 static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
                      const char *trashed, struct store_runs *out, struct err *e) {
+    const char *where = list->mark ? "1" : f->where.data, *fits = list->mark ? f->where.data : "1";
     char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step, (%s) IS NOT TRUE" RUN_TABLES
                         " LEFT JOIN summary o ON o.run=r.id AND o.key=%s"
                         " WHERE r.trashed IS %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
                         f->sort_best ? "best" : "last", f->sort_best ? "NULL" : "o.last_kind",
                         f->sort_best ? "NULL" : "o.last_reason", f->sort_best ? "best" : "last",
-                        f->where.data, f->sort_key, trashed, list->mark ? "1" : f->where.data, f->order.data,
+                        fits, f->sort_key, trashed, where, f->order.data,
                         (long long)(list->limit > 0 ? list->limit : -1), (long long)list->offset);
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
