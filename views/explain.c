@@ -13,7 +13,8 @@
 #include "core/method/keys.h"
 #include "views/compose_edit.h"
 
-const char *explain_section_name(enum explain_section s) {
+/* A member of the JSON form. */
+static const char *section_name(enum explain_section s) {
     static const char *const names[EXPLAIN_SECTIONS] = {"about", "axes", "formula", "trains", "costs", "equals", "released"};
     return names[s];
 }
@@ -181,7 +182,7 @@ void explain_release(struct explain_page *page) {
 void explain_json(const struct explain_page *page, struct buf *out) {
     json_member_string(out, "title", page->title);
     for (int s = 0; s < EXPLAIN_SECTIONS; s++) {
-        json_add_key(out, explain_section_name((enum explain_section)s));
+        json_add_key(out, section_name((enum explain_section)s));
         buf_putc(out, '[');
         for (size_t i = 0; i < page->count; i++)
             if ((int)page->line[i].section == s) json_member_string(out, NULL, page->line[i].text);

@@ -17,8 +17,7 @@ enum explain_section {
     EXPLAIN_RELEASED, /* what the published code does otherwise */
     EXPLAIN_SECTIONS
 };
-/* A member of the JSON form, "axes", and a heading on the page, "what equals what". */
-const char *explain_section_name(enum explain_section s);
+/* A heading on the page, "what equals what". */
 const char *explain_section_title(enum explain_section s);
 
 struct explain_line {
