@@ -340,7 +340,8 @@ static int recall(struct shots *x, const struct store_run *run, const char *mode
     if (x->parent) config_release(&parent);
     else x->model = backbone_open(&x->c, &(struct backbone_hint){ .given = model }, &said, e);
     shots__say(x, &said);
-    return x->model ? recall_tasks(x, e) : e->code;
+    if (!x->model || run_check_model(&x->c, x->model, "this run was begun", e)) return e->code;
+    return recall_tasks(x, e);
 }
 
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e) {

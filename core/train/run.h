@@ -35,6 +35,10 @@ int run_outputs(const struct task *t);
 int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
               struct err *e);
 
+/* Whether m is still the model of a run that was begun: `was` is its config, `since` "step 40 of this run", for the
+ * message.  ERR_INPUT names the file that is another. */
+int run_check_model(const struct run_config *was, const struct model *m, const char *since, struct err *e);
+
 /* Takes over nothing: model and tasks (prepared by run_prepare_task) must outlive the run (the model is shared by
  * reference, tasks may be shared by runs).  `folder`: where checkpoints go, or NULL for
  * none.  What the config leaves to defaults is filled in (run_config_of: that is what is

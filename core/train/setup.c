@@ -270,17 +270,19 @@ static int changed(const char *path, const char *since, struct err *e) {
 
 static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
+int run_check_model(const struct run_config *was, const struct model *m, const char *since, struct err *e) {
+    if (same(was->model_sha256, m->sha256)) return was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
+    char *path = file_join(m->folder, "model.safetensors");
+    changed(file_exists(path) ? path : m->folder, since, e);
+    free(path);
+    return e->code;
+}
+
 /* Whether model and files are those that the run was begun with.  `was`: its config; `c`: of now, resolved;
  * `since`: where it goes on. */
 static int check_files(const struct run_config *was, const char *since, const struct run_config *c,
                        const struct model *m, struct err *e) {
-    if (!same(was->model_sha256, m->sha256)) {
-        char *path = file_join(m->folder, "model.safetensors");
-        changed(file_exists(path) ? path : m->folder, since, e);
-        free(path);
-        return e->code;
-    }
-    if (was->model_facts && facts_check(m, was->model_facts, since, e)) return e->code;
+    if (run_check_model(was, m, since, e)) return e->code;
     if (!same(was->episodes_sha256, c->episodes_sha256)) return changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
