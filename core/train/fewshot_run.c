@@ -370,11 +370,19 @@ static int check_parts(const struct fewshot_work *w, struct err *e) {
     return rc;
 }
 
+static bool has_labels(const struct dataset *d) {
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->row[i].label >= 0) return true;
+    return false;
+}
+
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
     bool by_rule = w->meta && !w->how->other;
     if (!w->task->devs) return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
     if (by_rule && w->task->kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name, task_kind_name(w->task->gold));
+    if (by_rule && !has_labels(&w->task->dev[0]))
+        return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on", w->task->dev[0].path);
     if (!by_rule && (check_start(w, e) || check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;

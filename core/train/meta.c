@@ -115,16 +115,20 @@ static double norm_inner(const struct work *w, struct spot of) {
 
 /* ---- passes ---- */
 
-/* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which order. */
+/* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which order.  One
+ * without a label weighs nothing. */
 static void pack(const struct work *w, struct batch *b, int first, int end, const int *order, double weight) {
     int n = end - first;
     struct batch_row *rows = arena_keep(w->on->arena, (size_t)n * sizeof *rows);
     for (int i = 0; i < n; i++) {
         const struct episode_row *r = &w->e->row[order ? order[i] : first + i];
-        rows[i] = (struct batch_row){ .data = r->data, .row = r->row, .weight = (real)(weight / n) };
+        rows[i] = (struct batch_row){ .data = r->data, .row = r->row, .weight = r->label < 0 ? 0 : (real)(weight / n) };
     }
     batch_pack_rows(b, w->on->arena, &w->x->model->arch, rows, n);
-    for (int i = 0; i < n; i++) b->label[i] = w->e->row[order ? order[i] : first + i].label;
+    for (int i = 0; i < n; i++) {
+        int32_t label = w->e->row[order ? order[i] : first + i].label;
+        b->label[i] = label < 0 ? 0 : label;
+    }
     b->ranges = 0;
 }
 
@@ -454,15 +458,16 @@ bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real
 
 /* ---- a task's shots ---- */
 
-/* The answers for all batches of an episode, and their mean loss. */
+/* The answers for all batches of an episode, and the mean loss of rows with a label. */
 static double tell(struct work *w, struct spot at, int32_t *given) {
     double sum = 0;
-    int all = w->e->start[w->e->batches + 1];
+    int labelled = 0;
+    for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->row[i].label >= 0;
     for (int b = 0; b <= w->e->batches; b++) {
         int n = w->e->start[b + 1] - w->e->start[b];
         sum += n * loss_pass(w, b, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given + w->e->start[b]);
     }
-    return sum / all;
+    return sum / labelled;
 }
 
 bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,

@@ -91,7 +91,8 @@ struct meta_adapted {
     double loss_before, loss_after;  /* of the scored rows, without dropout */
     int32_t *before, *after;         /* their answers; the caller's */
 };
-/* `scored`: rows in batches that are told at once, the last one where the query is.  False: no memory. */
+/* `scored`: rows in batches that are told at once, the last one where the query is; of these some may have no label
+ * (-1), not all.  False: no memory. */
 bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,
                 const struct episode *scored, const struct meta_passes *passes, struct meta_adapted *out);
 

@@ -7,11 +7,13 @@
 #include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/data/sample.h"
 #include "core/engine/blas.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "core/train/episodes.h"
 #include "core/train/fewshot_meta.h"
+#include "core/train/pool.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
@@ -306,6 +308,53 @@ static void it_is_adapted_on_its_own_model(void **state) {
     free(cased);
 }
 
+/* A draw of all train rows, scored on these: accuracy and loss. */
+static void adapt_and_score(const struct fewshot_meta *x, const struct run_config *c, const struct dataset *dev, double out[2]) {
+    struct task task = ground.task;
+    struct fewshot how = { .ks = 1, .k = { 1 }, .draws = 1 };
+    struct fewshot_result result = { .k = 1 };
+    struct fewshot_meta_draw draw = { .task = &task, .result = &result };
+    struct pool *pool = pool_new(1);
+    task.dev[0] = *dev;
+    fewshot_meta_draws(x, c, &how, &draw, 1, pool_crew(pool));
+    assert_string_equal(draw.failure, "");
+    out[0] = fewshot_metric(&result.scores, "accuracy")->value;
+    out[1] = fewshot_metric(&result.scores, "loss")->value;
+    pool_free(pool);
+}
+
+/* Rows without a label are in no score. */
+static void rows_without_a_label_are_not_scored(void **state) {
+    (void)state;
+    struct trained t;
+    struct err e = ERR_INIT;
+    struct run_config c = config(usual, 2);
+    struct dataset without;
+    int pick[64], n = 0;
+    double some[2], all[2];
+    char *folder = test_folder(), *last = checkpoint_path(folder, true);
+    train(&ground, &c, folder, 1, &t);
+    struct fewshot_meta *x = fewshot_meta_open(last, ground.model, &e);
+    if (!x) fail_msg("%s", e.text);
+    struct dataset *d = &ground.task.dev[0];
+    struct dataset_row was = d->row[1];
+    for (int i = 0; i < (int)d->rows; i++)
+        if (i != 1) pick[n++] = i;
+    dataset_view(&without, d, pick, n);
+    d->row[1].gold = false;
+    d->row[1].label = -1;
+    adapt_and_score(x, &c, d, some);
+    adapt_and_score(x, &c, &without, all);
+    assert_true(some[0] == all[0] && fabs(some[1] - all[1]) < 1e-6);
+    d->row[1] = was;
+    dataset_view_release(&without);
+    fewshot_meta_free(x);
+    trained_release(&t);
+    config_release(&c);
+    free(folder);
+    free(last);
+}
+
 /* Any method has the head of episodes; the description that comes of it is complete. */
 static void any_method(void **state) {
     (void)state;
@@ -343,6 +392,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_makes_no_episodes_is_named),
         cmocka_unit_test(what_has_no_inner_loop_is_named),
         cmocka_unit_test(it_is_adapted_on_its_own_model),
+        cmocka_unit_test(rows_without_a_label_are_not_scored),
         cmocka_unit_test(any_method),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);
