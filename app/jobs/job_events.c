@@ -119,10 +119,10 @@ static void on_checkpoint(struct job_record *job, const struct event *e) {
     free(kind);
 }
 
-/* The tasks' names with commas, as rows drawn of a finished run have them; caller frees. */
-static char *embedded_tasks(const struct event_embedding *v, const char *only) {
+/* Tasks' names with commas, as rows drawn of a finished run have them; caller frees. */
+static char *joined(const char *const *name, int n) {
     struct buf b = BUF_INIT;
-    for (int t = 0; t < v->tasks; t++) buf_printf(&b, "%s%s", t ? "," : "", *v->task[t] ? v->task[t] : only);
+    for (int i = 0; i < n; i++) buf_printf(&b, "%s%s", i ? "," : "", name[i]);
     return buf_take(&b);
 }
 
@@ -157,7 +157,7 @@ static void on_embedding(struct job_record *job, const struct event *e) {
     rowset_of(&rows, v->of, name, v->tasks);
     int32_t *said = predictions_of(v, &rows);
     rowset_items(&rows, said, &items);
-    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = embedded_tasks(v, c->task),
+    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = joined(name, v->tasks),
                                  .split = (char *)(uintptr_t)e->split,
                                  .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
                                  .rows_sha256 = rows.sha256,
