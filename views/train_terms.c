@@ -29,8 +29,8 @@ bool train_all_terms(const struct train_view *v) {
 }
 
 void train_next_term(struct train_view *v) {
-    v->shown_term = v->shown_task || v->shown_term > v->series.terms ? 0 : v->shown_term + 1;
-    if (v->shown_task) v->shown_term = 1; /* they are of all tasks together */
+    /* the first where a task was shown: they are of all tasks together */
+    v->shown_term = v->shown_task ? 1 : v->shown_term > v->series.terms ? 0 : v->shown_term + 1;
     v->shown_task = 0;
     v->look.y.set = v->look.metric_y.set = false;
 }
