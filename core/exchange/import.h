@@ -11,7 +11,6 @@ struct notes {
     size_t count, room;
 };
 void notes_add(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void notes_release(struct notes *n);
 
 struct imported {
     const char *format;       /* "petri", "peft", … */

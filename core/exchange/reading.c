@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 
 /* The model's tensor of a name as the base model has it, or -1. */
-int reading_tensor(const struct model *m, const char *name) {
+static int find_tensor(const struct model *m, const char *name) {
     static const char *const before[] = { "", "bert.", "roberta.", "model.", "transformer." };
     for (size_t k = 0; k < COUNT_OF(before); k++) {
         if (!text_starts(name, before[k])) continue;
@@ -22,7 +22,7 @@ int reading_tensor(const struct model *m, const char *name) {
 /* The map of this module name: its weight's place, or NULL. */
 const struct tensor_info *reading_map(const struct model *m, const char *module) {
     char *name = xprintf("%s.weight", module);
-    int i = reading_tensor(m, name);
+    int i = find_tensor(m, name);
     free(name);
     return i < 0 ? NULL : &m->tensor[i];
 }
@@ -68,7 +68,7 @@ int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as
 }
 
 int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *name, struct err *e) {
-    int i = reading_tensor(r->m, name);
+    int i = find_tensor(r->m, name);
     if (i < 0) return reading_refuse(r, t, "the model has no such tensor", e);
     const struct tensor_info *at = &r->m->tensor[i];
     bool pooler = at->role == ROLE_POOLER_W || at->role == ROLE_POOLER_B;

@@ -17,9 +17,8 @@ struct adapter_reading {
     char **label; /* classes of them, as the folder names them; NULL: it does not.  Owned by the reader */
 };
 
-/* The model's tensor of a name as a base model has it, or -1; the place of a map by its module's name, or NULL; the tap
- * that is its output, TAP_NONE where no method changes it. */
-int reading_tensor(const struct model *m, const char *name);
+/* The place of a map by its module's name as a base model has it, or NULL; the tap that is its output, TAP_NONE where no
+ * method changes it. */
 const struct tensor_info *reading_map(const struct model *m, const char *module);
 enum tap reading_tap(const struct tensor_info *map);
 

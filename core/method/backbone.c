@@ -9,7 +9,8 @@ const char *backbone_name(int b) {
     return words[b];
 }
 
-bool backbone_is_module(const struct module *m) {
+/* Full tuning of all, or of all norms, as a module. */
+static bool is_backbone(const struct module *m) {
     bool everywhere = m->first == 1 && !m->last && m->stack == STACK_ALL && m->site == SITE_ALL;
     return m->fn == FN_FULL && everywhere && m->learn == LEARN_BOTH && (m->target == TARGET_NORMS || m->target == TARGET_ALL);
 }
@@ -17,7 +18,7 @@ bool backbone_is_module(const struct module *m) {
 enum backbone backbone_of(const struct module *m, int n) {
     enum backbone b = BACKBONE_FROZEN;
     for (int i = 0; i < n; i++) {
-        if (!backbone_is_module(&m[i])) continue;
+        if (!is_backbone(&m[i])) continue;
         if (b != BACKBONE_FROZEN) return BACKBONE_COUNT;
         b = m[i].target == TARGET_NORMS ? BACKBONE_NORMS : BACKBONE_FULL;
     }
@@ -27,7 +28,7 @@ enum backbone backbone_of(const struct module *m, int n) {
 bool backbone_set(struct method *m, enum backbone b, bool first) {
     int n = 0;
     for (int i = 0; i < m->count; i++)
-        if (!backbone_is_module(&m->module[i])) m->module[n++] = m->module[i];
+        if (!is_backbone(&m->module[i])) m->module[n++] = m->module[i];
     if (!n || n == METHOD_MODULES) return false;
     m->count = n;
     if (b == BACKBONE_FROZEN) return true;

@@ -9,9 +9,7 @@ enum backbone { BACKBONE_FROZEN, BACKBONE_NORMS, BACKBONE_FULL, BACKBONE_COUNT }
 /* The words, for key_word. */
 const char *backbone_name(int b);
 
-/* Full tuning of all, or of all norms, as a module. */
-bool backbone_is_module(const struct module *m);
-/* BACKBONE_COUNT: several such modules. */
+/* Of modules, by full tuning of all or of all norms among them; BACKBONE_COUNT: there are several such. */
 enum backbone backbone_of(const struct module *m, int n);
 /* Puts another in its place, before all modules, as the canonical text has it, or (norms=yes) behind them; false where
  * nothing but the backbone is trained, or there is no room. */

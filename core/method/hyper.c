@@ -52,7 +52,8 @@ int hyper_row_width(const struct method *m, const struct arch *a) {
 
 int hyper_tap(const struct method *m) { return m->hyper.instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper.tap; }
 
-int hyper_inner(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
+/* Columns of I. */
+static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
 
 /* What is made for a module at one layer: the slots of its function, but for those that are one for all tasks, or the
  * maps of its prompts. */
@@ -272,8 +273,8 @@ static void add_projection(struct build *b, int stack, const char *word) {
     if (h->inner) add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
     if (h->inner && h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
     if (!h->norm) return;
-    add(b, at, SLOT_HYPER_NORM_W, 1, hyper_inner(h), true, "hyper.%s.norm.gamma", word);
-    add(b, at, SLOT_HYPER_NORM_B, 1, hyper_inner(h), true, "hyper.%s.norm.beta", word);
+    add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "hyper.%s.norm.gamma", word);
+    add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "hyper.%s.norm.beta", word);
 }
 
 /* The two maps that a row's vector goes through first. */
@@ -296,7 +297,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
-        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, hyper_inner(h), false, "hyper.%s.%s.weight", word, s->name);
+        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "hyper.%s.%s.weight", word, s->name);
         if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "hyper.%s.%s.bias", word, s->name);
     }
 }

@@ -25,10 +25,9 @@ extern const struct network hyper_network;
 /* Whether a row is among its conditions. */
 bool hyper_by_row(const struct method *m);
 bool hyper_makes(const struct method *m, int module);
-/* The layer of the encoder that h is of, 0: its output; columns of what enters of a row; columns of I. */
+/* The layer of the encoder that h is of, 0: its output; columns of what enters of a row. */
 int hyper_tap(const struct method *m);
 int hyper_row_width(const struct method *m, const struct arch *a);
-int hyper_inner(const struct hyper *h);
 bool hyper_one_projection(const struct hyper *h);
 /* What it makes: among the plan's made tensors, or those that are made for each row. */
 struct plan_made *hyper_values(const struct plan *p, int *n);
