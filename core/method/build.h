@@ -27,4 +27,7 @@ void build_network(struct build *b, const struct plan_tensor *t);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
 
+/* Whether tensors of one role are at the same place of two plans. */
+bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y);
+
 #endif

@@ -71,10 +71,7 @@ static const struct plan_tensor *origin(const struct plan *p, const struct plan 
     int module = module_origin(p, from, of->module);
     for (int i = 0; i < from->tensors; i++) {
         const struct plan_tensor *t = &from->tensor[i];
-        if (t->kind == of->kind && t->module == module && t->role == of->role && t->stack == of->stack &&
-            t->site == of->site && t->layer == of->layer && t->tensor == of->tensor && t->place == of->place &&
-            t->of_slot == of->of_slot)
-            return t;
+        if (t->kind == of->kind && t->module == module && t->role == of->role && build_same_place(t, of)) return t;
     }
     return NULL;
 }

@@ -354,6 +354,11 @@ void plan_free(struct plan *p) {
 
 /* ---- one of several tasks ---- */
 
+bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y) {
+    return x->stack == y->stack && x->site == y->site && x->layer == y->layer && x->tensor == y->tensor &&
+           x->place == y->place && x->of_slot == y->of_slot;
+}
+
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
     bool by_row = hyper_by_row(m); /* then the generator goes on */
@@ -372,10 +377,7 @@ static const struct plan_tensor *origin(const struct plan *p, int task, const st
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind != of->kind || t->module != of->module || t->role != of->role) continue;
-        if (t->kind == PLAN_HEAD ? t->task == task
-                                 : t->stack == of->stack && t->site == of->site && t->layer == of->layer &&
-                                       t->tensor == of->tensor && t->place == of->place && t->of_slot == of->of_slot)
-            return t;
+        if (t->kind == PLAN_HEAD ? t->task == task : build_same_place(t, of)) return t;
     }
     return NULL;
 }
