@@ -175,11 +175,14 @@ static int draw(struct probe *p, int share, struct probe_task *k, const struct p
     const struct model *m = p->opened.model;
     const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
     int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
+    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
+    if (!share)
+        return err_set(e, ERR_USAGE, "--rows %lld: fewer than the %d tasks, of which each has one at least",
+                       (long long)how->most, p->tasks);
     int *pick = xmalloc((k->d->rows + 1) * sizeof *pick);
     if (longest > arch_longest(&m->arch)) longest = arch_longest(&m->arch);
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
-    if (!k->d->rows) return err_set(e, ERR_INPUT, "%s: holds no rows", k->d->path);
     int rc = put_as_read(p, k, how, e);
     return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
 }

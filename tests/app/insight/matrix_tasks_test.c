@@ -233,6 +233,7 @@ static void what_a_run_has_not_is_said(void **state) {
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
         { "similarity 1 --of layers --layer retriever", "--layer retriever is for --of classes and rows" },
         { "similarity 1 --of prototypes --task gamma", "no task of this run; it has alpha, beta" },
+        { "embed --run 1 --rows 1", "--rows 1: fewer than the 2 tasks" },
         { "embed --run 4 --unseen x", "--unseen goes with a run of several tasks" },
     };
     for (size_t i = 0; i < COUNT_OF(at); i++)
