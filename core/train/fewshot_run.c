@@ -141,6 +141,7 @@ static int open_draw(const struct fewshot_work *w, int k, int draw, struct draw 
     snprintf(x->result.task, sizeof x->result.task, "%s", w->task_name);
     if (!w->rows) return draw_rows(w, k, draw, &x->task, e);
     if (w->rows(w->self, k, draw, &x->own, x->result.left_out, e)) return e->code;
+    if (*x->result.left_out) return 0;
     x->task = *w->task;
     x->task.train = x->own.train;
     return 0;

@@ -1,6 +1,7 @@
 /* Runs over episodes: the same bits for any number of workers and after a stop, measured by held-out episodes, and what
  * makes none is refused by name. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "core/train/episodes.h"
-#include "core/train/fewshot_meta.h"
-#include "core/train/pool.h"
+#include "core/train/fewshot_run.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"
@@ -355,6 +355,49 @@ static void rows_without_a_label_are_not_scored(void **state) {
     free(last);
 }
 
+/* Draw 1 has no file. */
+static int draw_of(void *self, int k, int draw, struct task *out, char why[200], struct err *e) {
+    static const int pick[] = { 0, 1, 2, 3 };
+    (void)self;
+    (void)k;
+    (void)e;
+    *out = (struct task){ 0 };
+    if (draw == 1) snprintf(why, 200, "its file is not there");
+    else dataset_view(&out->train, &ground.task.train, pick, COUNT_OF(pick));
+    return 0;
+}
+
+/* A draw that is left out is in the record, and those behind it are trained. */
+static void a_draw_is_left_out(void **state) {
+    (void)state;
+    struct trained t;
+    struct err e = ERR_INIT;
+    struct run_config c = config(usual, 2);
+    struct fewshot_results r = { 0 };
+    const struct fewshot how = { .ks = 1, .k = { 4 }, .draws = 3, .per_class = 1 };
+    char *folder = test_folder(), *last = checkpoint_path(folder, true), *record = fewshot_record_path(folder);
+    train(&ground, &c, folder, 1, &t);
+    struct fewshot_work w = { .how = &how, .task_name = "toy", .c = &c, .m = ground.model, .task = &ground.task, .rows = draw_of,
+                              .record = record, .pool = pool_new(2) };
+    w.meta = fewshot_meta_open(last, ground.model, &e);
+    if (!w.meta) fail_msg("%s", e.text);
+    test_ok(fewshot_run(&w, &r, &e), &e);
+    assert_int_equal(r.count, 3);
+    for (int draw = 0; draw < 3; draw++) {
+        const struct fewshot_result *x = fewshot_find(&r, "toy", 4, draw);
+        assert_string_equal(x->left_out, draw == 1 ? "its file is not there" : "");
+        assert_int_equal(x->steps, draw == 1 ? 0 : 2);
+    }
+    fewshot_results_release(&r);
+    fewshot_meta_free((struct fewshot_meta *)(uintptr_t)w.meta);
+    pool_free(w.pool);
+    trained_release(&t);
+    config_release(&c);
+    free(folder);
+    free(last);
+    free(record);
+}
+
 /* Any method has the head of episodes; the description that comes of it is complete. */
 static void any_method(void **state) {
     (void)state;
@@ -393,6 +436,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_has_no_inner_loop_is_named),
         cmocka_unit_test(it_is_adapted_on_its_own_model),
         cmocka_unit_test(rows_without_a_label_are_not_scored),
+        cmocka_unit_test(a_draw_is_left_out),
         cmocka_unit_test(any_method),
     };
     return cmocka_run_group_tests(tests, open_ground, close_ground);
