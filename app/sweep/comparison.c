@@ -6,17 +6,32 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/metrics.h"
 
 static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
+    for (int i = 0; i < g->runs; i++) free(g->run[i].kernel);
     free(g->axis), free(g->name), free(g->reason), free(g->run);
 }
 
 void comparison_release(struct side_by_side *c) {
     for (int i = 0; i < c->groups; i++) group_release(&c->group[i], c->axes);
     for (int i = 0; i < c->axes; i++) free(c->axis[i]);
-    free(c->group), free(c->axis), free(c->title), free(c->metric), free(c->rows), free(c->mixed);
+    for (int i = 0; i < c->kinds; i++) free(c->kind[i].metric), free(c->kind[i].split), free(c->kind[i].task), free(c->kind[i].rows);
+    free(c->group), free(c->axis), free(c->log), free(c->kind), free(c->title), free(c->asked), free(c->mixed);
     *c = (struct side_by_side){ 0 };
+}
+
+void comparison_axis(struct side_by_side *c, const char *name, bool log) {
+    c->axis = xrealloc(c->axis, (size_t)c->axes + 1, sizeof *c->axis);
+    c->log = xrealloc(c->log, (size_t)c->axes + 1, sizeof *c->log);
+    c->axis[c->axes] = xstrdup(name);
+    c->log[c->axes++] = log;
+    for (int i = 0; i < c->groups; i++) {
+        struct compared_group *g = &c->group[i];
+        g->axis = xrealloc(g->axis, (size_t)c->axes, sizeof *g->axis);
+        g->axis[c->axes - 1] = NULL;
+    }
 }
 
 struct compared_group *comparison_add(struct side_by_side *c, const char *name) {
@@ -25,85 +40,314 @@ struct compared_group *comparison_add(struct side_by_side *c, const char *name) 
     *g = (struct compared_group){ .name = xstrdup(name),
                                   .valid = true,
                                   .axis = xcalloc((size_t)c->axes + 1, sizeof *g->axis),
+                                  .kind = KIND_NONE,
                                   .value = spread_of(NULL, 0),
                                   .final = spread_of(NULL, 0) };
     return g;
 }
 
-/* What a value is of: equal texts, and they may be averaged. */
-static char *rows_of(const struct store_run *r) {
-    return xprintf("%s of %s (sha256 %.8s…), %lld rows", r->decides, r->task,
+/* ---- kinds ---- */
+
+/* "dev" of "dev.accuracy". */
+static char *split_of(const char *decides) {
+    const char *dot = strrchr(decides, '.');
+    return dot ? xstrndup(decides, (size_t)(dot - decides)) : xstrdup(decides);
+}
+
+static char *rows_of(const struct store_run *r, const char *split, const char *metric) {
+    return xprintf("%s.%s of %s (sha256 %.8s\u2026), %lld rows", split, metric, r->task,
                    r->dev_sha256 ? r->dev_sha256 : "not known", (long long)r->rows);
 }
 
-/* The first run says what all are of. */
-static void check_alike(struct side_by_side *c, const struct store_run *r) {
-    char *rows = rows_of(r);
-    if (!c->rows) {
-        c->rows = rows;
-        c->metric = xstrdup(r->metric);
-        c->direction = r->direction;
-        return;
-    }
-    if (strcmp(rows, c->rows) && !c->mixed)
-        c->mixed = xprintf("run %lld is measured by %s, others by %s: no rank, difference or mean over them",
-                           (long long)r->id, rows, c->rows);
-    free(rows);
+/* In a line what differs between the first kind and another. */
+static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
+    return xprintf("run %lld is measured by %s, run %lld by %s: no rank, difference or mean over these", (long long)b->first,
+                   b->rows, (long long)a->first, a->rows);
 }
 
-static int last_value(struct store *s, const struct store_run *r, double *out, struct err *e) {
+/* The kind of that metric of the run; a new one where there is none. */
+static int kind_of(struct side_by_side *c, const struct store_run *r, const char *metric, int direction, bool *other) {
+    char *split = split_of(r->decides), *rows = rows_of(r, split, metric);
+    int at = 0;
+    for (; at < c->kinds; at++) {
+        const struct compared_kind *k = &c->kind[at];
+        bool same = !strcmp(k->metric, metric) && !strcmp(k->split, split) && !strcmp(k->task, r->task);
+        if (same && (c->allow_rows || !strcmp(k->rows, rows))) break;
+    }
+    if (at < c->kinds) {
+        *other = strcmp(c->kind[at].rows, rows) != 0;
+        free(split), free(rows);
+        return at;
+    }
+    c->kind = xrealloc(c->kind, (size_t)c->kinds + 1, sizeof *c->kind);
+    c->kind[c->kinds++] = (struct compared_kind){ xstrdup(metric), split, xstrdup(r->task), rows, direction, r->id };
+    if (at && !c->mixed) c->mixed = why_mixed(&c->kind[0], &c->kind[at]);
+    return at;
+}
+
+char *comparison_no_blocks(const struct side_by_side *c) {
+    for (int i = 1; i < c->kinds; i++) {
+        for (int k = 0; k < i; k++) {
+            const struct compared_kind *a = &c->kind[k], *b = &c->kind[i];
+            if (strcmp(a->metric, b->metric) || strcmp(a->split, b->split) || !strcmp(a->task, b->task)) return why_mixed(a, b);
+        }
+    }
+    return NULL;
+}
+
+/* ---- runs ---- */
+
+static int last_value(struct store *s, const struct store_run *r, const char *name, double *out, struct err *e) {
     struct store_points p;
     *out = NAN;
-    if (!*r->decides) return 0;
-    int rc = store_points(s, r->id, r->decides, 0, &p, e);
+    int rc = store_points(s, r->id, name, 0, &p, e);
     if (rc) return rc;
     if (p.count) *out = p.value[p.count - 1];
     store_points_release(&p);
     return 0;
 }
 
-bool comparison_counts(const struct compared_run *r) { return r->state == STORE_FINISHED && isfinite(r->value); }
+/* The metric asked for, of the run's deciding split. */
+static int asked_value(const struct side_by_side *c, const struct store_run *r, const char *name, double *best,
+                       struct err *e) {
+    struct buf has = BUF_INIT;
+    bool found = false;
+    *best = NAN;
+    for (size_t i = 0; i < r->value_count; i++) {
+        const struct store_named_value *v = &r->value[i];
+        if (strchr(v->name, '.')) buf_printf(&has, "%s%s", has.size ? ", " : "", v->name);
+        if (strcmp(v->name, name)) continue;
+        found = true;
+        if (v->best.measured && !v->best.undefined) *best = v->best.v;
+    }
+    int rc = found ? 0
+                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; it has %s", c->asked, (long long)r->id, name,
+                             has.size ? buf_text(&has) : "no evaluation");
+    buf_release(&has);
+    return rc;
+}
 
-static struct spread spread_of_runs(const struct compared_group *g, bool final) {
+int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
+                    int *kind, struct err *e) {
+    *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
+                                  .seconds = run->seconds, .state = run->state };
+    *kind = KIND_NONE;
+    bool evaluated = *run->decides && run->best.measured;
+    if (!evaluated) { /* an import, or one that has not come so far: no value */
+        out->kernel = xcopy(run->kernel);
+        return 0;
+    }
+    int id = c->asked ? metric_find(c->asked) : -1;
+    const char *metric = id >= 0 ? metric_name((enum metric_id)id) : c->asked ? c->asked : run->metric;
+    char *split = split_of(run->decides), *name = c->asked ? xprintf("%s.%s", split, metric) : xstrdup(run->decides);
+    int direction = c->asked && strcmp(metric, run->metric) ? id >= 0 ? metric_direction((enum metric_id)id) : 1 : run->direction;
+    int rc = 0;
+    if (c->asked) rc = asked_value(c, run, name, &out->value, e);
+    else if (!run->best.undefined) out->value = run->best.v;
+    if (!rc) rc = last_value(s, run, name, &out->final, e);
+    if (!rc) {
+        out->kernel = xcopy(run->kernel);
+        if (isfinite(comparison_value(c, out))) *kind = kind_of(c, run, metric, direction, &out->other_rows);
+    }
+    free(split);
+    free(name);
+    return rc;
+}
+
+double comparison_value(const struct side_by_side *c, const struct compared_run *r) { return c->final ? r->final : r->value; }
+
+bool comparison_counts(const struct side_by_side *c, const struct compared_run *r) {
+    return r->state == STORE_FINISHED && isfinite(comparison_value(c, r));
+}
+
+static struct spread spread_of_runs(const struct side_by_side *c, const struct compared_group *g, bool final) {
     double *v = xmalloc(((size_t)g->runs + 1) * sizeof *v);
     size_t n = 0;
-    for (int i = 0; i < g->runs; i++) {
-        double x = final ? g->run[i].final : g->run[i].value;
-        if (comparison_counts(&g->run[i]) && isfinite(x)) v[n++] = x;
+    for (int i = 0; i < g->runs && g->kind != KIND_SEVERAL; i++) {
+        double x = final ? g->run[i].final : comparison_value(c, &g->run[i]);
+        if (comparison_counts(c, &g->run[i]) && isfinite(x)) v[n++] = x;
     }
     struct spread s = spread_of(v, n);
     free(v);
     return s;
 }
 
-int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, const struct store_run *run,
-                    struct err *e) {
-    struct compared_run x = {
-        .id = run->id, .seed = run->seed, .value = NAN, .seconds = run->seconds, .state = run->state
-    };
-    if (run->best.measured && !run->best.undefined) x.value = run->best.v;
-    if (last_value(s, run, &x.final, e)) return e->code;
-    if (isfinite(x.value)) check_alike(c, run);
+void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind) {
+    if (kind != KIND_NONE) g->kind = g->kind == KIND_NONE || g->kind == kind ? kind : KIND_SEVERAL;
     g->trained = run->trained;
+    g->other_rows |= run->other_rows;
     g->run = xrealloc(g->run, (size_t)g->runs + 1, sizeof *g->run);
-    g->run[g->runs++] = x;
-    g->value = spread_of_runs(g, false);
-    g->final = spread_of_runs(g, true);
-    return 0;
+    g->run[g->runs++] = *run;
+    g->value = spread_of_runs(c, g, false);
+    g->final = spread_of_runs(c, g, true);
 }
 
-struct spread comparison_pair(const struct compared_group *a, const struct compared_group *b) {
+const char *comparison_state(const struct compared_group *g) {
+    for (int i = 0; i < g->runs; i++)
+        if (g->run[i].state != STORE_FINISHED) return store_state_name(g->run[i].state);
+    return !g->valid ? "invalid" : g->runs < g->wanted ? "waiting" : "finished";
+}
+
+double comparison_seconds(const struct compared_group *g) {
+    double sum = 0;
+    for (int i = 0; i < g->runs; i++) sum += g->run[i].seconds;
+    return g->runs ? sum / g->runs : NAN;
+}
+
+bool comparison_in_points(const struct side_by_side *c, int kind) { return kind >= 0 && metric_in_points(c->kind[kind].metric); }
+
+/* ---- pairs ---- */
+
+struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
     double *v = xmalloc(((size_t)a->runs + 1) * sizeof *v);
     size_t n = 0;
-    for (int i = 0; i < a->runs; i++) {
+    for (int i = 0; i < a->runs && a->kind >= 0 && a->kind == b->kind; i++) {
         for (int k = 0; k < b->runs; k++) {
             const struct compared_run *x = &a->run[i], *y = &b->run[k];
-            if (x->seed != y->seed || !comparison_counts(x) || !comparison_counts(y)) continue;
-            v[n++] = x->value - y->value;
+            if (x->seed != y->seed || !comparison_counts(c, x) || !comparison_counts(c, y)) continue;
+            v[n++] = comparison_value(c, x) - comparison_value(c, y);
             break;
         }
     }
     struct spread s = spread_of(v, n);
     free(v);
     return s;
+}
+
+static bool is_better(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
+    return c->kind[a->kind].direction * (a->value.mean - b->value.mean) > 0;
+}
+
+/* Whether the two have values that may be compared. */
+static bool are_alike(const struct compared_group *a, const struct compared_group *b) {
+    return a->kind >= 0 && a->kind == b->kind && a->value.n && b->value.n;
+}
+
+/* The best of the group's kind. */
+static bool is_best(const struct side_by_side *c, int at) {
+    const struct compared_group *g = &c->group[at];
+    for (int i = 0; i < c->groups; i++) {
+        if (i == at || !are_alike(g, &c->group[i])) continue;
+        if (is_better(c, &c->group[i], g) || (i < at && !is_better(c, g, &c->group[i]))) return false;
+    }
+    return g->kind >= 0 && g->value.n;
+}
+
+size_t comparison_pairs(const struct side_by_side *c, double margin, struct compared_pair **out) {
+    size_t n = 0, room = 0;
+    bool many = c->groups > COMPARISON_PAIRS_OF;
+    struct compared_pair *pair = NULL;
+    for (int i = 0; i < c->groups; i++) {
+        if (many && !is_best(c, i)) continue;
+        for (int k = many ? 0 : i + 1; k < c->groups; k++) {
+            struct spread s = comparison_pair(c, &c->group[i], &c->group[k]);
+            if (k == i || !s.n) continue;
+            GROW(pair, room, n + 1);
+            pair[n++] = (struct compared_pair){ i, k, s, false, false };
+        }
+    }
+    double *p = xcalloc(n + 1, sizeof *p);
+    bool *falls = xcalloc(n + 1, sizeof *falls);
+    for (size_t i = 0; i < n; i++) p[i] = spread_p(pair[i].s);
+    holm(p, n, 0.05, falls);
+    for (size_t i = 0; i < n; i++) pair[i].differs = falls[i];
+    for (size_t i = 0; i < n; i++) p[i] = margin > 0 ? spread_p_within(pair[i].s, margin) : NAN;
+    holm(p, n, 0.05, falls);
+    for (size_t i = 0; i < n; i++) pair[i].equal = falls[i];
+    free(p);
+    free(falls);
+    *out = pair;
+    return n;
+}
+
+char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin) {
+    const struct compared_group *a = &c->group[p->a], *b = &c->group[p->b];
+    bool points = comparison_in_points(c, a->kind), better = c->kind[a->kind].direction * p->s.mean > 0;
+    double by = points ? 100 : 1;
+    struct interval i = spread_interval(p->s, 0.95);
+    const char *unit = points ? " points" : "";
+    if (p->differs)
+        return xprintf("%s > %s: %+.2f [%.2f, %.2f]%s, %zu pairs of runs, one of %zu comparisons (Holm)",
+                       better ? a->name : b->name, better ? b->name : a->name, by * (better ? p->s.mean : -p->s.mean),
+                       by * (better ? i.low : -i.high), by * (better ? i.high : -i.low), unit, p->s.n, k);
+    if (p->equal)
+        return xprintf("%s and %s are equal within %g%s, %zu pairs of runs, one of %zu comparisons (Holm)", a->name, b->name,
+                       by * margin, unit, p->s.n, k);
+    return xprintf("%s and %s: no difference shown, %zu pair%s of runs", a->name, b->name, p->s.n, p->s.n == 1 ? "" : "s");
+}
+
+/* ---- fronts and ranks ---- */
+
+static const char *kernel_of(const struct compared_group *g) {
+    for (int i = 1; i < g->runs; i++)
+        if (strcmp(g->run[i].kernel ? g->run[i].kernel : "", g->run[0].kernel ? g->run[0].kernel : "")) return "";
+    return g->runs && g->run[0].kernel ? g->run[0].kernel : "";
+}
+
+char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) {
+    const struct compared_group *first = NULL;
+    for (int i = 0; cost == COST_SECONDS && i < c->groups; i++) {
+        const struct compared_group *g = &c->group[i];
+        if (!g->value.n) continue;
+        if (!*kernel_of(g)) return xprintf("the runs of %s were not all made on one known machine and kernel", g->name);
+        if (!first) first = g;
+        if (strcmp(kernel_of(g), kernel_of(first)))
+            return xprintf("%s ran on \"%s\", %s on \"%s\": their times are not compared", first->name, kernel_of(first),
+                           g->name, kernel_of(g));
+    }
+    return NULL;
+}
+
+static double cost_of(const struct compared_group *g, enum compared_cost cost) {
+    return cost == COST_TRAINED ? (double)g->trained : comparison_seconds(g);
+}
+
+bool comparison_on_front(const struct side_by_side *c, int at, enum compared_cost cost) {
+    const struct compared_group *me = &c->group[at];
+    for (int i = 0; i < c->groups; i++) {
+        const struct compared_group *g = &c->group[i];
+        if (i == at || !are_alike(g, me)) continue;
+        bool better = is_better(c, g, me), as_good = better || g->value.mean == me->value.mean;
+        bool cheaper = cost_of(g, cost) < cost_of(me, cost), as_cheap = cheaper || cost_of(g, cost) == cost_of(me, cost);
+        if (as_good && as_cheap && (better || cheaper)) return false;
+    }
+    return me->kind >= 0 && me->value.n > 0;
+}
+
+double comparison_rank(const struct side_by_side *c, int at) {
+    const struct compared_group *me = &c->group[at];
+    double before = 0, same = 0;
+    for (int i = 0; i < c->groups; i++) {
+        if (!are_alike(&c->group[i], me)) continue;
+        before += is_better(c, &c->group[i], me);
+        same += c->group[i].value.mean == me->value.mean;
+    }
+    return same > 0 ? before + (same + 1) / 2 : NAN;
+}
+
+/* Whether they agree in every axis but the task. */
+static bool same_treatment(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
+    for (int i = 0; i < c->axes; i++) {
+        if (!strcmp(c->axis[i], "task") || !strcmp(c->axis[i], "tasks")) continue;
+        if (strcmp(a->axis[i] ? a->axis[i] : "", b->axis[i] ? b->axis[i] : "")) return false;
+    }
+    return true;
+}
+
+double comparison_rank_of_tasks(const struct side_by_side *c, int at, bool *first) {
+    double sum = 0;
+    int met = 0;
+    char *why = comparison_no_blocks(c);
+    *first = true;
+    for (int k = 0; k < c->kinds && !why; k++) {
+        int found = 0;
+        for (int i = 0; i < c->groups; i++) {
+            if (c->group[i].kind != k || !c->group[i].value.n || !same_treatment(c, &c->group[i], &c->group[at])) continue;
+            if (!found++) sum += comparison_rank(c, i);
+            if (i < at) *first = false;
+        }
+        met += found == 1; /* two of a task: the axes do not tell them apart */
+    }
+    free(why);
+    return met && met == c->kinds ? sum / met : NAN;
 }

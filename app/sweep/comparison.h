@@ -1,6 +1,10 @@
-/* Runs side by side (comparison.c; comparison_output.c prints them): groups of equal runs but for their seeds, with
- * means and intervals; differences of pairs of groups over the seeds they share; what each axis is worth; what is best
- * at its size.  Values are as stored. */
+/* Runs side by side (comparison.c): groups of equal runs but for their seeds, with means and intervals; differences of
+ * pairs of groups over the seeds they share; what is best at its cost; ranks.  What each axis is worth is
+ * comparison_effects.c's, comparison_output.c prints.  Values are as stored.
+ *
+ * Values may be averaged, compared and ranked where they are of one kind: the same metric of the same split and rows of
+ * the same task.  A group is of one kind; groups of different kinds stand side by side, and nothing is said over them
+ * but what each axis is worth and the mean of ranks, for which tasks are blocks. */
 #ifndef APP_SWEEP_COMPARISON_H
 #define APP_SWEEP_COMPARISON_H
 
@@ -13,11 +17,14 @@
 #include "store/store.h"
 
 struct compared_run {
-    int64_t id;
+    int64_t id, trained;
     uint64_t seed;
     double value, final, seconds; /* best and last of the metric; NaN: none */
     enum store_state state;
+    bool other_rows; /* with allow_rows: on other rows than the kind's first run */
+    char *kernel; /* of the matrix library and processor, or NULL */
 };
+enum { KIND_NONE = -1, KIND_SEVERAL = -2 };
 struct compared_group {
     char *name;  /* what a reader calls it */
     char **axis; /* of each axis of the comparison, its value; NULL: it has none */
@@ -26,33 +33,110 @@ struct compared_group {
     int64_t trained;
     int runs, wanted; /* seeds asked for */
     struct compared_run *run;
-    struct spread value, final; /* over the runs that count */
+    int kind;        /* of comparison's kinds; KIND_NONE without a value; KIND_SEVERAL: no mean is told */
+    bool other_rows; /* one of its runs is */
+    struct spread value, final; /* over the runs that count; of one kind */
+};
+struct compared_kind {
+    char *metric, *split, *task; /* "accuracy", "dev", "reviews" */
+    char *rows;                  /* "dev of reviews (sha256 …), 256 rows" */
+    int direction;               /* 1: higher is better */
+    int64_t first;               /* a run of it */
 };
 struct side_by_side {
-    char *title;         /* a sweep's text, or NULL */
-    int64_t id;          /* of the sweep, 0: none */
-    char *metric, *rows; /* what all values are of; rows: "dev of reviews, 256 rows" */
-    int direction;       /* 1: higher is better */
-    char *mixed;         /* why these runs cannot be ranked; NULL: they can */
+    char *title;      /* a sweep's text, or NULL */
+    int64_t id;       /* of the sweep, 0: none */
+    char *asked;      /* a metric in place of the one that decided each run; NULL */
+    bool allow_rows;  /* values of a metric on other rows of a task are of one kind, marked */
+    bool final;       /* a run's value is its last, not its best */
+    char *mixed;      /* in a line, why nothing is said over all groups; NULL: all are of one kind */
+    int kinds;
+    struct compared_kind *kind;
     int axes, groups;
-    char **axis; /* names */
+    char **axis;      /* names */
+    bool *log;        /* of each axis: its numbers are even in the log */
     struct compared_group *group;
 };
 void comparison_release(struct side_by_side *c);
+/* A further axis, of which the groups so far have no value. */
+void comparison_axis(struct side_by_side *c, const char *name, bool log);
 struct compared_group *comparison_add(struct side_by_side *c, const char *name);
-/* Takes the run into the group.  What all must have in common (metric, split, rows) is checked; where it differs
- * `mixed` says so. */
-int comparison_take(struct side_by_side *c, struct compared_group *g, struct store *s, const struct store_run *run,
-                    struct err *e);
+/* Why the groups of all kinds cannot be blocks of one model, each a task by the same metric; NULL: they can.  Caller
+ * frees. */
+char *comparison_no_blocks(const struct side_by_side *c);
+/* What a run came to, and of which of c's kinds (a new one where it must be) that is; KIND_NONE: it has no value.
+ * ERR_NOT_FOUND where the metric asked for is none of the run's. */
+int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
+                    int *kind, struct err *e);
+/* Takes the run into the group, over with what it owns. */
+void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind);
 
+/* "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run; "invalid". */
+const char *comparison_state(const struct compared_group *g);
 /* Whether the run enters means: it is finished and has a value. */
-bool comparison_counts(const struct compared_run *r);
+bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
+double comparison_value(const struct side_by_side *c, const struct compared_run *r);
+double comparison_seconds(const struct compared_group *g); /* mean of the runs; NaN without */
+/* Whether the groups' values are told in points (×100) on screen. */
+bool comparison_in_points(const struct side_by_side *c, int kind);
 /* Over the seeds that both have. */
-struct spread comparison_pair(const struct compared_group *a, const struct compared_group *b);
+struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b);
 
-/* The results; `margin` > 0 also claims "equal within". */
-void comparison_json(const struct side_by_side *c, double margin, struct buf *out);
+/* Differences of two groups of one kind. */
+struct compared_pair {
+    int a, b; /* groups */
+    struct spread s;
+    bool differs, equal; /* by Holm's correction over all pairs */
+};
+enum { COMPARISON_PAIRS_OF = 40 }; /* of more groups only those with the best of their kind are compared */
+/* `margin` > 0 also claims "equal within".  Caller frees. */
+size_t comparison_pairs(const struct side_by_side *c, double margin, struct compared_pair **out);
+/* "lora > bitfit: +1.80 [0.40, 3.20] points, …, 5 pairs"; k: of how many.  Caller frees. */
+char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin);
+
+/* What a group costs. */
+enum compared_cost { COST_TRAINED, COST_SECONDS };
+/* Nothing of its kind is as good at a lower cost.  Seconds are compared among runs of one kernel alone. */
+bool comparison_on_front(const struct side_by_side *c, int group, enum compared_cost cost);
+/* Why the cost cannot be compared over the groups; NULL: it can.  Caller frees. */
+char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost);
+/* Among those of its kind: 1 for the best; equal means share the mean of their places.  NaN without a value. */
+double comparison_rank(const struct side_by_side *c, int group);
+/* Of all groups that agree in every axis but the task, the mean rank over all tasks; NaN where a task lacks one, or an
+ * axis has no value.  `first`: whether `group` is the first of them. */
+double comparison_rank_of_tasks(const struct side_by_side *c, int group, bool *first);
+
+/* ---- what each axis is worth (comparison_effects.c) ---- */
+
+struct compared_effect {
+    int axis, axis2;            /* axis2 −1: a main effect */
+    const char *level, *level2; /* the comparison's; NULL: a slope */
+    size_t n;
+    double value, low, high;    /* NaN: aliased; no interval without a degree of freedom */
+    bool log;                   /* of a slope: per e-fold */
+    bool open;
+    char *aliased;              /* with what; NULL */
+};
+struct compared_effects {
+    int count;
+    struct compared_effect *effect;
+    char *why;   /* why there are none; NULL */
+    double df;
+    char *about; /* "12 runs; blocks: task (2), seed (1, 2, 3)" */
+};
+void comparison_effects(const struct side_by_side *c, struct compared_effects *out);
+void comparison_effects_release(struct compared_effects *e);
+
+/* ---- text (comparison_output.c) ---- */
+
+struct compared_options {
+    double margin;
+    enum compared_cost cost;
+};
+void comparison_json(const struct side_by_side *c, const struct compared_options *o, struct buf *out);
 void comparison_csv(const struct side_by_side *c, struct buf *out);
-void comparison_markdown(const struct side_by_side *c, double margin, struct buf *out);
+void comparison_markdown(const struct side_by_side *c, const struct compared_options *o, struct buf *out);
+/* "1, 2, 3": the seeds of the runs that count; in place of what does not fit in `room` bytes "…". */
+void comparison_seeds(const struct side_by_side *c, const struct compared_group *g, char *out, size_t room);
 
 #endif

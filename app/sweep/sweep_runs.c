@@ -289,9 +289,9 @@ static char *cell_name(const struct sweep_plan *p, int cell) {
 }
 
 int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
-    *c = (struct side_by_side){ .id = p->id, .title = sweep_text(&p->spec), .axes = p->spec.axes };
-    c->axis = xcalloc((size_t)c->axes + 1, sizeof *c->axis);
-    for (int a = 0; a < c->axes; a++) c->axis[a] = xstrdup(p->spec.axis[a].key);
+    c->id = p->id;
+    c->title = sweep_text(&p->spec);
+    for (int a = 0; a < p->spec.axes; a++) comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].range && p->spec.axis[a].log);
     int rc = 0;
     for (int i = 0; !rc && i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
@@ -306,10 +306,13 @@ int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_
             if (p->cells.cell[i].value[a]) g->axis[a] = xstrdup(p->cells.cell[i].value[a]);
         for (int k = 0; !rc && k < p->spec.seeds; k++) {
             struct store_run run;
+            struct compared_run one;
+            int kind;
             if (!x->run[k]) continue;
             rc = store_run(s, x->run[k], &run, e);
             if (rc) break;
-            rc = comparison_take(c, g, s, &run, e);
+            rc = comparison_read(c, s, &run, &one, &kind, e);
+            if (!rc) comparison_take(c, &c->group[i], &one, kind);
             store_run_release(&run);
         }
     }

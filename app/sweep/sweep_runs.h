@@ -42,7 +42,7 @@ int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);
 int sweep_plan_start(struct sweep_plan *p, struct jobs *j, int64_t **started, int *count, struct err *e);
 /* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N} */
 void sweep_plan_json(const struct sweep_plan *p, struct buf *out);
-/* Its cells side by side. */
+/* Its cells side by side, added to *c, in which what is asked for (comparison.h) stands already. */
 int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e);
 
 #endif

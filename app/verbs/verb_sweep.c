@@ -1,4 +1,4 @@
-/* sweep, compare: many runs, and runs side by side. */
+/* sweep: many runs. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/jobs/jobs.h"
+#include "app/sweep/grouping.h"
 #include "app/sweep/sweep_runs.h"
 #include "app/verbs/output.h"
 #include "core/base/file.h"
@@ -18,34 +19,15 @@ enum { SPEC_MOST = 1 << 20 };
 
 /* ---- results ---- */
 
-static int read_margin(const struct args *a, double *out, struct err *e) {
-    const char *text = args_get(a, "margin");
-    *out = 0;
-    if (text && (!text_to_double(text, out) || !(*out > 0)))
-        return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", text);
-    return 0;
-}
-
-static int print(const struct args *a, const struct side_by_side *c, struct err *e) {
-    struct buf b = BUF_INIT;
-    double margin;
-    if (read_margin(a, &margin, e)) return e->code;
-    if (args_flag(a, "json")) comparison_json(c, margin, &b);
-    else if (args_flag(a, "csv")) comparison_csv(c, &b);
-    else comparison_markdown(c, margin, &b);
-    if (args_flag(a, "json")) out_line(&b);
-    else out_lines(buf_text(&b));
-    buf_release(&b);
-    return 0;
-}
-
 static int results(const struct args *a, struct store *s, int64_t id, struct err *e) {
     struct sweep_plan p;
     struct side_by_side c = { 0 };
     int rc = sweep_plan_open(&p, s, id, e);
     if (!rc) rc = sweep_plan_find(&p, s, e);
+    if (!rc) rc = verb_compared_ask(a, &c, e);
     if (!rc) rc = sweep_plan_compare(&p, s, &c, e);
-    if (!rc) rc = print(a, &c, e);
+    if (!rc && args_get(a, "by")) rc = comparison_by(&c, s, args_get(a, "by"), e);
+    if (!rc) rc = verb_compared_print(a, &c, e);
     comparison_release(&c);
     sweep_plan_release(&p);
     return rc;
@@ -159,7 +141,7 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
         buf_release(&b);
         return rc;
     }
-    static const char *const own[] = { "dry-run", "margin", "csv", "markdown", "json", "db", "workers", "note" };
+    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note" };
     int rc = 0;
     for (int i = 0; !rc && i < a->given; i++) {
         const char *name = a->option[i].spec->name;
@@ -258,8 +240,9 @@ int verb_sweep(const struct args *a, struct err *e) {
                        "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
                        a->positional[0]);
     struct store *s = NULL;
-    double margin; /* a slip is told before anything trains */
-    int workers, rc = read_margin(a, &margin, e);
+    struct side_by_side asked = { 0 }; /* a slip is told before anything trains */
+    int workers, rc = verb_compared_ask(a, &asked, e);
+    comparison_release(&asked);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
@@ -276,127 +259,5 @@ int verb_sweep(const struct args *a, struct err *e) {
         rc = known ? of_history(a, s, j, e) : new_sweep(a, s, j, e);
         jobs_free(j, false);
     }
-    return verb_close(s, rc, e);
-}
-
-/* ---- compare ---- */
-
-static const char *const AXES[] = { "method", "task", "model", "preset", "regime", "tags" };
-
-/* Runs in groups: by the axes of --by, or without it by everything but the seed. */
-struct grouping {
-    struct side_by_side groups;
-    bool asked;               /* --by */
-    int axis[COUNT_OF(AXES)]; /* which of AXES each of the comparison's is */
-    char **key;               /* of each group, what makes a run one of it */
-};
-
-static void grouping_release(struct grouping *g) {
-    for (int i = 0; i < g->groups.groups; i++) free(g->key[i]);
-    free(g->key);
-    comparison_release(&g->groups);
-}
-
-static int grouping_begin(struct grouping *g, const char *by, struct err *e) {
-    char *copy = xstrdup(by ? by : "method"), *rest = copy, *part;
-    int rc = 0;
-    *g = (struct grouping){ .asked = by, .groups.axis = xcalloc(COUNT_OF(AXES), sizeof *g->groups.axis) };
-    while (!rc && (part = strsep(&rest, ","))) {
-        int i = 0, n = g->groups.axes;
-        while (i < (int)COUNT_OF(AXES) && strcmp(AXES[i], part)) i++;
-        for (int k = 0; k < n && !rc; k++)
-            if (g->axis[k] == i) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
-        if (!rc && i == COUNT_OF(AXES))
-            rc = err_set(e, ERR_USAGE, "--by %s: method, task, model, preset, regime and tags are what runs are grouped by",
-                         part);
-        if (rc) break;
-        g->axis[n] = i;
-        g->groups.axis[n] = xstrdup(part);
-        g->groups.axes++;
-    }
-    free(copy);
-    return rc;
-}
-
-static const char *axis_value(const struct store_run *r, int axis) {
-    const char *const value[] = { r->method, r->task, r->model, r->preset, r->regime, r->tags };
-    return value[axis] ? value[axis] : "";
-}
-
-/* What makes a run one of its group; NULL with *e where its record cannot be read. */
-static char *key_of(const struct grouping *g, struct store *s, const struct store_run *r, struct err *e) {
-    struct buf b = BUF_INIT;
-    struct run_config c;
-    char key[65];
-    if (g->asked) {
-        for (int i = 0; i < g->groups.axes; i++) buf_part(&b, "%s", axis_value(r, g->axis[i]));
-        return b.size ? buf_take(&b) : xstrdup("");
-    }
-    if (config_from_json(r->config, strlen(r->config), &c, e)) return NULL;
-    c.seed = 0;
-    config_key(&c, key);
-    config_release(&c);
-    return sweep_began_elsewhere(s, r->id) ? xprintf("%s from %lld", key, (long long)r->parent) : xstrdup(key);
-}
-
-/* Takes the key over. */
-static struct compared_group *new_group(struct grouping *g, char *key, const struct store_run *r) {
-    char *name = g->asked ? xstrdup(key) : xprintf("%s #%lld", r->method, (long long)r->id);
-    struct compared_group *x = comparison_add(&g->groups, name);
-    free(name);
-    for (int i = 0; i < g->groups.axes; i++) x->axis[i] = xstrdup(axis_value(r, g->axis[i]));
-    g->key = xrealloc(g->key, (size_t)g->groups.groups, sizeof *g->key);
-    g->key[g->groups.groups - 1] = key;
-    return x;
-}
-
-static int add_run(struct grouping *g, struct store *s, int64_t id, struct err *e) {
-    struct store_run r;
-    if (store_run(s, id, &r, e)) return e->code;
-    char *key = key_of(g, s, &r, e);
-    int at = 0, rc = key ? 0 : e->code;
-    while (key && at < g->groups.groups && strcmp(g->key[at], key)) at++;
-    if (key && at < g->groups.groups) {
-        free(key);
-        rc = comparison_take(&g->groups, &g->groups.group[at], s, &r, e);
-    } else if (key) {
-        rc = comparison_take(&g->groups, new_group(g, key, &r), s, &r, e);
-    }
-    store_run_release(&r);
-    return rc;
-}
-
-static int take_filter(struct grouping *g, struct store *s, const struct args *a, struct err *e) {
-    struct buf b = BUF_INIT;
-    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
-    struct store_runs runs;
-    const struct store_list l = { .filter = buf_text(&b), .sort = "id" };
-    int rc = store_list(s, &l, &runs, e);
-    if (!rc) {
-        for (size_t i = 0; !rc && i < runs.count; i++) rc = add_run(g, s, runs.run[i].id, e);
-        if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", buf_text(&b));
-        store_runs_release(&runs);
-    }
-    buf_release(&b);
-    return rc;
-}
-
-int verb_compare(const struct args *a, struct err *e) {
-    struct store *s = NULL;
-    struct grouping g;
-    int rc = verb_store(a, STORE_READ, &s, e);
-    if (rc) return rc;
-    rc = grouping_begin(&g, args_get(a, "by"), e);
-    int64_t id;
-    struct err ignored = ERR_INIT;
-    bool numbers = true;
-    for (int i = 0; i < a->count; i++) numbers &= !store_find(s, a->positional[i], &id, &ignored);
-    for (int i = 0; !rc && numbers && i < a->count; i++) {
-        rc = store_find(s, a->positional[i], &id, e);
-        if (!rc) rc = add_run(&g, s, id, e);
-    }
-    if (!rc && !numbers) rc = take_filter(&g, s, a, e);
-    if (!rc) rc = print(a, &g.groups, e);
-    grouping_release(&g);
     return verb_close(s, rc, e);
 }

@@ -39,15 +39,22 @@ static const struct option_spec TRAIN_MORE[] = {
 enum { TRAIN_ROOM = 96 };
 static struct option_spec TRAIN[TRAIN_ROOM];
 
+/* What is told of runs side by side. */
+#define COMPARED                                                                                                     \
+    { "by", "AXIS[,AXIS\u2026]",                                                                                     \
+      "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, \u2026, or an option" }, \
+        { "value", "best|final", "a run's value (best, chosen on the same rows)" },                                  \
+        { "cost", "trained|time", "what the front of cheap and good is by (trained)" },                              \
+        { "margin", "X", "also claim what is equal within X, in the metric's own unit" },                            \
+        { "csv", NULL, "the cells as CSV" }, { "markdown", NULL, "the results as Markdown" }
+
 /* What `petri sweep` has besides these. */
 static const struct option_spec SWEEP_MORE[] = {
     { "draw", "grid|random|latin", "which combinations (grid: all)" },
     { "cells", "N", "how many of them, when they are drawn" },
     { "draw-seed", "N", "seed of that draw (1)" },
     { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
-    { "margin", "X", "also claim what is equal within X, in the metric's own unit" },
-    { "csv", NULL, "the cells as CSV" },
-    { "markdown", NULL, "the results as Markdown" },
+    COMPARED,
 };
 static struct option_spec SWEEP[TRAIN_ROOM];
 
@@ -77,11 +84,9 @@ static void fill_train(void) {
 }
 
 static const struct option_spec COMPARE[] = {
-    { "by", "AXIS[,AXIS\u2026]",
-      "what makes a group: method, task, model, preset, regime, tags (default: all but the seed)" },
-    { "margin", "X", "also claim what is equal within X, in the metric's own unit" },
-    { "csv", NULL, "the groups as CSV" },
-    { "markdown", NULL, "the results as Markdown" },
+    COMPARED,
+    { "metric", "NAME", "in place of the metric that decided each run, one that all have" },
+    { "mixed", NULL, "runs of a task on other rows are compared too, and marked" },
     END,
 };
 

@@ -93,7 +93,13 @@ int verb_map(const struct args *a, struct err *e);
 int verb_similarity(const struct args *a, struct err *e);
 /* verb_sweep.c */
 int verb_sweep(const struct args *a, struct err *e);
+/* verb_compare.c */
 int verb_compare(const struct args *a, struct err *e);
+struct side_by_side;
+/* --value into the comparison, before runs are read into it; what else is asked of it is checked. */
+int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e);
+/* As --json, --csv or Markdown, with --margin and --cost. */
+int verb_compared_print(const struct args *a, const struct side_by_side *c, struct err *e);
 /* verb_replicate.c */
 int verb_replicate(const struct args *a, struct err *e);
 /* verb_doctor.c, verb_bench.c, verb_render.c */

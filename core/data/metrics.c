@@ -53,6 +53,11 @@ int metric_direction(enum metric_id id) {
     return known[id].direction;
 }
 
+bool metric_in_points(const char *name) {
+    int id = metric_find(name);
+    return id < 0 ? !strcmp(name, "average") : id != METRIC_LOSS && id != METRIC_BLEU;
+}
+
 bool metric_better(enum metric_id id, struct metric_value a, struct metric_value b) {
     if (!a.defined || !isfinite(a.value)) return false;
     if (!b.defined || !isfinite(b.value)) return true;

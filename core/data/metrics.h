@@ -44,6 +44,8 @@ int metric_find(const char *name);
 bool metric_fits(enum metric_id id, enum data_kind gold);
 /* +1: greater is better; -1: smaller is better. */
 int metric_direction(enum metric_id id);
+/* Whether values of that name, an average of tasks among them, are told in points (×100): shares and correlations. */
+bool metric_in_points(const char *name);
 /* Is `a` strictly better than `b`?  An undefined value or one that is not finite is never
  * better; any defined one is better than an undefined one. */
 bool metric_better(enum metric_id id, struct metric_value a, struct metric_value b);

@@ -1,4 +1,4 @@
-/* A sweep from its line to its results, killed midway, extended; runs side by side. */
+/* A sweep from its line to its results, killed midway, extended. */
 #include <jansson.h>
 #include <math.h>
 #include <signal.h>
@@ -123,32 +123,6 @@ static void slips_are_named(void **state) {
     stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
 }
 
-static void runs_stand_side_by_side(void **state) {
-    (void)state;
-    json_decref(sweep("--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --seeds 1,2,3"));
-    json_t *v = stage_json("compare method=bitfit --db '%s' --json", stage.db);
-    assert_int_equal(json_array_size(stage_at(v, "cells")), 1);
-    assert_int_equal(json_integer_value(stage_at(cell(v, 0), "n")), 3);
-    json_decref(v);
-    v = stage_json("compare state=finished --by method --margin 2 --db '%s' --json", stage.db);
-    assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
-    assert_int_equal(json_array_size(stage_at(v, "pairs")), 1);
-    assert_true(json_is_null(stage_at(v, "mixed")));
-    json_decref(v);
-    v = stage_json("compare state=finished --by task,method --db '%s' --json", stage.db);
-    assert_string_equal(stage_text(cell(v, 0), "axes.task"), "toys");
-    assert_string_equal(stage_text(cell(v, 1), "name"), "toys; bitfit");
-    json_decref(v);
-    stage_refused(2, "method stands twice", "compare state=finished --by method,method --db '%s'", stage.db);
-    stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
-    /* another measure is not averaged in */
-    json_decref(sweep("--method bitfit --steps 4 --metric loss"));
-    v = stage_json("compare state=finished --by task --db '%s' --json", stage.db);
-    assert_true(json_is_string(stage_at(v, "mixed")));
-    assert_true(json_is_null(stage_at(cell(v, 0), "mean")));
-    json_decref(v);
-}
-
 /* A run that began with another's values has the other's options, and is no seed of it. */
 static void what_began_elsewhere_is_another_run(void **state) {
     (void)state;
@@ -171,7 +145,6 @@ int main(void) {
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
-        cmocka_unit_test_setup(runs_stand_side_by_side, make),
         cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
     };
     return cmocka_run_group_tests(tests, NULL, stage_drop);

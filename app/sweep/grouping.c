@@ -1,0 +1,289 @@
+#include "app/sweep/grouping.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/sweep/sweep_runs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/config.h"
+
+static const char *const run_columns[] = { "method", "task", "model", "preset", "regime", "tags" };
+static const char *const module_columns[] = { "fn", "act", "read", "write", "insertion", "comp", "composition", "source", "heads",
+                                              "init", "target", "layers", "size", "mid", "scale" };
+
+/* ---- columns ---- */
+
+static int place_in(const char *const *names, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return (int)i;
+    return -1;
+}
+
+static void module_value(const struct store_module *m, int column, char out[64]) {
+    const char *const text[] = { m->fn, m->act, m->read, m->write, m->insertion, m->composition, m->composition,
+                                 m->source, m->heads, m->init, m->target, m->layers };
+    if (column < (int)COUNT_OF(text)) snprintf(out, 64, "%s", text[column] ? text[column] : "");
+    else if (column < (int)COUNT_OF(text) + 2) snprintf(out, 64, "%lld", (long long)(column == (int)COUNT_OF(text) ? m->size : m->mid));
+    else if (m->has_scale) text_from_double(m->scale, out);
+    else *out = 0;
+}
+
+/* Of a run's modules, each value once for all where they agree: "linear", "bottleneck+linear". */
+static char *modules_value(const struct store_run *r, int column) {
+    struct buf b = BUF_INIT;
+    char first[64] = "", one[64];
+    bool same = true;
+    for (int i = 0; i < r->module_count; i++) {
+        module_value(&r->module[i], column, one);
+        if (!i) memcpy(first, one, sizeof first);
+        same &= !strcmp(one, first);
+        buf_printf(&b, "%s%s", i ? "+" : "", *one ? one : "\u2013");
+    }
+    if (same) {
+        buf_release(&b);
+        return *first ? xstrdup(first) : NULL;
+    }
+    return buf_take(&b);
+}
+
+/* Caller frees; NULL: the run has none. */
+static char *column_value(const struct store_run *r, const char *column) {
+    const char *const text[] = { r->method, r->task, r->model, r->preset, r->regime, r->tags };
+    int at = place_in(run_columns, COUNT_OF(run_columns), column);
+    if (at >= 0) return text[at] && *text[at] ? xstrdup(text[at]) : NULL;
+    at = place_in(module_columns, COUNT_OF(module_columns), column);
+    if (at >= 0) return modules_value(r, at);
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    if (config_from_json(r->config, strlen(r->config), &c, &ignored)) return NULL;
+    char *value = config_get(&c, column);
+    config_release(&c);
+    return value;
+}
+
+static int check_column(const char *by, const char *column, struct err *e) {
+    if (place_in(run_columns, COUNT_OF(run_columns), column) >= 0 || place_in(module_columns, COUNT_OF(module_columns), column) >= 0)
+        return 0;
+    const char *option = config_option_name(column);
+    return option && !strcmp(option, column)
+               ? 0
+               : err_set(e, ERR_USAGE,
+                         "--by %s: \"%s\" is no column: method, task, model, preset, regime, tags, of a method's modules fn, act, "
+                         "read, write, insertion, comp, source, heads, init, target, layers, size, mid, scale, or an option (lr)",
+                         by, column);
+}
+
+/* Adds the columns as axes. */
+static int add_axes(struct side_by_side *c, const char *by, struct err *e) {
+    char *copy = xstrdup(by), *rest = copy, *part;
+    int rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        rc = check_column(by, part, e);
+        for (int k = 0; k < c->axes && !rc; k++)
+            if (!strcmp(c->axis[k], part)) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
+        if (!rc) comparison_axis(c, part, false);
+    }
+    free(copy);
+    return rc;
+}
+
+int comparison_by(struct side_by_side *c, struct store *s, const char *by, struct err *e) {
+    for (int i = 0; i < c->groups; i++)
+        for (int a = 0; a < c->axes; a++) free(c->group[i].axis[a]);
+    while (c->axes) free(c->axis[--c->axes]);
+    int rc = add_axes(c, by, e);
+    for (int i = 0; i < c->groups && !rc; i++) {
+        struct store_run run;
+        if (!c->group[i].runs) continue;
+        rc = store_run(s, c->group[i].run[0].id, &run, e);
+        if (rc) break;
+        for (int a = 0; a < c->axes; a++) c->group[i].axis[a] = column_value(&run, c->axis[a]);
+        store_run_release(&run);
+    }
+    return rc;
+}
+
+/* ---- groups ---- */
+
+int grouping_begin(struct grouping *g, const char *by, struct err *e) {
+    *g = (struct grouping){ .asked = by };
+    return add_axes(&g->of, by ? by : "method", e);
+}
+
+void grouping_release(struct grouping *g) {
+    for (int i = 0; i < g->of.groups; i++) {
+        free(g->key[i]);
+        json_decref(g->options[i]);
+    }
+    free(g->key), free(g->options);
+    comparison_release(&g->of);
+}
+
+/* What makes a run one of its group; NULL with *e where its record cannot be read. */
+static char *key_of(const struct grouping *g, struct store *s, const struct store_run *r, struct err *e) {
+    struct buf b = BUF_INIT;
+    struct run_config c;
+    char key[65];
+    if (g->asked) {
+        for (int i = 0; i < g->of.axes; i++) {
+            char *value = column_value(r, g->of.axis[i]);
+            buf_part(&b, "%s", value ? value : "none");
+            free(value);
+        }
+        return buf_take(&b);
+    }
+    if (config_from_json(r->config, strlen(r->config), &c, e)) return NULL;
+    c.seed = 0;
+    config_key(&c, key);
+    config_release(&c);
+    return sweep_began_elsewhere(s, r->id) ? xprintf("%s from %lld", key, (long long)r->parent) : xstrdup(key);
+}
+
+/* ---- what runs were made with ---- */
+
+static void put_text(json_t *all, const char *key, const char *text) {
+    const char *now = json_string_value(json_object_get(all, key));
+    if (!now) json_object_set_new(all, key, json_string(text));
+    else if (strcmp(now, text)) json_object_set_new(all, key, json_string("several"));
+}
+
+static void put_value(json_t *all, const char *key, const json_t *v) {
+    char *text = json_is_string(v) || json_is_null(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    put_text(all, key, text ? text : json_is_null(v) ? "\u2013" : json_string_value(v));
+    free(text);
+}
+
+/* Members of the frozen config, of several tasks each one's, and the method's axes. */
+static int put_options(json_t *all, const struct store_run *r, struct err *e) {
+    json_t *o = json_parse("the run's config", r->config, strlen(r->config), e), *v, *task;
+    const char *key, *inner;
+    size_t i;
+    if (!o) return e->code;
+    json_object_foreach(o, key, v) {
+        if (!strcmp(key, "seed")) continue;
+        if (strcmp(key, "tasks") || !json_is_array(v)) {
+            put_value(all, key, v);
+            continue;
+        }
+        json_array_foreach(v, i, task) {
+            const char *name = json_string_value(json_object_get(task, "task_name"));
+            json_t *of;
+            json_object_foreach(task, inner, of) {
+                char *both = xprintf("%s %s", name ? name : "task", inner);
+                put_value(all, both, of);
+                free(both);
+            }
+        }
+    }
+    json_decref(o);
+    for (size_t k = 0; k < COUNT_OF(module_columns); k++) {
+        char *value = strcmp(module_columns[k], "comp") ? modules_value(r, (int)k) : NULL; /* a short name of the next */
+        char *name = xprintf("axis %s", module_columns[k]);
+        if (value) put_text(all, name, value);
+        free(name);
+        free(value);
+    }
+    if (r->version) put_text(all, "version", r->version);
+    if (r->kernel) put_text(all, "kernel", r->kernel);
+    return 0;
+}
+
+/* ---- adding ---- */
+
+/* The group of the key in which the run's kind has a place, or -1. */
+static int find_group(const struct grouping *g, const char *key, int kind) {
+    for (int i = 0; i < g->of.groups; i++) {
+        int has = g->of.group[i].kind;
+        if (!strcmp(g->key[i], key) && (has == kind || has == KIND_NONE || kind == KIND_NONE)) return i;
+    }
+    return -1;
+}
+
+/* Takes the key over. */
+static int new_group(struct grouping *g, char *key, const struct store_run *r) {
+    char *name = g->asked ? xstrdup(key) : xprintf("%s #%lld", r->method, (long long)r->id);
+    struct compared_group *x = comparison_add(&g->of, name);
+    int at = g->of.groups - 1;
+    free(name);
+    for (int i = 0; i < g->of.axes; i++) x->axis[i] = column_value(r, g->of.axis[i]);
+    g->key = xrealloc(g->key, (size_t)g->of.groups, sizeof *g->key);
+    g->options = xrealloc(g->options, (size_t)g->of.groups, sizeof *g->options);
+    g->key[at] = key;
+    g->options[at] = json_object();
+    return at;
+}
+
+int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e) {
+    struct store_run r;
+    struct compared_run x = { 0 };
+    int kind, rc = store_run(s, id, &r, e);
+    if (rc) return rc;
+    char *key = key_of(g, s, &r, e);
+    rc = key ? comparison_read(&g->of, s, &r, &x, &kind, e) : e->code;
+    if (!rc) {
+        int at = find_group(g, key, kind);
+        if (at < 0) at = new_group(g, xstrdup(key), &r);
+        comparison_take(&g->of, &g->of.group[at], &x, kind);
+        rc = put_options(g->options[at], &r, e);
+        g->runs++;
+    }
+    free(key);
+    store_run_release(&r);
+    return rc;
+}
+
+int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left, struct err *e) {
+    struct store_runs runs;
+    const struct store_list l = { .filter = filter, .sort = "id", .limit = most };
+    int rc = store_list(s, &l, &runs, e);
+    *left = 0;
+    if (rc) return rc;
+    for (size_t i = 0; !rc && i < runs.count; i++) rc = grouping_add(g, s, runs.run[i].id, e);
+    if (!rc && !runs.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes %s", filter);
+    *left = runs.total - (int64_t)runs.count;
+    store_runs_release(&runs);
+    return rc;
+}
+
+static const char *option_of(const struct grouping *g, int group, const char *key) {
+    return json_string_value(json_object_get(g->options[group], key));
+}
+
+static bool differs(const struct grouping *g, const char *key) {
+    const char *first = option_of(g, 0, key);
+    for (int i = 0; i < g->of.groups; i++) {
+        const char *v = option_of(g, i, key);
+        if (!v != !first || (v && strcmp(v, first)) || (v && !strcmp(v, "several"))) return true;
+    }
+    return false;
+}
+
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const struct grouping_difference *)a)->key, ((const struct grouping_difference *)b)->key);
+}
+
+size_t grouping_differences(const struct grouping *g, struct grouping_difference **out) {
+    json_t *seen = json_object();
+    size_t n = 0, room = 0;
+    *out = NULL;
+    for (int i = 0; i < g->of.groups; i++) {
+        const char *key;
+        json_t *v;
+        json_object_foreach(g->options[i], key, v) {
+            if (json_object_get(seen, key)) continue;
+            json_object_set_new(seen, key, json_true());
+            if (!differs(g, key)) continue;
+            GROW(*out, room, n + 1);
+            (*out)[n] = (struct grouping_difference){ key, xcalloc((size_t)g->of.groups, sizeof *(*out)->value) };
+            for (int k = 0; k < g->of.groups; k++) (*out)[n].value[k] = option_of(g, k, key);
+            n++;
+        }
+    }
+    json_decref(seen);
+    if (n) qsort(*out, n, sizeof **out, by_key);
+    return n;
+}

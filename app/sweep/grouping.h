@@ -1,0 +1,36 @@
+/* Runs of the history in groups, side by side: by everything but the seed, or by columns that are asked for. */
+#ifndef APP_SWEEP_GROUPING_H
+#define APP_SWEEP_GROUPING_H
+
+#include <jansson.h>
+
+#include "app/sweep/comparison.h"
+
+struct grouping {
+    struct side_by_side of;
+    bool asked;       /* by columns */
+    int runs;
+    char **key;       /* of each group, what makes a run one of it */
+    json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they differ */
+};
+/* `by`: "fn,write,lr": columns of a run (method, task, model, preset, regime, tags), of its modules (fn, act, read, write,
+ * insertion, comp, source, heads, init, target, layers, size, mid, scale) or options; NULL: everything but the seed.
+ * ERR_USAGE names what is none.  grouping_release, also after a failure. */
+int grouping_begin(struct grouping *g, const char *by, struct err *e);
+void grouping_release(struct grouping *g);
+int grouping_add(struct grouping *g, struct store *s, int64_t run, struct err *e);
+/* All that pass the filter, by number, at most `most` (0: all); *left: how many more there were.  ERR_NOT_FOUND: none. */
+int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left, struct err *e);
+
+/* What the groups were made with and differ in. */
+struct grouping_difference {
+    const char *key;   /* an option, or an axis of the method; the grouping's */
+    const char **value; /* of each group, the grouping's; NULL: it has none */
+};
+/* By name; caller frees each value and the array. */
+size_t grouping_differences(const struct grouping *g, struct grouping_difference **out);
+
+/* The axes of a comparison (a sweep's) replaced by such columns of its groups' runs. */
+int comparison_by(struct side_by_side *c, struct store *s, const char *by, struct err *e);
+
+#endif

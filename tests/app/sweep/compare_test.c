@@ -1,0 +1,197 @@
+/* Runs side by side: what is compared, what stands beside one another, what each axis is worth. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/sweep/comparison.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static void sweep(const char *task, const char *more) {
+    json_decref(stage_json("sweep --model '%s' --task '%s/%s' --db '%s' --batch 2 --workers 2 --json %s", stage.model,
+                           stage.folder, task, stage.db, more));
+}
+
+/* One history for all: three seeds of two methods on two tasks; one of these methods by another metric, on fewer rows,
+ * and at another rate. */
+static int make(void **state) {
+    (void)state;
+    stage_init(&stage);
+    free(stage_task(&stage, "toys", 12));
+    free(stage_task(&stage, "others", 9));
+    sweep("toys", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-every 4 --seeds 1,2,3");
+    sweep("others", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-every 4 --seeds 1,2,3");
+    sweep("toys", "--method bitfit --lr 3e-2 --steps 4 --metric loss");
+    sweep("toys", "--method bitfit --lr 3e-2 --steps 4 --eval-rows 4");
+    sweep("toys", "--method bitfit --lr 1e-3 --steps 8 --eval-every 4");
+    return 0;
+}
+
+static json_t *compare(const char *what) { return stage_json("compare %s --db '%s' --json", what, stage.db); }
+static json_t *cell(json_t *v, size_t i) { return json_array_get(stage_at(v, "cells"), i); }
+static size_t count(json_t *v, const char *key) { return json_array_size(stage_at(v, key)); }
+
+static void equal_runs_but_for_the_seed_are_a_group(void **state) {
+    (void)state;
+    json_t *v = compare("method=bitfit task=toys lr=0.03 metric=accuracy rows!=4");
+    assert_int_equal(count(v, "cells"), 1);
+    assert_int_equal(json_integer_value(stage_at(cell(v, 0), "n")), 3);
+    json_decref(v);
+    v = compare("sweep=1 --by method --margin 2");
+    assert_int_equal(count(v, "cells"), 2);
+    assert_int_equal(count(v, "pairs"), 1);
+    assert_true(json_is_null(stage_at(v, "mixed")));
+    json_decref(v);
+    v = compare("sweep=1 --by task,method");
+    assert_string_equal(stage_text(cell(v, 0), "axes.task"), "toys");
+    assert_string_equal(stage_text(cell(v, 1), "name"), "toys; bitfit");
+    json_decref(v);
+}
+
+/* What differs in configs and axes is named, and nothing else. */
+static void what_differs_is_named(void **state) {
+    (void)state;
+    json_t *v = compare("method=bitfit task=toys steps=8 rows!=4"), *d = stage_at(v, "differs");
+    assert_int_equal(count(v, "cells"), 2);
+    assert_int_equal(json_object_size(d), 1);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(d, "lr"), 1)), "0.001");
+    json_decref(v);
+    v = compare("sweep=1"), d = stage_at(v, "differs");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(d, "axis fn"), 0)), "linear");
+    assert_string_equal(json_string_value(json_array_get(json_object_get(d, "axis fn"), 1)), "bias");
+    json_decref(v);
+}
+
+/* Other tasks, metrics and rows are in no mean, difference or rank with these, unless rows are allowed. */
+static void kinds_stand_side_by_side(void **state) {
+    (void)state;
+    json_t *v = compare("method=bitfit task=toys --by method");
+    assert_non_null(strstr(stage_text(v, "mixed"), "no rank, difference or mean"));
+    assert_int_equal(count(v, "cells"), 3); /* by accuracy, by loss, on four rows */
+    assert_int_equal(count(v, "pairs"), 0);
+    assert_int_equal(count(v, "effects"), 0);
+    assert_int_equal(json_object_size(stage_at(v, "ranks")), 0);
+    assert_int_equal(json_integer_value(stage_at(cell(v, 0), "n")), 4);
+    assert_int_equal(json_integer_value(stage_at(cell(v, 1), "n")), 1);
+    assert_true(json_is_null(stage_at(cell(v, 1), "sd")));
+    assert_true(json_is_null(stage_at(cell(v, 1), "low")));
+    json_decref(v);
+    v = compare("method=bitfit task=toys metric=accuracy --by method --mixed");
+    assert_int_equal(count(v, "cells"), 1);
+    assert_true(json_is_true(stage_at(cell(v, 0), "other_rows")));
+    json_decref(v);
+    v = compare("method=bitfit task=toys rows!=4 --by method --metric loss");
+    assert_int_equal(count(v, "cells"), 1);
+    assert_true(json_is_null(stage_at(v, "mixed")));
+    assert_string_equal(stage_text(v, "metric"), "loss");
+    json_decref(v);
+    stage_refused(3, "run 1 has no dev.pearson; it has", "compare sweep=1 --metric pearson --db '%s'", stage.db);
+}
+
+/* Over tasks there are ranks, and effects with tasks as blocks, but no mean and no difference. */
+static void tasks_are_blocks(void **state) {
+    (void)state;
+    json_t *v = compare("sweep<3 --by task,method"), *ranks = stage_at(v, "ranks"), *x;
+    double sum = 0;
+    const char *name;
+    assert_int_equal(count(v, "cells"), 4);
+    assert_int_equal(count(v, "pairs"), 2);
+    assert_int_equal(json_object_size(ranks), 2);
+    json_object_foreach(ranks, name, x) sum += json_number_value(x);
+    assert_true(fabs(sum - 3) < 1e-12);
+    assert_int_equal(count(v, "effects"), 2); /* of the method alone */
+    assert_string_equal(stage_text(v, "effects_of"), "12 runs; 2 tasks as blocks; as blocks seeds 1, 2, 3");
+    json_decref(v);
+    v = compare("sweep<3 --by fn,task");
+    assert_string_equal(stage_text(json_array_get(stage_at(v, "effects"), 0), "level"), "linear");
+    json_decref(v);
+}
+
+/* The last value in place of the best; times of one machine. */
+static void a_value_is_the_best_or_the_last(void **state) {
+    (void)state;
+    json_t *best = compare("sweep=1"), *last = compare("sweep=1 --value final --cost time");
+    for (size_t i = 0; i < 2; i++)
+        assert_true(json_number_value(stage_at(cell(last, i), "mean")) == json_number_value(stage_at(cell(best, i), "final")));
+    assert_string_equal(stage_text(last, "cost"), "seconds");
+    assert_true(count(last, "pareto") >= 1);
+    json_decref(best), json_decref(last);
+    stage_refused(2, "memory a run took is not kept", "compare sweep=1 --cost memory --db '%s'", stage.db);
+}
+
+static void slips_are_named(void **state) {
+    (void)state;
+    stage_refused(2, "method stands twice", "compare sweep=1 --by method,method --db '%s'", stage.db);
+    stage_refused(2, "\"colour\" is no column", "compare sweep=1 --by colour --db '%s'", stage.db);
+    stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
+    stage_refused(2, "--value is best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
+}
+
+/* ---- made comparisons ---- */
+
+static void add(struct side_by_side *c, const char *name, const char *const *axis, int kind, uint64_t seed, double value) {
+    struct compared_group *g = NULL;
+    for (int i = 0; i < c->groups; i++)
+        if (!strcmp(c->group[i].name, name)) g = &c->group[i];
+    if (!g) {
+        g = comparison_add(c, name);
+        for (int i = 0; i < c->axes; i++) g->axis[i] = xcopy(axis[i]);
+    }
+    comparison_take(c, g, &(struct compared_run){ .id = 1, .seed = seed, .value = value, .state = STORE_FINISHED }, kind);
+}
+
+static void one_kind(struct side_by_side *c) {
+    c->kind = xcalloc(1, sizeof *c->kind);
+    c->kind[0] = (struct compared_kind){ xstrdup("accuracy"), xstrdup("dev"), xstrdup("toys"), xstrdup("dev of toys"), 1, 1 };
+    c->kinds = 1;
+}
+
+/* Rates that are even in the log are a line in their log: what each tenfold gives is the same. */
+static void rates_are_lines_in_their_log(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    struct compared_effects f;
+    static const char *const rates[] = { "1e-6", "1e-5", "1e-4", "1e-3", "1e-2", "1e-1" };
+    one_kind(&c);
+    comparison_axis(&c, "lr", true);
+    for (int i = 0; i < 6; i++) add(&c, rates[i], &rates[i], 0, 1, 0.1 * i + (i % 2 ? 0.001 : 0));
+    comparison_effects(&c, &f);
+    assert_int_equal(f.count, 1);
+    assert_null(f.effect[0].level);
+    assert_true(f.effect[0].log && fabs(f.effect[0].value * log(10) - 0.1) < 1e-3);
+    comparison_effects_release(&f);
+    comparison_release(&c);
+}
+
+/* An incomplete seed is a run like others, but no block of its own. */
+static void only_complete_seeds_are_blocks(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    struct compared_effects f;
+    const char *a = "a", *b = "b";
+    one_kind(&c);
+    comparison_axis(&c, "method", false);
+    for (uint64_t seed = 1; seed <= 3; seed++) add(&c, "a", &a, 0, seed, 0.5 + 0.01 * (double)seed);
+    for (uint64_t seed = 1; seed <= 2; seed++) add(&c, "b", &b, 0, seed, 0.6 + 0.02 * (double)seed);
+    comparison_effects(&c, &f);
+    assert_string_equal(f.about, "5 runs; as blocks seeds 1, 2 and the incomplete ones together");
+    assert_true(f.df == 1);
+    comparison_effects_release(&f);
+    comparison_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_runs_but_for_the_seed_are_a_group),
+        cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(kinds_stand_side_by_side),
+        cmocka_unit_test(tasks_are_blocks),
+        cmocka_unit_test(a_value_is_the_best_or_the_last),
+        cmocka_unit_test(slips_are_named),
+        cmocka_unit_test(rates_are_lines_in_their_log),
+        cmocka_unit_test(only_complete_seeds_are_blocks),
+    };
+    return cmocka_run_group_tests(tests, make, stage_drop);
+}
