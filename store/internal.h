@@ -1,6 +1,6 @@
 /* What the files of store/ share about an open store.  Private to store/.
  *
- * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, key.c, name.c; reading:
+ * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, sweep.c, key.c, name.c; reading:
  * query.c, points.c, embedding.c and sample.c (both ways), sql.c, check.c; as text: json.c, export.c. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
@@ -44,6 +44,7 @@ struct store {
     pthread_mutex_t owning; /* guards the list of owned runs */
     struct owned *owned;
     size_t owned_count, owned_room;
+    int holds; /* of the file whose bytes are held (sweep.c); -1: not open */
 };
 
 int64_t store_now(void); /* UTC milliseconds */

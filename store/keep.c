@@ -333,31 +333,3 @@ int store_log(struct store *s, int64_t run, const char *text, struct err *e) {
     struct text_call c = { .run = run, .text = text };
     return writer_call(s, add_log, &c, e);
 }
-
-static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    (void)s;
-    struct text_call *c = arg;
-    int rc = db_run(db, e, "INSERT INTO sweep(name,spec,created) VALUES(?,?,?)", "tti", c->text,
-                    c->spec, store_now());
-    c->id = sqlite3_last_insert_rowid(db);
-    return rc;
-}
-
-int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
-                struct err *e) {
-    struct text_call c = { .text = name, .spec = spec_json };
-    int rc = writer_call(s, add_sweep, &c, e);
-    *id = c.id;
-    return rc;
-}
-
-static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    (void)s;
-    struct text_call *c = arg;
-    return db_run(db, e, "UPDATE sweep SET name=?, spec=? WHERE id=?", "tti", c->text, c->spec, c->id);
-}
-
-int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e) {
-    struct text_call c = { .text = name, .spec = spec_json, .id = id };
-    return writer_call(s, change_sweep, &c, e);
-}

@@ -44,6 +44,7 @@ static struct store *make(const char *path, enum store_mode mode) {
     s->files = xprintf("%s-files", s->path);
     s->gone = xstrdup("the process that trained it is gone");
     s->mode = mode;
+    s->holds = -1;
     pthread_mutex_init(&s->reading, NULL);
     pthread_mutex_init(&s->owning, NULL);
     pthread_mutex_init(&s->naming, NULL);
@@ -52,6 +53,7 @@ static struct store *make(const char *path, enum store_mode mode) {
 
 static void release(struct store *s) {
     store_drop_locks(s);
+    if (s->holds >= 0) close(s->holds);
     db_close(s->reader);
     pthread_mutex_destroy(&s->reading);
     pthread_mutex_destroy(&s->owning);

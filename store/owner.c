@@ -96,7 +96,8 @@ static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, i
         "INSERT INTO run(state,config,method,canonical,method_json,preset,model,model_folder,"
         "model_sha256,task,task_folder,train_file,dev_file,train_sha256,dev_sha256,metric,"
         "metric_key,seed,trained,kept,head,model_values,steps,version,kernel,parent,sweep,created,"
-        "regime,imported,lock) VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'')",
+        "regime,imported,lock,uid) VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',"
+        "lower(hex(randomblob(16))))",
         "tttttttttttttttniiiiiittnnitt", n->config, n->method, n->canonical, n->method_json,
         n->preset, n->model, n->model_folder, n->model_sha256, n->task, n->task_folder,
         n->train_file, n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key,

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "store/db.h"
 
@@ -273,8 +274,44 @@ static const char seventh_step[] =
     "CREATE VIEW v_imports AS SELECT id AS run, imported FROM run"
     " WHERE imported IS NOT NULL AND trashed IS NULL;";
 
-const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step,  fourth_step,
-                                                  fifth_step, sixth_step,  seventh_step };
+/* Who a run and a sweep are, whatever number they have in which file: random, and for those of before made of what
+ * copies of a file agree in and what never changes (no weights: one copy may have gone on).  And what processes that
+ * share a sweep tell each other. */
+static const char eighth_step[] =
+    "ALTER TABLE run ADD COLUMN uid TEXT;"
+    "UPDATE run SET uid = substr(petri_sha256(config || ' ' || created),1,32);"
+    "CREATE INDEX run_uid ON run(uid);"
+    "ALTER TABLE sweep ADD COLUMN uid TEXT;"
+    "UPDATE sweep SET uid = substr(petri_sha256(iif(json_valid(spec),"
+    "  coalesce(json_extract(spec,'$.spec.base'),spec),spec) || ' ' || created),1,32);"
+    "ALTER TABLE sweep ADD COLUMN changed INTEGER;" /* when its cells or seeds were; NULL: never */
+    "ALTER TABLE sweep ADD COLUMN stop INTEGER;"    /* when all who work on it were last asked to stop */
+    /* why a run of a sweep could not be begun, so that it has no row that says so */
+    "CREATE TABLE sweep_failure("
+    "  sweep INTEGER NOT NULL REFERENCES sweep(id) ON DELETE CASCADE, key TEXT NOT NULL,"
+    "  reason TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY(sweep,key)"
+    ") STRICT, WITHOUT ROWID;"
+    "DROP VIEW v_runs;"
+    "CREATE VIEW v_runs AS SELECT"
+    "  r.id, r.state, r.reason, r.method, r.preset, r.task, r.model, r.metric,"
+    "  b.best_value AS best, b.best_step, l.last_value AS final_loss,"
+    "  l.last_kind AS final_loss_kind,"
+    "  r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.started / 1000.0, 'unixepoch') AS started,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.ended / 1000.0, 'unixepoch') AS ended,"
+    "  r.parent, r.sweep, r.weights_sha256, r.train_sha256, r.dev_sha256, r.model_sha256,"
+    "  (SELECT group_concat(name, ', ') FROM (SELECT name FROM tag WHERE run = r.id ORDER BY name))"
+    "    AS tags,"
+    "  n.text AS note, r.version, r.kernel, r.regime, r.uid"
+    " FROM run r"
+    " LEFT JOIN summary b ON b.run = r.id AND b.key = r.metric_key"
+    " LEFT JOIN summary l ON l.run = r.id AND l.key = (SELECT id FROM key WHERE name = 'loss')"
+    " LEFT JOIN note n ON n.run = r.id"
+    " WHERE r.trashed IS NULL;";
+
+const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step,   fourth_step,
+                                                  fifth_step, sixth_step,  seventh_step, eighth_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");
@@ -321,9 +358,21 @@ static int one_step(sqlite3 *db, const char *sql, int version, struct err *e) {
     return rc;
 }
 
+/* petri_sha256(text), for the steps. */
+static void hash_of(sqlite3_context *to, int count, sqlite3_value **value) {
+    char hex[65];
+    (void)count;
+    const void *bytes = sqlite3_value_blob(value[0]);
+    sha256_hex(bytes ? bytes : "", (size_t)sqlite3_value_bytes(value[0]), hex);
+    sqlite3_result_text(to, hex, -1, SQLITE_TRANSIENT);
+}
+
 int schema_bring_up(sqlite3 *db, const char *const *step, int count, struct err *e) {
     int64_t version;
     int rc = db_int(db, e, &version, 0, "PRAGMA user_version", "");
+    if (!rc && version < count &&
+        sqlite3_create_function(db, "petri_sha256", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, hash_of, NULL, NULL))
+        rc = db_error(db, e);
     for (int i = (int)version; !rc && i < count; i++) {
         rc = one_step(db, step[i], i + 1, e);
         if (rc) err_prefix(e, "bringing the database to schema %d", i + 1);

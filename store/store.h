@@ -232,10 +232,24 @@ int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
 int store_log(struct store *s, int64_t run, const char *text, struct err *e);
-/* *id of a new sweep. */
-int store_sweep(struct store *s, const char *name, const char *spec_json, int64_t *id,
+
+/* ---- sweeps ---- */
+
+/* *id of a new sweep.  `uid`: of one that was described elsewhere, and which is found again by it; NULL: a new one's. */
+int store_sweep(struct store *s, const char *name, const char *spec_json, const char *uid, int64_t *id,
                 struct err *e);
 int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e);
+/* Asks every process that works on the sweep to stop. */
+int store_sweep_stop(struct store *s, int64_t id, struct err *e);
+/* When that was last asked, 0: never; another value than before, and it was asked anew. */
+int store_sweep_stopped(struct store *s, int64_t id, int64_t *when, struct err *e);
+/* Why the sweep's run of this key could not be begun; it has no row then. */
+int store_sweep_failure(struct store *s, int64_t id, const char *key, const char *reason, struct err *e);
+
+/* Work that several processes could do: who has the hold of a name (at least 15 hexadecimal digits) does it, until it
+ * lets go or ends.  *held false: another process (or another store of this one) has it. */
+int store_hold(struct store *s, const char *name, bool *held, struct err *e);
+void store_let_go(struct store *s, const char *name);
 
 /* ---- queries ---- */
 

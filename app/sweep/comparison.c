@@ -172,6 +172,13 @@ static struct spread spread_of_runs(const struct side_by_side *c, const struct c
     return s;
 }
 
+void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason) {
+    char *text = xprintf("%s%sseed %llu: %s", g->reason ? g->reason : "", g->reason ? "; " : "", (unsigned long long)seed,
+                         reason ? reason : "failed");
+    free(g->reason);
+    g->reason = text;
+}
+
 void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind) {
     if (kind != KIND_NONE) g->kind = g->kind == KIND_NONE || g->kind == kind ? kind : KIND_SEVERAL;
     g->trained = run->trained;
@@ -185,7 +192,7 @@ void comparison_take(struct side_by_side *c, struct compared_group *g, const str
 const char *comparison_state(const struct compared_group *g) {
     for (int i = 0; i < g->runs; i++)
         if (g->run[i].state != STORE_FINISHED) return store_state_name(g->run[i].state);
-    return !g->valid ? "invalid" : g->runs < g->wanted ? "waiting" : "finished";
+    return !g->valid ? "invalid" : g->runs < g->wanted ? g->reason ? "failed" : "waiting" : "finished";
 }
 
 double comparison_seconds(const struct compared_group *g) {

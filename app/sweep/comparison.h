@@ -29,7 +29,7 @@ struct compared_group {
     char *name;  /* what a reader calls it */
     char **axis; /* of each axis of the comparison, its value; NULL: it has none */
     bool valid;
-    char *reason; /* why it is not */
+    char *reason; /* why it is not, or why runs of it failed */
     int64_t trained;
     int runs, wanted; /* seeds asked for */
     struct compared_run *run;
@@ -71,8 +71,12 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
 /* Takes the run into the group, over with what it owns. */
 void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind);
 
-/* "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run; "invalid". */
+/* "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run, "failed"
+ * where it could not be begun; "invalid". */
 const char *comparison_state(const struct compared_group *g);
+/* A run of the group failed, or could not be begun: the group says the seed and why. */
+void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason);
+
 /* Whether the run enters means: it is finished and has a value. */
 bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
 double comparison_value(const struct side_by_side *c, const struct compared_run *r);

@@ -11,8 +11,7 @@
 
 /* ---- cells ---- */
 
-/* *c is to be released, also after a failure. */
-static int cell_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
+int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
     struct typed_option typed[SWEEP_OPTIONS];
     for (int i = 0; i < p->spec.options; i++)
         typed[i] = (struct typed_option){ p->spec.option[i].name, p->cells.cell[cell].text[i] };
@@ -28,6 +27,7 @@ static void entries_make(struct sweep_plan *p) {
         struct sweep_entry *x = &p->entry[i];
         x->key = xcalloc((size_t)p->spec.seeds, sizeof *x->key);
         x->run = xcalloc((size_t)p->spec.seeds, sizeof *x->run);
+        x->state = xcalloc((size_t)p->spec.seeds, sizeof *x->state);
         x->over = xcalloc((size_t)p->spec.seeds, sizeof *x->over);
     }
 }
@@ -36,7 +36,7 @@ static void entries_make(struct sweep_plan *p) {
 static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *e) {
     struct sweep_entry *x = &p->entry[cell];
     struct run_config c;
-    int rc = cell_config(p, cell, p->spec.seed[0], &c, e);
+    int rc = sweep_plan_config(p, cell, p->spec.seed[0], &c, e);
     if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
     for (int s = 0; !rc && s < p->spec.seeds; s++) {
         c.seed = p->spec.seed[s];
@@ -69,9 +69,9 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
-        free(x->reason), free(x->key), free(x->run), free(x->over);
+        free(x->reason), free(x->key), free(x->run), free(x->state), free(x->over);
     }
-    free(p->entry);
+    free(p->entry), free(p->place), free(p->known);
     sweep_cells_release(&p->cells);
     sweep_release(&p->spec);
     *p = (struct sweep_plan){ 0 };
@@ -99,7 +99,7 @@ int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) {
     buf_puts(&b, "]}");
     char *name = sweep_text(&p->spec);
     int rc =
-        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), &p->id, e);
+        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), NULL, &p->id, e);
     free(name);
     buf_release(&b);
     return rc;
@@ -165,13 +165,6 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 
 /* ---- runs ---- */
 
-static bool is_over(const char *state) { return !strcmp(state, "finished") || !strcmp(state, "failed"); }
-
-struct history_match {
-    struct sweep_plan *plan;
-    const struct store *store;
-};
-
 bool sweep_began_elsewhere(const struct store *s, int64_t run) {
     char *folder = store_run_folder(s, run);
     bool kept = start_is_kept(folder);
@@ -179,33 +172,91 @@ bool sweep_began_elsewhere(const struct store *s, int64_t run) {
     return kept;
 }
 
+static int by_key(const void *a, const void *b) {
+    return strcmp(((const struct sweep_place *)a)->key, ((const struct sweep_place *)b)->key);
+}
+
+/* Where each key stands, for a search; nothing is known of any run. */
+static void index_keys(struct sweep_plan *p) {
+    p->place = xcalloc((size_t)p->cells.count * (size_t)p->spec.seeds + 1, sizeof *p->place);
+    for (int i = 0; i < p->cells.count; i++)
+        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
+            p->place[p->places++] = (struct sweep_place){ p->entry[i].key[k], i, k };
+    qsort(p->place, p->places, sizeof *p->place, by_key);
+}
+
+static size_t first_place(const struct sweep_plan *p, const char *key) {
+    size_t low = 0, high = p->places;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (strcmp(p->place[mid].key, key) < 0) low = mid + 1;
+        else high = mid;
+    }
+    return low;
+}
+
+static const struct sweep_known *find_known(const struct sweep_plan *p, int64_t run) {
+    size_t low = 0, high = p->known_count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (p->known[mid].run < run) low = mid + 1;
+        else high = mid;
+    }
+    return low < p->known_count && p->known[low].run == run ? &p->known[low] : NULL;
+}
+
+static int learn_row(void *self, int count, const struct store_cell *cells) {
+    struct sweep_plan *p = self;
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    (void)count;
+    GROW(p->known, p->known_room, p->known_count + 1);
+    struct sweep_known *k = &p->known[p->known_count++];
+    *k = (struct sweep_known){ .run = cells[0].integer };
+    if (config_from_json(cells[1].text, strlen(cells[1].text), &c, &ignored)) return 0;
+    config_key(&c, k->key);
+    config_release(&c);
+    return 0;
+}
+
+struct history_match {
+    struct sweep_plan *plan;
+    const struct store *store;
+};
+
 /* A finished one is taken before any other, then the newest.  What failed elsewhere is tried here. */
 static int match_row(void *self, int count, const struct store_cell *cells) {
     const struct history_match *of = self;
     struct sweep_plan *p = of->plan;
-    struct run_config c;
-    struct err ignored = ERR_INIT;
-    char key[65];
+    const struct sweep_known *known = find_known(p, cells[0].integer);
+    int state = store_state_by_name(cells[1].text);
     (void)count;
-    const char *state = cells[1].text;
-    bool own = cells[3].integer == p->id && p->id;
-    if (!own && (strcmp(state, "finished") || sweep_began_elsewhere(of->store, cells[0].integer))) return 0;
-    if (config_from_json(cells[2].text, strlen(cells[2].text), &c, &ignored)) return 0;
-    config_key(&c, key);
-    config_release(&c);
-    for (int i = 0; i < p->cells.count; i++) {
-        struct sweep_entry *x = &p->entry[i];
-        for (int k = 0; x->valid && k < p->spec.seeds; k++) {
-            if (strcmp(x->key[k], key) || (x->over[k] && strcmp(state, "finished"))) continue;
-            x->run[k] = cells[0].integer;
-            x->over[k] = is_over(state);
-        }
+    if (!known || !*known->key || state < 0) return 0;
+    bool own = cells[2].integer == p->id && p->id, done = state == STORE_FINISHED;
+    for (size_t at = first_place(p, known->key); at < p->places && !strcmp(p->place[at].key, known->key); at++) {
+        if (!own && (!done || sweep_began_elsewhere(of->store, known->run))) break;
+        struct sweep_entry *x = &p->entry[p->place[at].cell];
+        int k = p->place[at].seed;
+        if (x->over[k] && !done) continue;
+        x->run[k] = known->run;
+        x->state[k] = (enum store_state)state;
+        x->over[k] = done || state == STORE_FAILED;
     }
     return 0;
 }
 
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
-    return store_sql(s, "SELECT id, state, config, sweep FROM run WHERE trashed IS NULL ORDER BY id",
+    if (!p->place) index_keys(p);
+    for (int i = 0; i < p->cells.count; i++) {
+        memset(p->entry[i].run, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].run);
+        memset(p->entry[i].over, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].over);
+    }
+    int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
+    char *sql = xprintf("SELECT id, config FROM run WHERE id > %lld ORDER BY id", (long long)newest);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
+    free(sql);
+    if (rc) return rc;
+    return store_sql(s, "SELECT id, state, sweep FROM run WHERE trashed IS NULL ORDER BY id",
                      (struct store_rows){ .self = &(struct history_match){ p, s }, .row = match_row }, e);
 }
 
@@ -214,28 +265,6 @@ int sweep_plan_lacking(const struct sweep_plan *p) {
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].over[k];
     return n;
-}
-
-int sweep_plan_start(struct sweep_plan *p, struct jobs *j, int64_t **started, int *count, struct err *e) {
-    int rc = 0;
-    for (int k = 0; !rc && k < p->spec.seeds; k++) {
-        for (int i = 0; !rc && i < p->cells.count; i++) {
-            struct sweep_entry *x = &p->entry[i];
-            if (!x->valid || x->over[k]) continue;
-            if (x->run[k]) {
-                rc = jobs_resume(j, x->run[k], NULL, 0, e);
-            } else {
-                struct job_request r = { .sweep = p->id };
-                rc = cell_config(p, i, p->spec.seed[k], &r.config, e);
-                if (!rc) rc = jobs_start(j, &r, &x->run[k], e);
-                config_release(&r.config);
-            }
-            if (rc) break;
-            *started = xrealloc(*started, (size_t)*count + 1, sizeof **started);
-            (*started)[(*count)++] = x->run[k];
-        }
-    }
-    return rc;
 }
 
 /* ---- what is told ---- */
@@ -267,6 +296,31 @@ void sweep_plan_json(const struct sweep_plan *p, struct buf *out) {
     buf_putc(out, '}');
 }
 
+struct failures {
+    struct sweep_plan *plan;
+    struct side_by_side *out;
+};
+
+/* A run that could not be begun: its cell says why, unless it was done since. */
+static int failure_row(void *self, int count, const struct store_cell *cells) {
+    const struct failures *f = self;
+    struct sweep_plan *p = f->plan;
+    (void)count;
+    for (size_t at = first_place(p, cells[0].text); at < p->places && !strcmp(p->place[at].key, cells[0].text); at++) {
+        const struct sweep_place *x = &p->place[at];
+        if (!p->entry[x->cell].over[x->seed])
+            comparison_failed(&f->out->group[x->cell], p->spec.seed[x->seed], cells[1].text);
+    }
+    return 0;
+}
+
+static int take_failures(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
+    char *sql = xprintf("SELECT key, reason FROM sweep_failure WHERE sweep = %lld", (long long)p->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &(struct failures){ p, c }, .row = failure_row }, e);
+    free(sql);
+    return rc;
+}
+
 /* Whether an option's own text has the axis: others say a part of an axis that is told anyway. */
 static bool is_outer(const struct sweep_spec *s, int axis) {
     char *mention = xprintf("{%s}", s->axis[axis].key);
@@ -288,7 +342,7 @@ static char *cell_name(const struct sweep_plan *p, int cell) {
     return b.size ? buf_take(&b) : xstrdup("the one cell");
 }
 
-int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
+int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
     c->id = p->id;
     c->title = sweep_text(&p->spec);
     for (int a = 0; a < p->spec.axes; a++) comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].range && p->spec.axis[a].log);
@@ -313,8 +367,9 @@ int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_
             if (rc) break;
             rc = comparison_read(c, s, &run, &one, &kind, e);
             if (!rc) comparison_take(c, &c->group[i], &one, kind);
+            if (!rc && run.state == STORE_FAILED) comparison_failed(&c->group[i], run.seed, run.reason);
             store_run_release(&run);
         }
     }
-    return rc;
+    return rc ? rc : take_failures(p, s, c, e);
 }

@@ -14,15 +14,31 @@ struct sweep_entry {
     bool valid;
     char *reason; /* why it is none */
     int64_t trained;
-    char (*key)[65]; /* of each seed */
-    int64_t *run;    /* of each seed; 0: none yet */
-    bool *over;      /* that run is finished, or failed: nothing is to be done */
+    char (*key)[65];         /* of each seed */
+    int64_t *run;            /* of each seed; 0: none yet */
+    enum store_state *state; /* of that run, as its row says: one that is live there may have lost its owner */
+    bool *over;              /* that run is finished, or failed: nothing is to be done */
+};
+/* Where a key stands. */
+struct sweep_place {
+    const char *key;
+    int cell, seed;
+};
+/* A run of the history, by its key. */
+struct sweep_known {
+    int64_t run;
+    char key[65]; /* "": its record cannot be read */
 };
 struct sweep_plan {
     int64_t id; /* 0: not in the history */
     struct sweep_spec spec;
     struct sweep_cells cells;
     struct sweep_entry *entry; /* of each cell */
+    /* what sweep_plan_find has seen */
+    struct sweep_place *place; /* by key */
+    size_t places;
+    struct sweep_known *known; /* by number */
+    size_t known_count, known_room;
 };
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.  What is
  * wrong with every cell is an error.  sweep_plan_release, also after a failure. */
@@ -32,17 +48,17 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 void sweep_plan_release(struct sweep_plan *p);
 /* Whether a run began with another's values (train --from), which no cell does and its key does not say. */
 bool sweep_began_elsewhere(const struct store *s, int64_t run);
-/* Finds the runs that there are. */
+/* Finds the runs that there are; again, what has come of them since. */
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 /* Runs that are neither finished nor failed. */
 int sweep_plan_lacking(const struct sweep_plan *p);
 /* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed. */
 int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);
-/* Starts what is missing, and resumes what was stopped; the runs' numbers are added to *started (caller frees). */
-int sweep_plan_start(struct sweep_plan *p, struct jobs *j, int64_t **started, int *count, struct err *e);
+/* The description of a cell's run with a seed, as it is asked for; config_release, also after a failure. */
+int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e);
 /* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N} */
 void sweep_plan_json(const struct sweep_plan *p, struct buf *out);
-/* Its cells side by side, added to *c, in which what is asked for (comparison.h) stands already. */
-int sweep_plan_compare(const struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e);
+/* Its cells side by side after sweep_plan_find, added to *c, in which what is asked for (comparison.h) stands already. */
+int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e);
 
 #endif

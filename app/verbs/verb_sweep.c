@@ -8,8 +8,9 @@
 
 #include "app/jobs/jobs.h"
 #include "app/sweep/grouping.h"
-#include "app/sweep/sweep_runs.h"
+#include "app/sweep/sweep_work.h"
 #include "app/verbs/output.h"
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -85,22 +86,42 @@ static void tell(void *self, const struct event *e) {
 
 static void no_report(void *self, const char *text) { (void)self, (void)text; }
 
-/* Starts what lacks, waits, prints the results. */
-static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, struct err *e) {
-    int64_t *started = NULL;
-    int count = 0, rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
+static void say_line(void *self, const char *text) {
+    (void)self;
+    fprintf(stderr, "%s\n", text);
+}
+
+/* Works until nothing is left, or it was stopped; what is wrong with one run stops no other. */
+static int work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, struct err *e) {
+    const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .say = say_line };
+    struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
+    bool left = w != NULL;
+    int rc = w ? 0 : e->code;
+    while (left) {
+        struct err more = ERR_INIT;
+        if (sweep_work_step(w, &left, rc ? &more : e) && !rc) rc = e->code;
+        if ((rc || verb_interrupted()) && !sweep_work_stopped(w)) sweep_work_stop(w);
+        char *said = jobs_message(j); /* the disk is full, or no longer */
+        if (*said) fprintf(stderr, "petri: %s\n", said);
+        free(said);
+        if (!left || (rc && !sweep_work_run(w))) break;
+        if (sweep_work_run(w)) jobs_wait(j, sweep_work_run(w), 0.05);
+        else clock_sleep_ms(50);
+    }
+    if (!rc && sweep_work_stopped(w))
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
+    sweep_work_free(w);
+    return rc;
+}
+
+/* Does what lacks and prints the results. */
+static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
+                     struct err *e) {
+    int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
-    if (!rc) rc = sweep_plan_start(p, j, &started, &count, e);
-    bool stopped = verb_wait(j, started, count);
-    for (int i = 0; i < count; i++) {
-        struct err one = ERR_INIT; /* it stops no other */
-        if (jobs_failure(j, started[i], &one)) fprintf(stderr, "run %lld: %s\n", (long long)started[i], one.text);
-    }
-    free(started);
+    if (!rc) rc = work(p, s, j, workers, e);
     if (!rc) rc = store_flush(s, e);
-    if (!rc && stopped)
-        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
     return rc ? rc : results(a, s, p->id, e);
 }
 
@@ -152,12 +173,12 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
     return rc;
 }
 
-static int new_sweep(const struct args *a, struct store *s, struct jobs *j, struct err *e) {
+static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int workers, struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan p = { 0 };
     int rc = read_spec(a, &spec, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
-    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : carry_out(a, &p, s, j, e);
+    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : carry_out(a, &p, s, j, workers, e);
     sweep_release(&spec);
     sweep_plan_release(&p);
     return rc;
@@ -190,20 +211,12 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
 }
 
 static int stop(const struct sweep_plan *p, struct store *s, struct err *e) {
-    int asked = 0;
-    for (int i = 0; i < p->cells.count; i++) {
-        for (int k = 0; k < p->spec.seeds; k++) {
-            struct err no = ERR_INIT;
-            if (p->entry[i].run[k] && !p->entry[i].over[k] && !store_request(s, p->entry[i].run[k], STORE_STOP, &no))
-                asked++;
-        }
-    }
-    printf("%d runs of sweep %lld were asked to stop; each keeps a checkpoint\n", asked, (long long)p->id);
-    (void)e;
+    if (store_sweep_stop(s, p->id, e)) return e->code;
+    printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)p->id);
     return 0;
 }
 
-static int of_history(const struct args *a, struct store *s, struct jobs *j, struct err *e) {
+static int of_history(const struct args *a, struct store *s, struct jobs *j, int workers, struct err *e) {
     const char *word = a->positional[0];
     int64_t id;
     struct sweep_plan p;
@@ -214,12 +227,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, str
         rc = extend(a, &p, j, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
-    if (!rc && !strcmp(word, "stop")) {
-        rc = sweep_plan_find(&p, s, e);
-        if (!rc) rc = stop(&p, s, e);
-    } else if (!rc) {
-        rc = carry_out(a, &p, s, j, e);
-    }
+    if (!rc) rc = strcmp(word, "stop") ? carry_out(a, &p, s, j, workers, e) : stop(&p, s, e);
     sweep_plan_release(&p);
     return rc;
 }
@@ -256,7 +264,7 @@ int verb_sweep(const struct args *a, struct err *e) {
     } else {
         verb_train_signals();
         struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .event = tell, .report = no_report });
-        rc = known ? of_history(a, s, j, e) : new_sweep(a, s, j, e);
+        rc = known ? of_history(a, s, j, workers, e) : new_sweep(a, s, j, workers, e);
         jobs_free(j, false);
     }
     return verb_close(s, rc, e);

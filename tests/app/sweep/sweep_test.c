@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,77 @@ static void a_killed_sweep_goes_on(void **state) {
     json_decref(done);
 }
 
+static pid_t begin(const char *words, int workers) {
+    return command_start(stage.folder, "sweep %s --db '%s' --workers %d", words, stage.db, workers);
+}
+
+static char *ask(const char *sql) { return stage_out(0, "sql --db '%s' \"%s\"", stage.db, sql); }
+
+/* Each run is one process's; what one that was killed held, another goes on with, as the same run. */
+static void processes_share_a_sweep(void **state) {
+    (void)state;
+    char *line = xprintf("--model '%s' --task '%s/toys' --batch 2 --lr 1e-3 --steps 300 --method '{lora(r=2),bitfit}' "
+                         "--seeds 1,2,3", stage.model, stage.folder);
+    static const char *const weights = "SELECT method, seed, weights_sha256 FROM v_runs ORDER BY 1, 2";
+    json_decref(sweep("--lr 1e-3 --steps 300 --method '{lora(r=2),bitfit}' --seeds 1,2,3"));
+    char *alone = ask(weights);
+    make(NULL);
+    pid_t first = begin(line, 1);
+    stage_wait_step(&stage, 1, 5);
+    pid_t second = begin("resume 1", 1);
+    stage_wait_step(&stage, 3, 5); /* one process has but two in work */
+    kill(first, SIGKILL);
+    command_wait(first, 10);
+    assert_int_equal(command_wait(second, 60), 0);
+    char *shared = ask(weights), *points = ask("SELECT count(*) FROM v_points WHERE key='loss'");
+    assert_int_equal(runs(), 6);
+    assert_string_equal(shared, alone);
+    assert_non_null(strstr(points, "\n1800\n"));
+    free(line), free(alone), free(shared), free(points);
+}
+
+/* One that was stopped by hand stays so until it is gone on with; all stop when the sweep is told to. */
+static void a_sweep_is_stopped_from_elsewhere(void **state) {
+    (void)state;
+    char *line = xprintf("--model '%s' --task '%s/toys' --batch 2 --lr 1e-3 --steps 100000 --method 'lora(r=2)' --seeds 1,2,3",
+                         stage.model, stage.folder);
+    pid_t pid = begin(line, 2);
+    stage_wait_step(&stage, 2, 5);
+    free(stage_out(0, "stop 1 --db '%s'", stage.db));
+    stage_wait_step(&stage, 3, 5);
+    free(stage_out(0, "sweep stop 1 --db '%s'", stage.db));
+    assert_int_equal(command_wait(pid, 20), 130);
+    char *states = ask("SELECT id, state FROM v_runs ORDER BY 1");
+    assert_non_null(strstr(states, "1,\"stopped\"\n2,\"stopped\"\n3,\"stopped\""));
+    free(states), free(line);
+}
+
+/* What cannot be begun says why beside its cell, and the others are done. */
+static void a_failed_cell_keeps_its_reason(void **state) {
+    (void)state;
+    char *rows = stage_task(&stage, "fleeting", 10), *away = xprintf("%s-away", rows);
+    json_decref(stage_json("sweep --model '%s' --task '{%s/toys,%s}' --db '%s' --batch 2 --lr 1e-3 --steps 4 --method "
+                           "'lora(r=2)' --workers 2 --json --seeds 1,2", stage.model, stage.folder, rows, stage.db));
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM run WHERE id > 1", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    assert_int_equal(rename(rows, away), 0);
+    json_t *v = stage_json("sweep resume 1 --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(cell(v, 0), "state"), "finished");
+    assert_int_equal(json_integer_value(stage_at(cell(v, 0), "n")), 2);
+    assert_string_equal(stage_text(cell(v, 1), "state"), "failed");
+    assert_non_null(strstr(stage_text(cell(v, 1), "reason"), "seed 1: "));
+    assert_non_null(strstr(stage_text(cell(v, 1), "reason"), "fleeting"));
+    json_decref(v);
+    assert_int_equal(rename(away, rows), 0);
+    v = stage_json("sweep resume 1 --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(cell(v, 1), "state"), "finished");
+    assert_true(json_is_null(stage_at(cell(v, 1), "reason")));
+    assert_int_equal(runs(), 4);
+    json_decref(v), free(rows), free(away);
+}
+
 /* The last checkpoint is written, what the record says of the end is not: nothing is left to go on from. */
 static void a_run_killed_at_its_end_begins_anew(void **state) {
     (void)state;
@@ -143,6 +215,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
+        cmocka_unit_test_setup(processes_share_a_sweep, make),
+        cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),
+        cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
         cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
