@@ -63,6 +63,9 @@ static const struct {
     {"retriever", "weight", "\u03BB, what its losses count beside the tasks' own."},
     {"retriever", "temperature", "\u03C4, by which cosines are divided."},
     {"retriever", "tap", "The layer of the encoder that it reads; 0: its output."},
+    {"classifier", "layers", "Maps between a row's first token and its outputs: one, or two with an activation between."},
+    {"classifier", "act", "The activation between two maps."},
+    {"classifier", "pooler", "Whether it reads the model's pooler, or the first token itself."},
 };
 
 const char *network_key_says(const struct network *n, const struct network_key *k) {

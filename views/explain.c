@@ -95,6 +95,10 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
+    const struct classifier *c = &m->classifier;
+    if (c->on)
+        add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s", c->layers > 1 ? method_act_name(c->act) : "p W + b",
+            c->layers > 1 ? "(p W_1 + b_1) W + b" : "", c->pooler ? "the model's pooler p" : "the first token p of the encoder's output");
     if (!m->count) add(page, EXPLAIN_FORMULA, "none: nothing is added to the model");
 }
 

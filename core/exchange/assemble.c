@@ -227,7 +227,7 @@ static int add_pieces(struct assembly *a, const char *path, struct method *out, 
 }
 
 int assembly_method(struct assembly *a, const char *path, struct method *out, struct err *e) {
-    *out = (struct method){ .head = METHOD_HEAD_TRAINED };
+    *out = (struct method){ .head = METHOD_HEAD_TRAINED, .classifier = a->classifier };
     int rc = add_weights(a, path, out, e);
     if (!rc) rc = add_pieces(a, path, out, e);
     if (rc) return rc;

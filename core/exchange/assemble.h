@@ -29,6 +29,7 @@ struct assembly {
         size_t size;
     } head[4];
     int heads;
+    struct classifier classifier; /* of the method; off: the family's */
 };
 void assembly_init(struct assembly *a, const struct model *m);
 void assembly_release(struct assembly *a);

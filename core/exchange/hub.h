@@ -20,6 +20,8 @@ struct hub {
 int hub_open(const char *folder, struct hub *out, struct err *e);
 void hub_close(struct hub *h);
 
+/* By the library's name of it; -1: there is none. */
+int hub_activation(const struct hub *h, const char *name, enum act *out);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e);
 /* The scale of its LoRA of this rank; says what was taken for granted. */

@@ -97,7 +97,7 @@ void hub_close(struct hub *h) {
 /* ---- what it says of modules ---- */
 
 /* Without a version "gelu" was another curve than today's. */
-static int activation(const struct hub *h, const char *name, enum act *out) {
+int hub_activation(const struct hub *h, const char *name, enum act *out) {
     static const struct {
         const char *name;
         enum act act;
@@ -115,7 +115,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
     bool parallel = is_on(c, "is_parallel"), learned = json_is_string(scaling) && !strcmp(json_string_value(scaling), "learned");
     *out = module_default(FN_BOTTLENECK);
-    if (activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
+    if (hub_activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
         return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"), "petri has no such activation", e);
     if (scaling && !learned && !json_is_number(scaling))
         return reading_refuse_key(h->path, "scaling", scaling, "petri scales by a number, given or learned", e);

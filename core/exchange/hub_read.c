@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
+#include "core/method/classifier.h"
 
 struct hub_reader {
     struct adapter_reading in;
@@ -218,44 +219,49 @@ static int read_labels(struct hub_reader *r, const json_t *c, struct err *e) {
     return 0;
 }
 
-/* Of two layers the first is what a BERT calls its pooler and a RoBERTa the dense map of its head. */
-static int take_first_layer(struct hub_reader *r, struct bag_tensor *t, bool weight, struct err *e) {
-    if (r->in.m->arch.family == FAMILY_ROBERTA) return reading_head(&r->in, t, weight ? "head.dense.weight" : "head.dense.bias", e);
-    return reading_base(&r->in, t, weight ? "pooler.dense.weight" : "pooler.dense.bias", e);
-}
-
-static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, int64_t layers, struct err *e) {
-    char *before = xprintf("heads.%s.", r->hub.name);
+static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const char *head, int64_t layers, struct err *e) {
+    char *before = xprintf("heads.%s.", head);
     const char *rest = text_starts(t->name, before) ? t->name + strlen(before) : NULL, *as = reading_head_name(t->name);
     const char *last = layers == 2 ? "4." : "1.";
     int rc;
     free(before);
     if (as) return reading_head(&r->in, t, as, e);
-    if (rest && layers == 2 && text_starts(rest, "1.")) rc = take_first_layer(r, t, text_ends(rest, ".weight"), e);
+    if (rest && layers == 2 && text_starts(rest, "1."))
+        rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.dense.weight" : "head.dense.bias", e);
     else if (rest && text_starts(rest, last))
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.weight" : "head.bias", e);
     else rc = reading_refuse(&r->in, t, "is no part of a classification head", e);
     return rc;
 }
 
+/* What the config says stands between a row's first token and its outputs. */
 static int check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers, struct err *e) {
-    const char *type = json_string_value(json_object_get(c, "head_type"));
-    const char *act = json_string_value(json_object_get(c, "activation_function"));
+    const json_t *type = json_object_get(c, "head_type"), *act = json_object_get(c, "activation_function");
+    const struct arch *a = &r->in.m->arch;
+    struct classifier own = { .on = true, .act = ACT_TANH, .pooler = json_is_true(json_object_get(c, "use_pooler")) };
     json_int_t n = 1;
-    bool bert = r->in.m->arch.family == FAMILY_BERT, pooled = json_is_true(json_object_get(c, "use_pooler"));
-    if (type && strcmp(type, "classification"))
-        return reading_refuse_key(path, "head_type", json_object_get(c, "head_type"), "petri reads heads of classification", e);
+    if (json_is_string(type) && strcmp(json_string_value(type), "classification"))
+        return reading_refuse_key(path, "head_type", type, "petri reads heads of classification", e);
     if (!json_get_int(c, path, "layers", &n, e) && e->code) return e->code;
     if (n < 1 || n > 2)
         return reading_refuse_key(path, "layers", json_object_get(c, "layers"), "petri reads heads of one and two layers", e);
-    if (n == 2 && act && strcmp(act, "tanh"))
-        return reading_refuse_key(path, "activation_function", json_object_get(c, "activation_function"), "petri's is tanh",
-                                  e);
-    if (type && bert && pooled == (n == 2))
-        return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),
-                                  "petri's head of a BERT reads the first token through one dense map", e);
+    if (n == 2 && json_is_string(act) && hub_activation(&r->hub, json_string_value(act), &own.act))
+        return reading_refuse_key(path, "activation_function", act, "petri has no such activation", e);
+    if (own.pooler && !a->pooler)
+        return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"), "this family's model has no pooler here", e);
     *layers = n;
+    own.layers = (int)n;
+    const struct method m = { .classifier = own };
+    if (json_is_string(type) && classifier_of(&m, a)) r->in.to.classifier = own;
     return 0;
+}
+
+/* A head without the last map's bias adds 0. */
+static void fill_bias(struct hub_reader *r, const json_t *c) {
+    static const real none[1 << 10];
+    if (!json_is_false(json_object_get(c, "bias")) || r->in.classes > (int)COUNT_OF(none)) return;
+    assembly_head(&r->in.to, "head.bias", none, (size_t)r->in.classes);
+    notes_add(&r->in.out->assumed, "the head's bias, which it has not, is 0 and trained from then on");
 }
 
 static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
@@ -274,10 +280,12 @@ static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
     }
     json_t *config = json_read(path, CONFIG_BYTES, e);
     const json_t *c = json_object_get(config, "config");
+    const char *name = json_string_value(json_object_get(config, "name"));
     char *weights = file_join(folder, file);
     int rc = config ? check_head(r, path, c, &layers, e) : e->code;
     if (!rc) rc = bag_open(weights, &r->head, e);
-    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], layers, e);
+    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : r->hub.name, layers, e);
+    if (!rc) fill_bias(r, c);
     if (!rc) rc = read_labels(r, c, e);
     if (!rc) notes_add(&r->in.out->read, "head_config.json");
     if (!rc) notes_add(&r->in.out->read, "%s", file);

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/exchange/export.h"
 #include "core/exchange/hub.h"
+#include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
 #include "core/exchange/writing.h"
@@ -314,14 +315,16 @@ static char *wrapped(const struct hub_out *o, json_t *config) {
 
 static char *head_config(const struct hub_out *o) {
     json_t *ids = json_object();
+    const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
     int n = predictor_classes(o->p);
     for (int i = 0; i < n; i++)
         json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
-    return wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function", "tanh", "bias", 1, "dropout_prob", "head_type",
-                                "classification", "label2id", ids, "layers", 2, "num_labels", n, "use_pooler", 0));
+    return wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function", activation(c ? c->act : ACT_TANH), "bias", 1,
+                                "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
+                                "num_labels", n, "use_pooler", c && c->pooler));
 }
 
-/* ---- the head: the dense map that a first token goes through, and the classifier ---- */
+/* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ---- */
 
 static const real *dense(const struct hub_out *o, bool bias) {
     const struct plan_tensor *own = plan_head(o->plan, 0, bias ? SLOT_POOLER_B : SLOT_POOLER_W);
@@ -335,12 +338,15 @@ static const real *dense(const struct hub_out *o, bool bias) {
 static int write_head(const struct hub_out *o, const char *path, struct err *e) {
     size_t d = (size_t)o->m->arch.width, n = (size_t)predictor_classes(o->p);
     const struct plan_tensor *w = plan_head(o->plan, 0, SLOT_HEAD_W), *b = plan_head(o->plan, 0, SLOT_HEAD_B);
-    if (!dense(o, false) || !dense(o, true) || !w || !b) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
+    const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
+    bool two = !c || c->layers == 2;
+    if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
     struct adapter_writing to = { 0 };
-    writing_add(&to, xprintf("heads.%s.1.bias", o->name), 0, d, dense(o, true));
-    writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
-    writing_add(&to, xprintf("heads.%s.4.bias", o->name), 0, n, o->params + b->offset);
-    writing_add(&to, xprintf("heads.%s.4.weight", o->name), n, d, o->params + w->offset);
+    if (two) writing_add(&to, xprintf("heads.%s.1.bias", o->name), 0, d, dense(o, true));
+    if (two) writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
+    writing_add(&to, xprintf("heads.%s.%d.bias", o->name, two ? 4 : 1), 0, n, o->params + b->offset);
+    writing_add(&to, xprintf("heads.%s.%d.weight", o->name, two ? 4 : 1), n, d, o->params + w->offset);
     int rc = st_save(path, to.tensor, to.tensors, NULL, 0, e);
     writing_release(&to);
     return rc;

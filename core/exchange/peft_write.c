@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/exchange/export.h"
 #include "core/exchange/peft.h"
+#include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
 #include "core/exchange/writing.h"
@@ -70,6 +71,8 @@ static int check(struct out *o, struct err *e) {
         ia3 = ia3 || m->fn == FN_SCALE;
     }
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
+    if (!classifier_is_usual(&o->plan->method, &o->m->arch))
+        return err_set(e, ERR_USAGE, "cannot be written for PEFT: the classifier is not the one that the model's class has");
     if (lora == ia3)
         return err_set(e, ERR_USAGE, lora ? "cannot be written for PEFT: LoRA and scales in one adapter; export two runs"
                                           : "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain "

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/classifier.h"
 
 /* The model's tensor of a name as the base model has it, or -1. */
 static int find_tensor(const struct model *m, const char *name) {
@@ -143,9 +144,12 @@ static bool has_head(const struct adapter_reading *r, const char *name) {
 static int check_head(const struct adapter_reading *r, struct err *e) {
     static const char *const parts[] = { "head.weight", "head.bias", "head.dense.weight", "head.dense.bias",
                                          "head.pooler.weight", "head.pooler.bias" };
-    bool roberta = r->m->arch.family == FAMILY_ROBERTA;
+    const struct arch *a = &r->m->arch;
+    const struct method m = { .classifier = r->to.classifier };
+    const struct classifier *c = classifier_of(&m, a);
+    bool dense = c ? c->layers == 2 : a->family == FAMILY_ROBERTA;
     for (size_t i = 0; i < COUNT_OF(parts) && r->to.heads; i++) {
-        bool needed = i < 2 || (i < 4 ? roberta : r->m->arch.pooler_absent);
+        bool needed = i < 2 || (i < 4 ? dense : a->pooler_absent && !c);
         if (needed && !has_head(r, parts[i]))
             return err_set(e, ERR_INPUT, "%s: its head is not whole: %s is neither there nor in the model's folder",
                            r->bag.path, parts[i] + strlen("head."));

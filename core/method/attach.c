@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/method/classifier.h"
 #include "core/method/retriever.h"
 #include "core/method/rows.h"
 #include "core/method/sources.h"
@@ -423,6 +424,8 @@ static node head_leaf(const struct attach *a, int task, enum slot slot) {
 }
 
 node attach_pool(struct attach *a, struct forward *f, node encoded) {
+    const struct classifier *c = classifier_of(&a->p->method, &a->m->arch);
+    if (c) return c->pooler ? forward_pool(f, encoded) : forward_first(f, encoded);
     /* Poolers of the tasks' own come in attach_head. */
     bool own = a->p->tasks > 1 && plan_head(a->p, 0, SLOT_POOLER_W);
     return own ? forward_first(f, encoded) : forward_pool(f, encoded);
@@ -442,12 +445,13 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     node x = pooled, dense = head_leaf(a, range.task, SLOT_POOLER_W);
     if (count < f->rows.count) x = op_rows(t, x, range.first, range.end);
     const struct tape_rows *rows = pooled_rows(a, f, range.task, range.first, count);
+    const struct classifier *own = classifier_of(&a->p->method, &a->m->arch);
     tape_site(t, "head");
-    if (dense != NODE_NONE && a->m->arch.pooler && a->p->tasks > 1) { /* BERT's pooler, the task's own */
+    if (dense != NODE_NONE && !own && a->m->arch.pooler && a->p->tasks > 1) { /* BERT's pooler, the task's own */
         x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
-    } else if (dense != NODE_NONE && !a->m->arch.pooler) { /* RoBERTa: its dense map is the head's */
+    } else if (dense != NODE_NONE && (own || !a->m->arch.pooler)) { /* RoBERTa: its dense map is the head's */
         x = op_dropout(t, x, rows, dropout, rng_site("head.dense.drop"));
-        x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
+        x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), own ? own->act : ACT_TANH);
     }
     x = op_dropout(t, x, rows, dropout, rng_site("head.drop"));
     return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));

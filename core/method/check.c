@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
@@ -309,6 +310,8 @@ static void check_whole(struct check *c) {
     check_sets(c);
     const char *rule, *fault = hyper_fault(m, c->a, &rule);
     if (fault) ERROR(c, rule, "%s", fault);
+    const char *other = classifier_fault(m, c->a);
+    if (other) ERROR(c, "V60", "%s", other);
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
         WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");

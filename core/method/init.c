@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/classifier.h"
 #include "core/method/fn.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
@@ -95,6 +96,7 @@ static void head(struct rng_key key, const struct model *m, const struct plan_te
 }
 
 void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params) {
+    bool other = classifier_of(&p->method, &m->arch) != NULL; /* the folder's head is for other maps */
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
@@ -104,7 +106,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);
         else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
-        else if (t->kind == PLAN_HEAD) head(key, m, t, row[t->task], p->outputs[t->task], out);
+        else if (t->kind == PLAN_HEAD) head(key, m, t, other ? NULL : row[t->task], p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
         else own(key, &p->method.module[t->module], t, out);

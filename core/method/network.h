@@ -1,5 +1,5 @@
-/* The written forms of a method's networks, the generator, the retriever and the generated head: a table of keys each
- * serves the text form, the JSON form, the comparison, and what edits a method by hand.  Their structs and offsets are
+/* The written forms of a method's networks, the generator, the retriever, the generated head and the classifier: a table
+ * of keys each serves the text form, the JSON form, the comparison, and what edits a method by hand.  Their structs and offsets are
  * core/method's. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/carry.h"
+#include "core/method/classifier.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
@@ -176,16 +177,18 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
     bool generated = b->p->method.generated.on && b->p->meta.on;
     if (!b->p->outputs[task] && !generated) return;
-    bool dense = a->pooler_absent || (a->family == FAMILY_ROBERTA && !generated);
+    const struct classifier *own = classifier_of(&b->p->method, a);
+    bool dense = own ? own->layers == 2 : a->pooler_absent || (a->family == FAMILY_ROBERTA && !generated);
+    bool pooler = a->pooler && !own; /* that the folder lacks */
     const struct {
         const char *name;
         enum slot slot;
         int rows, cols;
         bool there;
     } parts[] = {
-        {a->pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
+        {pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
          dense},
-        {a->pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
+        {pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
         {"head.weight", SLOT_HEAD_W, b->p->outputs[task], a->width, !generated},
         {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated},
     };
@@ -196,7 +199,7 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
                                 .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
                                 .role = (int)parts[i].slot, .cannot_move = !moves};
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
-        if (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B)
+        if (!own && (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B))
             t.tensor = arch_find(list, n,
                                  parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
                                  STACK_ENCODER, SUB_EMBED, -1);
@@ -239,6 +242,8 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
                          const struct plan_tensor *t) {
     if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->cannot_move;
     const struct module *m = &p->method.module[t->module];
+    const struct classifier *c = classifier_of(&p->method, a);
+    if (t->kind == PLAN_MODEL && t->pooler && c && !c->pooler) return true; /* nothing goes through it */
     if (t->kind == PLAN_MODEL)
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);

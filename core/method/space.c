@@ -19,7 +19,7 @@ static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
 static const char *const stack_names[] = {"encoder", "decoder", "all"};
 static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
-static const char *const act_names[ACT_COUNT] = {
+const char *const method_act_names[ACT_COUNT] = {
     [ACT_NONE] = "none",           [ACT_RELU] = "relu", [ACT_GELU] = "gelu",
     [ACT_GELU_TANH] = "gelu-tanh", [ACT_SILU] = "silu", [ACT_TANH] = "tanh",
     [ACT_SIGMOID] = "sigmoid",
@@ -35,7 +35,7 @@ const char *target_name(enum target t) { return NAME(target_names, t); }
 const char *stack_name(int stack) { return NAME(stack_names, stack); }
 const char *site_name(int site) { return NAME(site_names, site); }
 const char *learn_name(enum learn l) { return NAME(learn_names, l); }
-const char *method_act_name(enum act a) { return NAME(act_names, a); }
+const char *method_act_name(enum act a) { return NAME(method_act_names, a); }
 
 bool source_is_prompt(enum source s) {
     return s == SOURCE_PROMPT_SHARE || s == SOURCE_PROMPT_SEP || s == SOURCE_PROMPT_GLOBAL;

@@ -151,6 +151,15 @@ struct made_head {
     enum rates rates;   /* of the inner loop: for what moves alone, or as released */
 };
 
+/* The maps between a row's first token and its outputs, where they are not those of the model's family
+ * (core/method/classifier.h). */
+struct classifier {
+    bool on;
+    int layers;  /* 1: the outputs' map alone; 2: one of width d and an activation before it */
+    enum act act;
+    bool pooler; /* it reads the model's pooler, not the first token itself */
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
@@ -158,6 +167,7 @@ struct method {
     struct retriever retriever; /* .on false: none */
     struct hyper hyper;   /* likewise */
     struct made_head generated;
+    struct classifier classifier;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
@@ -177,6 +187,7 @@ const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */
 const char *method_act_name(enum act a);
+extern const char *const method_act_names[ACT_COUNT];
 const char *learn_name(enum learn l); /* "both", "inner", "outer" */
 bool module_is_sequential(const struct module *m);
 const char *module_insertion(const struct module *m); /* "sequential", "parallel", "in-weight" */

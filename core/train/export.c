@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/method/attach.h"
+#include "core/method/classifier.h"
 #include "core/model/safetensors.h"
 #include "core/train/predictor.h"
 
@@ -149,12 +150,12 @@ static size_t add_head(const struct predictor *p, struct st_write *list) {
                                            { "head.dense.bias", "classifier.dense.bias" },
                                            { "head.weight", "classifier.weight" },
                                            { "head.bias", "classifier.bias" }};
-    bool two = head_tensor(p->plan, parts[0][0]) != NULL;
+    bool two = head_tensor(p->plan, parts[0][0]) && !p->m->arch.pooler; /* a BERT's is written as its pooler */
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
         bool last = i >= 2;
-        if (!t) continue;
+        if (!t || (!two && !last)) continue;
         char *name = two && last ? xprintf("classifier.out_proj.%s", strrchr(parts[i][1], '.') + 1)
                                  : xstrdup(parts[i][1]);
         set_tensor(&list[n++], name, t->rows, t->cols, i % 2, p->params + t->offset);
@@ -165,8 +166,12 @@ static size_t add_head(const struct predictor *p, struct st_write *list) {
 static const real *values_of(const struct predictor *p, real **merged, int i) {
     const struct model *m = p->m;
     enum tensor_role role = m->tensor[i].role;
+    bool pooler = role == ROLE_POOLER_W || role == ROLE_POOLER_B;
+    const struct plan_tensor *dense =
+        pooler ? head_tensor(p->plan, role == ROLE_POOLER_W ? "head.dense.weight" : "head.dense.bias") : NULL;
+    if (dense) return p->params + dense->offset;
     if (merged[i] || m->weight[i]) return merged[i] ? merged[i] : m->weight[i];
-    if (role != ROLE_POOLER_W && role != ROLE_POOLER_B) return NULL;
+    if (!pooler) return NULL;
     const struct plan_tensor *made =
         head_tensor(p->plan, role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias");
     return made ? p->params + made->offset : NULL;
@@ -218,6 +223,8 @@ int predictor_export(struct predictor *p, const char *folder, const struct datas
     if (!e) e = &own;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
+    if (!classifier_is_usual(&p->plan->method, &p->m->arch))
+        return err_set(e, ERR_USAGE, "cannot be exported as a plain model: the classifier is not the one that its family's class has");
     if (file_exists(folder) && !file_is_empty_folder(folder))
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());

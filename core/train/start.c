@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/method/carry.h"
+#include "core/method/classifier.h"
 #include "core/method/slots.h"
 #include "core/train/state.h"
 
@@ -48,6 +49,13 @@ static bool match_head(const struct task *t, const struct predictor *from, int o
     return true;
 }
 
+/* Whether both heads have the same maps. */
+static bool same_classifier(const struct run *r, const struct predictor *from) {
+    const struct classifier *x = classifier_of(&r->plan->method, &r->m->arch),
+                            *y = classifier_of(&predictor_plan(from)->method, &r->m->arch);
+    return (!x && !y) || (x && y && x->layers == y->layers && x->act == y->act && x->pooler == y->pooler);
+}
+
 static void take_head(struct run *r, const struct predictor *from, const int *row) {
     static const enum slot slots[] = { SLOT_POOLER_W, SLOT_POOLER_B, SLOT_HEAD_W, SLOT_HEAD_B };
     for (size_t k = 0; k < COUNT_OF(slots); k++) {
@@ -69,10 +77,10 @@ int start_take(struct run *r, const char *folder, struct err *e) {
     if (!from) return e->code;
     int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
     size_t taken = plan_carry_common(r->plan, r->params, predictor_plan(from), predictor_params(from), 0);
-    bool head = outputs && match_head(r->of[0].task, from, outputs, row);
+    bool head = outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
     if (head) take_head(r, from, row);
     char *text = xprintf("begins with %zu values of another run%s", taken,
-                         head ? " and its head" : outputs ? "; its head is another's, for other classes" : "");
+                         head ? " and its head" : outputs ? "; its head is another's, for other classes or of other maps" : "");
     run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
     free(text);
     free(row);

@@ -14,11 +14,12 @@
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
-                                   "hub-prefix", "hub-prefix-flat", "hub-mam" };
+                                   "hub-prefix", "hub-prefix-flat", "hub-mam", "hub-head-one", "hub-head-pooled" };
 
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
-    static const char *const always[] = { "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam" };
+    static const char *const always[] = { "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
+                                          "hub-head-one", "hub-head-pooled" };
     for (size_t i = 0; i < COUNT_OF(always); i++)
         if (!strcmp(always[i], name)) return false;
     return !getenv("PETRI_SLOW");
@@ -179,7 +180,7 @@ static void exported_it_is_what_was_imported(void **state) {
 
 static void hub_folders_go_out_and_come_back(void **state) {
     (void)state;
-    static const char *const some[] = { "hub-houlsby", "hub-mam" };
+    static const char *const some[] = { "hub-houlsby", "hub-mam", "hub-head-one", "hub-head-pooled" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "hubs.db"), *again;
         char *out = xprintf("%s/out-%s", stage.folder, some[i]);
@@ -195,7 +196,7 @@ static void hub_folders_go_out_and_come_back(void **state) {
     json_t *run = stage_train(&stage, 0, "--steps 2 --method 'lora(r=2,s=1.5,layers=2)'"), *again;
     free(stage_out(0, "export last --to hub '%s' --db '%s'", out, stage.db));
     again = stage_json("import '%s' --model '%s' --json --db '%s'", out, stage.model, stage.db);
-    assert_string_equal(stage_text(again, "method"), "full(target=pooler) + lora(r=2,s=1.5,layers=2-)");
+    assert_string_equal(stage_text(again, "method"), "lora(r=2,s=1.5,layers=2-) + classifier");
     json_decref(run);
     run = stage_train(&stage, 0, "--steps 2 --method ia3");
     stage_refused(2, "the library scales q, k, v", "export %d --to hub '%s-no' --db '%s'",

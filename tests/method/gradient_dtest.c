@@ -235,6 +235,21 @@ static void no_rows_no_gradient(void **state) {
     rig_unmix(&rig);
 }
 
+/* Other maps of the head, of one task and of several; bitfit trains a pooler that nothing goes through. */
+static void classifiers(void **state) {
+    (void)state;
+    static const char *const texts[] = {"lora(r=2) + classifier", "bitfit + classifier(layers=1)",
+                                        "full + classifier(layers=2, act=gelu)"},
+                      *const pooled[] = {"full(target=pooler) + classifier(layers=2, act=relu, pooler=yes)",
+                                         "lora(r=2) + classifier(layers=1, pooler=yes)"};
+    if (!rig.classes) return;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
+    for (size_t i = 0; i < COUNT_OF(pooled) && rig.m->arch.pooler; i++) gradient_of(pooled[i]);
+    rig_mix(&rig, false);
+    gradient_of("lora(r=2) + classifier");
+    rig_unmix(&rig);
+}
+
 /* Runs last. */
 static void most_have_a_place(void **state) {
     (void)state;
@@ -253,6 +268,7 @@ int main(void) {
         cmocka_unit_test(places),
         cmocka_unit_test(tasks),
         cmocka_unit_test(no_rows_no_gradient),
+        cmocka_unit_test(classifiers),
         cmocka_unit_test(most_have_a_place),
     };
     int failed = 0;

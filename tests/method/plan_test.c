@@ -328,6 +328,8 @@ static void rules_fire(void **state) {
         {"bitfit + adapter-pfeiffer", "V30", LEVEL_WARNING, ""},
         {"adapter-pfeiffer + bias(write=f.out)", "V30", LEVEL_WARNING, ""},
         {"lora + head(frozen)", "V32", LEVEL_WARNING, ""},
+        {"lora + classifier(layers=3)", "V60", LEVEL_ERROR, ""},
+        {"lora + classifier + generated-head", "V60", LEVEL_ERROR, ""},
         {"full", "V33", LEVEL_WARNING, "huge"},
         {"mam", "V34", LEVEL_WARNING, ""},
         {"bottleneck(r=4; read=a.in, write=a.in)", "V38", LEVEL_ERROR, ""},
@@ -484,9 +486,40 @@ static void what_episodes_learn_is_counted(void **state) {
     }
 }
 
+/* A head of other maps than the family's; the adapter baseline of Meta-Adapters is counted as published. */
+static void a_classifier_is_counted_as_the_head(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        bool roberta;
+        size_t method_count, head;
+    } rows[] = {
+        {"adapter-pfeiffer(r=48)", false, 894528, 1538},
+        {"adapter-pfeiffer(r=48) + classifier(layers=2)", false, 1486658 - 592130, 592130},
+        {"lora + classifier(layers=1)", false, 294912, 1538},
+        {"lora + classifier(layers=1, pooler=yes)", false, 294912, 1538},
+        {"lora + classifier(layers=2, pooler=yes)", false, 294912, 592130},
+        {"lora", true, 294912, 592130},
+        {"lora + classifier", true, 294912, 592130},
+        {"lora + classifier(layers=1)", true, 294912, 1538},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct arch a = rows[i].roberta ? shape_roberta(768, 12, 12) : shape_bert_base();
+        struct method m;
+        struct err e = ERR_INIT;
+        test_ok(method_parse(rows[i].method, &m, &e), &e);
+        struct plan *p = plan_new(&m, &a, 2, &e);
+        if (!p) fail_msg("%s: %s", rows[i].method, e.text);
+        assert_int_equal(p->trained_method, rows[i].method_count);
+        assert_int_equal(p->head, rows[i].head);
+        plan_free(p);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_episodes_learn_is_counted),
+        cmocka_unit_test(a_classifier_is_counted_as_the_head),
         cmocka_unit_test(base_models_count_like_the_libraries),
         cmocka_unit_test(a_tiny_model_counts_by_hand),
         cmocka_unit_test(the_lowest_layer_is_known),

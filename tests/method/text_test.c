@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/method/classifier.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/retriever.h"
@@ -242,6 +243,8 @@ static struct method random_method(struct dice *d) {
     if (roll(d, 4) == 0)
         m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
                                          .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
+    if (roll(d, 4) == 0)
+        m.classifier = (struct classifier){true, 1 + roll(d, 2), (enum act)roll(d, ACT_COUNT), roll(d, 2)};
     int parts = roll(d, 5);
     for (int i = 0; i < parts; i++) {
         if (roll(d, 2)) {
@@ -283,6 +286,7 @@ static void ten_thousand_come_back(void **state) {
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
         assert_true(network_equal(&retriever_network, &x, &y));
         assert_true(network_equal(&hyper_network, &x, &y) && network_equal(&generated_network, &x, &y));
+        assert_true(network_equal(&classifier_network, &x, &y));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);

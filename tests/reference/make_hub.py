@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Adapters as the library adapters (AdapterHub) saves them, and what it answers with them.
 
-    make_hub.py                 writes tests/reference/adapters/hub-*/, of the rows of make_adapters.py
+    make_hub.py [NAME…]         writes tests/reference/adapters/hub-*/, of the rows of make_adapters.py
 
 Needs the library adapters 1.3.0 with the transformers that it wants.
 """
 import pathlib
 import shutil
+import sys
 
 import adapters
 import torch
@@ -28,6 +29,12 @@ ADAPTERS = {
     "hub-prefix": PrefixTuningConfig(prefix_length=3, bottleneck_size=7),
     "hub-prefix-flat": PrefixTuningConfig(prefix_length=2, flat=True),
     "hub-mam": ConfigUnion(PrefixTuningConfig(prefix_length=2, bottleneck_size=5), ParBnConfig(reduction_factor=10)),
+    "hub-head-one": ParBnConfig(reduction_factor=10),
+    "hub-head-pooled": SeqBnConfig(reduction_factor=10),
+}
+HEADS = {  # others have two layers
+    "hub-head-one": dict(layers=1),
+    "hub-head-pooled": dict(layers=2, activation_function="relu", use_pooler=True),
 }
 
 
@@ -37,7 +44,7 @@ def save(name, config, tokenizer, texts):
     torch.manual_seed(17)
     model = AutoAdapterModel.from_pretrained(BASE)
     model.add_adapter(NAME, config=config)
-    model.add_classification_head(NAME, num_labels=3, layers=2, id2label={0: "low", 1: "middle", 2: "high"})
+    model.add_classification_head(NAME, num_labels=3, **HEADS.get(name, dict(layers=2)), id2label={0: "low", 1: "middle", 2: "high"})
     model.train_adapter(NAME)
     for parameter in model.parameters():
         if parameter.requires_grad:
@@ -58,6 +65,8 @@ def main():
     texts = (OUT / "rows.txt").read_text().splitlines()
     print("adapters", adapters.__version__)
     for name, config in ADAPTERS.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         save(name, config, tokenizer, texts)
         print(name, sum(f.stat().st_size for f in (OUT / name).iterdir()), "bytes")
 
