@@ -283,6 +283,29 @@ static int compare_number(struct filter *f, const char *term, const char *sql, c
     return 0;
 }
 
+/* "id=3,5,9": one of several. */
+static int compare_numbers(struct filter *f, const char *term, const char *sql, const char *op, const char *value, struct err *e) {
+    bool is_not = !strcmp(op, "!=");
+    if (!strchr(value, ',') || (strcmp(op, "=") && !is_not)) {
+        double number;
+        int rc = need_number(term, value, &number, e);
+        return rc ? rc : compare_number(f, term, sql, op, number, e);
+    }
+    char *copy = xstrdup(value), *rest = copy, *part;
+    int rc = 0;
+    buf_printf(&f->where, "%s %sIN (", sql, is_not ? "NOT " : "");
+    for (bool first = true; !rc && (part = strsep(&rest, ",")); first = false) {
+        double number;
+        rc = need_number(term, part, &number, e);
+        if (rc) break;
+        add_value(f, NULL, number);
+        buf_printf(&f->where, "%s?%zu", first ? "" : ",", f->count);
+    }
+    buf_putc(&f->where, ')');
+    free(copy);
+    return rc;
+}
+
 /* Numbers of the config: equal up to how their decimals were read. */
 static int compare_option_number(struct filter *f, const char *term, const char *sql, const char *op,
                                  double number, struct err *e) {
@@ -378,9 +401,7 @@ static int compare(struct filter *f, sqlite3 *db, const char *term, const char *
     if (!d) return compare_metric(f, db, term, name, op, value, e);
     double number;
     switch (d->kind) {
-    case FIELD_NUMBER:
-        rc = need_number(term, value, &number, e);
-        return rc ? rc : compare_number(f, term, d->sql, op, number, e);
+    case FIELD_NUMBER: return compare_numbers(f, term, d->sql, op, value, e);
     case FIELD_TIME:
         if (!read_time(db, value, &number))
             return err_set(e, ERR_USAGE,

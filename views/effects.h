@@ -48,7 +48,10 @@ enum effect_kind {
     EFFECT_MAP_PERPLEXITY,/* the next in its series, `by` -1 or 1 */
     EFFECT_MAP_BESIDE,    /* beside a retriever's vectors the run's pooled ones, or the model's */
     EFFECT_MAP_LAYER,     /* of the panel map_focus(): `by` layers on */
+    EFFECT_COMPARE,       /* run[0…] side by side into ui->compare; text: by this metric, "": what decided each;
+                           * `keep`: on other rows too */
     EFFECT_PICTURE,       /* the screen as an SVG file */
+    EFFECT_TABLE,         /* what it shows as a CSV file */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

@@ -139,6 +139,28 @@ void layout_map(enum layout_size size, struct rect body, const struct layout_nee
     out->at[PANE_MAP] = body;
 }
 
+void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+    if (size == LAYOUT_PANE) {
+        out->at[PANE_GROUPS] = body;
+        return;
+    }
+    if (size == LAYOUT_WIDE && body.h >= 20) {
+        struct rect right = take_right(&body, body.w * 2 / 5);
+        right.x += 2;
+        right.w -= 2;
+        out->at[PANE_LOSS] = take_bottom(&right, right.h / 2);
+        out->at[PANE_METRIC] = right;
+        int differs = least(need->differences + 1, body.h / 2);
+        out->at[PANE_GROUPS] = take_top(&body, most(body.h - differs, least(need->groups + 2, body.h - 2)));
+        if (body.h > 1) out->at[PANE_DIFFERS] = body;
+        return;
+    }
+    out->at[PANE_GROUPS] = take_top(&body, least(need->groups + 2, most(body.h / 3, 5)));
+    if (need->differences && body.h >= 8) out->at[PANE_DIFFERS] = take_top(&body, least(need->differences + 1, most(3, body.h / 3)));
+    if (body.h >= 5) out->at[PANE_METRIC] = body;
+    else out->at[PANE_GROUPS].h += body.h;
+}
+
 void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     (void)need;
     take_aside(size, &body, out);

@@ -23,6 +23,7 @@ enum pane_id {
     PANE_LOSS, PANE_METRIC, PANE_RATE, PANE_NORM, PANE_TEXTS, PANE_TASKS, PANE_JOBS, /* train */
     PANE_TABLE, PANE_ASIDE,                                            /* runs */
     PANE_MAP, PANE_MAP_2, PANE_FOOT,                                   /* map; also aside */
+    PANE_GROUPS, PANE_DIFFERS,                                         /* compare; also loss, metric */
     PANE_HEAT_TITLE, PANE_MATRIX,                                      /* heatmap; also foot, aside */
     PANE_TEXT,                                                         /* the others */
     PANE_COUNT
@@ -37,6 +38,7 @@ struct layout_need {
     int tasks;    /* train: of a run with several; 0 */
     bool texts;   /* train: texts are wanted in place of the metric */
     bool given;   /* train: there are texts */
+    int groups, differences; /* compare: lines of its table, of what differs */
     int panels;   /* map: 1 or 2 side by side */
     bool options; /* compose: the cursor is on the run's options */
 };
@@ -50,6 +52,7 @@ typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const s
 void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 /* Shares out `body` (layout_frame's). */

@@ -274,6 +274,27 @@ static void clear_filter(struct runs_view *v, struct effect *out) {
     runs_changed(v);
 }
 
+void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    size_t at = (size_t)snprintf(v->filter, sizeof v->filter, "id=");
+    int shown = 0;
+    for (; shown < runs; shown++) {
+        char one[32];
+        size_t n = (size_t)snprintf(one, sizeof one, "%s%lld", shown ? "," : "", (long long)run[shown]);
+        if (at + n >= sizeof v->filter) break;
+        memcpy(v->filter + at, one, n + 1);
+        at += n;
+    }
+    if (shown < runs) ui_say(ui, SAY_WARNING, "the filter has room for the first %d of %d runs", shown, runs);
+    *v->filter_error = 0;
+    v->trash = false;
+    v->marks = 0;
+    v->cursor = v->top = 0;
+    v->cursor_id = runs ? run[0] : 0;
+    out->kind = EFFECT_FILTER;
+    ui_show(ui, SCREEN_RUNS);
+}
+
 static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     switch (r) {

@@ -101,6 +101,8 @@ void ui_ask_export(struct ui *ui, int64_t run) {
            (long long)run);
 }
 
+void ui_ask_picture(struct ui *ui) { ui_ask(ui, ASK_PICTURE, 0, "write   s SVG picture of the screen   c CSV of its table   Esc not"); }
+
 static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
     struct ask asked = ui->ask;
     if (asked.kind == ASK_STOP && code == 'x') {
@@ -143,6 +145,10 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
         snprintf(out->text, sizeof out->text, "%s", form);
         return;
     }
+    case ASK_PICTURE:
+        ui->ask.kind = ASK_NONE;
+        if (code == 's' || code == 'c') out->kind = code == 's' ? EFFECT_PICTURE : EFFECT_TABLE;
+        return;
     case ASK_NONE: return;
     }
 }

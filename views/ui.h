@@ -5,6 +5,7 @@
 #ifndef VIEWS_UI_H
 #define VIEWS_UI_H
 
+#include "views/compare.h"
 #include "views/compose.h"
 #include "views/effects.h"
 #include "views/explain.h"
@@ -22,7 +23,7 @@
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
 /* A question with single-key answers; anything else is no. */
-enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT };
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT, ASK_PICTURE };
 struct ask {
     enum ask_kind kind;
     char text[200];

@@ -17,6 +17,8 @@ void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, 
     __attribute__((format(printf, 4, 5)));
 void ui_ask_stop(struct ui *ui, int64_t run);
 void ui_ask_export(struct ui *ui, int64_t run);
+/* An SVG of the screen, or its table as CSV. */
+void ui_ask_picture(struct ui *ui);
 /* Leaves, asking when runs go. */
 void ui_quit(struct ui *ui, struct effect *out);
 /* What the screens do when asked, and draw where it is a file of its own. */
@@ -69,6 +71,13 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
  * shown, "beta, task 2 of 3". */
 void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
+/* These runs on Compare. */
+void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out);
+void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
+void compare_draw(const struct ui *ui, struct canvas *c, struct rect body);
+void compare_readout(const struct ui *ui, struct buf *out);
+/* Runs, filtered to these. */
+void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 /* Columns that the visible ones leave to method and task together, and what these should have. */

@@ -11,6 +11,7 @@
 #include "app/history/export_hf.h"
 #include "app/history/moved.h"
 #include "app/session/background_private.h"
+#include "app/session/compared.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -241,6 +242,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         }
         store_run_release(&run);
         return rc;
+    case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
     case BACKGROUND_CLONE: return take_config(d, o, a, e);
     case BACKGROUND_AGAIN:
     case BACKGROUND_RESUME: return again(d, o, a, e);
@@ -347,6 +349,7 @@ void background_answer_free(struct background_answer *a) {
     history_rows_free(a->runs);
     run_page_free(a->detail);
     series_free(a->series);
+    compared_page_free(a->compared);
     source_facts_free(a->source);
     if (a->config) config_release(a->config);
     free(a->config);

@@ -29,6 +29,7 @@ enum background_kind {
     BACKGROUND_STOP,    /* ask the process that trains the run to stop it; answers with a message */
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
     BACKGROUND_EXPORT,  /* text: csv, json, hf; answers with a message */
+    BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
@@ -89,6 +90,8 @@ struct source_facts {
     size_t train_rows, dev_rows;
 };
 
+struct compared_page; /* compared.h */
+
 struct background_answer {
     struct background_answer *next;
     enum background_kind kind;
@@ -98,6 +101,7 @@ struct background_answer {
     struct run_page *detail;
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;
+    struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */
     struct run_config *config; /* BACKGROUND_CLONE */
     int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
     int moved;

@@ -153,6 +153,7 @@ static void release(struct session *s) {
     history_rows_free(s->runs);
     run_page_free(s->detail);
     series_free(s->series);
+    compared_page_free(s->compared);
     source_facts_free(s->source);
     insight_map_free(s->map);
     insight_heat_free(s->heat);

@@ -192,10 +192,11 @@ static char *picture_stem(const struct session *s) {
     const struct map_view *v = &s->ui.map;
     struct buf b = BUF_INIT;
     buf_printf(&b, "petri-%s", screen_at(s->ui.screen)->name);
-    for (int i = 0; i < v->subjects; i++)
+    bool inside = screen_at(s->ui.screen)->inside;
+    for (int i = 0; i < v->subjects && inside; i++)
         buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
     char *base = file_base_name(s->ui.compose.config.model), *model = outfile_slug(base);
-    if (!v->subjects && *model) buf_printf(&b, "-%s", model);
+    if (!v->subjects && *model && inside) buf_printf(&b, "-%s", model);
     const struct screen *shown = screen_at(s->ui.screen);
     char *kind = outfile_slug(shown->pictured ? shown->pictured(&s->ui) : "");
     if (*kind) buf_printf(&b, "-%.60s", kind);
@@ -203,6 +204,30 @@ static char *picture_stem(const struct session *s) {
     free(model);
     free(base);
     return buf_take(&b);
+}
+
+/* What a screen shows as a table, in a new file. */
+static void table(struct session *s) {
+    struct err e = ERR_INIT;
+    struct outfile_guard g;
+    struct buf csv = BUF_INIT;
+    bool any = s->ui.screen == SCREEN_COMPARE && s->compared;
+    if (!any) return;
+    compared_page_csv(s->compared, &csv);
+    outfile_guard_init(&g, store_path(s->store), false);
+    char *stem = picture_stem(s), *path = outfile_new_name(stem, ".csv");
+    int rc = outfile_write(&g, path, buf_text(&csv), csv.size, &e);
+    say_error(s, rc, &e);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
+    buf_release(&csv);
+    outfile_guard_release(&g);
+    free(stem);
+    free(path);
+}
+
+static void compare(struct session *s, const struct effect *x) {
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COMPARE, .run = (int64_t *)x->run,
+                                                              .runs = x->runs, .text = x->text, .trash = x->keep });
 }
 
 /* The screen as it is, as a new picture in the working folder. */
@@ -287,7 +312,9 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MAP_PERPLEXITY: insight_perplexity(s->insight, x->by); break;
     case EFFECT_MAP_BESIDE: insight_beside(s->insight); break;
     case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
+    case EFFECT_COMPARE: compare(s, x); break;
     case EFFECT_PICTURE: picture(s); break;
+    case EFFECT_TABLE: table(s); break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

@@ -1,5 +1,6 @@
 /* Filling the screens: from jobs of this process, and from the background's answers. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,15 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
     if (a->kind == BACKGROUND_SOURCE && a->source) take_source(s, a);
+    if (a->kind == BACKGROUND_COMPARE) {
+        struct compare_view *v = &s->ui.compare;
+        v->busy = false;
+        snprintf(v->failed, sizeof v->failed, "%s", a->compared ? "" : a->message);
+        v->data = a->compared ? a->compared->data : (struct compare_data){ 0 };
+        compared_page_free(s->compared);
+        s->compared = a->compared;
+        a->compared = NULL;
+    }
     if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
     if (a->kind == BACKGROUND_CLONE && a->config) take_config(s, a->config);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);

@@ -5,6 +5,7 @@
 #include "app/insight/insight.h"
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
+#include "app/session/compared.h"
 #include "views/term.h"
 #include "views/ui.h"
 
@@ -38,6 +39,7 @@ struct session {
     struct history_rows *runs;
     struct run_page *detail;
     struct run_series *series; /* of the run in focus */
+    struct compared_page *compared;
     struct source_facts *source;
     struct insight_map *map;
     struct insight_heat *heat;

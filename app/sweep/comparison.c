@@ -18,13 +18,15 @@ void comparison_release(struct side_by_side *c) {
     for (int i = 0; i < c->groups; i++) group_release(&c->group[i], c->axes);
     for (int i = 0; i < c->axes; i++) free(c->axis[i]);
     for (int i = 0; i < c->kinds; i++) free(c->kind[i].metric), free(c->kind[i].split), free(c->kind[i].task), free(c->kind[i].rows);
-    free(c->group), free(c->axis), free(c->log), free(c->kind), free(c->title), free(c->asked), free(c->mixed);
+    free(c->group), free(c->axis), free(c->log), free(c->inner), free(c->kind), free(c->title), free(c->asked), free(c->mixed);
     *c = (struct side_by_side){ 0 };
 }
 
 void comparison_axis(struct side_by_side *c, const char *name, bool log) {
     c->axis = xrealloc(c->axis, (size_t)c->axes + 1, sizeof *c->axis);
     c->log = xrealloc(c->log, (size_t)c->axes + 1, sizeof *c->log);
+    c->inner = xrealloc(c->inner, (size_t)c->axes + 1, sizeof *c->inner);
+    c->inner[c->axes] = false;
     c->axis[c->axes] = xstrdup(name);
     c->log[c->axes++] = log;
     for (int i = 0; i < c->groups; i++) {
@@ -61,7 +63,7 @@ static char *rows_of(const struct store_run *r, const char *split, const char *m
 
 /* In a line what differs between the first kind and another. */
 static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
-    return xprintf("run %lld is measured by %s, run %lld by %s: no rank, difference or mean over these", (long long)b->first,
+    return xprintf("no rank, difference or mean over these: run %lld is measured by %s, run %lld by %s", (long long)b->first,
                    b->rows, (long long)a->first, a->rows);
 }
 

@@ -55,6 +55,7 @@ struct side_by_side {
     int axes, groups;
     char **axis;      /* names */
     bool *log;        /* of each axis: its numbers are even in the log */
+    bool *inner;      /* and it is a part of another's values, which tell it anyway */
     struct compared_group *group;
 };
 void comparison_release(struct side_by_side *c);

@@ -3,7 +3,7 @@
  *
  * Rows are finished runs.  Tasks are blocks, and so is each seed with a run in every group that has one; seeds that lack
  * a group share a level.  An axis with more than five values, all numbers, is a line, in its log where its values are
- * even in the log. */
+ * even in the log.  One that is a part of another's values (lora(r={r}) of method) is told by that. */
 #include "app/sweep/comparison.h"
 
 #include <math.h>
@@ -87,6 +87,7 @@ static bool is_task(const char *axis) { return !strcmp(axis, "task") || !strcmp(
 
 static void add_factor(const struct side_by_side *c, struct effect_rows *r, int axis) {
     if (is_task(c->axis[axis]) && c->kinds > 1) return; /* a block */
+    if (c->inner[axis]) return;
     bool line = is_line(r->name[axis], r->levels[axis]);
     size_t from = (size_t)axis * r->room;
     for (size_t k = 0; line && k < r->rows; k++) {

@@ -120,6 +120,7 @@ void grouping_release(struct grouping *g) {
         json_decref(g->options[i]);
     }
     free(g->key), free(g->options);
+    json_decref(g->metrics);
     comparison_release(&g->of);
 }
 
@@ -192,6 +193,24 @@ static int put_options(json_t *all, const struct store_run *r, struct err *e) {
     return 0;
 }
 
+/* Keeps of the metrics those that the run has too. */
+static void keep_metrics(struct grouping *g, const struct store_run *r) {
+    const char *dot = strrchr(r->decides, '.');
+    json_t *mine = json_object();
+    for (size_t i = 0; i < r->value_count && dot; i++) {
+        const char *name = r->value[i].name;
+        size_t n = (size_t)(dot - r->decides) + 1;
+        if (strncmp(name, r->decides, n) || strchr(name + n, '.')) continue;
+        if (!g->metrics || json_object_get(g->metrics, name + n)) json_object_set_new(mine, name + n, json_true());
+    }
+    if (dot && r->best.measured) {
+        json_decref(g->metrics);
+        g->metrics = mine;
+    } else {
+        json_decref(mine);
+    }
+}
+
 /* ---- adding ---- */
 
 /* The group of the key in which the run's kind has a place, or -1. */
@@ -229,6 +248,7 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
         if (at < 0) at = new_group(g, xstrdup(key), &r);
         comparison_take(&g->of, &g->of.group[at], &x, kind);
         rc = put_options(g->options[at], &r, e);
+        keep_metrics(g, &r);
         g->runs++;
     }
     free(key);

@@ -11,6 +11,7 @@ struct grouping {
     bool asked;       /* by columns */
     int runs;
     char **key;       /* of each group, what makes a run one of it */
+    json_t *metrics;  /* names of those that all evaluated runs have on their deciding split; NULL: none is evaluated */
     json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they differ */
 };
 /* `by`: "fn,write,lr": columns of a run (method, task, model, preset, regime, tags), of its modules (fn, act, read, write,

@@ -345,7 +345,10 @@ static char *cell_name(const struct sweep_plan *p, int cell) {
 int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
     c->id = p->id;
     c->title = sweep_text(&p->spec);
-    for (int a = 0; a < p->spec.axes; a++) comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].range && p->spec.axis[a].log);
+    for (int a = 0; a < p->spec.axes; a++) {
+        comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].range && p->spec.axis[a].log);
+        c->inner[a] = !is_outer(&p->spec, a);
+    }
     int rc = 0;
     for (int i = 0; !rc && i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];

@@ -31,6 +31,7 @@ struct scene {
     struct run_page *detail;
     struct insight_map *map;
     struct insight_heat *heat;
+    struct compared_page *compared;
     struct job_row job;
 };
 
@@ -165,6 +166,22 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     return rc;
 }
 
+/* The runs that pass --filter, or all, side by side. */
+static int place_compare(struct scene *s, struct store *store, const struct args *a, struct err *e) {
+    struct store_runs runs;
+    const struct store_list list = { .filter = args_get(a, "filter"), .sort = "id", .limit = COMPARE_RUNS };
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    int rc = store_list(store, &list, &runs, e);
+    if (rc) return rc;
+    int64_t *id = xcalloc(runs.count + 1, sizeof *id);
+    for (size_t i = 0; i < runs.count; i++) id[i] = runs.run[i].id;
+    rc = compared_page_read(store, id, (int)runs.count, "", false, &s->compared, e);
+    if (!rc) s->ui.compare.data = s->compared->data;
+    free(id);
+    store_runs_release(&runs);
+    return rc;
+}
+
 /* The screen with its size, and its rows (or the picture) as one text. */
 static void print_json(const struct ui *ui, const struct args *a, const char *drawn) {
     struct buf b = BUF_INIT;
@@ -227,6 +244,8 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     if (!rc && args_get(a, "loss"))
         rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
+    if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE) rc = err_set(e, ERR_USAGE, "--filter is for --screen compare");
+    if (!rc && screen == SCREEN_COMPARE) rc = place_compare(&s, store, a, e);
     if (!rc && screen_at(screen)->inside) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
         char *slash = path ? strrchr(path, '/') : NULL;
@@ -242,6 +261,7 @@ int verb_render(const struct args *a, struct err *e) {
     run_page_free(s.detail);
     insight_map_free(s.map);
     insight_heat_free(s.heat);
+    compared_page_free(s.compared);
     if (s.have_arch) arch_release(&s.arch);
     if (s.have_task) task_release(&s.task);
     ui_release(&s.ui);

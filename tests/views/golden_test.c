@@ -40,6 +40,7 @@ static const struct {
     {"compose-hyperformer", SCREEN_COMPOSE, "hyperformer++"},
     {"train", SCREEN_TRAIN, NULL},
     {"runs", SCREEN_RUNS, NULL},
+    {"compare", SCREEN_COMPARE, NULL},
     {"heatmap", SCREEN_HEATMAP, NULL},
     {"map", SCREEN_MAP, NULL},
     {"detail", SCREEN_DETAIL, NULL},

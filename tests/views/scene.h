@@ -191,6 +191,33 @@ static inline void scene_retriever(struct ui *ui) {
     ui_changed(ui);
 }
 
+/* Compare: two methods on one task, one on another, and an import. */
+static inline void scene_compare(struct ui *ui) {
+    static const struct compare_kind kinds[] = {{"accuracy", "reviews", "dev.accuracy of reviews (sha256 01234567\u2026), 2538 rows", true},
+                                                {"matthews", "cola", "dev.matthews of cola (sha256 89abcdef\u2026), 1043 rows", true}};
+    static const int64_t lora[] = {3, 4, 9}, mam[] = {7}, other[] = {5, 6}, import[] = {8};
+    static const struct compare_group groups[] = {
+        {"lora(r=8) #3", "finished", "1, 2, 3", "mam #7 and lora(r=8) #3: no difference shown, 1 pair of runs", 0, false, 3, 0.8381, 0.0042,
+         0.8277, 0.8485, 2, 72, 73728, lora, 3},
+        {"mam(l=16,r=16) #7", "finished", "1", NULL, 0, true, 1, 0.851, NAN, NAN, NAN, 1, 102, 149856, mam, 1},
+        {"bitfit\x1b[2J #5", "running", "1, 2", NULL, 1, false, 2, 0.4127, 0.0311, 0.1333, 0.6921, 1, 30, 26112, other, 2},
+        {"lora(r=4) \u597D #8", "finished", "", NULL, -1, false, 0, NAN, NAN, NAN, NAN, NAN, NAN, 36864, import, 1},
+    };
+    static const char *const lr[] = {"0.003", "0.001", "0.003", NULL}, *const fn[] = {"linear", "softmax+bottleneck", "bias", "linear"};
+    static const struct compare_difference differences[] = {{"axis fn", fn}, {"lr", lr}};
+    static const char *const metrics[] = {"loss", "accuracy"};
+    static double second[SCENE_POINTS];
+    for (int i = 0; i < SCENE_POINTS; i++) second[i] = scene_loss[i] - 0.05;
+    static const struct compare_curve curves[] = {
+        {0, 1, {scene_step, scene_loss, 240}, {scene_eval_step, scene_eval, 6}},
+        {1, 1, {scene_step, second, 160}, {scene_eval_step, scene_eval + 1, 4}},
+    };
+    ui->compare.data = (struct compare_data){
+        .kind = kinds, .group = groups, .difference = differences, .curve = curves, .kinds = 2, .groups = 4, .differences = 2,
+        .curves = 2, .runs = 7, .curves_left = 5, .metric = metrics, .metrics = 2,
+        .mixed = "no rank, difference or mean over these: run 5 is measured by dev.matthews of cola, run 3 by dev.accuracy of reviews"};
+}
+
 /* The interface with every screen filled. */
 static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colours k) {
     scene_series();
@@ -232,6 +259,7 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     d->artifacts = COUNT_OF(scene_files);
     d->series = t->series;
     scene_inside(ui);
+    scene_compare(ui);
     ui_resize(ui, w, h);
 }
 

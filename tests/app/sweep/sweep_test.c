@@ -63,6 +63,9 @@ static void lists_become_runs(void **state) {
     assert_true(fabs(json_number_value(stage_at(cell(done, 1), "mean")) - sum / 2) < 1e-12);
     assert_int_equal(json_integer_value(stage_at(cell(done, 1), "n")), 2);
     assert_string_equal(stage_text(cell(done, 7), "state"), "invalid");
+    json_t *effects = stage_at(done, "effects"); /* r is a part of the method */
+    assert_string_equal(stage_text(json_array_get(effects, 0), "level"), "lora(r=2)");
+    assert_null(json_object_get(json_array_get(effects, 0), "aliased"));
     /* the same again takes what is there, in a sweep of its own */
     json_t *again = sweep(line);
     assert_int_equal(json_integer_value(stage_at(again, "id")), 2);

@@ -1,0 +1,152 @@
+#include "app/session/compared.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+static char *keep(struct compared_page *p, char *text) {
+    p->text = xrealloc(p->text, (size_t)p->texts + 1, sizeof *p->text);
+    return p->text[p->texts++] = text;
+}
+
+/* Beside the best of its kind; of the best itself beside the next. */
+static char *claim_of(const struct side_by_side *c, int group) {
+    const struct compared_group *g = &c->group[group];
+    struct compared_pair *pair;
+    size_t n = comparison_pairs(c, 0, &pair);
+    char *claim = NULL;
+    int best = -1;
+    for (int i = 0; i < c->groups && g->kind >= 0; i++) {
+        if (i == group || c->group[i].kind != g->kind || !isfinite(comparison_rank(c, i))) continue;
+        if (best < 0 || comparison_rank(c, i) < comparison_rank(c, best)) best = i;
+    }
+    for (size_t i = 0; i < n && !claim; i++)
+        if ((pair[i].a == group && pair[i].b == best) || (pair[i].a == best && pair[i].b == group))
+            claim = comparison_claim(c, &pair[i], n, 0);
+    free(pair);
+    return claim;
+}
+
+static void fill_group(struct compared_page *p, int i) {
+    const struct side_by_side *c = &p->groups.of;
+    const struct compared_group *g = &c->group[i];
+    struct interval v = spread_interval(g->value, 0.95);
+    char seeds[256];
+    comparison_seeds(c, g, seeds, sizeof seeds);
+    p->run[i] = xcalloc((size_t)g->runs + 1, sizeof **p->run);
+    for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
+    char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
+    p->group[i] = (struct compare_group){
+        .name = g->name, .state = comparison_state(g), .seeds = keep(p, xstrdup(seeds)), .claim = claim ? keep(p, claim) : NULL,
+        .kind = g->kind, .other_rows = g->other_rows, .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
+        .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,
+        .run = p->run[i], .runs = g->runs,
+    };
+}
+
+/* The metric's points: of the run's own where that is the one compared, else read by name. */
+static int metric_of(struct compared_page *p, struct store *s, const struct store_run *run, int kind, struct run_series *r,
+                     struct err *e) {
+    const struct side_by_side *c = &p->groups.of;
+    if (kind < 0 || !strcmp(c->kind[kind].metric, run->metric)) return 0;
+    char *name = xprintf("%s.%s", c->kind[kind].split, c->kind[kind].metric);
+    struct store_points points;
+    int rc = store_points(s, run->id, name, 0, &points, e);
+    size_t evals = r->view.evals;
+    for (size_t i = 0; !rc && i < evals; i++) {
+        r->eval_value[i] = NAN;
+        for (size_t k = 0; k < points.count; k++)
+            if ((double)points.step[k] == r->eval_step[i]) r->eval_value[i] = points.value[k];
+    }
+    if (!rc) store_points_release(&points);
+    free(name);
+    return rc;
+}
+
+/* Of the first runs of each group in turn, so that each has a curve before one has two. */
+static int fill_curves(struct compared_page *p, struct store *s, struct err *e) {
+    const struct side_by_side *c = &p->groups.of;
+    int rc = 0, done = 0, n = 0;
+    for (int seed = 0; done < p->groups.runs && !rc; seed++) {
+        for (int i = 0; i < c->groups && !rc; i++) {
+            struct store_run run;
+            if (seed >= c->group[i].runs) continue;
+            done++;
+            if (n == COMPARE_CURVES) continue;
+            rc = store_run(s, c->group[i].run[seed].id, &run, e);
+            if (rc) break;
+            struct run_series *r = p->series[n] = series_new(run.id);
+            rc = series_read(r, s, &run, e);
+            if (!rc) rc = metric_of(p, s, &run, c->group[i].kind, r, e);
+            const struct series *v = &r->view;
+            p->curve[n++] = (struct compare_curve){ i, run.seed, { v->step, v->loss, v->count },
+                                                    { v->eval_step, v->eval_value, v->evals } };
+            store_run_release(&run);
+        }
+    }
+    p->data.curves = n;
+    p->data.curves_left = p->groups.runs - n;
+    return rc;
+}
+
+static void fill(struct compared_page *p) {
+    const struct side_by_side *c = &p->groups.of;
+    struct compare_data *d = &p->data;
+    size_t groups = (size_t)c->groups;
+    p->kind = xcalloc((size_t)c->kinds + 1, sizeof *p->kind);
+    p->group = xcalloc(groups + 1, sizeof *p->group);
+    p->run = xcalloc(groups + 1, sizeof *p->run);
+    for (int i = 0; i < c->kinds; i++)
+        p->kind[i] = (struct compare_kind){ c->kind[i].metric, c->kind[i].task, c->kind[i].rows, comparison_in_points(c, i) };
+    for (int i = 0; i < c->groups; i++) fill_group(p, i);
+    d->differences = (int)grouping_differences(&p->groups, &p->differs);
+    p->difference = xcalloc((size_t)d->differences + 1, sizeof *p->difference);
+    for (int i = 0; i < d->differences; i++) p->difference[i] = (struct compare_difference){ p->differs[i].key, p->differs[i].value };
+    p->metric = xcalloc(json_object_size(p->groups.metrics) + 1, sizeof *p->metric);
+    const char *name;
+    json_t *v;
+    json_object_foreach(p->groups.metrics, name, v) p->metric[d->metrics++] = name;
+    d->kind = p->kind, d->kinds = c->kinds;
+    d->group = p->group, d->groups = c->groups;
+    d->difference = p->difference;
+    d->curve = p->curve;
+    d->metric = p->metric;
+    d->mixed = c->mixed;
+    d->runs = p->groups.runs;
+}
+
+int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,
+                       struct compared_page **out, struct err *e) {
+    struct compared_page *p = xcalloc(1, sizeof *p);
+    p->curve = xcalloc(COMPARE_CURVES, sizeof *p->curve);
+    p->series = xcalloc(COMPARE_CURVES, sizeof *p->series);
+    int rc = grouping_begin(&p->groups, NULL, e);
+    p->groups.of.allow_rows = other_rows;
+    if (*metric) p->groups.of.asked = xstrdup(metric);
+    for (int i = 0; i < runs && !rc; i++) rc = grouping_add(&p->groups, s, run[i], e);
+    if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is marked or listed: 3 lists them");
+    if (!rc) rc = fill_curves(p, s, e);
+    if (!rc) {
+        fill(p);
+        *out = p;
+        return 0;
+    }
+    compared_page_free(p);
+    return rc;
+}
+
+void compared_page_csv(const struct compared_page *p, struct buf *out) { comparison_csv(&p->groups.of, out); }
+
+void compared_page_free(struct compared_page *p) {
+    if (!p) return;
+    for (int i = 0; i < p->groups.of.groups && p->run; i++) free(p->run[i]);
+    for (int i = 0; i < p->data.differences; i++) free(p->differs[i].value);
+    for (int i = 0; i < COMPARE_CURVES; i++) series_free(p->series[i]);
+    for (int i = 0; i < p->texts; i++) free(p->text[i]);
+    free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->text), free(p->metric);
+    free(p->kind), free(p->group);
+    grouping_release(&p->groups);
+    free(p);
+}

@@ -1,0 +1,31 @@
+/* Runs side by side in the shapes that Compare takes. */
+#ifndef APP_SESSION_COMPARED_H
+#define APP_SESSION_COMPARED_H
+
+#include "app/history/series.h"
+#include "app/sweep/grouping.h"
+#include "views/compare.h"
+
+struct compared_page {
+    struct compare_data data; /* pointers below are its memory */
+    struct grouping groups;
+    struct compare_kind *kind;
+    struct compare_group *group;
+    struct grouping_difference *differs;
+    struct compare_difference *difference;
+    struct compare_curve *curve;
+    struct run_series **series; /* of each curve */
+    const char **metric;
+    char **text;                /* owned: seeds, claims */
+    int texts;
+    int64_t **run;              /* of each group */
+};
+/* Of these runs; metric "": what decided each; other_rows: those of a task are compared on other rows too.
+ * compared_page_free. */
+int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,
+                       struct compared_page **out, struct err *e);
+void compared_page_free(struct compared_page *p); /* NULL is no work */
+/* The groups as CSV. */
+void compared_page_csv(const struct compared_page *p, struct buf *out);
+
+#endif

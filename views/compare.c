@@ -1,0 +1,207 @@
+#include "views/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+int compare_shown(const struct compare_view *v, int *out) {
+    int n = 0;
+    for (int k = -1; k < v->data.kinds; k++) {
+        int kind = k + 1 == v->data.kinds ? -1 : k + 1; /* those without a value come last */
+        if (v->kind >= 0 && kind != v->kind) continue;
+        for (int i = 0; i < v->data.groups; i++) {
+            if (v->data.group[i].kind != kind) continue;
+            int at = n++;
+            double rank = v->data.group[i].rank;
+            for (; at && v->data.group[out[at - 1]].kind == kind && v->data.group[out[at - 1]].rank > rank; at--) out[at] = out[at - 1];
+            out[at] = i;
+        }
+    }
+    return n;
+}
+
+static int at_cursor(const struct compare_view *v) {
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    int group = v->cursor >= 0 && v->cursor < n ? shown[v->cursor] : -1;
+    free(shown);
+    return group;
+}
+
+const struct compare_group *compare_at_cursor(const struct compare_view *v) {
+    int group = at_cursor(v);
+    return group < 0 ? NULL : &v->data.group[group];
+}
+
+static int into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
+
+/* How many rows of a list are in sight: as drawn. */
+static void settle(struct ui *ui) {
+    struct compare_view *v = &ui->compare;
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_COMPARE, &f, &p);
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown);
+    if (v->kind >= v->data.kinds) v->kind = -1;
+    int n = compare_shown(v, shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
+    free(shown);
+    if (v->data.mixed) rows--;
+    v->cursor = into(v->cursor, n - 1);
+    v->key = into(v->key, v->data.differences - 1);
+    if (v->top > v->cursor) v->top = v->cursor;
+    if (rows > 0 && v->cursor >= v->top + rows) v->top = v->cursor - rows + 1;
+    if (v->key_top > v->key) v->key_top = v->key;
+    if (keys > 0 && v->key >= v->key_top + keys) v->key_top = v->key - keys + 1;
+    if (v->metric > v->data.metrics) v->metric = 0;
+}
+
+/* Asks for the runs anew. */
+static void ask(struct compare_view *v, struct effect *out) {
+    v->busy = true;
+    out->kind = EFFECT_COMPARE;
+    out->run = v->run;
+    out->runs = v->runs;
+    out->keep = v->mixed;
+    snprintf(out->text, sizeof out->text, "%s", v->metric && v->metric <= v->data.metrics ? v->data.metric[v->metric - 1] : "");
+}
+
+void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    struct compare_view *v = &ui->compare;
+    v->left = runs > COMPARE_RUNS ? runs - COMPARE_RUNS : 0;
+    v->runs = runs - v->left;
+    v->run = xrealloc(v->run, (size_t)v->runs + 1, sizeof *v->run);
+    memcpy(v->run, run, (size_t)v->runs * sizeof *run);
+    v->kind = -1;
+    v->cursor = v->top = v->key = v->key_top = v->part = v->metric = 0;
+    ui_show(ui, SCREEN_COMPARE);
+    ask(v, out);
+}
+
+/* What is marked where one comes from, or on Runs; else what passes the filter there. */
+static void show(struct ui *ui, struct effect *out) {
+    const struct screen *from = screen_at(ui->screen);
+    const struct runs_view *r = &ui->runs;
+    const int64_t *marked = NULL;
+    int n = from->marked ? from->marked(ui, &marked) : 0;
+    if (!n) n = screen_runs.marked(ui, &marked);
+    if (n) {
+        compare_runs(ui, marked, n, out);
+        return;
+    }
+    if (ui->screen == SCREEN_COMPARE) return;
+    int64_t *all = xcalloc((size_t)r->shown + 1, sizeof *all);
+    for (int i = 0; i < r->shown; i++) all[i] = r->row[r->order[i]].id;
+    compare_runs(ui, all, r->shown, out);
+    free(all);
+}
+
+/* Runs with the group's runs alone. */
+static void to_runs(struct ui *ui, struct effect *out) {
+    const struct compare_group *g = compare_at_cursor(&ui->compare);
+    if (g) runs_show_only(ui, g->run, g->runs, out);
+}
+
+static void move(struct compare_view *v, int by) {
+    if (v->part) v->key += by;
+    else v->cursor += by;
+}
+
+static bool request(struct ui *ui, enum request r, struct effect *out) {
+    struct compare_view *v = &ui->compare;
+    switch (r) {
+    case REQ_UP: move(v, -1); break;
+    case REQ_DOWN: move(v, 1); break;
+    case REQ_PAGE_UP: move(v, -10); break;
+    case REQ_PAGE_DOWN: move(v, 10); break;
+    case REQ_FIRST: move(v, -100000); break;
+    case REQ_LAST: move(v, 100000); break;
+    case REQ_NEXT_PART:
+    case REQ_PREV_PART: v->part = !v->part; break;
+    case REQ_TASKS: v->kind = v->kind + 1 < v->data.kinds ? v->kind + 1 : -1, v->cursor = v->top = 0; break;
+    case REQ_TERMS: v->losses = !v->losses; break;
+    case REQ_SMOOTH_MORE: v->smooth += v->smooth < PLOT_SMOOTH_MAX; break;
+    case REQ_SMOOTH_LESS: v->smooth -= v->smooth > 0; break;
+    case REQ_LOG: v->log = !v->log; break;
+    case REQ_NEXT:
+    case REQ_PREV:
+        v->metric = (v->metric + (r == REQ_NEXT ? 1 : v->data.metrics)) % (v->data.metrics + 1);
+        if (v->runs) ask(v, out);
+        break;
+    case REQ_BESIDE:
+        v->mixed = !v->mixed;
+        ui_say(ui, SAY_INFO, v->mixed ? "runs of a task on other rows are compared too, and marked \u2260"
+                                      : "only runs on the same rows are compared");
+        if (v->runs) ask(v, out);
+        break;
+    case REQ_OPEN: to_runs(ui, out); return true;
+    case REQ_EXPORT:
+        if (v->data.groups) ui_ask_picture(ui);
+        return true;
+    default: return false;
+    }
+    settle(ui);
+    return true;
+}
+
+static bool refresh(struct ui *ui, struct effect *out) {
+    struct compare_view *v = &ui->compare;
+    bool live = false;
+    for (int i = 0; i < v->data.groups; i++) {
+        const char *state = v->data.group[i].state;
+        live |= !strcmp(state, "running") || !strcmp(state, "queued");
+    }
+    if (!live || v->busy || v->runs > COMPARE_CURVES) return false;
+    ask(v, out);
+    return true;
+}
+
+static int64_t run(const struct ui *ui) {
+    const struct compare_group *g = compare_at_cursor(&ui->compare);
+    return g && g->runs ? g->run[0] : 0;
+}
+
+static void init(struct ui *ui) {
+    ui->compare.kind = -1;
+    ui->compare.smooth = 3;
+}
+static void release(struct ui *ui) { free(ui->compare.run); }
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct compare_view *v = &ui->compare;
+    if (!v->data.groups) return NULL;
+    switch (k->request) {
+    case REQ_OPEN: return "its runs";
+    case REQ_NEXT: return v->data.metrics ? "metric" : NULL;
+    case REQ_BESIDE: return v->mixed ? "same rows" : v->data.mixed ? "other rows" : NULL;
+    case REQ_TASKS: return v->data.kinds > 1 ? "next kind" : NULL;
+    case REQ_TERMS: return v->losses ? "metric's" : "losses";
+    case REQ_EXPORT: return "export";
+    case REQ_DOWN: return "group";
+    default: return k->hint;
+    }
+}
+
+static const char *pictured(const struct ui *ui) {
+    const struct compare_view *v = &ui->compare;
+    return v->data.groups ? v->data.group[0].name : "";
+}
+
+static const enum request keys[] = {
+    REQ_OPEN, REQ_NEXT_PART, REQ_PREV_PART, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV,
+    REQ_EXPORT, REQ_TASKS, REQ_TERMS, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG, REQ_BESIDE, REQ_NONE
+};
+
+const struct screen screen_compare = {
+    .name = "compare",
+    .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones but for "
+             "the seed are a group, with mean, deviation and n, what the groups differ in, and their curves. Ranks and "
+             "differences are told within one metric, task and rows alone.",
+    .keys = keys, .tab = "4 Compare", .to = REQ_TO_COMPARE, .show = show,
+    .init = init, .release = release, .changed = settle, .request = request, .run = run, .refresh = refresh,
+    .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = hint,
+    .pictured = pictured,
+};

@@ -1,0 +1,219 @@
+/* Compare, drawn: the table of groups, what they differ in, the curves. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/compare.h"
+#include "views/plot_many.h"
+#include "views/scatter.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, BAND_WIDTH = 17, TRAINED_WIDTH = 10, RANK_WIDTH = 5, NAME_LEAST = 14 };
+
+void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
+    const struct compare_view *v = &ui->compare;
+    (void)f;
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown);
+    need->groups = compare_shown(v, shown) + (v->data.mixed != NULL);
+    need->differences = v->data.differences;
+    free(shown);
+}
+
+/* In points where the metric is a share. */
+static void value_text(double x, bool points, char out[32]) {
+    if (isnan(x)) snprintf(out, 32, "\u2013");
+    else if (points) snprintf(out, 32, "%.2f", 100 * x);
+    else show_value(x, out);
+}
+
+/* ---- groups ---- */
+
+struct compare_places {
+    int name, name_w, mean, sd, n, seeds, seeds_w, band, trained, rank;
+};
+
+static struct compare_places place(struct rect r) {
+    struct compare_places p = {.name = r.x + 4};
+    int rest = r.w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
+    int band = rest - BAND_WIDTH >= NAME_LEAST ? BAND_WIDTH : 0;
+    rest -= band;
+    int trained = rest - TRAINED_WIDTH >= NAME_LEAST ? TRAINED_WIDTH : 0;
+    rest -= trained;
+    int rank = rest - RANK_WIDTH >= NAME_LEAST ? RANK_WIDTH : 0;
+    rest -= rank;
+    p.seeds_w = rest >= NAME_LEAST + 30 ? 14 : rest >= NAME_LEAST + 8 ? 7 : 0;
+    p.name_w = rest - (p.seeds_w ? p.seeds_w + 1 : 0);
+    p.mean = p.name + p.name_w;
+    p.sd = p.mean + VALUE_WIDTH;
+    p.n = p.sd + VALUE_WIDTH;
+    p.seeds = p.n + COUNT_WIDTH + 1;
+    int x = p.seeds + (p.seeds_w ? p.seeds_w + 1 : 0);
+    p.band = band ? x : 0;
+    p.trained = trained ? x + band : 0;
+    p.rank = rank ? x + band + trained : 0;
+    return p;
+}
+
+static void draw_group(const struct compare_view *v, struct canvas *c, const struct compare_places *p, int y, int group, bool here) {
+    const struct compare_group *g = &v->data.group[group];
+    bool points = g->kind >= 0 && v->data.kind[g->kind].points;
+    enum ink ink = here ? INK_TITLE : INK_TEXT;
+    char text[32], low[32], high[32], band[80];
+    if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
+    canvas_put(c, p->name - 2, y, scatter_style(c, group), train_mark(group));
+    int w = canvas_fit(c, p->name, y, p->name_w - (g->other_rows ? 3 : 1), ink, g->name);
+    if (g->other_rows) canvas_text(c, p->name + w + 1, y, INK_WARN, "\u2260");
+    value_text(g->mean, points, text);
+    canvas_right(c, p->mean, y, VALUE_WIDTH, ink, g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
+    value_text(g->sd, points, text);
+    snprintf(band, sizeof band, "%s%s", isnan(g->sd) ? "" : "\u00B1", text);
+    canvas_right(c, p->sd, y, VALUE_WIDTH, INK_TEXT, band);
+    snprintf(text, sizeof text, "%d", g->n);
+    canvas_right(c, p->n, y, COUNT_WIDTH, INK_TEXT, text);
+    if (p->seeds_w) canvas_fit(c, p->seeds, y, p->seeds_w, INK_DIM, g->seeds);
+    if (p->band && isfinite(g->low)) {
+        value_text(g->low, points, low), value_text(g->high, points, high);
+        snprintf(band, sizeof band, "[%s, %s]", low, high);
+        canvas_fit(c, p->band, y, BAND_WIDTH - 1, INK_TEXT, band);
+    }
+    show_count(g->trained, text);
+    if (p->trained) canvas_right(c, p->trained, y, TRAINED_WIDTH, INK_TEXT, text);
+    if (isfinite(g->rank)) snprintf(text, sizeof text, "%g", g->rank);
+    else snprintf(text, sizeof text, "\u2013");
+    if (p->rank) canvas_right(c, p->rank, y, RANK_WIDTH, INK_TEXT, text);
+}
+
+static void draw_heads(const struct compare_view *v, struct canvas *c, const struct compare_places *p, int y) {
+    const struct compare_group *g = compare_at_cursor(v);
+    const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind] : v->data.kinds ? &v->data.kind[0] : NULL;
+    char mean[64];
+    snprintf(mean, sizeof mean, "%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
+    int w = canvas_width(c, mean) + 1;
+    canvas_text(c, p->name, y, INK_DIM, "group");
+    canvas_right(c, p->mean + VALUE_WIDTH - (w > VALUE_WIDTH ? w : VALUE_WIDTH), y, w > VALUE_WIDTH ? w : VALUE_WIDTH, INK_DIM, mean);
+    canvas_right(c, p->sd, y, VALUE_WIDTH, INK_DIM, "sd");
+    canvas_right(c, p->n, y, COUNT_WIDTH, INK_DIM, "n");
+    if (p->seeds_w) canvas_text(c, p->seeds, y, INK_DIM, "seeds");
+    if (p->band) canvas_text(c, p->band, y, INK_DIM, "95 %");
+    if (p->trained) canvas_right(c, p->trained, y, TRAINED_WIDTH, INK_DIM, "trained");
+    if (p->rank) canvas_right(c, p->rank, y, RANK_WIDTH, INK_DIM, "rank");
+}
+
+static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
+    char title[64], right[200];
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    const struct compare_group *g = compare_at_cursor(v);
+    snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs, v->data.runs == 1 ? "" : "s");
+    snprintf(right, sizeof right, "%.180s", g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
+    int room = r.w - canvas_width(c, title) - 8;
+    if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
+    canvas_rule(c, r.x, r.y, r.w, title, right);
+    struct compare_places p = place(r);
+    draw_heads(v, c, &p, r.y + 1);
+    int y = r.y + 2, end = r.y + r.h;
+    if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
+    canvas_push_clip(c, r);
+    for (int i = v->top; i < n && y < end; i++) draw_group(v, c, &p, y++, shown[i], i == v->cursor && !v->part);
+    canvas_pop_clip(c);
+    free(shown);
+}
+
+/* ---- what differs ---- */
+
+static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    char title[64];
+    snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences, v->data.differences == 1 ? "s" : "");
+    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
+    int fit = room / 12 < 1 ? 1 : room / 12 < n ? room / 12 : n, left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
+    int w = fit ? room / fit : room;
+    if (w > 32) w = 32;
+    for (int i = 0; i < r.h - 1 && v->key_top + i < v->data.differences; i++) {
+        const struct compare_difference *d = &v->data.difference[v->key_top + i];
+        bool here = v->part && v->key_top + i == v->key;
+        int y = r.y + 1 + i;
+        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        canvas_fit(c, r.x + 3, y, key - 1, here ? INK_TITLE : INK_DIM, d->key);
+        for (int k = 0; k < fit && left + k < n; k++) {
+            int group = shown[left + k], x = r.x + 3 + key + k * w;
+            canvas_put(c, x, y, scatter_style(c, group), train_mark(group));
+            canvas_fit(c, x + 2, y, w - 3, INK_TEXT, d->value[group] ? d->value[group] : "\u2013");
+        }
+    }
+    free(shown);
+}
+
+/* ---- curves ---- */
+
+static bool is_shown(const struct compare_view *v, int group) { return v->kind < 0 || v->data.group[group].kind == v->kind; }
+
+/* Metrics of the kind of the group under the cursor alone: others are on another scale. */
+static bool has_curve(const struct compare_view *v, const struct compare_curve *k, bool losses) {
+    const struct compare_group *g = compare_at_cursor(v);
+    if (!is_shown(v, k->group)) return false;
+    return losses || !g || v->data.group[k->group].kind == g->kind;
+}
+
+static void draw_chart(const struct compare_view *v, struct canvas *c, struct rect r, bool losses) {
+    struct plot_line *line = xcalloc((size_t)v->data.curves + 1, sizeof *line);
+    struct plot_look look = {.smooth = losses ? v->smooth : 0, .log = losses && v->log};
+    const struct compare_group *g = compare_at_cursor(v);
+    const char *metric = g && g->kind >= 0 ? v->data.kind[g->kind].metric : "metric";
+    char right[120];
+    int n = 0;
+    for (int i = 0; i < v->data.curves; i++) {
+        const struct compare_curve *k = &v->data.curve[i];
+        struct plot_data d = losses ? k->loss : k->metric;
+        if (!d.count || !has_curve(v, k, losses)) continue;
+        line[n++] = (struct plot_line){d, train_mark(k->group), scatter_style(c, k->group)};
+        if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
+    }
+    if (losses) snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth), v->log ? " \u00B7 log" : "");
+    else snprintf(right, sizeof right, "a mark an evaluation");
+    if (v->data.curves_left)
+        snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
+                 v->data.curves + v->data.curves_left);
+    canvas_rule(c, r.x, r.y, r.w, losses ? "loss" : metric, right);
+    r.y++, r.h--;
+    if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no points are kept of these runs");
+    else if (losses) plot_lines(c, r, line, n, &look, -1, true);
+    else plot_marks(c, r, line, n, &look, -1, r.h >= 6);
+    free(line);
+}
+
+void compare_draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct compare_view *v = &ui->compare;
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_COMPARE, &f, &p);
+    if (!v->data.groups) {
+        const char *says = *v->failed ? v->failed : v->busy ? "reading the runs"
+                           : "Nothing is compared yet: 3 lists the runs, Space marks some, 4 puts them side by side.";
+        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1}, *v->failed ? INK_BAD : INK_DIM, says);
+        return;
+    }
+    draw_groups(v, c, p.at[PANE_GROUPS]);
+    if (!rect_empty(p.at[PANE_DIFFERS])) draw_differences(v, c, p.at[PANE_DIFFERS]);
+    bool both = !rect_empty(p.at[PANE_LOSS]) && !rect_empty(p.at[PANE_METRIC]);
+    if (!rect_empty(p.at[PANE_METRIC])) draw_chart(v, c, p.at[PANE_METRIC], both ? false : v->losses);
+    if (both) draw_chart(v, c, p.at[PANE_LOSS], true);
+}
+
+/* What is shown of the group under the cursor beside the best; in the differences the whole value. */
+void compare_readout(const struct ui *ui, struct buf *out) {
+    const struct compare_view *v = &ui->compare;
+    const struct compare_group *g = compare_at_cursor(v);
+    if (!g) return;
+    if (v->part && v->key < v->data.differences) {
+        buf_printf(out, "%s: %s", v->data.difference[v->key].key,
+                   v->data.difference[v->key].value[g - v->data.group] ? v->data.difference[v->key].value[g - v->data.group] : "\u2013");
+        return;
+    }
+    if (g->claim) buf_puts(out, g->claim);
+    else buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s", *g->seeds ? g->seeds : "\u2013");
+    if (v->left) buf_printf(out, " \u00B7 %d runs more were left out: / narrows the list of Runs", v->left);
+}
