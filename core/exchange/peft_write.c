@@ -219,9 +219,21 @@ static json_t *saved(const struct out *o) {
     return json_null();
 }
 
+static bool is_whole(double x) { return fabs(x - round(x)) < 1e-9 * fabs(x); }
+
+/* Whether α is over the root of r: a whole number at every place then, and not as it is. */
+static bool is_by_root(const struct out *o) {
+    bool plain = true, root = true;
+    for (size_t i = 0; i < o->count; i++) {
+        plain = plain && is_whole(o->wrapped[i].alpha);
+        root = root && is_whole(o->wrapped[i].alpha / sqrt(o->wrapped[i].rank));
+    }
+    return root && !plain;
+}
+
 /* α as a whole number where it is one but for rounding. */
 static json_t *number(double alpha) {
-    return fabs(alpha - round(alpha)) < 1e-9 * fabs(alpha) ? json_integer((json_int_t)round(alpha)) : json_real(alpha);
+    return is_whole(alpha) ? json_integer((json_int_t)round(alpha)) : json_real(alpha);
 }
 
 static const char *bias_word(const struct out *o) { return o->other_biases ? "all" : o->biases ? "lora_only" : "none"; }
@@ -229,13 +241,17 @@ static const char *bias_word(const struct out *o) { return o->other_biases ? "al
 static void add_lora_keys(const struct out *o, json_t *c) {
     json_t *ranks = json_object(), *alphas = json_object();
     const struct wrapped *first = &o->wrapped[0];
+    bool root = is_by_root(o);
+    double alpha = first->alpha / (root ? sqrt(first->rank) : 1);
     for (size_t i = 1; i < o->count; i++) {
-        if (o->wrapped[i].rank != first->rank) json_object_set_new(ranks, o->wrapped[i].module, json_integer(o->wrapped[i].rank));
-        if (o->wrapped[i].alpha != first->alpha) json_object_set_new(alphas, o->wrapped[i].module, number(o->wrapped[i].alpha));
+        const struct wrapped *w = &o->wrapped[i];
+        double own = w->alpha / (root ? sqrt(w->rank) : 1);
+        if (w->rank != first->rank) json_object_set_new(ranks, w->module, json_integer(w->rank));
+        if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha) json_object_set_new(alphas, w->module, number(own));
     }
     static const char *const nothing[] = { "layer_replication", "layers_pattern", "layers_to_transform", "megatron_config" };
     json_object_set_new(c, "r", json_integer(first->rank));
-    json_object_set_new(c, "lora_alpha", number(first->alpha));
+    json_object_set_new(c, "lora_alpha", number(alpha));
     json_object_set_new(c, "lora_dropout", json_real(o->dropout));
     json_object_set_new(c, "bias", json_string(bias_word(o)));
     json_object_set_new(c, "rank_pattern", ranks);
@@ -244,7 +260,7 @@ static void add_lora_keys(const struct out *o, json_t *c) {
     json_object_set_new(c, "loftq_config", json_object());
     json_object_set_new(c, "megatron_core", json_string("megatron.core"));
     json_object_set_new(c, "use_dora", json_false());
-    json_object_set_new(c, "use_rslora", json_false());
+    json_object_set_new(c, "use_rslora", root ? json_true() : json_false());
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }
 

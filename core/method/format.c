@@ -134,13 +134,13 @@ char *method_canonical(const struct method *m) {
 /* The shortest way to write modules 0…n-1 as presets and single modules: best[n] is the
  * least length, from[n] where its last part starts, part[n] that part's text. */
 static void add_parts(struct buf *b, const struct method *m) {
-    enum { PRESET_WORTH = 12 }; /* a published name is worth some letters */
+    enum { PRESET_WORTH = 12, LONGEST = 24 }; /* a published name is worth some letters; no call makes more modules */
     long best[METHOD_MODULES + 1] = {0};
     int from[METHOD_MODULES + 1] = {0};
     char *part[METHOD_MODULES + 1] = {NULL};
     for (int n = 1; n <= m->count; n++) {
         best[n] = -1;
-        for (int i = 0; i < n; i++) {
+        for (int i = n > LONGEST ? n - LONGEST : 0; i < n; i++) {
             char *text = match_run(m->module + i, n - i, NULL);
             long cost = text ? (long)strlen(text) - PRESET_WORTH : 0;
             if (!text && n - i == 1) {

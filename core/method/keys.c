@@ -157,6 +157,15 @@ static int set_alpha(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
+/* rsLoRA's: s = α/√r. */
+static int set_rsalpha(struct module *m, const char *v, struct err *e) {
+    double alpha;
+    if (number("rsalpha", v, &alpha, e)) return e->code;
+    m->comp = COMP_SCALED;
+    m->scale = alpha / sqrt(m->size);
+    return 0;
+}
+
 static int set_heads(struct module *m, const char *v, struct err *e) {
     int i = key_word("heads", v, heads_at, HEADS_COUNT, e);
     if (i >= 0) m->heads = (enum head_form)i;
@@ -288,6 +297,7 @@ static const struct key keys[] = {
     {"l", TAKES_L, false, set_size},
     {"s", TAKES_S, false, set_s},
     {"alpha", TAKES_ALPHA, false, set_alpha},
+    {"rsalpha", TAKES_ALPHA, false, set_rsalpha},
     {"mlp", TAKES_MLP, false, set_mlp},
     {"b", TAKES_MLP, false, set_b},
     {"act", TAKES_ACT, false, set_act},
@@ -318,7 +328,7 @@ const struct key *key_find(const char *name) {
 bool key_takes(const struct key *k, const struct module *m) {
     if (!module_takes(m, k->bit)) return false;
     if (k->set == set_site) return module_takes_site(m);
-    if (k->set == set_s || k->set == set_alpha)
+    if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
         return m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
     return true;
 }

@@ -1,6 +1,7 @@
 /* The text form, read.  item { '+' item }; an item is a function or a preset with its
  * keys in brackets (docs/methods.md has the grammar). */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +149,7 @@ static const struct arg *argument(const struct method_item *item, const char *ke
 enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
 static int turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
-    return strcmp(key, "alpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
+    return strcmp(key, "alpha") && strcmp(key, "rsalpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
 }
 
 static int one_scale(const struct method_item *item, struct err *e) {
@@ -156,6 +157,8 @@ static int one_scale(const struct method_item *item, struct err *e) {
         return err_set(e, ERR_USAGE,
                        "V21: %s: alpha sets s = alpha/r, so give either alpha or s, not both",
                        item->name);
+    if (argument(item, "rsalpha") && (argument(item, "alpha") || argument(item, "s") || argument(item, "comp")))
+        return err_set(e, ERR_USAGE, "V21: %s: rsalpha sets s = alpha/√r, so give either rsalpha or alpha or s", item->name);
     return 0;
 }
 
@@ -296,12 +299,29 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
     return 0;
 }
 
-static int parse_preset(const struct method_item *item, const struct preset *p, struct method *out,
+/* A preset whose alpha is over the root of r has it so without a word. */
+static void take_root_alpha(struct method_item *item, const struct preset *p) {
+    struct arg own = {"rsalpha", ""};
+    bool said = argument(item, own.key);
+    if (!p->root_alpha) return;
+    for (int i = 0; i < item->count && !said; i++)
+        if (!strcmp(item->arg[i].key, "alpha")) {
+            strcpy(item->arg[i].key, own.key);
+            said = true;
+        }
+    snprintf(own.value, sizeof own.value, "%d", p->root_alpha);
+    if (!said && item->count < ARGS) item->arg[item->count++] = own;
+}
+
+static int parse_preset(const struct method_item *given, const struct preset *p, struct method *out,
                         struct err *e) {
     static const char *const usual[] = {"backbone", "norms", NULL}, *const with_at[] = {"at", "backbone", "norms", NULL},
                              *const with_peft[] = {"at", "peft", "backbone", "norms", NULL};
     bool ia3 = !strcmp(p->name, "ia3");
     struct method m = p->method;
+    struct method_item call = *given;
+    const struct method_item *item = &call;
+    take_root_alpha(&call, p);
     const char *const *more = ia3 ? with_peft : takes_at(&m) ? with_at : usual;
     if (one_scale(item, e)) return e->code;
     for (int now = TURN_PLACE; now < TURNS; now++)

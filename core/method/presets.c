@@ -51,6 +51,7 @@ EMBED(meta_adapters_sandwich, "meta-adapters-sandwich")
 EMBED(maml_adapters, "maml-adapters")
 EMBED(hybrid_smlmt, "hybrid-smlmt")
 EMBED(leopard, "leopard")
+EMBED(rslora, "rslora")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -87,6 +88,7 @@ static const struct {
     ROW(maml_adapters, "maml-adapters"),
     ROW(hybrid_smlmt, "hybrid-smlmt"),
     ROW(leopard, "leopard"),
+    ROW(rslora, "rslora"),
 };
 enum { PRESETS = COUNT_OF(files) };
 
@@ -115,6 +117,7 @@ static void load_one(int i) {
     if (json_object_get(o, "regime")) p->regime = text_member(o, file, "regime");
     if (json_object_get(o, "released")) p->released = text_member(o, file, "released");
     if (json_object_get(o, "same_as")) p->same_as = text_member(o, file, "same_as");
+    p->root_alpha = (int)json_integer_value(json_object_get(o, "root_alpha"));
     if (!json_get_double(o, file, "lr", &p->lr, &e)) BUG("preset %s lacks \"lr\"", file);
     char *method = json_dumps(json_object_get(o, "method"), JSON_COMPACT);
     if (!method || method_from_json(method, strlen(method), &p->method, &e))

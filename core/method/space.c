@@ -189,18 +189,19 @@ static bool before(const struct module *a, const struct module *b) {
 
 /* Each turn takes the first in order among those that meet nothing before them. */
 void method_order(const struct method *m, int order[METHOD_MODULES]) {
-    struct method x = *m;
+    struct module x[METHOD_MODULES];
     int left[METHOD_MODULES];
     for (int i = 0; i < m->count; i++) {
-        module_normalise(&x.module[i]);
+        x[i] = m->module[i];
+        module_normalise(&x[i]);
         left[i] = i;
     }
     for (int n = 0, count = m->count; n < m->count; n++) {
         int best = 0; /* meets none before it */
         for (int i = 1; i < count; i++) {
             bool free = true;
-            for (int j = 0; j < i; j++) free &= !meet(&x.module[left[j]], &x.module[left[i]]);
-            if (free && before(&x.module[left[i]], &x.module[left[best]])) best = i;
+            for (int j = 0; j < i; j++) free &= !meet(&x[left[j]], &x[left[i]]);
+            if (free && before(&x[left[i]], &x[left[best]])) best = i;
         }
         order[n] = left[best];
         count--;
@@ -209,11 +210,12 @@ void method_order(const struct method *m, int order[METHOD_MODULES]) {
 }
 
 void method_normalise(struct method *m) {
-    const struct method from = *m;
+    struct module from[METHOD_MODULES];
     int order[METHOD_MODULES];
     method_order(m, order);
+    memcpy(from, m->module, (size_t)m->count * sizeof *from);
     for (int n = 0; n < m->count; n++) {
-        m->module[n] = from.module[order[n]];
+        m->module[n] = from[order[n]];
         module_normalise(&m->module[n]);
     }
 }

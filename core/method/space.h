@@ -81,7 +81,7 @@ enum target {
     TARGET_COUNT
 };
 
-enum { METHOD_MODULES = 24, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
+enum { METHOD_MODULES = 72, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
 /* Beside enum stack and enum sublayer: no narrowing.  Such a module adapts to the model:
  * on one with an encoder alone it is at the encoder's self-attention or FFN. */
 enum { STACK_ALL = STACK_DECODER + 1, SITE_ALL = SUB_EMBED + 1 };
@@ -237,6 +237,7 @@ struct preset {
     const char *note;    /* what is trained besides, what a library does otherwise */
     const char *released;/* where the published code differs from the paper, or from this; NULL: nothing is recorded */
     struct method method;/* at default sizes */
+    int root_alpha;      /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
     const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
     const char *same_as; /* the preset that is the same point and names it in texts and records;
                           * this one is another word for it.  Usually NULL */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/optim.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 
@@ -139,11 +140,114 @@ static void a_prefix_is_that_of_peft(void **state) {
     }
 }
 
+/* ---- tests/reference/tuned ---- */
+
+static const struct {
+    const char *file, *text;
+} tuned[] = {
+    {"rslora.bert-tiny", "linear(r=4; write=a.q, rsalpha=6, layers=1) + linear(r=2; write=a.q, rsalpha=6, layers=2) + "
+                         "linear(r=4; write=a.q, rsalpha=6, layers=3) + linear(r=4; write=a.v, rsalpha=3)"},
+};
+
+static void open_tuned(const char *file) {
+    struct err e = ERR_INIT;
+    const char *model = strrchr(file, '.') + 1;
+    bool bert = !strcmp(model, "bert-tiny");
+    char *folder = xprintf("tests/reference/%s%s", bert ? "" : "families/", model);
+    char *inside = xprintf("tests/reference/tuned/%s.safetensors", file), *path = test_path(inside);
+    rig_open_at(&rig, folder);
+    peft = (struct fixture){.expected = st_open(path, &e)};
+    if (!peft.expected) fail_msg("%s", e.text);
+    free(folder);
+    free(inside);
+    free(path);
+}
+
+/* "value.enc.1.self/linear.q.W_d" of a tensor of the second module there, "….q.2.W_d". */
+static const char *name_in(const char *what, const struct plan_tensor *t, char name[PLAN_NAME + 32]) {
+    snprintf(name, PLAN_NAME + 32, "%s.%s", what, t->name);
+    char *last = strrchr(name, '.');
+    if (t->kind == PLAN_OWN && last - name > 2 && last[-2] == '.' && last[-1] >= '2' && last[-1] <= '9')
+        memmove(last - 2, last, strlen(last) + 1);
+    return name;
+}
+
+static real *tuned_values(const struct plan *p) {
+    char name[PLAN_NAME + 32];
+    real *x = rig_params(&rig, p, 1, 0);
+    int left = 0;
+    for (size_t i = 0; i < st_count(peft.expected); i++) left += !strncmp(st_at(peft.expected, i)->name, "value.", 6);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        size_t n;
+        double *v = fixture_values(&peft, name_in("value", t, name), &n);
+        if (n != t->count) fail_msg("%s: %zu values, not %zu", name, n, t->count);
+        for (size_t k = 0; k < n; k++) x[t->offset + k] = (real)v[k];
+        free(v);
+        left--;
+    }
+    assert_int_equal(left, 0);
+    return x;
+}
+
+enum { TUNED_STEPS = 10 };
+
+/* Each loss before its step. */
+static void tune(const struct plan *p, real *x, real *g, double *loss) {
+    const struct adamw o = { 0.9, 0.999, 1e-8, 0.01 };
+    struct optim_group *group = xcalloc((size_t)p->tensors, sizeof *group);
+    real *m = xcalloc(p->trained, sizeof *m), *v = xcalloc(p->trained, sizeof *v);
+    for (int i = 0; i < p->tensors; i++)
+        group[i] = (struct optim_group){p->tensor[i].offset, p->tensor[i].count, 1, p->tensor[i].decays};
+    for (int i = 0; i < TUNED_STEPS; i++) {
+        loss[i] = rig_loss(&rig, p, x, g);
+        optim_adamw(&o, 1e-2, (uint64_t)i + 1, (size_t)p->tensors, group, x, g, m, v);
+    }
+    free(group);
+    free(m);
+    free(v);
+}
+
+static void is_as_tuned(const char *file, const char *text) {
+    char name[PLAN_NAME + 32];
+    double exact, losses[TUNED_STEPS];
+    size_t n;
+    open_tuned(file);
+    exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10; /* T5 takes norms and softmaxes in 32 bits there */
+    struct plan *p = rig_plan(&rig, text);
+    real *x = tuned_values(p), *g = xcalloc(p->trained, sizeof *g), *logits = rig_logits(&rig, p, x);
+    double *want = fixture_values(&peft, "loss", &n), loss = rig_loss(&rig, p, x, g);
+    if (!(fabs(loss - *want) < exact)) fail_msg("%s: loss %.12g, not %.12g", file, loss, *want);
+    fixture_compare(&peft, "logits", logits, rig_logit_count(&rig), 10 * exact);
+    double largest = fixture_largest(&peft, "grad.");
+    for (int i = 0; i < p->tensors; i++)
+        fixture_compare_gradient(&peft, name_in("grad", &p->tensor[i], name), g + p->tensor[i].offset, p->tensor[i].count,
+                                 100 * exact, largest);
+    free(want);
+    want = fixture_values(&peft, "adamw", &n);
+    assert_int_equal(n, TUNED_STEPS);
+    tune(p, x, g, losses);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(losses[i] - want[i]) < 1000 * exact)) fail_msg("%s: loss %.12g, not %.12g, at step %zu", file, losses[i], want[i], i);
+    free(want);
+    free(logits);
+    free(x);
+    free(g);
+    plan_free(p);
+    close_model();
+}
+
+static void tuned_ones_are_those_of_peft(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(tuned); i++) is_as_tuned(tuned[i].file, tuned[i].text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lora_is_that_of_peft),
         cmocka_unit_test(ia3_is_that_of_peft),
         cmocka_unit_test(a_prefix_is_that_of_peft),
+        cmocka_unit_test(tuned_ones_are_those_of_peft),
     };
     return cmocka_run_group_tests_name("peft", tests, NULL, NULL);
 }

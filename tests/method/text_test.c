@@ -364,6 +364,9 @@ static void presets_are_named_and_recognised(void **state) {
 static void other_words_keep_the_first_name(void **state) {
     (void)state;
     static const char *const words[][2] = {{"shared-ft", "full"}, {"shared-adapter", "parallel-adapter-ffn"}};
+    assert_written("rslora", "lora(s=5.65685424949238)");
+    assert_same("rslora(r=32)", "lora(r=32,rsalpha=16)");
+    assert_same("rslora(r=4,alpha=6)", "lora(r=4,s=3)");
     for (size_t i = 0; i < COUNT_OF(words); i++) {
         const struct preset *p = preset_find(words[i][0]), *first = preset_find(words[i][1]);
         assert_non_null(p);
