@@ -251,6 +251,34 @@ int store_sweep_failure(struct store *s, int64_t id, const char *key, const char
 int store_hold(struct store *s, const char *name, bool *held, struct err *e);
 void store_let_go(struct store *s, const char *name);
 
+/* ---- joining databases ---- */
+
+enum store_merged_as {
+    STORE_MERGED_NEW,     /* INTO did not have the run */
+    STORE_MERGED_FURTHER, /* FROM's state was the further one, or had the files: it is INTO's now */
+    STORE_MERGED_SAME,
+    STORE_MERGED_BEHIND,  /* INTO's state is the further one: it stays */
+    STORE_MERGED_APART,   /* the two went on apart: both stay */
+    STORE_MERGED_BUSY,    /* in work in one of the two: left out */
+};
+struct store_merged {
+    int64_t from, into; /* numbers; into 0: left out */
+    int64_t apart;      /* the run of INTO that it went apart from, 0: none */
+    int64_t step;       /* from which on; −1 */
+    enum store_merged_as what;
+    bool lacks_files;   /* it was taken, and its files were not there */
+};
+struct store_merge {
+    size_t runs, sweeps;
+    struct store_merged *run;
+    int64_t *sweep_from, *sweep_into;
+};
+/* Takes what `from` (opened for reading) has: runs and sweeps that are the same by their uid are one, others get new
+ * numbers; a run's parent and sweep follow.  Each run is taken whole or not at all: after an interruption the same call
+ * takes the rest.  store_merge_release, also after a failure. */
+int store_merge(struct store *into, struct store *from, struct store_merge *out, struct err *e);
+void store_merge_release(struct store_merge *m);
+
 /* ---- queries ---- */
 
 /* A number that may be missing, undefined with a reason, NaN or infinite. */

@@ -156,7 +156,7 @@ static const struct {
     { "explain", "a method on a page: what it is, costs and equals" },
     { "tasks, models", "the tasks and the models at hand" },
     { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
-    { "export, import", "points, records and weights, out and in" },
+    { "export, import, merge", "points, records and weights, out and in; databases" },
     { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
     { "render", "print a screen as text" },

@@ -381,6 +381,7 @@ static const struct verb VERBS[] = {
     { "export", "RUN --to csv|json|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
+    { "merge", "INTO FROM…", "what other databases have, into one", NULL, 2, -1, verb_merge },
     { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID", "runs over lists of values in braces; a sweep's results", SWEEP, 0, 2,
       verb_sweep },
     { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },

@@ -83,6 +83,8 @@ int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
 /* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
+/* verb_merge.c */
+int verb_merge(const struct args *a, struct err *e);
 /* verb_export.c, verb_import.c */
 int verb_export(const struct args *a, struct err *e);
 int verb_import(const struct args *a, struct err *e);

@@ -1,0 +1,107 @@
+/* merge: databases are joined. */
+#include "app/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+
+static const char *const WHAT[] = {
+    [STORE_MERGED_NEW] = "new",       [STORE_MERGED_FURTHER] = "further", [STORE_MERGED_SAME] = "same",
+    [STORE_MERGED_BEHIND] = "behind", [STORE_MERGED_APART] = "apart",     [STORE_MERGED_BUSY] = "in work",
+};
+
+static void as_json(const char *path, const struct store_merge *m, struct buf *b) {
+    json_add_key(b, NULL);
+    buf_putc(b, '{');
+    json_member_string(b, "path", path);
+    json_add_key(b, "runs");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < m->runs; i++) {
+        const struct store_merged *x = &m->run[i];
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_int(b, "from", (long long)x->from);
+        json_member_int(b, "into", (long long)x->into);
+        json_member_string(b, "what", WHAT[x->what]);
+        if (x->apart) json_member_int(b, "apart", (long long)x->apart);
+        if (x->what == STORE_MERGED_APART) json_member_int(b, "step", (long long)x->step);
+        json_member_bool(b, "lacks_files", x->lacks_files);
+        buf_putc(b, '}');
+    }
+    buf_puts(b, "]");
+    json_add_key(b, "sweeps");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < m->sweeps; i++) {
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_int(b, "from", (long long)m->sweep_from[i]);
+        json_member_int(b, "into", (long long)m->sweep_into[i]);
+        buf_putc(b, '}');
+    }
+    buf_puts(b, "]}");
+}
+
+static void as_text(const char *path, const struct store_merge *m, struct buf *b) {
+    for (size_t i = 0; i < m->runs; i++) {
+        const struct store_merged *x = &m->run[i];
+        buf_printf(b, "%s: run %lld ", path, (long long)x->from);
+        switch (x->what) {
+        case STORE_MERGED_NEW: buf_printf(b, "is run %lld", (long long)x->into); break;
+        case STORE_MERGED_FURTHER: buf_printf(b, "is run %lld, of which this is the further state", (long long)x->into); break;
+        case STORE_MERGED_SAME: buf_printf(b, "is run %lld, which was there", (long long)x->into); break;
+        case STORE_MERGED_BEHIND: buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into); break;
+        case STORE_MERGED_APART: break; /* told below */
+        case STORE_MERGED_BUSY: buf_puts(b, "is in work and was left out: merge again when it is over"); break;
+        }
+        if (x->what == STORE_MERGED_APART) buf_printf(b, "is run %lld", (long long)x->into);
+        if (x->apart)
+            buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step, (long long)x->apart);
+        buf_puts(b, x->lacks_files ? "; its files were not there\n" : "\n");
+    }
+    for (size_t i = 0; i < m->sweeps; i++)
+        buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i], (long long)m->sweep_into[i]);
+}
+
+static bool is_same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int merge_one(struct store *into, const char *path, bool json, struct buf *out, struct err *e) {
+    struct store *from;
+    struct store_merge m = { 0 };
+    if (is_same_file(store_path(into), path))
+        return err_set(e, ERR_USAGE, "%s: is the database that is merged into", path);
+    int rc = store_open(&from, path, STORE_READ, e);
+    if (rc) return rc;
+    rc = store_merge(into, from, &m, e);
+    if (rc) err_prefix(e, "%s", path);
+    else (json ? as_json : as_text)(path, &m, out);
+    store_merge_release(&m);
+    return verb_close(from, rc, e);
+}
+
+int verb_merge(const struct args *a, struct err *e) {
+    struct store *into;
+    struct buf out = BUF_INIT;
+    bool json = args_flag(a, "json");
+    int rc = store_open(&into, a->positional[0], STORE_WRITE, e);
+    if (rc) return rc;
+    if (json) {
+        buf_putc(&out, '{');
+        json_member_string(&out, "into", store_path(into));
+        json_add_key(&out, "from");
+        buf_putc(&out, '[');
+    }
+    for (int i = 1; !rc && i < a->count; i++) rc = merge_one(into, a->positional[i], json, &out, e);
+    if (json) buf_puts(&out, "]}");
+    if (!rc && json) out_line(&out);
+    if (!rc && !json) out_lines(buf_text(&out));
+    buf_release(&out);
+    return verb_close(into, rc, e);
+}
