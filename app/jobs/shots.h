@@ -35,7 +35,11 @@ struct shots_hook {
     bool (*stop)(void *self);
 };
 
-/* Reads model, rows and the parent, refuses what cannot be done before anything is trained, and makes the run's row. */
+/* Reads model, rows and the parent and refuses what cannot be done, before anything is stored. */
+int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
+/* Makes the run's row.  with: the first run of those that were asked for together; 0: it is that one, or alone. */
+int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e);
+/* Both, alone. */
 int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
 /* Takes up a stopped or interrupted one.  `model` as above. */
 int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e);
@@ -54,6 +58,7 @@ struct shots_left_out {
     char *task, *why;
 };
 struct shots_results {
+    int64_t run, from, with; /* from: the run that its draws began from; with: as shots_begin; 0 */
     struct fewshot how;
     bool table;
     struct fewshot_results results;
@@ -67,7 +72,7 @@ struct shots_results {
 };
 int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e);
 void shots_results_release(struct shots_results *r);
-/* The list of what each task's each k came to (core/train/fewshot.h). */
-void shots_results_list(const struct shots_results *r, struct buf *b);
+/* The list of what each task's each k came to (core/train/fewshot.h), one run's after the other's. */
+void shots_results_list(const struct shots_results *r, int runs, struct buf *b);
 
 #endif

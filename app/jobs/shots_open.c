@@ -187,28 +187,42 @@ static void add_known(const struct shots *x, struct buf *b) {
     buf_putc(b, ']');
 }
 
-static int create_row(struct shots *x, const struct shots_request *r, struct err *e) {
+/* What a draw trains; NULL with *e. */
+static struct plan *draw_plan(struct shots *x, struct err *e) {
+    struct task *one = &x->of[0].task;
+    const struct run_tasks first = { 1, &one };
+    struct plan *p = run_plan_for(&x->of[0].c, &first, &x->model->arch, e);
+    if (p && x->how.parts) plan_train_only(p, x->how.parts);
+    return p;
+}
+
+static int check_plan(struct shots *x, struct err *e) {
+    if (by_rule(x)) return 0;
+    struct plan *p = draw_plan(x, e);
+    int rc = p ? check_common(x, p, e) : e->code;
+    plan_free(p);
+    return rc;
+}
+
+static int create_row(struct shots *x, const char *note, struct err *e) {
     struct buf more = BUF_INIT;
     struct task *task[RUN_TASKS];
     for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
-    const struct run_tasks all = { x->tasks, task }, first = { 1, task };
+    const struct run_tasks all = { x->tasks, task };
     struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
-                               .note = r->note };
-    struct plan *own = by_rule(x) ? NULL : run_plan_for(&x->of[0].c, &first, &x->model->arch, e), *p = own;
-    if (!by_rule(x) && (!p || check_common(x, p, e))) {
-        plan_free(own);
-        return e->code;
-    }
-    if (p && x->how.parts) plan_train_only(p, x->how.parts);
+                               .note = note };
+    struct plan *own = by_rule(x) ? NULL : draw_plan(x, e);
+    if (!own && !by_rule(x)) return e->code;
     buf_puts(&more, "\"fewshot\":{");
     fewshot_members(&x->how, &more);
     json_member_bool(&more, "table", x->table);
+    if (x->with) json_member_int(&more, "with", (long long)x->with);
     add_known(x, &more);
     buf_printf(&more, ",\"left_out\":[%s]}", buf_text(&x->left_out));
     char *split = xprintf("%s/k%d", x->tasks > 1 ? ALL_TASKS_SPLIT : x->of[0].name, x->how.k[x->how.ks - 1]);
     row.more = buf_text(&more);
     row.split = split;
-    int rc = run_row_create(x->store, &x->c, p ? p : fewshot_meta_plan(x->meta), &row, &x->id, e);
+    int rc = run_row_create(x->store, &x->c, own ? own : fewshot_meta_plan(x->meta), &row, &x->id, e);
     buf_release(&more);
     free(split);
     plan_free(own);
@@ -253,7 +267,7 @@ static int make(struct shots *x, const struct shots_request *r, struct err *e) {
             return x->tasks > 1 ? err_prefix(e, "task %s", config_task_name(&x->c, i)) : e->code;
     complete_all(x);
     set_regime(x);
-    return create_row(x, r, e);
+    return check_plan(x, e);
 }
 
 static void set_paths(struct shots *x) {
@@ -261,7 +275,7 @@ static void set_paths(struct shots *x) {
     x->record = fewshot_record_path(x->folder);
 }
 
-int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
+int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
     struct shots *x = xcalloc(1, sizeof *x);
     *out = NULL;
     x->store = s;
@@ -274,9 +288,24 @@ int shots_new(struct store *s, const struct shots_request *r, struct shots_hook 
         shots_free(x);
         return rc;
     }
-    set_paths(x);
     *out = x;
     return 0;
+}
+
+int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e) {
+    x->with = with;
+    int rc = create_row(x, note, e);
+    if (!rc) set_paths(x);
+    return rc;
+}
+
+int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
+    int rc = shots_prepare(s, r, hook, out, e);
+    if (!rc) rc = shots_begin(*out, r->note, 0, e);
+    if (!rc) return 0;
+    shots_free(*out);
+    *out = NULL;
+    return rc;
 }
 
 /* ---- again ---- */

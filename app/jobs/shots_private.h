@@ -22,6 +22,7 @@ struct shots {
     struct store *store;
     struct shots_hook hook;
     int64_t id, parent;      /* parent 0: draws begin as the method does */
+    int64_t with;            /* the first run of those that were asked for together; 0 */
     struct run_config c;     /* of all tasks */
     struct fewshot how;
     bool table;              /* of any number of tasks */

@@ -48,6 +48,9 @@ int shots_results(struct store *s, const struct store_run *run, struct shots_res
     *out = (struct shots_results){ 0 };
     if (shots__read_how(run, &out->how, &all, e)) return e->code;
     const json_t *o = json_object_get(all, "fewshot");
+    out->run = run->id;
+    out->from = run->parent;
+    out->with = json_integer_value(json_object_get(o, "with"));
     out->table = json_is_true(json_object_get(o, "table"));
     take_names(json_object_get(o, "known"), out);
     take_left_out(json_object_get(o, "left_out"), out);
@@ -82,12 +85,13 @@ void shots_results_release(struct shots_results *r) {
     *r = (struct shots_results){ 0 };
 }
 
-void shots_results_list(const struct shots_results *r, struct buf *b) {
+void shots_results_list(const struct shots_results *r, int runs, struct buf *b) {
     buf_putc(b, '[');
-    for (int i = 0; i < r->tasks; i++) {
-        const struct fewshot_table t = { r->of[i].task, r->of[i].metric, r->table ? r->method : NULL,
-                                         (const char *const *)r->known_name };
-        fewshot_results_json(&r->results, &r->how, &t, b);
-    }
+    for (int i = 0; i < runs; i++)
+        for (int k = 0; k < r[i].tasks; k++) {
+            const struct fewshot_table t = { r[i].of[k].task, r[i].of[k].metric, r[i].table || runs > 1 ? r[i].method : NULL,
+                                             (const char *const *)r[i].known_name, runs > 1 ? r[i].run : 0, r[i].from };
+            fewshot_results_json(&r[i].results, &r[i].how, &t, b);
+        }
     buf_putc(b, ']');
 }

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/shots.h"
+#include "app/jobs/shots_group.h"
 #include "app/files/paths.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/data/leopard.h"
 #include "core/method/carry.h"
+#include "core/train/sweep.h"
 
 /* ---- options ---- */
 
@@ -110,122 +110,68 @@ static const struct shots_hook hook = { NULL, say, told, stop };
 
 /* ---- what it came to ---- */
 
-static void number(double v, bool has, char out[32]) {
-    if (has) snprintf(out, 32, "%.4f", v);
-    else snprintf(out, 32, "-");
-}
-
-static void add_line(struct table *t, const struct shots_results *r, const struct shots_result_task *of, int k) {
-    struct fewshot_summary s = fewshot_sum_up(&r->results, of->task, k, of->metric, false);
-    struct fewshot_summary zero = fewshot_sum_up(&r->results, of->task, k, of->metric, true);
-    struct fewshot_summary f1 = fewshot_sum_up(&r->results, of->task, k, "f1_macro", false);
-    char rows[32], mean[32], sd[32], n[32], majority[32], before[32], macro[32];
-    snprintf(rows, sizeof rows, "%d", k);
-    snprintf(n, sizeof n, "%d", s.n);
-    number(s.mean, s.n > 0, mean);
-    number(s.sd, s.n > 1, sd);
-    number(s.majority, !isnan(s.majority), majority);
-    number(f1.mean, f1.n > 0, macro);
-    number(zero.mean, zero.n > 0, before);
-    const char *from = fewshot_most(&r->results, of->task, k);
-    table_add(t, (const char *[]){ of->task, rows, from ? from : "-", of->metric, mean, sd, n, majority, macro, before });
-}
-
-static bool has_k(const struct shots_results *r, int k) {
-    for (int i = 0; i < r->how.ks; i++)
-        if (r->how.k[i] == k) return true;
-    return false;
-}
-
-static bool has_task(const struct shots_results *r, const char *task) {
-    for (int i = 0; i < r->tasks; i++)
-        if (!strcmp(r->of[i].task, task)) return true;
-    return false;
-}
-
-static bool same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
-    return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
-}
-
-/* What was published of the table's tasks and, never beside their mean here, over all 17. */
-static void print_published(const struct shots_results *r) {
-    const struct leopard_cell *x, *last = NULL;
-    for (int i = 0; (x = leopard_cell(i)); i++) {
-        if (!has_k(r, x->k) || (x->task && !has_task(r, x->task))) continue;
-        if (last && same_cell(last, x)) fputs(", ", stdout);
-        else if (x->task) printf("%spublished, BERT-base: %s k=%d accuracy in %%: ", last ? "\n" : "", x->task, x->k);
-        else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
-        printf("%s %.1f", x->method, x->mean);
-        if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);
-        if (x->remark) printf(" (%s)", x->remark);
-        last = x;
+static void print_shots_json(const struct shots_group *g) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_int(&b, "run", (long long)g->of[0].run);
+    if (g->runs > 1) {
+        json_add_key(&b, "runs");
+        buf_putc(&b, '[');
+        for (int i = 0; i < g->runs; i++) json_member_int(&b, NULL, (long long)g->of[i].run);
+        buf_putc(&b, ']');
     }
-    if (last) putchar('\n');
+    if (g->runs == 1 && !g->of[0].table) json_member_string(&b, "task", g->of[0].of[0].task);
+    json_add_key(&b, "results");
+    shots_results_list(g->of, g->runs, &b);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
 }
 
-void verb_shots_print(const struct shots_results *r) {
-    static const char *const heading[] = { "task", "k", "from", "metric", "mean", "sd", "n", "majority", "f1_macro",
-                                           "before" };
-    struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "lrllrrrrrr");
-    for (int i = 0; i < r->tasks; i++)
-        for (int k = 0; k < r->how.ks; k++) add_line(&t, r, &r->of[i], r->how.k[k]);
-    table_print(&t);
-    for (int i = 0; i < r->left_outs; i++) {
-        out_text(r->left_out[i].task);
-        fputs(" is left out: ", stdout);
-        out_text(r->left_out[i].why);
-        putchar('\n');
-    }
-    for (int i = 0; i < r->results.count; i++) {
-        const struct fewshot_result *x = &r->results.of[i];
-        if (!*x->left_out) continue;
-        out_text(x->task);
-        printf(" k=%d draw %d is left out: ", x->k, x->draw);
-        out_text(x->left_out);
-        putchar('\n');
-    }
-    if (r->table && r->how.files) print_published(r);
-}
-
-static int print(struct store *s, int64_t id, bool json, struct err *e) {
-    struct store_run run;
-    struct shots_results results;
-    int rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    rc = shots_results(s, &run, &results, e);
-    store_run_release(&run);
-    if (rc) return rc;
-    if (json) {
+static void print_shots(const struct args *a, const struct shots_group *g) {
+    if (args_flag(a, "json")) {
+        print_shots_json(g);
+    } else if (args_flag(a, "csv")) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "run", (long long)id);
-        if (!results.table) json_member_string(&b, "task", results.of[0].task);
-        json_add_key(&b, "results");
-        shots_results_list(&results, &b);
-        buf_putc(&b, '}');
-        out_line(&b);
+        shots_group_csv(g, &b);
+        out_lines(buf_text(&b));
         buf_release(&b);
     } else {
-        printf("run %lld\n", (long long)id);
-        verb_shots_print(&results);
+        fputs(g->runs > 1 ? "runs" : "run", stdout);
+        for (int i = 0; i < g->runs; i++) printf(" %lld", (long long)g->of[i].run);
+        putchar('\n');
+        verb_shots_print(g->of, g->runs);
     }
-    shots_results_release(&results);
+}
+
+static int print_shots_of(const struct args *a, struct store *s, const int64_t *run, int runs, struct err *e) {
+    struct shots_group g;
+    int rc = shots_group_open(s, run, runs, &g, e);
+    if (rc) return rc;
+    print_shots(a, &g);
+    shots_group_release(&g);
     return 0;
 }
 
-static int train(const struct args *a, struct store *s, struct shots *x, int workers, struct err *e) {
-    int64_t id = shots_id(x);
+/* One after another; those that an interrupt leaves can be resumed like the one it stopped. */
+static int train_shots(const struct args *a, struct store *s, struct shots **x, int n, int workers, struct err *e) {
+    int64_t *id = xcalloc((size_t)n, sizeof *id);
+    int rc = 0;
     verb_catch_signals();
-    int rc = shots_train(x, workers, e);
-    shots_free(x);
-    return rc ? rc : print(s, id, args_flag(a, "json"), e);
+    for (int i = 0; i < n; i++) {
+        id[i] = shots_id(x[i]);
+        if (!rc) rc = shots_train(x[i], workers, e);
+        shots_free(x[i]);
+    }
+    if (!rc) rc = print_shots_of(a, s, id, n, e);
+    free(id);
+    return rc;
 }
 
 int verb_resume_shots(const struct args *a, struct store *s, int64_t run, int workers, struct err *e) {
     struct shots *x;
     int rc = shots_resume(s, run, args_get(a, "model"), hook, &x, e);
-    return rc ? rc : train(a, s, x, workers, e);
+    return rc ? rc : train_shots(a, s, &x, 1, workers, e);
 }
 
 int verb_adapt(const struct args *a, struct err *e) {
@@ -248,21 +194,23 @@ int verb_adapt(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &r.parent, e);
     if (!rc) rc = shots_new(s, &r, hook, &x, e);
     config_release(&rows);
-    if (!rc) rc = train(a, s, x, workers, e);
+    if (!rc) rc = train_shots(a, s, &x, 1, workers, e);
     return verb_close(s, rc, e);
 }
 
 /* ---- tables ---- */
 
-/* A method and options of its own. */
-static int read_base(const struct args *a, struct run_config *c, struct err *e) {
-    static const char *const options[] = { "model", "method", "max-len", "max-target", "optimiser", "momentum",
-                                           "weight-decay", "schedule", "warmup", "clip", "dropout", "form" };
+/* A method (NULL: the usual one) and options of its own. */
+static int read_base(const struct args *a, const char *method, struct run_config *c, struct err *e) {
+    static const char *const options[] = { "model", "max-len", "max-target", "optimiser", "momentum", "weight-decay", "schedule",
+                                           "warmup", "clip", "dropout", "form" };
     int rc = 0;
     config_init(c);
     for (size_t i = 0; i < COUNT_OF(options) && !rc; i++)
         if (args_get(a, options[i])) rc = config_set(c, options[i], args_get(a, options[i]), e);
+    if (!rc && method) rc = config_set(c, "method", method, e);
     if (!rc && !c->model) config_take_model(c, DEFAULT_MODEL);
+    if (rc) config_release(c);
     return rc;
 }
 
@@ -286,30 +234,91 @@ static int check_alone(const struct args *a, struct err *e) {
     return 0;
 }
 
+/* The methods that --method lists, {a,b} as in petri sweep; one cell without text where it is not given. */
+static int list_methods(const struct args *a, struct sweep_cells *out, struct err *e) {
+    struct sweep_spec spec;
+    const char *text = args_get(a, "method");
+    *out = (struct sweep_cells){ 0 };
+    if (!text) return 0;
+    sweep_init(&spec);
+    int rc = sweep_set(&spec, "method", text, e);
+    if (!rc) rc = sweep_expand(&spec, out, e);
+    sweep_release(&spec);
+    return rc;
+}
+
+/* Runs of the methods, all of which can be done before the first has its row. */
+static int open_methods(const struct args *a, struct store *s, struct shots_request *r, const struct sweep_cells *m,
+                        struct shots **x, int *opened, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < (m->count ? m->count : 1); i++) {
+        struct run_config base;
+        rc = read_base(a, m->count ? m->cell[i].text[0] : NULL, &base, e);
+        if (rc) break;
+        r->base = &base;
+        struct shots_hook quiet = hook; /* what is left out is said once */
+        if (i) quiet.say = NULL;
+        rc = shots_prepare(s, r, quiet, &x[i], e);
+        config_release(&base);
+        if (!rc) ++*opened;
+        else if (m->count > 1) rc = err_prefix(e, "method %s", m->cell[i].text[0]);
+    }
+    for (int i = 0; !rc && i < *opened; i++) rc = shots_begin(x[i], r->note, i ? shots_id(x[0]) : 0, e);
+    return rc;
+}
+
+static int train_table(const struct args *a, struct store *s, struct shots_request *r, int workers, struct err *e) {
+    struct sweep_cells m;
+    int rc = list_methods(a, &m, e), opened = 0;
+    if (rc) return rc;
+    struct shots **x = xcalloc((size_t)m.count + 1, sizeof(struct shots *));
+    if (args_get(a, "from")) rc = store_find(s, args_get(a, "from"), &r->parent, e);
+    if (!rc) rc = open_methods(a, s, r, &m, x, &opened, e);
+    if (!rc) rc = train_shots(a, s, x, opened, workers, e);
+    else
+        for (int i = 0; i < opened; i++) shots_free(x[i]);
+    free(x);
+    sweep_cells_release(&m);
+    return rc;
+}
+
+/* Runs that are there: one with all that were asked for with it, or those that are named. */
+static int show_tables(const struct args *a, struct err *e) {
+    struct store *s;
+    struct shots_group g;
+    int64_t *run = xcalloc((size_t)a->count, sizeof *run);
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) {
+        free(run);
+        return rc;
+    }
+    for (int i = 0; !rc && i < a->count; i++) rc = store_find(s, a->positional[i], &run[i], e);
+    if (!rc) rc = a->count > 1 ? shots_group_open(s, run, a->count, &g, e) : shots_group_of(s, run[0], &g, e);
+    if (!rc) {
+        print_shots(a, &g);
+        shots_group_release(&g);
+    }
+    free(run);
+    return verb_close(s, rc, e);
+}
+
 int verb_fewshot(const struct args *a, struct err *e) {
     struct shots_request r = { .tasks = args_get(a, "tasks"), .method_said = args_get(a, "method") != NULL,
                                .how = { .draws = 10, .start = FEWSHOT_LOWEST } };
-    struct run_config base;
     struct store *s = NULL;
-    struct shots *x;
     int workers;
+    if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
+    if (a->count && (r.tasks || r.method_said || args_get(a, "from")))
+        return err_set(e, ERR_USAGE, "give runs to show what they came to, or --tasks to train");
+    if (a->count) return show_tables(a, e);
     if (!r.tasks) return err_set(e, ERR_USAGE, "give --tasks: a folder of LEOPARD's layout, one of such, or a list of tasks");
-    int rc = read_base(a, &base, e);
-    r.base = &base;
     if (args_get(a, "from")) r.model = args_get(a, "model");
-    if (!rc) rc = read_request(a, &r, "4,8,16", e);
+    int rc = read_request(a, &r, "4,8,16", e);
     if (!rc) rc = read_stop(a, &r, e);
     if (!rc) rc = check_alone(a, e);
     if (!r.batch) r.how.per_class = 4;
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
-    if (rc) {
-        config_release(&base);
-        return rc;
-    }
-    if (args_get(a, "from")) rc = store_find(s, args_get(a, "from"), &r.parent, e);
-    if (!rc) rc = shots_new(s, &r, hook, &x, e);
-    config_release(&base);
-    if (!rc) rc = train(a, s, x, workers, e);
-    return verb_close(s, rc, e);
+    if (rc) return rc;
+    return verb_close(s, train_table(a, s, &r, workers, e), e);
 }

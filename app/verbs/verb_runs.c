@@ -45,7 +45,7 @@ static int add_shots(struct store *s, const struct store_run *r, struct buf *b, 
     if (shots_results(s, r, &results, e)) return e->code;
     b->data[--b->size] = '\0'; /* the closing brace: more members follow */
     json_add_key(b, "results");
-    shots_results_list(&results, b);
+    shots_results_list(&results, 1, b);
     buf_putc(b, '}');
     shots_results_release(&results);
     return 0;
@@ -223,7 +223,7 @@ static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
     if (!shots_is(r) || shots_results(s, r, &results, &e)) return; /* what is stored is shown below all the same */
-    verb_shots_print(&results);
+    verb_shots_print(&results, 1);
     shots_results_release(&results);
 }
 

@@ -125,7 +125,7 @@ static const struct option_spec FEWSHOT[] = {
     { "draws", "N", "draws of each k (10)" },
     { "from", "RUN", "its method, options and values; with --method: its values as the start of what both have" },
     { "model", "DIR|NAME", "a model folder or name (" DEFAULT_MODEL "); with --from: where the run's model lies now" },
-    { "method", "TEXT", "a preset or modules (lora)" },
+    { "method", "TEXT", "a preset or modules (lora); {a,b}: several, a run each" },
     { "steps", "N", "steps of each draw" },
     { "stop-loss", "X", "or until a pass over the shots has a lower mean loss, at most 100 (1e-3 up to k = 4, else 1e-2)" },
     { "lr", "X", "learning rate, one for all (default: the method's, of --from alone the run's)" },
@@ -149,6 +149,7 @@ static const struct option_spec FEWSHOT[] = {
     { "keep", NULL, "keep every draw's tensors, not the first one's alone" },
     WORKERS,
     { "note", "TEXT", "kept with the run" },
+    { "csv", NULL, "a line a run, task and k" },
     END,
 };
 static const struct option_spec EVAL[] = {
@@ -351,8 +352,8 @@ static const struct verb VERBS[] = {
     { "resume", "RUN", "go on with a run that stopped or was interrupted", RESUME, 1, 1, verb_resume },
     { "adapt", "RUN --task NEW [--k N,N,\u2026] [--draws N]", "a run on a few rows of a new task, drawn again and again", ADAPT, 1, 1,
       verb_adapt },
-    { "fewshot", "--tasks WHAT [--from RUN] [--method TEXT]", "a method on a few rows of each of several tasks", FEWSHOT, 0, 0,
-      verb_fewshot },
+    { "fewshot", "--tasks WHAT [--from RUN] [--method TEXT] | RUN\u2026", "methods on a few rows of each of several tasks; runs side by side",
+      FEWSHOT, 0, -1, verb_fewshot },
     { "eval", "RUN | --model DIR [--task T | --file F]", "score a run or a model on labelled rows",
       EVAL, 0, 1, verb_eval },
     { "predict", "RUN --text TEXT | --file FILE", "labels and probabilities from a run", PREDICT, 0, 1,

@@ -345,6 +345,8 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     if (t->method) json_member_string(b, "task", t->task);
     json_member_int(b, "k", k);
     if (t->method) json_member_string(b, "method", t->method);
+    if (t->method && t->run) json_member_int(b, "run", (long long)t->run);
+    if (t->method && t->from) json_member_int(b, "from", (long long)t->from);
     const char *most = fewshot_most(r, t->task, k);
     if (!t->method || most) {
         json_member_string(b, "prototype", most);

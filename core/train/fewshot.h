@@ -106,10 +106,11 @@ struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const cha
 /* The task that most draws of this k began from, the first of equals; NULL: none was chosen. */
 const char *fewshot_most(const struct fewshot_results *r, const char *task, int k);
 /* What each k of a task came to, as elements of a list: {"k","prototype","vote",…} of draws that chose among known
- * tasks, whose names in the order of near are `known`; of a table, where `method` is given, {"task","k","method",…}. */
+ * tasks, whose names in the order of near are `known`; of a table, where `method` is given, {"task","k","method","run","from",…}. */
 struct fewshot_table {
     const char *task, *metric, *method;
     const char *const *known;
+    int64_t run, from; /* of a table: whose draws these are, of several runs, and the run that they began from; 0 */
 };
 void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
                           struct buf *b);

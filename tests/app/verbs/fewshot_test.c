@@ -153,6 +153,39 @@ static void from_episodes(void **state) {
     free(toy);
 }
 
+/* Several methods: a run each, one table, which any of them shows again; nothing is stored where one of them cannot be. */
+static void several_methods(void **state) {
+    (void)state;
+    json_t *v = stage_json(RUN "--tasks '%s' --draws 2 --steps 2 --method '{lora(r={1,2}),head}' --json", stage.model, stage.db,
+                           leopard);
+    assert_int_equal(json_array_size(stage_at(v, "runs")), 3);
+    assert_int_equal(json_array_size(stage_at(v, "results")), 6);
+    int first = (int)json_integer_value(stage_at(v, "run"));
+    json_t *last = json_array_get(stage_at(v, "results"), 5);
+    assert_string_equal(stage_text(last, "method"), "head");
+    assert_int_equal(json_integer_value(stage_at(last, "run")), first + 2);
+    json_t *again = stage_json("fewshot %d --db '%s' --json", first + 1, stage.db);
+    assert_true(json_equal(v, again));
+    json_decref(again);
+    json_decref(v);
+    char *text = stage_out(0, "fewshot %d --db '%s'", first, stage.db);
+    assert_non_null(strstr(text, "alpha  lora(r=1)  2"));
+    assert_non_null(strstr(text, "at k = 2, head less lora(r=1)"));
+    free(text);
+    text = stage_out(0, "fewshot %d %d --db '%s' --csv", first, first + 2, stage.db);
+    assert_true(!strncmp(text, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n", 55));
+    assert_null(strstr(text, "lora(r=2)"));
+    free(text);
+    text = stage_out(0, "sql 'SELECT count(*) FROM run' --db '%s'", stage.db);
+    stage_refused(2, "method lora(r=2,site=cross)", RUN "--tasks '%s/alpha' --method '{head,lora(r=2,site=cross)}'", stage.model, stage.db,
+                  leopard);
+    char *same = stage_out(0, "sql 'SELECT count(*) FROM run' --db '%s'", stage.db);
+    assert_string_equal(text, same);
+    free(text);
+    free(same);
+    stage_refused(2, "give runs to show", "fewshot %d --method head --db '%s'", first, stage.db);
+}
+
 /* Any tasks, drawn from train and scored on dev. */
 static void a_list_of_tasks(void **state) {
     (void)state;
@@ -178,6 +211,7 @@ int main(void) {
         cmocka_unit_test(a_folder_of_tasks),
         cmocka_unit_test(from_a_run),
         cmocka_unit_test(from_episodes),
+        cmocka_unit_test(several_methods),
         cmocka_unit_test(a_list_of_tasks),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -1,0 +1,198 @@
+#include "app/jobs/shots_group.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- which runs ---- */
+
+static int open_results(struct store *s, int64_t id, struct shots_results *out, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (!shots_is(&run)) rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such", (long long)id);
+    if (!rc) rc = shots_results(s, &run, out, e);
+    store_run_release(&run);
+    return rc;
+}
+
+int shots_group_open(struct store *s, const int64_t *run, int runs, struct shots_group *out, struct err *e) {
+    *out = (struct shots_group){ .of = xcalloc((size_t)runs + 1, sizeof *out->of) };
+    int rc = 0;
+    for (int i = 0; i < runs && !rc; i++)
+        if (!(rc = open_results(s, run[i], &out->of[i], e))) out->runs++;
+    if (rc) shots_group_release(out);
+    return rc;
+}
+
+struct group_ids {
+    int64_t *id;
+    size_t count, room;
+};
+static int take_group_id(void *self, int count, const struct store_cell *cells) {
+    struct group_ids *l = self;
+    (void)count;
+    GROW(l->id, l->room, l->count + 1);
+    l->id[l->count++] = cells[0].integer;
+    return 0;
+}
+
+int shots_group_of(struct store *s, int64_t run, struct shots_group *out, struct err *e) {
+    struct group_ids l = { 0 };
+    struct shots_results own;
+    *out = (struct shots_group){ 0 };
+    if (open_results(s, run, &own, e)) return e->code;
+    int64_t first = own.with ? own.with : run;
+    shots_results_release(&own);
+    char *sql = xprintf("SELECT id FROM run WHERE id = %lld OR (trashed IS NULL AND (id = %lld OR "
+                        "json_extract(config, '$.fewshot.with') = %lld)) ORDER BY id",
+                        (long long)run, (long long)first, (long long)first);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &l, .row = take_group_id }, e);
+    free(sql);
+    if (!rc) rc = shots_group_open(s, l.id, (int)l.count, out, e);
+    free(l.id);
+    return rc;
+}
+
+void shots_group_release(struct shots_group *g) {
+    for (int i = 0; i < g->runs; i++) shots_results_release(&g->of[i]);
+    free(g->of);
+    *g = (struct shots_group){ 0 };
+}
+
+char *shots_label(const struct shots_results *r) {
+    return r->from ? xprintf("%s from #%lld", r->method, (long long)r->from) : xstrdup(r->method);
+}
+
+/* ---- over the tasks ---- */
+
+/* One draw's mean over the tasks; NaN where one has no value. */
+static double draw_over_tasks(const struct shots_results *r, int k, int draw) {
+    double sum = 0;
+    for (int t = 0; t < r->tasks; t++) {
+        const struct fewshot_result *x = fewshot_find(&r->results, r->of[t].task, k, draw);
+        const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, r->of[t].metric) : NULL;
+        if (!m || *m->undefined) return NAN;
+        sum += m->value;
+    }
+    return r->tasks ? sum / r->tasks : NAN;
+}
+
+struct shots_point shots_point(const struct shots_results *r, int k) {
+    struct shots_point p = { NAN, NAN, 0, 0 };
+    double sum = 0, of_draws = 0, squares = 0;
+    for (int t = 0; t < r->tasks; t++) {
+        struct fewshot_summary s = fewshot_sum_up(&r->results, r->of[t].task, k, r->of[t].metric, false);
+        if (!s.n) continue;
+        sum += s.mean;
+        p.tasks++;
+    }
+    if (p.tasks) p.mean = sum / p.tasks;
+    for (int pass = 0; pass < 2; pass++)
+        for (int d = 0; d < r->how.draws; d++) {
+            double v = draw_over_tasks(r, k, d);
+            if (!isfinite(v)) continue;
+            if (!pass) of_draws += v, p.draws++;
+            else squares += (v - of_draws / p.draws) * (v - of_draws / p.draws);
+        }
+    if (p.draws > 1) p.sd = sqrt(squares / (p.draws - 1));
+    return p;
+}
+
+/* ---- task by task ---- */
+
+static bool results_have_k(const struct shots_results *r, int k) {
+    for (int i = 0; i < r->how.ks; i++)
+        if (r->how.k[i] == k) return true;
+    return false;
+}
+
+static int largest_common_k(const struct shots_group *g) {
+    for (int i = g->runs ? g->of[0].how.ks - 1 : -1; i >= 0; i--) {
+        bool all = true;
+        for (int r = 1; r < g->runs; r++) all &= results_have_k(&g->of[r], g->of[0].how.k[i]);
+        if (all) return g->of[0].how.k[i];
+    }
+    return 0;
+}
+
+static const struct shots_result_task *find_task(const struct shots_results *r, const char *task) {
+    for (int t = 0; t < r->tasks; t++)
+        if (!strcmp(r->of[t].task, task)) return &r->of[t];
+    return NULL;
+}
+
+/* False where one of the runs has no value of the task. */
+static bool fill_gain(const struct shots_group *g, int k, const char *task, struct shots_gain *x) {
+    *x = (struct shots_gain){ .task = task, .value = xcalloc((size_t)g->runs, sizeof *x->value), .majority = NAN };
+    bool all = true;
+    for (int r = 0; r < g->runs; r++) {
+        const struct shots_result_task *t = find_task(&g->of[r], task);
+        struct fewshot_summary s = { 0 };
+        if (t) s = fewshot_sum_up(&g->of[r].results, task, k, t->metric, false);
+        all &= s.n > 0;
+        x->value[r] = s.n ? s.mean : NAN;
+        if (s.n && isfinite(s.majority)) x->majority = s.majority;
+    }
+    x->gain = g->runs > 1 ? x->value[g->runs - 1] - x->value[0] : x->value[0] - x->majority;
+    return all;
+}
+
+static int by_gain(const void *a, const void *b) {
+    const struct shots_gain *x = a, *y = b;
+    double gx = isnan(x->gain) ? -INFINITY : x->gain, gy = isnan(y->gain) ? -INFINITY : y->gain;
+    return gx > gy ? -1 : gx < gy ? 1 : strcmp(x->task, y->task);
+}
+
+void shots_gains(const struct shots_group *g, struct shots_gains *out) {
+    *out = (struct shots_gains){ .k = largest_common_k(g) };
+    if (!out->k) return;
+    out->of = xcalloc((size_t)g->of[0].tasks + 1, sizeof *out->of);
+    for (int t = 0; t < g->of[0].tasks; t++) {
+        struct shots_gain *x = &out->of[out->count];
+        if (fill_gain(g, out->k, g->of[0].of[t].task, x)) out->count++;
+        else free(x->value);
+    }
+    if (out->count) qsort(out->of, (size_t)out->count, sizeof *out->of, by_gain);
+}
+
+void shots_gains_release(struct shots_gains *g) {
+    for (int i = 0; i < g->count; i++) free(g->of[i].value);
+    free(g->of);
+    *g = (struct shots_gains){ 0 };
+}
+
+/* ---- as CSV ---- */
+
+static void csv_number(struct buf *b, double v) {
+    buf_putc(b, ',');
+    if (isfinite(v)) json_add_double(b, v);
+}
+
+static void csv_line(const struct shots_results *r, const struct shots_result_task *t, int k, struct buf *b) {
+    struct fewshot_summary s = fewshot_sum_up(&r->results, t->task, k, t->metric, false);
+    buf_printf(b, "%lld,", (long long)r->run);
+    text_csv(b, r->method);
+    buf_putc(b, ',');
+    if (r->from) buf_printf(b, "%lld", (long long)r->from);
+    buf_putc(b, ',');
+    text_csv(b, t->task);
+    buf_printf(b, ",%d,%s", k, t->metric);
+    csv_number(b, s.mean);
+    csv_number(b, s.sd);
+    buf_printf(b, ",%d", s.n);
+    csv_number(b, s.majority);
+    csv_number(b, fewshot_sum_up(&r->results, t->task, k, "f1_macro", false).mean);
+    buf_putc(b, '\n');
+}
+
+void shots_group_csv(const struct shots_group *g, struct buf *b) {
+    buf_puts(b, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n");
+    for (int r = 0; r < g->runs; r++)
+        for (int t = 0; t < g->of[r].tasks; t++)
+            for (int k = 0; k < g->of[r].how.ks; k++) csv_line(&g->of[r], &g->of[r].of[t], g->of[r].how.k[k], b);
+}
