@@ -52,7 +52,7 @@ static int find_cell(const struct experiment *x, const char *file, const char *i
 }
 
 static int read_cell(struct experiment *x, const json_t *o, const char *file, struct err *e) {
-    static const char *const known[] = { "id", "text", "of", "path", "scale", "published", "status", "source", "skip" };
+    static const char *const known[] = { "id", "text", "verb", "of", "path", "scale", "published", "status", "source", "skip" };
     struct experiment_cell *c = &x->cell[x->cells];
     *c = (struct experiment_cell){ .of = -1, .published = NAN };
     x->cells++;
@@ -61,17 +61,23 @@ static int read_cell(struct experiment *x, const json_t *o, const char *file, st
     if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
     if (!rc) rc = take_text(o, file, "text", true, &c->text, e);
     if (!rc) rc = take_text(o, file, "of", false, &of, e);
-    if (!rc) rc = take_text(o, file, "path", of, &c->path, e);
+    if (!rc) rc = take_text(o, file, "verb", false, &c->verb, e);
+    if (!rc) rc = take_text(o, file, "path", of && !c->verb, &c->path, e);
+    if (!rc && c->verb && strcmp(c->verb, "fewshot") != 0)
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" is fewshot, or left out for train", file, c->id);
+    if (!rc && c->verb && c->path)
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run has no \"path\": its value is its best", file, c->id);
     if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
-    if (!rc) rc = take_number(o, file, "scale", of ? 1 : 100, &c->scale, e);
+    if (!rc) rc = take_number(o, file, "scale", c->path ? 1 : 100, &c->scale, e);
     if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
     e->code = rc;
     if (!rc) json_get_bool(o, file, "skip", &c->skip, e), rc = e->code;
     for (int i = 0; !rc && i < x->cells - 1; i++)
         if (!strcmp(x->cell[i].id, c->id)) rc = err_set(e, ERR_INPUT, "%s: two cells are called \"%s\"", file, c->id);
+    if (!rc && c->path && !of) rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\", but no \"of\"", file, c->id);
     if (!rc && of) rc = find_cell(x, file, of, &c->of, e);
-    if (!rc && of && x->cell[c->of].of >= 0)
+    if (!rc && of && x->cell[c->of].path)
         rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is no run but a measure itself", file, c->id, of);
     if (!rc && of && !strstr(c->text, "{run}"))
         rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but {run} does not stand in its text", file, c->id);
@@ -96,13 +102,18 @@ static int read_term(struct experiment *x, const json_t *o, const char *file, st
 }
 
 static int read_contrast(struct experiment *x, const json_t *o, const char *file, struct err *e) {
-    static const char *const known[] = { "id", "a", "b", "terms", "direction", "margin", "published", "source" };
+    static const char *const known[] = { "id", "a", "b", "terms", "over", "direction", "margin", "published", "source" };
     struct experiment_contrast *c = &x->contrast[x->contrasts++];
     *c = (struct experiment_contrast){ .published = NAN };
-    char *direction = NULL;
+    char *direction = NULL, *over = NULL;
     int rc = known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
+    if (!rc) rc = take_text(o, file, "over", false, &over, e);
+    if (!rc && over && strcmp(over, "tasks") != 0)
+        rc = err_set(e, ERR_INPUT, "%s: \"over\" is tasks, or left out for seeds, not \"%.20s\"", file, over);
+    c->over_tasks = over != NULL;
+    free(over);
     if (!rc) rc = take_text(o, file, "direction", true, &direction, e);
     if (!rc) rc = take_number(o, file, "margin", 0, &c->margin, e);
     if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
@@ -116,6 +127,8 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
         if (!rc && !(c->term[i].x > 0))
             rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope needs an \"x\" above 0", file, c->id);
     }
+    if (!rc && c->over_tasks && (terms || c->term[0].b < 0))
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks it is \"a\" less \"b\"", file, c->id);
     if (!rc && terms && c->terms < 2)
         rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": a slope needs two terms or more", file, c->id);
     free(direction);
@@ -180,7 +193,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
 void experiment_release(struct experiment *x) {
     for (int i = 0; i < x->cells; i++) {
         struct experiment_cell *c = &x->cell[i];
-        free(c->id), free(c->text), free(c->path), free(c->status), free(c->source);
+        free(c->id), free(c->text), free(c->verb), free(c->path), free(c->status), free(c->source);
     }
     for (int i = 0; i < x->contrasts; i++) free(x->contrast[i].id), free(x->contrast[i].source);
     free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base);

@@ -13,11 +13,12 @@
 
 enum { EXPERIMENT_CELLS = 128, EXPERIMENT_SEEDS = 64, EXPERIMENT_TERMS = 16 };
 
-/* A run for each seed; or, where `of` names a cell, what a verb says of each of that cell's runs. */
+/* A run for each seed; or, where there is a path, what a verb says of each run of the cell `of`. */
 struct experiment_cell {
     char *id, *text;  /* options besides the base; of a measure a verb's whole line with {run} in it */
-    int of;           /* another cell's index, or −1 */
-    char *path;       /* of a measure: which number of the verb's JSON, "panels.0.silhouette" */
+    char *verb;       /* which verb makes the run: NULL is train; of others, "fewshot", the base is no part */
+    int of;           /* another cell's index, whose runs stand for {run}, or −1 */
+    char *path;       /* of a measure: which number of the verb's JSON, "panels.0.silhouette"; NULL: a run */
     double scale;     /* what is shown is so many times the number: 100 for a share in points */
     double published; /* NaN: none */
     char *status, *source; /* of the published number: "copied", "not found" …; where it stands */
@@ -27,6 +28,7 @@ struct experiment_cell {
 /* A difference a − b, or with several terms the slope of a − b against ln x. */
 struct experiment_contrast {
     char *id, *source;
+    bool over_tasks;  /* a − b of each task, the mean over the seeds, and a sign test; else of each seed */
     int terms;
     struct {
         int a, b; /* cells; b −1: a alone */
@@ -53,15 +55,27 @@ void experiment_release(struct experiment *x);
 struct experiment_result {
     double value[EXPERIMENT_CELLS][EXPERIMENT_SEEDS]; /* scaled */
     int64_t run[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];  /* 0: none */
+    struct experiment_tasks { /* of a run of few shots, each task's own value at the largest k, scaled; owned */
+        int count;
+        char **name;
+        double *value;
+    } of_task[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];
 };
+/* Of zeroed memory, or again; experiment_result_release frees what the result owns. */
 void experiment_result_init(struct experiment_result *r);
+void experiment_result_release(struct experiment_result *r);
+void experiment_add_task(struct experiment_tasks *t, const char *name, double value);
 /* The values there are of a cell. */
 struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r, int cell);
-/* Of a contrast, over the seeds for which all its cells have a value. */
-struct spread experiment_contrast_spread(const struct experiment *x, const struct experiment_result *r, int contrast);
-/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, or with fewer than two seeds not at
- * all.  Static text. */
-const char *experiment_verdict(const struct experiment_contrast *c, struct spread s);
+/* Of a contrast, over the seeds for which all its cells have a value, or over the tasks that both have. */
+struct experiment_shown {
+    struct spread spread;
+    size_t up, down; /* of tasks: above and below the margin */
+};
+struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r, int contrast);
+/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, with fewer than two seeds not at
+ * all; over tasks where the sign test's p is at most 0.05.  Static text. */
+const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *s);
 
 /* {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],"contrasts":
  * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */

@@ -123,8 +123,10 @@ static int run_petri(const struct replicate *how, const struct spoken *w, struct
 
 /* What a run is found again by: the line as the file has it, so that a folder that moved makes no other run. */
 static char *note_of(const struct experiment *x, int cell, int s) {
-    return xprintf("%s/%s seed %llu: petri train %s %s", x->name, x->cell[cell].id, (unsigned long long)x->seed[s], x->base,
-                   x->cell[cell].text);
+    const struct experiment_cell *c = &x->cell[cell];
+    unsigned long long seed = (unsigned long long)x->seed[s];
+    if (c->verb) return xprintf("%s/%s seed %llu: petri %s %s", x->name, c->id, seed, c->verb, c->text);
+    return xprintf("%s/%s seed %llu: petri train %s %s", x->name, c->id, seed, x->base, c->text);
 }
 
 struct found {
@@ -154,6 +156,22 @@ static int find_run(const struct replicate *how, const char *note, struct found 
     return rc;
 }
 
+/* Of a run of few shots of several tasks, which decides by "tasks/kK.METRIC": each task's "TASK/kK.METRIC". */
+static void values_of_tasks(const struct store_run *run, double scale, struct experiment_tasks *out) {
+    const char *k = strchr(run->decides, '/');
+    size_t n = k ? strcspn(k, ".") + 1 : 0;
+    if (!k || !text_starts(run->regime, "fewshot(") || !text_starts(run->decides, "tasks/")) return;
+    for (size_t i = 0; i < run->value_count; i++) {
+        const struct store_named_value *v = &run->value[i];
+        const char *at = strchr(v->name, '/');
+        if (!at || strncmp(at, k, n) != 0 || text_starts(v->name, "tasks/") || !v->last.measured || v->last.undefined) continue;
+        if (!strcmp(at + n, "sd") || !strcmp(at + n, "majority")) continue;
+        char *task = xstrndup(v->name, (size_t)(at - v->name));
+        experiment_add_task(out, task, v->last.v * scale);
+        free(task);
+    }
+}
+
 static int value_of_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
                         int64_t id, struct err *e) {
     struct store_run run;
@@ -161,6 +179,7 @@ static int value_of_run(const struct replicate *how, const struct experiment *x,
     if (rc) return rc;
     r->run[cell][s] = id;
     if (run.best.measured && !run.best.undefined) r->value[cell][s] = run.best.v * x->cell[cell].scale;
+    values_of_tasks(&run, x->cell[cell].scale, &r->of_task[cell][s]);
     store_run_release(&run);
     return 0;
 }
@@ -175,19 +194,20 @@ static void end_line(const struct replicate *how, struct spoken *w) {
     add_word(w, how->database, strlen(how->database));
 }
 
-/* The words of `petri train` for the cell and seed, or of `petri resume`. */
-static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *note,
+/* The words of the run for the cell and seed, or of `petri resume`.  of: the run that stands for {run}. */
+static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *note, int64_t of,
                      int64_t begun, struct spoken *w, struct err *e) {
+    const struct experiment_cell *c = &x->cell[cell];
     char number[32], workers[16];
     int n = snprintf(workers, sizeof workers, "%d", how->workers);
     if (begun) {
         start_line(w, "resume");
         add_word(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)begun));
     } else {
-        char *line = xprintf("%s %s", x->base, x->cell[cell].text), *full = filled(how, line, 0, e);
+        char *line = c->verb ? xstrdup(c->text) : xprintf("%s %s", x->base, c->text), *full = filled(how, line, of, e);
         free(line);
         if (!full) return e->code;
-        start_line(w, "train");
+        start_line(w, c->verb ? c->verb : "train");
         int rc = add_words(w, full, e);
         free(full);
         if (rc) return rc;
@@ -208,10 +228,12 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
     struct spoken w = { 0 };
     struct buf out = BUF_INIT;
     int status = 0;
+    int64_t of = x->cell[cell].of < 0 ? 0 : r->run[x->cell[cell].of][s];
+    if (x->cell[cell].of >= 0 && !of) return ++*lacking, 0;
     char *note = note_of(x, cell, s);
     int rc = find_run(how, note, &f, e);
     if (!rc && !f.finished && !how->dry && clock_seconds() < how->until) {
-        rc = run_words(how, x, cell, s, note, f.startable, &w, e);
+        rc = run_words(how, x, cell, s, note, of, f.startable, &w, e);
         if (!rc) how->tell(note);
         if (!rc) rc = run_petri(how, &w, &out, &status, e);
         if (!rc) rc = find_run(how, note, &f, e);
@@ -324,7 +346,7 @@ int replicate(const struct replicate *how, const struct experiment *x, struct ex
         for (int i = 0; i < x->cells; i++) {
             const struct replicate *by = x->cell[i].skip && !how->all ? &reading : how;
             int before = *lacking;
-            int rc = x->cell[i].of < 0 ? do_run(by, x, r, i, s, lacking, e) : do_measure(by, x, r, i, s, lacking, e);
+            int rc = !x->cell[i].path ? do_run(by, x, r, i, s, lacking, e) : do_measure(by, x, r, i, s, lacking, e);
             if (rc) return rc;
             if (by != how) *lacking = before;
         }

@@ -9,7 +9,26 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
+void experiment_result_release(struct experiment_result *r) {
+    for (int i = 0; i < EXPERIMENT_CELLS; i++)
+        for (int s = 0; s < EXPERIMENT_SEEDS; s++) {
+            struct experiment_tasks *t = &r->of_task[i][s];
+            for (int k = 0; k < t->count; k++) free(t->name[k]);
+            free(t->name);
+            free(t->value);
+            *t = (struct experiment_tasks){ 0 };
+        }
+}
+
+void experiment_add_task(struct experiment_tasks *t, const char *name, double value) {
+    t->name = xrealloc(t->name, (size_t)t->count + 1, sizeof *t->name);
+    t->value = xrealloc(t->value, (size_t)t->count + 1, sizeof *t->value);
+    t->name[t->count] = xstrdup(name);
+    t->value[t->count++] = value;
+}
+
 void experiment_result_init(struct experiment_result *r) {
+    experiment_result_release(r);
     for (int i = 0; i < EXPERIMENT_CELLS; i++)
         for (int s = 0; s < EXPERIMENT_SEEDS; s++) r->value[i][s] = NAN, r->run[i][s] = 0;
 }
@@ -36,26 +55,90 @@ static double contrast_of_seed(const struct experiment_contrast *c, const struct
     return up / down;
 }
 
-struct spread experiment_contrast_spread(const struct experiment *x, const struct experiment_result *r, int contrast) {
+static double value_of_task(const struct experiment_tasks *t, const char *name) {
+    for (int i = 0; i < t->count; i++)
+        if (!strcmp(t->name[i], name)) return t->value[i];
+    return NAN;
+}
+
+/* Of one task: the mean over the seeds that have it in both; NaN without. */
+static double contrast_of_task(const struct experiment *x, const struct experiment_contrast *c, const struct experiment_result *r,
+                               const char *task) {
+    double sum = 0;
+    int n = 0;
+    for (int s = 0; s < x->seeds; s++) {
+        double d = value_of_task(&r->of_task[c->term[0].a][s], task) - value_of_task(&r->of_task[c->term[0].b][s], task);
+        if (!isfinite(d)) continue;
+        sum += d;
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+/* Over the tasks of the first seed that has some. */
+static struct experiment_shown contrast_over_tasks(const struct experiment *x, const struct experiment_contrast *c,
+                                                   const struct experiment_result *r) {
+    struct experiment_shown out = { 0 };
+    const struct experiment_tasks *t = NULL;
+    for (int s = x->seeds - 1; s >= 0; s--)
+        if (r->of_task[c->term[0].a][s].count) t = &r->of_task[c->term[0].a][s];
+    double *v = xcalloc(t ? (size_t)t->count + 1 : 1, sizeof *v);
+    size_t n = 0;
+    for (int i = 0; t && i < t->count; i++) {
+        double d = contrast_of_task(x, c, r, t->name[i]), beyond = d - c->direction * c->margin;
+        if (!isfinite(d)) continue;
+        v[n++] = d;
+        out.up += beyond > 0;
+        out.down += beyond < 0;
+    }
+    out.spread = spread_of(v, n);
+    free(v);
+    return out;
+}
+
+struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r, int contrast) {
+    const struct experiment_contrast *c = &x->contrast[contrast];
+    if (c->over_tasks) return contrast_over_tasks(x, c, r);
     double v[EXPERIMENT_SEEDS];
     size_t n = 0;
     for (int s = 0; s < x->seeds; s++) {
-        double one = contrast_of_seed(&x->contrast[contrast], r, s);
+        double one = contrast_of_seed(c, r, s);
         if (isfinite(one)) v[n++] = one;
     }
-    return spread_of(v, n);
+    return (struct experiment_shown){ .spread = spread_of(v, n) };
 }
 
-const char *experiment_verdict(const struct experiment_contrast *c, struct spread s) {
+const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *shown) {
+    struct spread s = shown->spread;
     struct interval i = spread_interval(s, 0.95);
     double low = c->direction > 0 ? i.low : -i.high, high = c->direction > 0 ? i.high : -i.low;
     if (!s.n) return "not run";
+    if (c->over_tasks) {
+        if (sign_test(shown->up, shown->down) > 0.05) return "not shown";
+        return (shown->up > shown->down) == (c->direction > 0) ? "as claimed" : "the other way";
+    }
     if (low > c->margin) return "as claimed";
     if (high < -c->margin) return "the other way";
     return "not shown";
 }
 
 /* ---- JSON ---- */
+
+/* Of runs of few shots: for each seed the tasks with their values. */
+static void tasks_json(const struct experiment *x, const struct experiment_tasks *of, struct buf *b) {
+    bool any = false;
+    for (int s = 0; s < x->seeds; s++) any |= of[s].count > 0;
+    if (!any) return;
+    json_add_key(b, "tasks");
+    buf_putc(b, '[');
+    for (int s = 0; s < x->seeds; s++) {
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        for (int i = 0; i < of[s].count; i++) json_member_measured(b, of[s].name[i], of[s].value[i]);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
 
 static void cell_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
     const struct experiment_cell *c = &x->cell[i];
@@ -78,12 +161,14 @@ static void cell_json(const struct experiment *x, const struct experiment_result
     json_member_int(b, "n", (long long)s.n);
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "sd", s.sd);
+    tasks_json(x, r->of_task[i], b);
     buf_putc(b, '}');
 }
 
 static void contrast_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
     const struct experiment_contrast *c = &x->contrast[i];
-    struct spread s = experiment_contrast_spread(x, r, i);
+    struct experiment_shown shown = experiment_contrast_of(x, r, i);
+    struct spread s = shown.spread;
     struct interval v = spread_interval(s, 0.95);
     json_add_key(b, NULL);
     buf_putc(b, '{');
@@ -94,7 +179,12 @@ static void contrast_json(const struct experiment *x, const struct experiment_re
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "low", v.low);
     json_member_measured(b, "high", v.high);
-    json_member_string(b, "verdict", experiment_verdict(c, s));
+    if (c->over_tasks) {
+        json_member_int(b, "up", (long long)shown.up);
+        json_member_int(b, "down", (long long)shown.down);
+        json_member_double(b, "sign_p", sign_test(shown.up, shown.down));
+    }
+    json_member_string(b, "verdict", experiment_verdict(c, &shown));
     buf_putc(b, '}');
 }
 
@@ -126,6 +216,14 @@ static void seeds_of(const struct experiment *x, const json_t *one, int at[EXPER
     }
 }
 
+static void read_tasks_of(json_t *o, struct experiment_tasks *t) {
+    const char *name;
+    json_t *v;
+    json_object_foreach(o, name, v) {
+        if (json_is_number(v)) experiment_add_task(t, name, json_number_value(v));
+    }
+}
+
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e) {
     experiment_result_init(r);
     json_t *root = json_read(path, 1 << 22, e);
@@ -149,6 +247,7 @@ int experiment_result_read(const struct experiment *x, const char *path, struct 
                     if (at[s] < 0 || !json_is_number(v)) continue;
                     r->value[c][at[s]] = json_number_value(v);
                     r->run[c][at[s]] = json_integer_value(json_array_get(json_object_get(cell, "runs"), (size_t)s));
+                    read_tasks_of(json_array_get(json_object_get(cell, "tasks"), (size_t)s), &r->of_task[c][at[s]]);
                 }
             }
         }
@@ -172,7 +271,7 @@ static void page_cells(const struct experiment *x, const struct experiment_resul
     for (int i = 0; i < x->cells; i++) {
         const struct experiment_cell *c = &x->cell[i];
         struct spread s = experiment_cell_spread(x, r, i);
-        buf_printf(out, "| %s | `", c->id);
+        buf_printf(out, "| %s | `%s%s", c->id, c->verb ? c->verb : "", c->verb ? " " : "");
         cell_text(out, c->text);
         buf_puts(out, "` | ");
         if (isfinite(c->published)) buf_printf(out, "%g", c->published);
@@ -189,16 +288,21 @@ static void page_contrasts(const struct experiment *x, const struct experiment_r
     buf_puts(out, "\n| contrast | claimed | published | ours: mean [95 % interval], pairs | verdict |\n|---|---|---|---|---|\n");
     for (int i = 0; i < x->contrasts; i++) {
         const struct experiment_contrast *c = &x->contrast[i];
-        struct spread s = experiment_contrast_spread(x, r, i);
+        struct experiment_shown shown = experiment_contrast_of(x, r, i);
+        struct spread s = shown.spread;
         struct interval v = spread_interval(s, 0.95);
-        buf_printf(out, "| %s%s | %s %g | ", c->id, c->terms > 1 ? " (slope against ln x)" : "", c->direction > 0 ? "above" : "below",
+        buf_printf(out, "| %s%s | %s %g | ", c->id,
+                   c->terms > 1 ? " (slope against ln x)" : c->over_tasks ? " (over tasks)" : "", c->direction > 0 ? "above" : "below",
                    c->margin > 0 || c->margin < 0 ? c->direction * c->margin : 0.0);
         if (isfinite(c->published)) buf_printf(out, "%+g", c->published);
         else buf_puts(out, "–");
         if (!s.n) buf_puts(out, " | – | ");
+        else if (c->over_tasks)
+            buf_printf(out, " | %+.2f, %zu of %zu tasks above, sign test p %.3f | ", s.mean, shown.up, s.n,
+                       sign_test(shown.up, shown.down));
         else if (isfinite(v.low)) buf_printf(out, " | %+.2f [%+.2f, %+.2f], %zu | ", s.mean, v.low, v.high, s.n);
         else buf_printf(out, " | %+.2f, no interval, %zu | ", s.mean, s.n);
-        buf_printf(out, "%s |\n", experiment_verdict(c, s));
+        buf_printf(out, "%s |\n", experiment_verdict(c, &shown));
     }
 }
 

@@ -1,12 +1,11 @@
-/* What runs of few shots came to, as tables. */
+#include "app/verbs/shots_table.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/shots_group.h"
 #include "app/verbs/output.h"
-#include "app/verbs/verbs.h"
 #include "core/base/mem.h"
 #include "core/data/leopard.h"
 
@@ -125,7 +124,7 @@ static void print_gains(const struct shots_results *r, int runs, char *const *la
     shots_gains_release(&x);
 }
 
-void verb_shots_print(const struct shots_results *r, int runs) {
+void shots_table_print(const struct shots_results *r, int runs) {
     static const char *const heading[] = { "task", "method", "k", "from", "metric", "mean", "sd", "n", "majority", "f1_macro",
                                            "before" };
     struct table t;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/jobs/shots_group.h"
 #include "app/files/paths.h"
 #include "app/verbs/output.h"
+#include "app/verbs/shots_table.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -140,7 +140,7 @@ static void print_shots(const struct args *a, const struct shots_group *g) {
         fputs(g->runs > 1 ? "runs" : "run", stdout);
         for (int i = 0; i < g->runs; i++) printf(" %lld", (long long)g->of[i].run);
         putchar('\n');
-        verb_shots_print(g->of, g->runs);
+        shots_table_print(g->of, g->runs);
     }
 }
 

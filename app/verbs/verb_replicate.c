@@ -50,14 +50,17 @@ static void print_tables(const struct experiment *x, const struct experiment_res
     table_init(&t, COUNT_OF(contrasts), contrasts, "lrrrrl");
     for (int i = 0; i < x->contrasts; i++) {
         const struct experiment_contrast *c = &x->contrast[i];
-        struct spread s = experiment_contrast_spread(x, r, i);
+        struct experiment_shown shown = experiment_contrast_of(x, r, i);
+        struct spread s = shown.spread;
         struct interval v = spread_interval(s, 0.95);
         char published[32] = "-", mean[32] = "", interval[48] = "", n[16];
         if (isfinite(c->published)) snprintf(published, sizeof published, "%+g", c->published);
         if (s.n) snprintf(mean, sizeof mean, "%+.2f", s.mean);
         if (isfinite(v.low)) snprintf(interval, sizeof interval, "%+.2f … %+.2f", v.low, v.high);
+        if (c->over_tasks && s.n)
+            snprintf(interval, sizeof interval, "%zu of %zu tasks, p %.3f", shown.up, s.n, sign_test(shown.up, shown.down));
         snprintf(n, sizeof n, "%zu", s.n);
-        table_add(&t, (const char *[]){ c->id, published, mean, interval, n, experiment_verdict(c, s) });
+        table_add(&t, (const char *[]){ c->id, published, mean, interval, n, experiment_verdict(c, &shown) });
     }
     table_print(&t);
 }
@@ -115,6 +118,7 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
         experiment_release(x);
     }
     buf_putc(json, ']');
+    experiment_result_release(r);
     free(x);
     free(r);
     return rc;

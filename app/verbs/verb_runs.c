@@ -10,8 +10,8 @@
 
 #include "app/files/paths.h"
 #include "app/history/task_results.h"
-#include "app/jobs/shots.h"
 #include "app/verbs/output.h"
+#include "app/verbs/shots_table.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -223,7 +223,7 @@ static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
     if (!shots_is(r) || shots_results(s, r, &results, &e)) return; /* what is stored is shown below all the same */
-    verb_shots_print(&results, 1);
+    shots_table_print(&results, 1);
     shots_results_release(&results);
 }
 

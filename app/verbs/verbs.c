@@ -352,7 +352,7 @@ static const struct verb VERBS[] = {
     { "resume", "RUN", "go on with a run that stopped or was interrupted", RESUME, 1, 1, verb_resume },
     { "adapt", "RUN --task NEW [--k N,N,\u2026] [--draws N]", "a run on a few rows of a new task, drawn again and again", ADAPT, 1, 1,
       verb_adapt },
-    { "fewshot", "--tasks WHAT [--from RUN] [--method TEXT] | RUN\u2026", "methods on a few rows of each of several tasks; runs side by side",
+    { "fewshot", "--tasks WHAT [--from RUN] [--method TEXT] | RUN\u2026", "methods on a few rows of several tasks",
       FEWSHOT, 0, -1, verb_fewshot },
     { "eval", "RUN | --model DIR [--task T | --file F]", "score a run or a model on labelled rows",
       EVAL, 0, 1, verb_eval },

@@ -65,9 +65,6 @@ int verb_stop(const struct args *a, struct err *e);
 /* verb_adapt.c */
 int verb_adapt(const struct args *a, struct err *e);
 int verb_fewshot(const struct args *a, struct err *e);
-struct shots_results;
-/* Tables of what runs of few shots came to, a line a method; of the first one's tasks and k. */
-void verb_shots_print(const struct shots_results *r, int runs);
 /* Goes on with a run of few shots (shots.h), in an open store; prints what it comes to. */
 int verb_resume_shots(const struct args *a, struct store *s, int64_t run, int workers, struct err *e);
 /* verb_eval.c, verb_predict.c */

@@ -104,6 +104,14 @@ double spread_p_within(struct spread s, double margin) {
     return fmax(tail_of((s.mean + margin) / error, df), tail_of((margin - s.mean) / error, df));
 }
 
+double sign_test(size_t up, size_t down) {
+    size_t n = up + down, few = up < down ? up : down;
+    double sum = 0;
+    for (size_t i = 0; i <= few && n; i++)
+        sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) - (double)n * log(2));
+    return n && 2 * sum < 1 ? 2 * sum : 1;
+}
+
 void holm(const double *p, size_t k, double alpha, bool *out) {
     size_t *order = xcalloc(k + 1, sizeof *order), n = 0;
     for (size_t i = 0; i < k; i++) {

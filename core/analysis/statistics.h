@@ -28,6 +28,9 @@ double student_quantile(double p, double df);
 double spread_p(struct spread s);
 /* The same of "the mean lies within ±margin": the larger p of two one-sided tests. */
 double spread_p_within(struct spread s, double margin);
+/* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.  1 without
+ * signs. */
+double sign_test(size_t up, size_t down);
 /* Which of k hypotheses fall at `alpha` by Holm's step-down: out[i] of p[i].  A p that is NaN never falls, and is
  * counted all the same. */
 void holm(const double *p, size_t k, double alpha, bool *out);

@@ -82,6 +82,10 @@ static void a_slip_is_named(void **state) {
                        "\"text\":\"\"},{\"id\":\"a\",\"text\":\"\"}]}" },
         { "{run} does not stand", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                   "{\"id\":\"a\",\"text\":\"\"},{\"id\":\"b\",\"of\":\"a\",\"path\":\"x\",\"text\":\"show\"}]}" },
+        { "a \"path\", but no \"of\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+                                   "{\"id\":\"a\",\"text\":\"\",\"path\":\"x\"}]}" },
+        { "\"verb\" is fewshot", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
+                                 "{\"id\":\"a\",\"text\":\"\",\"verb\":\"sweep\"}]}" },
         { "no cell is called \"b\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
                                      "{\"id\":\"a\",\"text\":\"\"}],\"contrasts\":[{\"id\":\"c\",\"a\":\"b\",\"direction\":\">\"}]}" },
     };
@@ -100,13 +104,77 @@ static void a_verdict_needs_an_interval(void **state) {
     (void)state;
     struct experiment_contrast up = { .direction = 1 }, down = { .direction = -1 };
     const double clear[] = { 2, 2.1, 1.9 }, wide[] = { 5, -1, 3 };
-    assert_string_equal(experiment_verdict(&up, spread_of(clear, 3)), "as claimed");
-    assert_string_equal(experiment_verdict(&down, spread_of(clear, 3)), "the other way");
-    assert_string_equal(experiment_verdict(&up, spread_of(wide, 3)), "not shown");
-    assert_string_equal(experiment_verdict(&up, spread_of(clear, 1)), "not shown");
-    assert_string_equal(experiment_verdict(&up, spread_of(clear, 0)), "not run");
+    const struct experiment_shown sure = { .spread = spread_of(clear, 3) }, unsure = { .spread = spread_of(wide, 3) },
+                                  one = { .spread = spread_of(clear, 1) }, none = { .spread = spread_of(clear, 0) };
+    assert_string_equal(experiment_verdict(&up, &sure), "as claimed");
+    assert_string_equal(experiment_verdict(&down, &sure), "the other way");
+    assert_string_equal(experiment_verdict(&up, &unsure), "not shown");
+    assert_string_equal(experiment_verdict(&up, &one), "not shown");
+    assert_string_equal(experiment_verdict(&up, &none), "not run");
     up.margin = 2.5;
-    assert_string_equal(experiment_verdict(&up, spread_of(clear, 3)), "not shown");
+    assert_string_equal(experiment_verdict(&up, &sure), "not shown");
+}
+
+/* Over tasks the sign test decides: of six, one against five is no sign. */
+static void tasks_are_told_by_their_signs(void **state) {
+    (void)state;
+    struct experiment *x = xcalloc(1, sizeof *x);
+    struct experiment_result *r = xcalloc(1, sizeof *r);
+    experiment_result_init(r);
+    x->seeds = 2;
+    x->contrasts = 1;
+    x->contrast[0] = (struct experiment_contrast){ .over_tasks = true, .terms = 1, .direction = 1 };
+    x->contrast[0].term[0].b = 1;
+    for (int t = 0; t < 6; t++) {
+        char name[8];
+        snprintf(name, sizeof name, "t%d", t);
+        for (int s = 0; s < 2; s++) experiment_add_task(&r->of_task[0][s], name, 50 + s);
+        experiment_add_task(&r->of_task[1][0], name, t ? 48 : 51);
+    }
+    struct experiment_shown v = experiment_contrast_of(x, r, 0);
+    assert_int_equal(v.up, 5);
+    assert_int_equal(v.down, 1);
+    assert_true(fabs(v.spread.mean - 9.0 / 6) < 1e-12);
+    assert_string_equal(experiment_verdict(&x->contrast[0], &v), "not shown");
+    r->of_task[1][0].value[0] = 40;
+    v = experiment_contrast_of(x, r, 0);
+    assert_true(fabs(sign_test(v.up, v.down) - 2.0 / 64) < 1e-12);
+    assert_string_equal(experiment_verdict(&x->contrast[0], &v), "as claimed");
+    assert_true(sign_test(0, 0) == 1 && fabs(sign_test(10, 2) - 0.03857421875) < 1e-12);
+    experiment_result_release(r);
+    free(r);
+    free(x);
+}
+
+/* A cell whose runs are of few shots, from another cell's; its tasks come back out of the results. */
+static void few_shots_are_cells(void **state) {
+    (void)state;
+    free(stage_task(&stage, "toys", 12));
+    free(stage_task(&stage, "more", 12));
+    char *text = xprintf("{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"--model '%s' --task {data}/toys "
+                         "--steps 4 --batch 2 --lr 1e-3\",\"seeds\":[3],\"cells\":["
+                         "{\"id\":\"run\",\"text\":\"--method 'lora(r=2)'\"},"
+                         "{\"id\":\"from\",\"of\":\"run\",\"verb\":\"fewshot\",\"text\":"
+                         "\"--from {run} --tasks {data}/toys,{data}/more --k 2 --draws 2 --steps 2\"},"
+                         "{\"id\":\"own\",\"verb\":\"fewshot\",\"text\":"
+                         "\"--model '%s' --method head --tasks {data}/toys,{data}/more --k 2 --draws 1 --steps 2\"}],"
+                         "\"contrasts\":[{\"id\":\"gain\",\"a\":\"from\",\"b\":\"own\",\"over\":\"tasks\",\"direction\":\">\"}]}",
+                         stage.model, stage.model);
+    char *file = written("few.json", text), *results = file_join(stage.folder, "few-results.json");
+    json_t *all = stage_json("replicate '%s' --data '%s' --db '%s' --out '%s' --json", file, stage.folder, stage.db, results);
+    json_t *one = json_array_get(all, 0), *from = json_array_get(stage_at(one, "cells"), 1);
+    json_t *tasks = json_array_get(stage_at(from, "tasks"), 0);
+    assert_int_equal(json_object_size(tasks), 2);
+    double mean = (json_number_value(stage_at(tasks, "toys")) + json_number_value(stage_at(tasks, "more"))) / 2;
+    assert_true(fabs(json_number_value(stage_at(from, "mean")) - mean) < 1e-9);
+    assert_int_equal(json_integer_value(stage_at(json_array_get(stage_at(one, "contrasts"), 0), "n")), 2);
+    json_t *again = stage_json("replicate '%s' --from '%s' --json", file, results);
+    assert_true(json_equal(all, again));
+    json_decref(again);
+    again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
+    assert_true(json_equal(all, again)); /* found again by their notes */
+    json_decref(again), json_decref(all);
+    free(text), free(file), free(results);
 }
 
 int main(void) {
@@ -114,6 +182,8 @@ int main(void) {
         cmocka_unit_test(a_file_is_run_and_gone_on_with),
         cmocka_unit_test(a_slip_is_named),
         cmocka_unit_test(a_verdict_needs_an_interval),
+        cmocka_unit_test(tasks_are_told_by_their_signs),
+        cmocka_unit_test(few_shots_are_cells),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
