@@ -284,7 +284,8 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "Each task of the run has weights of its own; with one task as free.",
         "The method's generator makes them for each task, layer and place (+ hyper).",
         "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
-        "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper)."};
+        "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper).",
+        "A second generator makes them, with conditions of its own (+ hyper2)."};
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;

@@ -94,9 +94,10 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
 
 /* One network a stack makes modules of one size: what one of them gets, all have. */
 static void one_size(struct method *m, const struct module *changed) {
-    if (!m->hyper.on || m->hyper.net != HYPER_STACK || changed->source != SOURCE_HYPER) return;
+    int g = source_is_hyper(changed->source) ? source_generator(changed->source) : -1;
+    if (g < 0 || !m->hyper[g].on || m->hyper[g].net != HYPER_STACK) return;
     for (int i = 0; i < m->count; i++)
-        if (m->module[i].source == SOURCE_HYPER && m->module[i].fn == changed->fn) m->module[i].size = changed->size;
+        if (m->module[i].source == changed->source && m->module[i].fn == changed->fn) m->module[i].size = changed->size;
 }
 
 /* Takes a value for what is under the cursor into *c. */
@@ -264,7 +265,7 @@ static void add_module(struct ui *ui) {
 static void remove_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     const struct network *n = compose_network(v);
-    if (n && n != network_find("hyper")) {
+    if (n && network_generator(n) < 0) {
         compose_push(v);
         network_drop(n, &v->config.method);
         v->walking = false;
@@ -272,7 +273,7 @@ static void remove_module(struct ui *ui) {
         ui_say(ui, SAY_INFO, "the %s is removed; u brings it back", n->noun);
         return;
     }
-    if (n) ui_say(ui, SAY_INFO, "the generator goes with the last module that it makes: another source, or - there");
+    if (n) ui_say(ui, SAY_INFO, "a generator goes with the last module that it makes: another source, or - there");
     if (v->part >= v->config.method.count) return;
     compose_push(v);
     int gone = v->part + 1;

@@ -39,7 +39,7 @@ const struct network_key *compose_network_key(const struct compose_view *v) {
 
 bool network_key_is_number(const struct network_key *k) { return k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER; }
 
-/* What a key means, by network and key. */
+/* What a key means, by network (both generators have the same) and key. */
 static const struct {
     const char *network, *key, *says;
 } meanings[] = {
@@ -70,17 +70,17 @@ static const struct {
 
 const char *network_key_says(const struct network *n, const struct network_key *k) {
     for (size_t i = 0; i < COUNT_OF(meanings); i++)
-        if (!strcmp(meanings[i].network, n->name) && !strcmp(meanings[i].key, k->name)) return meanings[i].says;
+        if (network_find(meanings[i].network)->key == n->key && !strcmp(meanings[i].key, k->name)) return meanings[i].says;
     return "";
 }
 
 /* ---- the diagram's line ---- */
 
-/* "2,3": the modules that the generator makes. */
-static void put_made(const struct method *m, struct buf *b) {
+/* "2,3": the modules that generator g makes. */
+static void put_made(const struct method *m, int g, struct buf *b) {
     int made = 0;
     for (int i = 0; i < m->count; i++)
-        if (source_is_generated(m->module[i].source)) buf_printf(b, "%s%d", made++ ? "," : " ", i + 1);
+        if (source_generator(m->module[i].source) == g) buf_printf(b, "%s%d", made++ ? "," : " ", i + 1);
     if (!made) buf_puts(b, " nothing");
 }
 
@@ -89,9 +89,9 @@ static void put_condition(struct buf *b, const char *name, int width) {
 }
 
 /* "[z_τ 64; e_ℓ 64] ▸ 128 relu ▸ 64 LN ▸ heads of a stack ▸ 2,3" */
-static void put_generator(const struct method *m, const struct arch *a, struct buf *b) {
+static void put_generator(const struct method *m, int g, const struct arch *a, struct buf *b) {
     static const char *const nets[] = {"a stack", "each layer", "a place"};
-    const struct hyper *h = &m->hyper;
+    const struct hyper *h = &m->hyper[g];
     buf_puts(b, "[");
     put_condition(b, "z_\u03C4", h->task);
     put_condition(b, "k_\u03C4", h->prototype);
@@ -105,7 +105,7 @@ static void put_generator(const struct method *m, const struct arch *a, struct b
     buf_printf(b, "] \u25B8 %d relu", h->hidden);
     if (h->inner) buf_printf(b, " \u25B8 %d", h->inner);
     buf_printf(b, "%s \u25B8 heads of %s \u25B8", h->norm ? " LN" : "", nets[h->net]);
-    put_made(m, b);
+    put_made(m, g, b);
 }
 
 /* "mean of E 512 ▸ 128 relu ▸ 64 = z   supcon, decoupled, λ 0.1 τ 0.1" */
@@ -124,8 +124,8 @@ static void put_retriever(const struct method *m, const struct arch *a, struct b
 
 /* What it reads, its sizes and what it feeds, a line. */
 static void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b) {
-    if (!strcmp(n->name, "hyper")) {
-        put_generator(m, a, b);
+    if (network_generator(n) >= 0) {
+        put_generator(m, network_generator(n), a, b);
     } else if (!strcmp(n->name, "retriever")) {
         put_retriever(m, a, b);
     } else {
@@ -146,9 +146,10 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
         struct buf b = BUF_INIT;
         char trained[32];
         network_line(n, &v->config.method, v->arch, &b);
-        bool wide = r.w >= 100, made = n == network_find("hyper");
-        if (made && wide)
-            buf_puts(&b, v->config.method.hyper.instance != ROW_NONE ? ", for each row" : ", for each task");
+        bool wide = r.w >= 100;
+        int g = network_generator(n);
+        if (g >= 0 && wide)
+            buf_puts(&b, v->config.method.hyper[g].instance != ROW_NONE ? ", for each row" : ", for each task");
         if (v->facts.counted && wide) {
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trained %s", trained);

@@ -77,10 +77,12 @@ static void add_axes(struct explain_page *page, const struct module *m, int numb
     buf_release(&b);
 }
 
-static void add_generator(struct explain_page *page, const struct method *m) {
-    char *formula = method_generator_formula(m);
-    add(page, EXPLAIN_FORMULA, "generator: %s", formula);
-    free(formula);
+static void add_generators(struct explain_page *page, const struct method *m) {
+    for (int g = 0; g < GENERATORS; g++) {
+        char *formula = method_generator_formula(m, g);
+        if (formula) add(page, EXPLAIN_FORMULA, "%s: %s", g ? "second generator" : "generator", formula);
+        free(formula);
+    }
 }
 
 static void add_formulas(struct explain_page *page, const struct method *m) {
@@ -91,7 +93,7 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
         formula_compose(&m->module[i], sub, compose);
         add(page, EXPLAIN_FORMULA, "%d  %s;  %s", i + 1, delta, compose);
     }
-    if (m->hyper.on) add_generator(page, m);
+    add_generators(page, m);
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
@@ -112,6 +114,7 @@ static void add_trains(struct explain_page *page, const struct plan *p, const st
         free(how);
     }
     add_taken(page, EXPLAIN_TRAINS, "generator: ", plan_network_arithmetic(p, "hyper"));
+    add_taken(page, EXPLAIN_TRAINS, "second generator: ", plan_network_arithmetic(p, "hyper2"));
     add_taken(page, EXPLAIN_TRAINS, "retriever: ", plan_network_arithmetic(p, "retriever"));
     text_thousands((int64_t)p->head, shown);
     if (p->head && p->method.head == METHOD_HEAD_TRAINED) add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);

@@ -56,7 +56,7 @@ int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
     if (of == OF_WEIGHTS) return has_own_weights(p, e);
     if (plan_prototypes(plan_of(p))) return 0;
     return err_set(e, ERR_USAGE, "%s has no task embeddings: %s", p->opened.method,
-                   plan_of(p)->method.hyper.on ? "its generator reads no task" : "it has no generator");
+                   method_has_generator(&plan_of(p)->method) ? "its generator reads no task" : "it has no generator");
 }
 
 static char *task_name(const struct probe *p, int task) { return xstrdup(predictor_task(p->opened.predictor, task)); }

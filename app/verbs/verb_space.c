@@ -90,7 +90,9 @@ static void print_counts(const struct plan *p, const struct method *m, const str
         free(how);
     }
     print_network("generator", plan_network_arithmetic(p, "hyper"));
-    print_network("", method_generator_formula(&p->method));
+    print_network("", method_generator_formula(&p->method, 0));
+    print_network("generator 2", plan_network_arithmetic(p, "hyper2"));
+    print_network("", method_generator_formula(&p->method, 1));
     print_network("retriever", plan_network_arithmetic(p, "retriever"));
     printf("trained now   %12s\n", trained);
     print_places(p);

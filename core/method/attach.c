@@ -181,7 +181,7 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
     return &g->groups;
 }
 
-static bool by_row(const struct attach *a, int module) { return a->rows && hyper_makes(&a->p->method, module); }
+static bool by_row(const struct attach *a, int module) { return a->rows && hyper_makes_rows(&a->p->method, module); }
 
 static bool by_task(const struct attach *a, int module) {
     return a->p->tasks > 1 && !by_row(a, module) && source_row(a->p->method.module[module].source)->by_task;
@@ -193,9 +193,9 @@ static bool works_at(const struct attach *a, int module, const struct site *site
     const struct method *m = &a->p->method;
     if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer)) return false;
     if (a->hooks.passes != 2 || site->stack != STACK_ENCODER) return true;
-    if (hyper_makes(m, module)) return a->pass == 2;
+    if (hyper_makes_rows(m, module)) return a->pass == 2;
     for (int i = 0; i < m->count && a->pass == 2; i++)
-        if (hyper_makes(m, i) && m->module[i].write == m->module[module].write &&
+        if (hyper_makes_rows(m, i) && m->module[i].write == m->module[module].write &&
             module_covers(&m->module[i], &a->m->arch, site->stack, site->sublayer, site->layer))
             return false;
     return true;
@@ -288,7 +288,8 @@ static node retrieve(const struct attach *a, const struct forward *f, node x) {
 
 /* Whether z is made on the way: of a layer, or as what weights are made from. */
 static bool retrieves_early(const struct method *m) {
-    return m->retriever.on && (m->retriever.tap || (m->hyper.on && m->hyper.instance == ROW_RETRIEVER));
+    const struct hyper *h = hyper_of_rows(m);
+    return m->retriever.on && (m->retriever.tap || (h && h->instance == ROW_RETRIEVER));
 }
 
 static bool hook_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
@@ -297,7 +298,7 @@ static bool hook_reached(void *self, struct tape *t, const struct forward *f, in
     bool early = retrieves_early(m) && layer == m->retriever.tap;
     if (early) a->vector = retrieve(a, f, x);
     if (!a->rows || layer != hyper_tap(m)) return early;
-    node h = m->hyper.instance == ROW_RETRIEVER ? a->vector : op_pool_mean(t, x, &f->rows);
+    node h = hyper_of_rows(m)->instance == ROW_RETRIEVER ? a->vector : op_pool_mean(t, x, &f->rows);
     const int *task = row_tasks(a, f->batch);
     bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
     if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
@@ -315,7 +316,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->m = m;
     a->rows = rows_new(p);
     a->hooks = (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys, hook_reached,
-                              a->rows ? p->method.hyper.passes : 1};
+                              a->rows ? hyper_of_rows(&p->method)->passes : 1};
     a->layers = m->arch.encoder_layers;
     if (a->layers < m->arch.decoder_layers) a->layers = m->arch.decoder_layers;
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);
@@ -377,7 +378,7 @@ void attach_for_task(struct attach *a, int task) {
 /* ---- a step ---- */
 
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
-    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && !hyper_by_row(&p->method);
+    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_of_rows(&p->method);
     return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_MLP_B2;
 }
 

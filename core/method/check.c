@@ -204,7 +204,7 @@ static void check_source(struct check *c, const struct module *m) {
     if (source_is_prompt(m->source)) check_prompt(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
-    else if (m->source == SOURCE_HYPER && m->comp == COMP_LEARNED)
+    else if (source_is_hyper(m->source) && m->comp == COMP_LEARNED)
         ERROR(c, "V47", "a learned scale made by the generator is not built: use add or scaled");
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
@@ -315,10 +315,10 @@ static void check_whole(struct check *c) {
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
         WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
-    int prototype = m->hyper.prototype ? m->hyper.prototype : m->hyper.task;
-    if (r->on && r->prototype != PROTOTYPE_NONE && (!m->hyper.on || prototype != retriever_width(r, c->a)))
+    int of = hyper_of_prototypes(m), own = of < 0 ? 0 : m->hyper[of].prototype, prototype = of < 0 || own ? own : m->hyper[of].task;
+    if (r->on && r->prototype != PROTOTYPE_NONE && (of < 0 || prototype != retriever_width(r, c->a)))
         ERROR(c, "V51", "a prototype loss compares rows with the generator's prototypes or task embeddings: add + hyper with %s=%d",
-              m->hyper.prototype ? "prototype" : "task", retriever_width(r, c->a));
+              own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
         ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap, c->a->encoder_layers);
     if (m->head == METHOD_HEAD_FROZEN && !m->count)

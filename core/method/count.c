@@ -35,7 +35,8 @@ bool plan_encodes_by_task(const struct plan *p) {
     for (int i = 0; i < p->made; i++)
         if (p->made_tensor[i].blocks > 1 && p->made_tensor[i].stack == STACK_ENCODER) return true;
     /* what is made for each row may be made for its task as well */
-    bool by_task = p->tasks > 1 && (p->method.hyper.task || p->method.hyper.prototype);
+    const struct hyper *of_rows = hyper_of_rows(&p->method);
+    bool by_task = p->tasks > 1 && of_rows && (of_rows->task || of_rows->prototype);
     for (int i = 0; i < p->by_row; i++)
         if (by_task && p->row_tensor[i].stack == STACK_ENCODER) return true;
     return false;
@@ -118,7 +119,7 @@ static void add_sites(struct buf *b, const struct plan *p, const struct arch *a,
 
 /* Tensors that are alike in all but where they are. */
 static bool alike(const struct plan_tensor *x, const struct plan_tensor *y) {
-    return x->kind == y->kind && x->role == y->role && x->rows == y->rows && x->cols == y->cols;
+    return x->kind == y->kind && x->generator == y->generator && x->role == y->role && x->rows == y->rows && x->cols == y->cols;
 }
 
 static bool is_of(const struct plan_tensor *t, const char *network) {
@@ -136,8 +137,8 @@ static void add_networks(struct buf *b, const struct plan *p) {
         for (int k = 0; k < p->tensors; k++) trained += is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
         buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
         json_add_string(b, sum);
-        if (n == &hyper_network) {
-            char *formula = method_generator_formula(&p->method);
+        if (network_generator(n) >= 0) {
+            char *formula = method_generator_formula(&p->method, network_generator(n));
             buf_puts(b, ",\"formula\":");
             json_add_string(b, formula);
             free(formula);
@@ -350,7 +351,7 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
     char letters[32], layers[64], shown[32], tail[96];
     size_t made = 0;
     int values;
-    const struct plan_made *of = hyper_values(p, &values);
+    const struct plan_made *of = hyper_values(p, source_generator(m->source), &values);
     for (int i = 0; i < values; i++)
         if (of[i].module == module) made += of[i].count / (size_t)of[i].blocks;
     function_of(m)->terms(&t, m, a);
@@ -358,7 +359,7 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);
     snprintf(tail, sizeof tail, " made for each %s; trained of its own: %s",
-             hyper_by_row(&p->method) ? "row" : "task", shown);
+             hyper_makes_rows(&p->method, module) ? "row" : "task", shown);
     bool once = m->site == SUB_EMBED;
     return with_sum(&t, once ? NULL : letters, layers, made, tail);
 }
@@ -401,7 +402,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     }
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
-    if (m->source == SOURCE_HYPER) return made_arithmetic(p, a, module, trained);
+    if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);
     layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)

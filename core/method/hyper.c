@@ -31,26 +31,63 @@ static const struct network_key keys[] = {
     KEY("start", start, NETWORK_WORD, 0, starts, COUNT_OF(starts), false),
     KEY("biases", biases, NETWORK_FLAG, 0, NULL, 0, true),
 };
-const struct network hyper_network = {"hyper", "generator", offsetof(struct method, hyper), sizeof usual, &usual,
-                                      keys, COUNT_OF(keys)};
+#define GENERATOR(name, noun, at) {name, noun, offsetof(struct method, hyper) + (at) * sizeof usual, sizeof usual, &usual, \
+                                   keys, COUNT_OF(keys)}
+const struct network hyper_network = GENERATOR("hyper", "generator", 0),
+                     hyper2_network = GENERATOR("hyper2", "second generator", 1);
 
 /* ---- where it works ---- */
 
-bool hyper_by_row(const struct method *m) { return m->hyper.on && m->hyper.instance != ROW_NONE; }
+static bool reads_rows(const struct hyper *h) { return h->on && h->instance != ROW_NONE; }
 
-bool hyper_makes(const struct method *m, int module) { return source_is_generated(m->module[module].source); }
+/* Its number, -1: there is none. */
+static int generator_of_rows(const struct method *m) {
+    for (int g = 0; g < GENERATORS; g++)
+        if (reads_rows(&m->hyper[g])) return g;
+    return -1;
+}
 
-struct plan_made *hyper_values(const struct plan *p, int *n) {
-    bool row = hyper_by_row(&p->method);
+const struct hyper *hyper_of_rows(const struct method *m) {
+    int g = generator_of_rows(m);
+    return g < 0 ? NULL : &m->hyper[g];
+}
+
+bool hyper_by_row(const struct method *m) { return hyper_of_rows(m) != NULL; }
+
+static bool makes(const struct method *m, int g, int module) { return source_generator(m->module[module].source) == g; }
+
+bool hyper_makes_rows(const struct method *m, int module) {
+    return hyper_by_row(m) && makes(m, generator_of_rows(m), module);
+}
+
+bool hyper_made_by(const struct plan *p, int g, const struct plan_made *of) { return makes(&p->method, g, of->module); }
+
+struct plan_made *hyper_values(const struct plan *p, int g, int *n) {
+    bool row = reads_rows(&p->method.hyper[g]);
     *n = row ? p->by_row : p->made;
     return row ? p->row_tensor : p->made_tensor;
 }
 
 int hyper_row_width(const struct method *m, const struct arch *a) {
-    return m->hyper.instance == ROW_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
+    const struct hyper *h = hyper_of_rows(m);
+    return h && h->instance == ROW_RETRIEVER ? retriever_width(&m->retriever, a) : a->width;
 }
 
-int hyper_tap(const struct method *m) { return m->hyper.instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper.tap; }
+/* The layer that g's modules are counted from, and (of rows) that its h is of. */
+static int tap_of(const struct method *m, int g) {
+    return m->hyper[g].instance == ROW_RETRIEVER ? m->retriever.tap : m->hyper[g].tap;
+}
+
+int hyper_tap(const struct method *m) { return hyper_by_row(m) ? tap_of(m, generator_of_rows(m)) : 0; }
+
+int hyper_of_prototypes(const struct method *m) {
+    int with_tasks = -1;
+    for (int g = 0; g < GENERATORS; g++) {
+        if (m->hyper[g].on && m->hyper[g].prototype) return g;
+        if (m->hyper[g].on && m->hyper[g].task && with_tasks < 0) with_tasks = g;
+    }
+    return with_tasks;
+}
 
 /* Columns of I. */
 static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
@@ -88,12 +125,12 @@ struct module_place {
 enum { PLACES = METHOD_MODULES * SPANS };
 
 /* In the order of the canonical text, so that a method means the same however its modules were listed. */
-static int places_in(const struct method *m, const struct arch *a, int stack, struct module_place out[PLACES]) {
+static int places_in(const struct method *m, int g, const struct arch *a, int stack, struct module_place out[PLACES]) {
     struct span span[SPANS];
     int order[METHOD_MODULES], n = 0;
     method_order(m, order);
     for (int i = 0; i < m->count; i++) {
-        int module = order[i], spans = hyper_makes(m, module) ? module_spans(&m->module[module], a, span) : 0;
+        int module = order[i], spans = makes(m, g, module) ? module_spans(&m->module[module], a, span) : 0;
         for (int k = 0; k < spans; k++)
             if (span[k].stack == stack) out[n++] = (struct module_place){module, span[k].site};
     }
@@ -107,12 +144,12 @@ static int place_index(const struct module_place *place, int n, const struct pla
     return i;
 }
 
-/* The encoder's first layer that something is made for (-1: its embedding), or how many it has where nothing is. */
-static int lowest_made(const struct method *m, const struct arch *a) {
+/* The encoder's first layer that g makes something for (-1: its embedding), or how many it has where that is nothing. */
+static int lowest_made(const struct method *m, int g, const struct arch *a) {
     struct span span[SPANS];
     int lowest = a->encoder_layers;
     for (int i = 0; i < m->count; i++) {
-        int n = hyper_makes(m, i) ? module_spans(&m->module[i], a, span) : 0;
+        int n = makes(m, g, i) ? module_spans(&m->module[i], a, span) : 0;
         for (int k = 0; k < n; k++)
             if (span[k].stack == STACK_ENCODER && span[k].first < lowest) lowest = span[k].first;
     }
@@ -122,8 +159,11 @@ static int lowest_made(const struct method *m, const struct arch *a) {
 /* Whether modules of a decoder are made on a model that has none. */
 static bool needs_halves(const struct method *m, const struct arch *a) {
     bool made = false;
-    for (int i = 0; i < m->count; i++) made |= hyper_makes(m, i) && m->module[i].stack == STACK_DECODER;
-    return made && m->hyper.on && !a->decoder_layers && a->encoder_layers > 1;
+    for (int i = 0; i < m->count; i++) {
+        int g = source_generator(m->module[i].source);
+        made |= g >= 0 && m->hyper[g].on && m->module[i].stack == STACK_DECODER;
+    }
+    return made && !a->decoder_layers && a->encoder_layers > 1;
 }
 
 bool hyper_fit(struct method *m, const struct arch *a) {
@@ -140,18 +180,23 @@ bool hyper_fit(struct method *m, const struct arch *a) {
         }
         x->stack = STACK_ENCODER;
     }
-    /* without an instance the tap says only where layers begin to be counted */
-    bool taps = m->hyper.instance == ROW_NONE ? lowest_made(m, a) >= half : m->hyper.instance != ROW_RETRIEVER;
-    if (taps && !m->hyper.tap && m->hyper.passes == 1) m->hyper.tap = half;
-    if (m->retriever.on && !m->retriever.tap && m->hyper.passes == 1) m->retriever.tap = half;
+    bool once = true; /* the encoder runs once */
+    for (int g = 0; g < GENERATORS; g++) {
+        struct hyper *h = &m->hyper[g];
+        /* without an instance the tap says only where layers begin to be counted */
+        bool taps = h->instance == ROW_NONE ? lowest_made(m, g, a) >= half : h->instance != ROW_RETRIEVER;
+        if (h->on && taps && !h->tap && h->passes == 1) h->tap = half;
+        once &= !h->on || h->passes == 1;
+    }
+    if (m->retriever.on && !m->retriever.tap && once) m->retriever.tap = half;
     return true;
 }
 
 /* Whether all places of a stack have the same slots, so that one head can make them. */
-static bool alike(const struct method *m, const struct arch *a, int stack) {
+static bool alike(const struct method *m, int g, const struct arch *a, int stack) {
     struct module_place place[PLACES];
     struct head_slot x[HEAD_SLOTS], y[HEAD_SLOTS];
-    int n = places_in(m, a, stack, place), slots = n ? head_slots(&m->module[place[0].module], a, x) : 0;
+    int n = places_in(m, g, a, stack, place), slots = n ? head_slots(&m->module[place[0].module], a, x) : 0;
     for (int i = 1; i < n; i++) {
         if (head_slots(&m->module[place[i].module], a, y) != slots) return false;
         for (int k = 0; k < slots; k++)
@@ -161,55 +206,70 @@ static bool alike(const struct method *m, const struct arch *a, int stack) {
 }
 
 /* Whether an instance is of a layer that lies below all that it makes something for. */
-static bool instance_comes_first(const struct method *m, const struct arch *a) {
-    int tap = hyper_tap(m), lowest = lowest_made(m, a);
+static bool instance_comes_first(const struct method *m, int g, const struct arch *a) {
+    int tap = tap_of(m, g), lowest = lowest_made(m, g, a);
     return lowest == a->encoder_layers || (tap && lowest >= tap);
 }
 
-static const char *instance_fault(const struct method *m, const struct arch *a) {
-    const struct hyper *h = &m->hyper;
+static const char *instance_fault(const struct method *m, int g, const struct arch *a) {
+    const struct hyper *h = &m->hyper[g];
     bool z = h->instance == ROW_RETRIEVER;
     if (h->passes > 2) return "pass= is 1, or 2: the encoder runs first for the instance alone";
     if (h->instance == ROW_NONE && h->passes > 1) return "pass=2 is of an instance: say instance=pooled, mlp or retriever";
     if (z && !m->retriever.on) return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
     if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
-    if (hyper_tap(m) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
-    if (h->passes == 2 && lowest_made(m, a) == a->encoder_layers)
+    if (tap_of(m, g) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
+    if (h->passes == 2 && lowest_made(m, g, a) == a->encoder_layers)
         return "with pass=2 the encoder runs first for what is made in it, and nothing is: leave pass=2 out";
-    if (h->passes == 2 && hyper_tap(m)) return "pass=2 takes the encoder's output: leave tap= out";
-    if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, a))
+    if (h->passes == 2 && tap_of(m, g)) return "pass=2 takes the encoder's output: leave tap= out";
+    if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap= what is made lies above that layer: narrow it with layers=";
-    if (hyper_by_row(m) && h->passes == 1 && !instance_comes_first(m, a))
+    if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
         return "an instance is of a layer that comes later than what it would make: make modules above tap=N alone "
                "(layers=), in the decoder, or say pass=2, which runs the encoder twice";
     return NULL;
 }
 
-const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule) {
-    const struct hyper *h = &m->hyper;
+/* Of one generator. */
+static const char *fault_of(const struct method *m, int g, const struct arch *a, const char **rule) {
+    const struct hyper *h = &m->hyper[g];
     bool some = false, prompts = false;
     *rule = "V50";
     for (int i = 0; i < m->count; i++) {
-        some |= hyper_makes(m, i);
-        prompts |= m->module[i].source == SOURCE_PROMPT_GLOBAL;
+        some |= makes(m, g, i);
+        prompts |= makes(m, g, i) && source_is_prompt(m->module[i].source);
     }
     if (some && !h->on)
-        return "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
-    if (!some && h->on) return "the generator makes nothing: give a module source=hyper";
+        return g ? "source=hyper2 needs the second generator: add + hyper2, as + hyper2(task=64, layer=64, place=64)"
+                 : "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
+    if (!some && h->on)
+        return g ? "the second generator makes nothing: give a module source=hyper2"
+                 : "the generator makes nothing: give a module source=hyper";
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
         return "a generator without a condition: say task=, prototype= or instance=";
-    if (h->net == HYPER_STACK && (!alike(m, a, STACK_ENCODER) || !alike(m, a, STACK_DECODER)))
+    if (h->net == HYPER_STACK && (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
         return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
     *rule = "V54";
-    if (prompts && hyper_by_row(m)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";
+    if (prompts && reads_rows(h)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";
     *rule = "V52";
-    return instance_fault(m, a);
+    return instance_fault(m, g, a);
 }
 
-char *method_generator_formula(const struct method *m) {
+const char *hyper_fault(const struct method *m, const struct arch *a, const char **rule) {
+    int rows = 0;
+    for (int g = 0; g < GENERATORS; g++) {
+        const char *fault = fault_of(m, g, a, rule);
+        if (fault) return fault;
+        rows += reads_rows(&m->hyper[g]);
+    }
+    *rule = "V50";
+    return rows > 1 ? "a row enters one of two generators: leave instance= out of hyper or of hyper2" : NULL;
+}
+
+char *method_generator_formula(const struct method *m, int generator) {
     static const char *const rows[ROW_COUNT] = {"", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2", ", g_i = z of the retriever"};
-    const struct hyper *h = &m->hyper;
+    const struct hyper *h = &m->hyper[generator];
     const struct {
         const char *sign;
         bool there;
@@ -225,8 +285,8 @@ char *method_generator_formula(const struct method *m) {
         some = true;
     }
     buf_printf(&b, "]%s)%s%s, values = A I%s%s; for each %s", h->biases ? " + b_1" : "", h->inner && h->biases ? " + b_2" : "",
-               h->norm ? ")" : "", h->biases ? " + a" : "", rows[h->instance], hyper_by_row(m) ? "row" : "task");
-    if (hyper_by_row(m) && hyper_tap(m)) buf_printf(&b, ", h of layer %d", hyper_tap(m));
+               h->norm ? ")" : "", h->biases ? " + a" : "", rows[h->instance], reads_rows(h) ? "row" : "task");
+    if (reads_rows(h) && tap_of(m, generator)) buf_printf(&b, ", h of layer %d", tap_of(m, generator));
     if (h->passes == 2) buf_puts(&b, ", the encoder runs twice");
     return buf_take(&b);
 }
@@ -234,13 +294,20 @@ char *method_generator_formula(const struct method *m) {
 /* ---- its tensors ---- */
 
 /* Where the encoder's layers begin to be counted: with a tap at the first that something is made for. */
-static int first_layer(const struct method *m, const struct arch *a) {
-    int lowest = lowest_made(m, a);
-    return hyper_tap(m) && lowest < a->encoder_layers ? lowest : 0;
+static int first_layer(const struct method *m, int g, const struct arch *a) {
+    int lowest = lowest_made(m, g, a);
+    return tap_of(m, g) && lowest < a->encoder_layers ? lowest : 0;
 }
 
 bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
-static const char *stack_word(int stack) { return stack == STACK_DECODER ? "dec" : "enc"; }
+
+/* In the names of their tensors. */
+static const char *const network_names[GENERATORS] = {"hyper", "hyper2"};
+
+/* Where a tensor is that is of no layer of the stack. */
+static struct plan_tensor outside(int g, int stack) {
+    return (struct plan_tensor){.generator = g, .stack = stack, .site = SUB_EMBED, .layer = -1};
+}
 
 __attribute__((format(printf, 7, 8)))
 static void add(struct build *b, struct plan_tensor t, enum slot role, int rows, int cols, bool vector, const char *name, ...) {
@@ -260,45 +327,46 @@ static void add(struct build *b, struct plan_tensor t, enum slot role, int rows,
     build_network(b, &t);
 }
 
-static void add_projection(struct build *b, int stack, const char *word) {
-    const struct hyper *h = &b->p->method.hyper;
-    const struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
-    if (h->task) add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "hyper.%s.W_1.task", word);
-    if (h->prototype) add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "hyper.%s.W_1.prototype", word);
+static void add_projection(struct build *b, int g, int stack, const char *word) {
+    const struct hyper *h = &b->p->method.hyper[g];
+    const struct plan_tensor at = outside(g, stack);
+    if (h->task) add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "%s.W_1.task", word);
+    if (h->prototype) add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
     if (h->instance != ROW_NONE)
-        add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "hyper.%s.W_1.instance", word);
-    if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "hyper.%s.W_1.layer", word);
-    if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "hyper.%s.W_1.place", word);
-    if (h->biases) add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "hyper.%s.b_1", word);
-    if (h->inner) add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "hyper.%s.W_2", word);
-    if (h->inner && h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "hyper.%s.b_2", word);
+        add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "%s.W_1.instance", word);
+    if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "%s.W_1.layer", word);
+    if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "%s.W_1.place", word);
+    if (h->biases) add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "%s.b_1", word);
+    if (h->inner) add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "%s.W_2", word);
+    if (h->inner && h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "%s.b_2", word);
     if (!h->norm) return;
-    add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "hyper.%s.norm.gamma", word);
-    add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "hyper.%s.norm.beta", word);
+    add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "%s.norm.gamma", word);
+    add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "%s.norm.beta", word);
 }
 
 /* The two maps that a row's vector goes through first. */
-static void add_row_maps(struct build *b, int stack, const char *word) {
-    const struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
+static void add_row_maps(struct build *b, int g, int stack, const char *word) {
+    const struct hyper *h = &b->p->method.hyper[g];
+    const struct plan_tensor at = outside(g, stack);
     int d = b->a->width;
-    if (b->p->method.hyper.instance != ROW_MLP) return;
-    add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "hyper.%s.instance.W_1", word);
-    if (b->p->method.hyper.biases) add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "hyper.%s.instance.b_1", word);
-    add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "hyper.%s.instance.W_2", word);
-    if (b->p->method.hyper.biases) add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "hyper.%s.instance.b_2", word);
+    if (h->instance != ROW_MLP) return;
+    add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "%s.instance.W_1", word);
+    if (h->biases) add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "%s.instance.b_1", word);
+    add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "%s.instance.W_2", word);
+    if (h->biases) add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "%s.instance.b_2", word);
 }
 
 /* The heads of a module's slots. */
 static void add_heads(struct build *b, const struct module *m, struct plan_tensor at, const char *word) {
-    const struct hyper *h = &b->p->method.hyper;
+    const struct hyper *h = &b->p->method.hyper[at.generator];
     struct head_slot slot[HEAD_SLOTS];
     int n = head_slots(m, b->a, slot);
     for (int i = 0; i < n; i++) {
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
-        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "hyper.%s.%s.weight", word, s->name);
-        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "hyper.%s.%s.bias", word, s->name);
+        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word, s->name);
+        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "%s.%s.bias", word, s->name);
     }
 }
 
@@ -310,7 +378,7 @@ static void add_place_heads(struct build *b, struct plan_tensor at, const struct
     char name[48];
     for (int k = 0; k < n; k++) {
         if (span[k].stack != at.stack || span[k].site != place->site) continue;
-        bool each = b->p->method.hyper.net == HYPER_LAYER && span[k].first >= 0;
+        bool each = b->p->method.hyper[at.generator].net == HYPER_LAYER && span[k].first >= 0;
         snprintf(name, sizeof name, "%s.all.%d", word, at.place);
         if (!each) add_heads(b, m, at, name);
         for (at.layer = span[k].first; each && at.layer < span[k].end; at.layer++) {
@@ -320,36 +388,44 @@ static void add_place_heads(struct build *b, struct plan_tensor at, const struct
     }
 }
 
-static void plan_stack(struct build *b, int stack) {
+static void plan_stack(struct build *b, int g, int stack) {
     const struct method *m = &b->p->method;
-    const struct hyper *h = &m->hyper;
+    const struct hyper *h = &m->hyper[g];
     struct module_place place[PLACES];
-    int places = places_in(m, b->a, stack, place), layers = arch_layers(b->a, stack) - (stack == STACK_ENCODER ? b->p->made_from : 0);
-    struct plan_tensor at = {.stack = stack, .site = SUB_EMBED, .layer = -1};
-    const char *word = stack_word(stack);
+    int places = places_in(m, g, b->a, stack, place), values;
+    int layers = arch_layers(b->a, stack) - (stack == STACK_ENCODER ? b->p->made_from[g] : 0);
+    struct plan_tensor at = outside(g, stack);
+    char word[16];
+    snprintf(word, sizeof word, "%s.%s", network_names[g], stack == STACK_DECODER ? "dec" : "enc");
     if (!places) return;
-    int values;
-    struct plan_made *of = hyper_values(b->p, &values);
+    struct plan_made *of = hyper_values(b->p, g, &values);
     for (int i = 0; i < values; i++)
-        if (of[i].stack == stack && hyper_makes(m, of[i].module)) of[i].place = place_index(place, places, &of[i]);
-    add_row_maps(b, stack, word);
-    if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "hyper.%s.layer", word);
-    if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "hyper.%s.place", word);
-    if (!hyper_one_projection(h)) add_projection(b, stack, word);
+        if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i])) of[i].place = place_index(place, places, &of[i]);
+    add_row_maps(b, g, stack, word);
+    if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "%s.layer", word);
+    if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "%s.place", word);
+    if (!hyper_one_projection(h)) add_projection(b, g, stack, word);
     if (h->net == HYPER_STACK) add_heads(b, &m->module[place[0].module], at, word);
     for (at.place = 0; h->net != HYPER_STACK && at.place < places; at.place++)
         add_place_heads(b, at, &place[at.place], word);
 }
 
+static void plan_generator(struct build *b, int g) {
+    const struct hyper *h = &b->p->method.hyper[g];
+    const struct plan_tensor at = outside(g, STACK_ENCODER);
+    const char *name = network_names[g];
+    char all[16];
+    snprintf(all, sizeof all, "%s.all", name);
+    b->p->made_from[g] = first_layer(&b->p->method, g, b->a);
+    if (h->task) add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "%s.task", name);
+    if (h->prototype) add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
+    if (hyper_one_projection(h)) add_projection(b, g, STACK_ENCODER, all);
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, g, stack);
+}
+
 void hyper_plan(struct build *b) {
-    const struct hyper *h = &b->p->method.hyper;
-    const struct plan_tensor at = {.stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1};
-    if (!h->on) return;
-    b->p->made_from = first_layer(&b->p->method, b->a);
-    if (h->task) add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "hyper.task");
-    if (h->prototype) add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "hyper.prototype");
-    if (hyper_one_projection(h)) add_projection(b, STACK_ENCODER, "all");
-    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, stack);
+    for (int g = 0; g < GENERATORS; g++)
+        if (b->p->method.hyper[g].on) plan_generator(b, g);
 }
 
 /* ---- start ---- */
@@ -363,10 +439,11 @@ static void fan(const struct hyper *h, const struct plan_tensor *t, struct rng_k
 
 /* Columns of the first map, all conditions beside one another. */
 static double conditions_width(const struct plan *p, const struct plan_tensor *t) {
-    const struct hyper *h = &p->method.hyper;
+    const struct hyper *h = &p->method.hyper[t->generator];
     double in = h->task + h->prototype + h->layer + h->place;
     for (int i = 0; i < p->tensors && h->instance != ROW_NONE; i++)
-        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW && p->tensor[i].stack == t->stack)
+        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW && p->tensor[i].stack == t->stack &&
+            p->tensor[i].generator == t->generator)
             return in + p->tensor[i].cols;
     return in;
 }
@@ -379,7 +456,7 @@ static void map_init(const struct hyper *h, const struct plan_tensor *t, struct 
 }
 
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out) {
-    const struct hyper *h = &p->method.hyper;
+    const struct hyper *h = &p->method.hyper[t->generator];
     switch ((enum slot)t->role) {
     case SLOT_HYPER_TASK: case SLOT_HYPER_PROTOTYPE: case SLOT_HYPER_LAYER: case SLOT_HYPER_PLACE:
         init_normal(key, out, t->count, 1);

@@ -12,6 +12,8 @@ static const double norm_eps = 1e-6;
 
 struct hyper_work {
     const struct plan *p;
+    int generator;
+    const struct hyper *h;
     struct tape *t;
     /* Its tensors: leaves that are there, or to be made of these. */
     const node *leaf;
@@ -27,19 +29,21 @@ struct hyper_work {
     node all[SLOT_COUNT]; /* net=stack: a slot of all of I */
 };
 
-static const struct plan_tensor *find(const struct plan *p, enum slot role, int stack, int layer, int place, int of_slot) {
+static const struct plan_tensor *find(const struct plan *p, int generator, enum slot role, int stack, int layer, int place,
+                                      int of_slot) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_NETWORK && t->role == (int)role && t->stack == stack && t->layer == layer &&
-            t->place == place && t->of_slot == of_slot)
+        if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role && t->stack == stack &&
+            t->layer == layer && t->place == place && t->of_slot == of_slot)
             return t;
     }
     return NULL;
 }
 
 const struct plan_tensor *plan_prototypes(const struct plan *p) {
-    const struct hyper *h = &p->method.hyper;
-    return h->on ? find(p, h->prototype ? SLOT_HYPER_PROTOTYPE : SLOT_HYPER_TASK, STACK_ENCODER, -1, 0, 0) : NULL;
+    int g = hyper_of_prototypes(&p->method);
+    enum slot role = g >= 0 && p->method.hyper[g].prototype ? SLOT_HYPER_PROTOTYPE : SLOT_HYPER_TASK;
+    return g < 0 ? NULL : find(p, g, role, STACK_ENCODER, -1, 0, 0);
 }
 
 static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
@@ -47,7 +51,9 @@ static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
     return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->params, w->grads);
 }
 
-static node leaf(const struct hyper_work *w, enum slot role, int stack) { return leaf_of(w, find(w->p, role, stack, -1, 0, 0)); }
+static node leaf(const struct hyper_work *w, enum slot role, int stack) {
+    return leaf_of(w, find(w->p, w->generator, role, stack, -1, 0, 0));
+}
 
 /* What a condition's vectors add to the first map's result; ids: the vector of each row of it. */
 static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors, enum slot map, int stack,
@@ -74,48 +80,48 @@ static node conditions(const struct hyper_work *w, int stack, int layers, int pl
     add_condition(w, table, &tables, leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE, stack, place);
     node sum = op_embed_sum(w->t, n, table, tables);
     free(ids);
-    if (w->p->method.hyper.biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
+    if (w->h->biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
     return op_act(w->t, sum, ACT_RELU);
 }
 
 static node project(const struct hyper_work *w, int stack, int layers, int places) {
     node x = conditions(w, stack, layers, places);
-    if (w->p->method.hyper.inner)
+    if (w->h->inner)
         x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
-    if (!w->p->method.hyper.norm) return x;
+    if (!w->h->norm) return x;
     return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
 /* `cols` 0: one row a unit; else as op_linear_made gives them. */
 static node head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
-    node weight = leaf_of(w, find(w->p, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot));
-    node bias = leaf_of(w, find(w->p, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot));
+    node weight = leaf_of(w, find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot));
+    node bias = leaf_of(w, find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot));
     return cols ? op_linear_made(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
 /* The layer as the generator counts.  The embedding has the condition of the first layer, which it is below. */
-static int layer_of(const struct plan *p, const struct plan_made *of) {
-    int layer = of->layer - (of->stack == STACK_ENCODER ? p->made_from : 0);
+static int layer_of(const struct hyper_work *w, const struct plan_made *of) {
+    int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->made_from[w->generator] : 0);
     return layer < 0 ? 0 : layer;
 }
 
 /* Which layer the heads of a value are of, -1: of all. */
-static int head_layer(const struct plan *p, const struct plan_made *of) {
-    return p->method.hyper.net == HYPER_LAYER ? of->layer : -1;
+static int head_layer(const struct hyper_work *w, const struct plan_made *of) {
+    return w->h->net == HYPER_LAYER ? of->layer : -1;
 }
 
 /* How many layers and places of the stack in hand there is something made for. */
 static void measure(struct hyper_work *w) {
-    const struct plan_tensor *table = find(w->p, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
+    const struct plan_tensor *table = find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
     int n;
-    const struct plan_made *values = hyper_values(w->p, &n);
+    const struct plan_made *values = hyper_values(w->p, w->generator, &n);
     w->layers = table ? table->rows : 0;
     w->places = 0;
     for (int i = 0; i < n; i++) {
         const struct plan_made *of = &values[i];
-        if (of->stack != w->stack || !hyper_makes(&w->p->method, of->module)) continue;
+        if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         if (of->place >= w->places) w->places = of->place + 1;
-        if (layer_of(w->p, of) >= w->layers) w->layers = layer_of(w->p, of) + 1;
+        if (layer_of(w, of) >= w->layers) w->layers = layer_of(w, of) + 1;
     }
 }
 
@@ -123,10 +129,10 @@ static void measure(struct hyper_work *w) {
 
 /* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above another. */
 static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
-    int row = w->one ? 0 : (layer_of(w->p, of) * w->places + of->place) * w->units;
-    if (w->p->method.hyper.net != HYPER_STACK) {
+    int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
+    if (w->h->net != HYPER_STACK) {
         node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
-        return head(w, own, head_layer(w->p, of), of->place, slot, cols);
+        return head(w, own, head_layer(w, of), of->place, slot, cols);
     }
     if (w->all[slot] == NODE_NONE) w->all[slot] = head(w, w->inner, -1, 0, slot, cols);
     if (w->one) return w->all[slot];
@@ -150,16 +156,17 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
     w->inner = w->one ? shared : project(w, w->stack, w->layers, w->places);
     for (int i = 0; i < w->p->made; i++) {
         const struct plan_made *of = &w->p->made_tensor[i];
-        if (of->stack != w->stack || !hyper_makes(&w->p->method, of->module)) continue;
+        if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         tape_site(w->t, "generator of module %d", of->module + 1);
         bool prompt = source_is_prompt(w->p->method.module[of->module].source);
         made[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
     }
 }
 
-void hyper_make(const struct plan *p, struct tape *t, const real *params, real *grads, node *made) {
-    struct hyper_work w = {.p = p, .t = t, .params = params, .grads = grads, .units = p->tasks};
-    node shared = hyper_one_projection(&p->method.hyper) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
+void hyper_make(const struct plan *p, int g, struct tape *t, const real *params, real *grads, node *made) {
+    struct hyper_work w = {.p = p, .generator = g, .h = &p->method.hyper[g], .t = t, .params = params, .grads = grads,
+                           .units = p->tasks};
+    node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         measure(&w);
         if (w.places) make_stack(&w, shared, made);
@@ -170,14 +177,16 @@ void hyper_make(const struct plan *p, struct tape *t, const real *params, real *
 
 /* g of h: through its two maps, where there are. */
 static node row_vector(const struct hyper_work *w, node h) {
-    if (w->p->method.hyper.instance != ROW_MLP) return h;
+    if (w->h->instance != ROW_MLP) return h;
     node x = op_linear_act(w->t, h, leaf(w, SLOT_HYPER_ROW_W1, w->stack), leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
     return op_linear(w->t, x, leaf(w, SLOT_HYPER_ROW_W2, w->stack), leaf(w, SLOT_HYPER_ROW_B2, w->stack));
 }
 
 void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
                      struct row_value *value) {
-    struct hyper_work w = {.p = p, .t = t, .leaf = leaves, .stack = stack, .units = tape_rows_of(t, h), .task = task};
+    const struct hyper *by = hyper_of_rows(&p->method);
+    struct hyper_work w = {.p = p, .generator = (int)(by - p->method.hyper), .h = by, .t = t, .leaf = leaves, .stack = stack,
+                           .units = tape_rows_of(t, h), .task = task};
     measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");
@@ -186,10 +195,10 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *of = &p->row_tensor[i];
         if (of->stack != stack) continue;
-        int first = (layer_of(p, of) * w.places + of->place) * w.units;
+        int first = (layer_of(&w, of) * w.places + of->place) * w.units;
         tape_site(t, "generator of module %d", of->module + 1);
-        if (p->method.hyper.net != HYPER_STACK) {
-            node own = head(&w, op_rows(t, x, first, first + w.units), head_layer(p, of), of->place, of->slot, of->cols);
+        if (by->net != HYPER_STACK) {
+            node own = head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of), of->place, of->slot, of->cols);
             value[i] = (struct row_value){own, 0, w.units};
             continue;
         }

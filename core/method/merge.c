@@ -22,7 +22,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const struct module *m = &p->method.module[i];
         const struct function *f = function_of(m);
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : NULL;
-        if (!reason && hyper_by_row(&p->method) && hyper_makes(&p->method, i))
+        if (!reason && hyper_makes_rows(&p->method, i))
             reason = "each row has its own values, made when it is read: no weight holds them";
         if (!reason && one_each(p, m)) reason = "each task has its own values: they are folded for one task at a time";
         if (!reason) continue;

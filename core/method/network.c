@@ -15,7 +15,7 @@
 enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
-    static const struct network *const all[] = {&hyper_network, &retriever_network, &generated_network,
+    static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
                                               &classifier_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
@@ -25,6 +25,10 @@ const struct network *network_find(const char *name) {
     for (int i = 0; (n = network_at(i)) && strcmp(n->name, name); i++) {}
     return n;
 }
+
+int network_generator(const struct network *n) { return n == &hyper_network ? 0 : n == &hyper2_network ? 1 : -1; }
+
+bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->hyper[1].on; }
 
 /* ---- values ---- */
 
@@ -125,10 +129,13 @@ void network_value(const struct network *n, const struct method *m, const struct
 void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
 
 void network_settle(struct method *m) {
-    bool made = false;
-    for (int i = 0; i < m->count; i++) made |= source_is_generated(m->module[i].source);
-    if (made && !m->hyper.on) network_take_usual(&hyper_network, m);
-    else if (!made && m->hyper.on) network_drop(&hyper_network, m);
+    static const struct network *const generators[GENERATORS] = {&hyper_network, &hyper2_network};
+    for (int g = 0; g < GENERATORS; g++) {
+        bool made = false;
+        for (int i = 0; i < m->count; i++) made |= source_generator(m->module[i].source) == g;
+        if (made && !m->hyper[g].on) network_take_usual(generators[g], m);
+        else if (!made && m->hyper[g].on) network_drop(generators[g], m);
+    }
 }
 
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {

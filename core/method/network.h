@@ -38,6 +38,9 @@ struct network {
 const struct network *network_at(int i);
 const struct network *network_find(const char *name);
 
+/* Which generator it is (source_generator), -1: none. */
+int network_generator(const struct network *n);
+
 bool network_is_on(const struct network *n, const struct method *m);
 void network_take_usual(const struct network *n, struct method *m);
 /* The same as *from has. */
@@ -47,8 +50,8 @@ bool network_equal(const struct network *n, const struct method *a, const struct
 void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]);
 /* Takes a network out of a method. */
 void network_drop(const struct network *n, struct method *m);
-/* A generator at its usual values where a module's source needs one and there is none, and none where nothing is made by
- * it. */
+/* A generator, or the second, at its usual values where a module's source needs it and it is not there, and none where
+ * nothing is made by it. */
 void network_settle(struct method *m);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);

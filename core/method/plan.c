@@ -361,17 +361,17 @@ void plan_free(struct plan *p) {
 
 bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y) {
     return x->stack == y->stack && x->site == y->site && x->layer == y->layer && x->tensor == y->tensor &&
-           x->place == y->place && x->of_slot == y->of_slot;
+           x->generator == y->generator && x->place == y->place && x->of_slot == y->of_slot;
 }
 
 /* What was one a task is the task's alone. */
 static void narrow(struct method *m) {
-    bool by_row = hyper_by_row(m); /* then the generator goes on */
     const struct method together = *m;
     carry_method(&together, m);
-    if (!by_row) m->hyper = (struct hyper){0}; /* what it made is the task's own */
+    for (int g = 0; g < GENERATORS; g++)
+        if (&together.hyper[g] != hyper_of_rows(&together)) m->hyper[g] = (struct hyper){0}; /* what it made is the task's own */
     for (int i = 0; i < m->count; i++) {
-        if (by_row && hyper_makes(m, i)) continue;
+        if (hyper_makes_rows(&together, i)) continue; /* its generator goes on */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
         module_normalise(&m->module[i]);
     }

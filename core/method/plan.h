@@ -30,6 +30,7 @@ struct plan_tensor {
     size_t offset, count; /* in the flat block, in reals */
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
+    int generator;      /* of a generator's: which one */
     int place, of_slot, fan; /* of a generator's head: which place, which slot it makes, columns of that (1: a vector) */
     int role;           /* private to core/method */
     bool pooler;        /* the model's own */
@@ -81,7 +82,7 @@ struct plan {
     size_t own;           /* of trained_method, what belongs to one task each */
     size_t model;         /* the backbone's, each tensor once */
     bool decoder;         /* the model has one */
-    int made_from;        /* the encoder's layer that the generator counts as its first */
+    int made_from[GENERATORS]; /* the encoder's layer that a generator counts as its first */
     bool embed_norm;      /* and a norm behind its embeddings */
     int lowest_layer;     /* first adapted layer of the forward pass, 0-based; -1: the
                            * embedding; the decoder's count on: its embedding is the number
@@ -130,7 +131,7 @@ void plan_free(struct plan *p);
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
-/* The task embeddings of the method's generator (tasks × width), or NULL. */
+/* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have neither. */
 const struct plan_tensor *plan_prototypes(const struct plan *p);
 /* Whether what the encoder makes of a row depends on whose task it is. */
 bool plan_encodes_by_task(const struct plan *p);
@@ -138,7 +139,7 @@ bool plan_encodes_by_task(const struct plan *p);
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
-/* The same of a network ("hyper", "retriever"), by the sizes of its tensors; NULL where there is none. */
+/* The same of a network ("hyper", "hyper2", "retriever"), by the sizes of its tensors; NULL where there is none. */
 char *plan_network_arithmetic(const struct plan *p, const char *network);
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL

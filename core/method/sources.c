@@ -73,15 +73,16 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
             if (!x->shape(m, b->a, &shape)) continue;
             if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
-            else if (hyper_by_row(&b->p->method)) build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
+            else if (hyper_makes_rows(&b->p->method, module)) build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_made(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
         }
     }
 }
 
-/* All at once, with the first. */
+/* All of a generator at once, with the first. */
 static int make_generated(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
-    if (made[first] == NODE_NONE) hyper_make(p, t, params, grads, made);
+    int g = source_generator(p->method.module[p->made_tensor[first].module].source);
+    if (made[first] == NODE_NONE) hyper_make(p, g, t, params, grads, made);
     return first + 1;
 }
 
@@ -91,6 +92,7 @@ static const struct source_row rows[SOURCE_COUNT] = {
     [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
     [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
     [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
+    [SOURCE_HYPER2] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
     [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},

@@ -10,7 +10,7 @@
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
-                                                   "prompt-share", "prompt-sep", "prompt-global"};
+                                                   "prompt-share", "prompt-sep", "prompt-global", "hyper2"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
@@ -41,7 +41,13 @@ bool source_is_prompt(enum source s) {
     return s == SOURCE_PROMPT_SHARE || s == SOURCE_PROMPT_SEP || s == SOURCE_PROMPT_GLOBAL;
 }
 
-bool source_is_generated(enum source s) { return s == SOURCE_HYPER || s == SOURCE_PROMPT_GLOBAL; }
+int source_generator(enum source s) {
+    return s == SOURCE_HYPER || s == SOURCE_PROMPT_GLOBAL ? 0 : s == SOURCE_HYPER2 ? 1 : -1;
+}
+
+bool source_is_generated(enum source s) { return source_generator(s) >= 0; }
+
+bool source_is_hyper(enum source s) { return s == SOURCE_HYPER || s == SOURCE_HYPER2; }
 
 int source_width(enum source s) { return s == SOURCE_MLP ? 512 : source_is_prompt(s) ? 48 : 0; }
 
@@ -135,7 +141,7 @@ static enum tap fixed_read(const struct module *m) {
 
 void module_normalise(struct module *m) {
     leave_out(m);
-    if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && m->source != SOURCE_HYPER) m->norm = NORM_OWN;
+    if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
     if (m->init == INIT_DEFAULT) m->init = usual_init(m);

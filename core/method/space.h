@@ -43,7 +43,7 @@ enum comp {
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
 /* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
  * that is dropped after training, each task its own, the method's generator; maps from one prompt a task, which are
- * shared by the tasks, each task's, or the generator's (core/method/prompt.h). */
+ * shared by the tasks, each task's, or the generator's (core/method/prompt.h); the method's second generator. */
 enum source {
     SOURCE_FREE,
     SOURCE_SHARED,
@@ -53,6 +53,7 @@ enum source {
     SOURCE_PROMPT_SHARE,
     SOURCE_PROMPT_SEP,
     SOURCE_PROMPT_GLOBAL,
+    SOURCE_HYPER2,
     SOURCE_COUNT
 };
 /* A LayerNorm on Δh: none, by the module's source, or one for all tasks. */
@@ -109,7 +110,7 @@ struct module {
     enum learn learn;
 };
 
-/* The generator of modules with source hyper (core/method/hyper.h): widths of the embeddings (0: no condition),
+/* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the embeddings (0: no condition),
  * of the projection (inner 0: its first map alone), whether a norm is behind it, its heads for a stack, for each
  * layer and place or for each place, how it starts, whether its maps have biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
@@ -160,12 +161,13 @@ struct classifier {
     bool pooler; /* it reads the model's pooler, not the first token itself */
 };
 
+enum { GENERATORS = 2 };
 struct method {
     int count;
     struct module module[METHOD_MODULES];
     int head;             /* METHOD_HEAD_… */
     struct retriever retriever; /* .on false: none */
-    struct hyper hyper;   /* likewise */
+    struct hyper hyper[GENERATORS]; /* likewise; which of them makes a module its source says (source_generator) */
     struct made_head generated;
     struct classifier classifier;
 };
@@ -178,8 +180,11 @@ const char *source_name(enum source s);
 int source_width(enum source s);
 /* Makes keys and values of one prompt a task. */
 bool source_is_prompt(enum source s);
-/* Whether the method's generator takes part. */
+/* Which of the method's generators takes part, -1: none. */
+int source_generator(enum source s);
 bool source_is_generated(enum source s);
+/* Whether one makes the values themselves, not what makes them. */
+bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", "shared" */
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
@@ -249,9 +254,10 @@ const struct preset *preset_find(const char *name);
 void method_take_generated(struct method *m);
 /* The preset that the point equals up to its sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
-/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what the generator computes.  Caller frees;
- * NULL without one. */
-char *method_generator_formula(const struct method *m);
+bool method_has_generator(const struct method *m);
+/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what a generator (0 … GENERATORS-1)
+ * computes.  Caller frees; NULL where it is not there. */
+char *method_generator_formula(const struct method *m, int generator);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
  * caller frees; NULL for an empty method. */
 char *method_nearest(const struct method *m);

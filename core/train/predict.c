@@ -95,7 +95,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     if (allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->params, p->made);
-    bool alone = k->tasks == 1 && !p->plan->method.hyper.on; /* what is made for the only task is narrowed too */
+    bool alone = k->tasks == 1 && !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
     return rc || alone || task == ALL_TASKS ? rc : narrow(p, task, e);
 }
 

@@ -20,6 +20,12 @@ static void counts_are_the_published_ones(void **state) {
         size_t own; /* an embedding a task */
     } at[] = {{"hyperformer++", 5211056, 8 * 64}, {"hyperformer", 122343744, 8 * 64}, {"pha", 7766336, 8 * 64},
               {"hyperdecoder", 15259192, 0},
+              /* HyperDecoder's grid: an encoder's modules made for tasks, a decoder's for rows */
+              {"bottleneck(r=64; read=f.res, write=f.out, source=hyper, stack=encoder) + bottleneck(r=64; read=f.res, "
+               "write=f.out, source=hyper2, stack=decoder) + hyper(task=768, layer=10, place=0, hidden=128, inner=0, norm=no, "
+               "start=fan) + hyper2(task=0, layer=10, place=0, instance=mlp, hidden=128, inner=0, norm=no, start=fan)",
+               15259192 - 12 * (2 * 768 * 64 + 768 + 64) + 8 * 768 + 778 * 128 + 128 + 120 + 129 * (2 * 768 * 64 + 768 + 64),
+               8 * 768},
               /* as released; without z_τ; without the retriever, whose prototypes are as wide as the model; both */
               {"hyperformer++ + hyper(place=0, net=site)", 10289376, 8 * 64},
               {"pha + hyper(task=0, instance=retriever) + retriever(prototype=none)", 7766336 - 8 * 64, 0},
@@ -89,7 +95,7 @@ struct made_of {
 
 /* b, or nothing without biases. */
 static double bias(const struct plan *p, const real *x, const char *name, int i) {
-    return p->method.hyper.biases ? (double)named(p, x, name)[i] : 0;
+    return p->method.hyper[0].biases ? (double)named(p, x, name)[i] : 0;
 }
 
 /* A tensor of a network: "hyper.dec." + "b_1". */
@@ -110,7 +116,7 @@ static double condition(const struct plan *p, const real *x, const struct made_o
 
 /* I(τ, ℓ, p), line by line. */
 static void inner_of(const struct plan *p, const real *x, int task, const struct made_of *of, real out[INNER]) {
-    const struct hyper *hyper = &p->method.hyper;
+    const struct hyper *hyper = &p->method.hyper[0];
     char layers[32], places[32];
     real h[HIDDEN];
     snprintf(layers, sizeof layers, "hyper.%s.layer", of->stack);
@@ -135,7 +141,7 @@ static void inner_of(const struct plan *p, const real *x, int task, const struct
 
 /* `place`: the module's number among the places, counted by hand. */
 static struct made_of made_of(const struct plan *p, const struct plan_made *m, int place) {
-    const struct hyper *h = &p->method.hyper;
+    const struct hyper *h = &p->method.hyper[0];
     struct made_of of = {.stack = m->stack == STACK_DECODER ? "dec" : "enc", .layer = m->layer < 0 ? 0 : m->layer, .place = place};
     const char *slot = strrchr(m->name, '.') + 1;
     snprintf(of.projection, sizeof of.projection, "hyper.%s.", h->layer || h->place ? of.stack : "all");
@@ -215,10 +221,65 @@ static void made_values_are_those_of_loops(void **state) {
     arch_release(&a);
 }
 
+/* What p's generator number g makes is what the only generator of `alone` makes of the same values. */
+static void same_alone(const struct plan *p, const real *x, const real *made, int g, const struct plan *alone) {
+    real *y = xcalloc(alone->trained, sizeof *y), *got = xcalloc(alone->made_size, sizeof *got);
+    int seen = 0;
+    for (int i = 0; i < alone->tensors; i++) {
+        const struct plan_tensor *t = &alone->tensor[i];
+        char name[PLAN_NAME];
+        if (t->kind != PLAN_NETWORK) continue;
+        snprintf(name, sizeof name, "%s%s", g ? "hyper2" : "hyper", t->name + strlen("hyper"));
+        memcpy(y + t->offset, named(p, x, name), t->count * sizeof *y);
+    }
+    attach_remake(alone, y, got);
+    for (int i = 0; i < alone->made; i++)
+        for (int k = 0; k < p->made; k++) {
+            const struct plan_made *of = &alone->made_tensor[i], *in_both = &p->made_tensor[k];
+            if (strcmp(of->name, in_both->name) != 0) continue;
+            assert_memory_equal(made + in_both->offset, got + of->offset, of->count * sizeof *got);
+            seen++;
+        }
+    assert_int_equal(seen, alone->made);
+    free(y);
+    free(got);
+}
+
+/* A prototype makes one kind of module, a task embedding another: neither knows of the other. */
+static void two_generators_make_what_each_makes_alone(void **state) {
+    (void)state;
+    static const char *const first = "hyper(task=0, prototype=4, layer=2, place=3, hidden=5, inner=3)",
+                            *const second = "(task=3, layer=0, place=0, hidden=4, inner=0, norm=no, net=layer)",
+                            *const keys = "linear(r=2; write=a.q, site=self, source=hyper)";
+    struct arch a = shape(T5_OF_LOOPS);
+    char text[512];
+    snprintf(text, sizeof text, "%s + bottleneck(r=2; write=f.out, source=hyper2) + scale(write=f.act, source=hyper2) + %s + hyper2%s",
+             keys, first, second);
+    struct plan *both = plan_of(text, &a, TASKS);
+    assert_non_null(strstr(plan_prototypes(both)->name, "hyper.prototype"));
+    real *x = xcalloc(both->trained, sizeof *x), *made = xcalloc(both->made_size, sizeof *made);
+    for (size_t i = 0; i < both->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
+    attach_remake(both, x, made);
+    snprintf(text, sizeof text, "%s + %s", keys, first);
+    struct plan *alone = plan_of(text, &a, TASKS);
+    same_alone(both, x, made, 0, alone);
+    size_t trained = alone->trained_method;
+    plan_free(alone);
+    snprintf(text, sizeof text, "bottleneck(r=2; write=f.out, source=hyper) + scale(write=f.act, source=hyper) + hyper%s", second);
+    alone = plan_of(text, &a, TASKS);
+    same_alone(both, x, made, 1, alone);
+    assert_int_equal(both->trained_method, trained + alone->trained_method);
+    plan_free(alone);
+    plan_free(both);
+    free(x);
+    free(made);
+    arch_release(&a);
+}
+
 static void formula_is(const char *text, const char *config, const char *wanted) {
     struct arch a = shape(config);
     struct plan *p = plan_of(text, &a, 3);
-    char *formula = method_generator_formula(&p->method);
+    char *formula = method_generator_formula(&p->method, 0);
     assert_string_equal(formula, wanted);
     free(formula);
     plan_free(p);
@@ -237,7 +298,7 @@ static void formulas_say_what_is_computed(void **state) {
                "retriever; for each row, the encoder runs twice");
     struct arch a = shape(T5_SMALL);
     struct plan *p = plan_of("lora", &a, 3);
-    assert_null(method_generator_formula(&p->method));
+    assert_null(method_generator_formula(&p->method, 0));
     plan_free(p);
     arch_release(&a);
 }
@@ -283,6 +344,10 @@ static void what_cannot_be_made_is_refused(void **state) {
               {"bottleneck(r=2; source=hyper) + hyper(tap=2)", "V52"},
               {"bottleneck(r=2; source=hyper) + hyper(pass=2)", "V52"},
               {"bottleneck(r=2; stack=decoder, source=hyper) + hyper(instance=retriever)", "V52"},
+              {"bottleneck(r=2; source=hyper2) + hyper", "V50"},
+              {"lora + hyper2", "V50"},
+              {"bottleneck(r=2; stack=decoder, source=hyper) + bottleneck(r=2; write=a.out, stack=decoder, source=hyper2) + "
+               "hyper(instance=pooled) + hyper2(instance=mlp)", "V50"},
               {"lora + retriever(tap=7)", "V52"}};
     static const char *const fine[] = {
         "bottleneck(r=2; layers=4-6, stack=encoder, source=hyper) + hyper(instance=pooled, tap=3)",
@@ -306,6 +371,7 @@ int main(void) {
         cmocka_unit_test(counts_are_the_published_ones),
         cmocka_unit_test(counts_on_an_encoder_alone),
         cmocka_unit_test(made_values_are_those_of_loops),
+        cmocka_unit_test(two_generators_make_what_each_makes_alone),
         cmocka_unit_test(formulas_say_what_is_computed),
         cmocka_unit_test(an_encoder_may_know_whose_row_it_is),
         cmocka_unit_test(what_cannot_be_made_is_refused),

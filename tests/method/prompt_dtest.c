@@ -37,7 +37,7 @@ static void inner_of(const struct plan *p, const real *x, int task, int layer, d
 /* D or U of a task at a layer, element by element. */
 static double map_at(const struct plan *p, const real *x, const char *what, int task, int layer, int at, int count) {
     char name[96];
-    if (p->method.hyper.on) {
+    if (p->method.hyper[0].on) {
         double inner[T], sum = 0;
         inner_of(p, x, task, layer, inner);
         snprintf(name, sizeof name, "hyper.enc.%s.weight", what);

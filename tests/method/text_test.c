@@ -8,10 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/method/classifier.h"
-#include "core/method/generated.h"
-#include "core/method/hyper.h"
-#include "core/method/retriever.h"
+#include "core/method/network.h"
 #include "tests/support/test.h"
 
 static struct method parsed(const char *text) {
@@ -233,13 +230,14 @@ static struct method random_method(struct dice *d) {
                                          .instance = (enum instance_loss)roll(d, INSTANCE_COUNT),
                                          .prototype = (enum prototype_loss)roll(d, PROTOTYPE_COUNT), .tap = roll(d, 3),
                                          .weight = roll(d, 2) ? 0.1 : 0.25, .temperature = roll(d, 2) ? 0.1 : 0.5};
-    if (roll(d, 4) == 0)
-        m.hyper = (struct hyper){.on = true, .task = roll(d, 3) * 32, .prototype = roll(d, 2) * 64, .layer = roll(d, 2) * 64,
-                                 .place = roll(d, 3) * 32, .hidden = 128 >> roll(d, 2), .inner = roll(d, 3) * 32,
-                                 .norm = roll(d, 2), .net = (enum hyper_net)roll(d, 3),
-                                 .start = (enum hyper_start)roll(d, 2), .biases = roll(d, 3) != 0,
-                                 .instance = (enum hyper_instance)roll(d, ROW_COUNT), .tap = roll(d, 3),
-                                 .passes = 1 + roll(d, 2)};
+    for (int g = 0; g < GENERATORS; g++)
+        if (roll(d, 4) == 0)
+            m.hyper[g] = (struct hyper){.on = true, .task = roll(d, 3) * 32, .prototype = roll(d, 2) * 64, .layer = roll(d, 2) * 64,
+                                     .place = roll(d, 3) * 32, .hidden = 128 >> roll(d, 2), .inner = roll(d, 3) * 32,
+                                     .norm = roll(d, 2), .net = (enum hyper_net)roll(d, 3),
+                                     .start = (enum hyper_start)roll(d, 2), .biases = roll(d, 3) != 0,
+                                     .instance = (enum hyper_instance)roll(d, ROW_COUNT), .tap = roll(d, 3),
+                                     .passes = 1 + roll(d, 2)};
     if (roll(d, 4) == 0)
         m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
                                          .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
@@ -284,9 +282,7 @@ static void ten_thousand_come_back(void **state) {
         assert_int_equal(x.count, y.count);
         assert_int_equal(x.head, y.head);
         for (int k = 0; k < x.count; k++) assert_true(module_equal(&x.module[k], &y.module[k]));
-        assert_true(network_equal(&retriever_network, &x, &y));
-        assert_true(network_equal(&hyper_network, &x, &y) && network_equal(&generated_network, &x, &y));
-        assert_true(network_equal(&classifier_network, &x, &y));
+        assert_true(networks_equal(&x, &y));
         named += method_preset(&m) != NULL;
         free(canonical);
         free(text);

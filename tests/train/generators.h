@@ -54,7 +54,7 @@ static char *small(const char *text) {
     struct method m;
     struct err e = ERR_INIT;
     test_ok(method_parse(text, &m, &e), &e);
-    struct hyper *h = &m.hyper;
+    struct hyper *h = &m.hyper[0];
     if (h->task) h->task = 3;
     if (h->inner) h->inner = 3;
     if (h->layer) h->layer = 2;

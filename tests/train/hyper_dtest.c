@@ -64,7 +64,7 @@ static void check(struct mixed *m, const char *method, size_t most) {
                 fail_msg("%s: %s, element %zu: %.12g, not %.12g", method, t->name, at - t->offset, g[at], slope);
         }
     }
-    assert_true(p->made + p->by_row > 0 && (networks > 5) == p->method.hyper.on);
+    assert_true(p->made + p->by_row > 0 && (networks > 5) == method_has_generator(&p->method));
     run_free(r);
     free(x);
     free(g);
@@ -85,6 +85,10 @@ static void gradients(void **state) {
         "lora(r=2) + linear(r=2; read=f.in, write=f.pre, source=hyper) + softmax(l=2; site=self, source=hyper) + "
         "hyper(task=3, layer=2, place=2, hidden=4, inner=3, net=site, biases=no) + "
         "retriever(hidden=0, width=3, instance=negatives, prototype=softmax, temperature=0.5)",
+        "linear(r=2; read=a.in, write=a.q, site=self, source=hyper) + bottleneck(r=2; act=gelu, read=f.in, write=f.out, "
+        "source=hyper2) + hyper(task=0, prototype=4, layer=2, place=0, hidden=5, inner=3) + "
+        "hyper2(task=3, layer=0, place=0, hidden=4, inner=3) + "
+        "retriever(hidden=0, width=4, prototype=decoupled)",
         "softmax(l=2; site=self, source=prompt-global(3)) + softmax(l=2; site=self, comp=add, source=prompt-sep(2)) + "
         "hyper(task=3, layer=3, place=0, hidden=4, inner=3, norm=no, biases=no, start=hyperfan)",
     };
@@ -108,6 +112,10 @@ static void gradients_of_rows(void **state) {
         "lora(r=2,stack=encoder) + softmax(l=2; stack=decoder, source=hyper) + scale(write=f.act, stack=decoder, source=hyper) + "
         "hyper(task=2, prototype=3, layer=2, place=2, instance=retriever, hidden=5, inner=3, net=layer) + "
         "retriever(hidden=5, width=3, prototype=softmax, temperature=0.5)",
+        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=encoder, source=hyper) + "
+        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=decoder, source=hyper2) + "
+        "hyper(task=3, layer=2, place=0, hidden=4, inner=0, norm=no) + "
+        "hyper2(task=0, layer=3, place=0, instance=mlp, hidden=5, inner=0, norm=no)",
         "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder) + "
         "bottleneck(r=2; act=gelu, read=f.in, write=f.out, norm=own, source=hyper) + "
         "hyper(task=0, layer=2, place=0, instance=pooled, pass=2, hidden=5, inner=3)",
@@ -117,6 +125,11 @@ static void gradients_of_rows(void **state) {
                         "linear(r=2; read=a.in, write=a.q, layers=2, source=hyper) + "
                         "hyper(task=0, layer=2, place=0, instance=pooled, tap=1, hidden=5, inner=3) + "
                         "retriever(hidden=3, width=4, tap=1)", 1);
+    /* both generators in the halves of an encoder, the row's one being the first */
+    check(&mixed[BERT], "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=encoder, source=hyper2) + "
+                        "bottleneck(r=2; act=gelu, read=f.in, write=f.out, stack=decoder, source=hyper) + "
+                        "hyper(task=0, layer=2, place=0, instance=pooled, hidden=5, inner=3) + "
+                        "hyper2(task=3, layer=0, place=0, hidden=4, inner=3)", 1);
 }
 
 int main(void) {
