@@ -71,6 +71,8 @@ const char *test_root(void) {
 
 char *test_path(const char *path) { return file_join(test_root(), path); }
 
+bool test_slow(void) { return getenv("PETRI_SLOW") != NULL; }
+
 void test_skip(const char *format, ...) {
     char reason[512];
     va_list args;
@@ -86,6 +88,7 @@ void test_needs(const char *path) {
     char *there = test_path(path);
     bool found = file_exists(there) || file_is_folder(there);
     free(there);
+    print_message("asks: %s\n", path);
     if (!found)
         test_skip("%s is absent%s", path,
                   strncmp(path, "assets/", 7) ? "" : " (make fetch, make t5 and make tasks bring models and tasks)");

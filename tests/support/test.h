@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,12 +40,16 @@ enum { TEST_PATIENCE = 5 };
 enum { TEST_PATIENCE = 1 };
 #endif
 
+/* Whether `make test-slow` runs: tests then take every case where else they take a part. */
+bool test_slow(void);
+
 /* ---- what not every machine and clone has ----
  * All of these only within a test, not in what sets a group up. */
 
 /* Leaves the test as skipped for this reason; tests/run shows it beside the test's name. */
 void test_skip(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Skips the test where root/path, a file or folder, is absent. */
+/* Skips the test where root/path, a file or folder, is absent.  Says that it was asked for: tests/run lists the programs
+ * that ask in BUILD/asking, so that what does not is not run twice where other files lie. */
 void test_needs(const char *path);
 /* The folder of shared development data; where it is absent the test is skipped. */
 const char *test_shared_data(void);

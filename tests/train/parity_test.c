@@ -108,7 +108,7 @@ static void check_one(int method) {
     struct run_config c = config(method);
     struct trained t;
     struct expected right;
-    bool slow = getenv("PETRI_SLOW") != NULL;
+    bool slow = test_slow();
     int devs = ground.task.devs, steps = slow || !method ? STEPS : FEW;
     c.eval_every = 1000000;
     if (!slow) ground.task.devs = 0;

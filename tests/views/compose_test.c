@@ -70,8 +70,9 @@ static void a_wrong_choice_says_why(void **state) {
     ui_release(&ui);
 }
 
-static void walk_all(const struct arch *arch) {
-    for (int p = 0; p < preset_count(); p++) {
+/* Every preset, or each `every`th from the number `first`. */
+static void walk_all(const struct arch *arch, int first, int every) {
+    for (int p = first; p < preset_count(); p += every) {
         struct ui ui;
         open(&ui, preset_at(p)->name);
         if (arch) ui.compose.arch = arch;
@@ -85,7 +86,8 @@ static void walk_all(const struct arch *arch) {
                 ui.compose.axis = (enum axis)a;
                 compose_changed(&ui.compose);
                 scene_press(&ui, 'g');
-                for (int k = 0; k < 12; k++) {
+                for (int k = 0, was = -1; k < 12 && was != ui.compose.choice; k++) {
+                    was = ui.compose.choice;
                     scene_press(&ui, 'j');
                     if (ui.compose.facts.errors)
                         fail_msg("%s, module %d, %s: %s", preset_at(p)->name, part + 1, axis_name((enum axis)a),
@@ -96,15 +98,16 @@ static void walk_all(const struct arch *arch) {
     }
 }
 
+/* Of the models with two stacks each preset is on one, in `make test-slow` on all. */
 static void every_walk_leaves_a_valid_point(void **state) {
     (void)state;
     static const char *const configs[] = {BART_BASE, T5_SMALL, FLAN_T5_SMALL};
-    walk_all(NULL);
+    walk_all(NULL, 0, 1);
     for (size_t i = 0; i < COUNT_OF(configs); i++) {
         struct arch a;
         struct err e = ERR_INIT;
         test_ok(arch_parse("config.json", configs[i], strlen(configs[i]), &a, NULL, &e), &e);
-        walk_all(&a);
+        walk_all(&a, test_slow() ? 0 : (int)i, test_slow() ? 1 : COUNT_OF(configs));
         arch_release(&a);
     }
 }
@@ -163,12 +166,13 @@ static void two_stacks_fit_any_window(void **state) {
     static const char *const methods[] = {
         "mam", "adapter-houlsby(site=cross)", "ia3(at=q+k+v+ctx+o+pre+act+out+embed)", "full",
         "prefix + lora + ia3 + adapter-houlsby + parallel-adapter-attn + lora-ffn + mam"};
+    int wide = test_slow() ? 13 : 25, high = test_slow() ? 7 : 13;
     struct arch a;
     struct err e = ERR_INIT;
     test_ok(arch_parse("config.json", FLAN_T5_SMALL, strlen(FLAN_T5_SMALL), &a, NULL, &e), &e);
     for (size_t i = 0; i < COUNT_OF(methods); i++)
-        for (int w = 1; w < 210; w += 13)
-            for (int h = 1; h < 70; h += 7) {
+        for (int w = 1; w < 210; w += wide)
+            for (int h = 1; h < 70; h += high) {
                 struct ui ui;
                 struct buf b = BUF_INIT;
                 scene_init(&ui, w, h, (enum glyphs)(w % GLYPHS_COUNT), COLOURS_NONE);

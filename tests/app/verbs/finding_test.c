@@ -59,7 +59,7 @@ static void is_near(int layer, const char *what, double page, double now, double
 }
 
 static void need_model_and_task(void) {
-    if (!getenv("PETRI_SLOW")) test_skip("the page's numbers are computed in make test-slow");
+    if (!test_slow()) test_skip("the page's numbers are computed in make test-slow");
     test_needs("assets/models/all-MiniLM-L6-v2");
     test_needs("assets/tasks/reviews");
 }
