@@ -163,11 +163,11 @@ bench: petri ## speed: petri alone, then beside PyTorch where its environment is
 
 # ---- checks ----
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer (T='filters')
-	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) test OUT=build-asan OPT='-O1 -g' \
+	$(Q)UBSAN_OPTIONS=print_stacktrace=1 $(MAKE) test OUT=build-asan OPT='-O1 -g1' \
 		SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer'
 
 tsan: ## the tests with threads under ThreadSanitizer (T='filters')
-	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g' \
+	$(Q)TSAN_OPTIONS='halt_on_error=1 second_deadlock_stack=1' $(MAKE) test OUT=build-tsan OPT='-O1 -g1' \
 		SAN='-fsanitize=thread -fno-omit-frame-pointer' T='$(or $(T),train/ store/ base/crew app/jobs app/insight app/history/history)'
 
 # Left out: what is style here, and what the analyser gets wrong as it takes va_list for unset on this processor
