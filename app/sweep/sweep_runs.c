@@ -79,31 +79,37 @@ void sweep_plan_release(struct sweep_plan *p) {
 
 /* ---- the record ---- */
 
-int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) {
-    struct buf b = BUF_INIT;
-    buf_puts(&b, "{\"spec\":");
-    sweep_json(&p->spec, &b);
-    buf_puts(&b, ",\"cells\":[");
+void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
+    buf_puts(b, "{\"spec\":");
+    sweep_json(&p->spec, b);
+    buf_puts(b, ",\"cells\":[");
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
-        json_member_bool(&b, "valid", x->valid);
-        json_member_string(&b, "reason", x->reason);
-        json_member_int(&b, "trained", (long long)x->trained);
-        json_add_key(&b, "keys");
-        buf_putc(&b, '[');
-        for (int k = 0; x->valid && k < p->spec.seeds; k++) json_member_string(&b, NULL, x->key[k]);
-        buf_puts(&b, "]}");
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_bool(b, "valid", x->valid);
+        json_member_string(b, "reason", x->reason);
+        json_member_int(b, "trained", (long long)x->trained);
+        json_add_key(b, "keys");
+        buf_putc(b, '[');
+        for (int k = 0; x->valid && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
+        buf_puts(b, "]}");
     }
-    buf_puts(&b, "]}");
+    buf_puts(b, "]}");
+}
+
+int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e) {
+    struct buf b = BUF_INIT;
+    sweep_plan_record(p, &b);
     char *name = sweep_text(&p->spec);
     int rc =
-        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), NULL, &p->id, e);
+        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), uid, &p->id, e);
     free(name);
     buf_release(&b);
     return rc;
 }
+
+int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) { return sweep_plan_keep_as(p, s, NULL, e); }
 
 struct spec_row {
     char *text;
@@ -115,10 +121,10 @@ static int take_spec(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int read_entries(struct sweep_plan *p, const json_t *cells, struct err *e) {
+static int read_entries(const char *name, struct sweep_plan *p, const json_t *cells, struct err *e) {
     if ((int)json_array_size(cells) != p->cells.count)
-        return err_set(e, ERR_INPUT, "sweep %lld: its record has %zu cells, its lists cross to %d", (long long)p->id,
-                       json_array_size(cells), p->cells.count);
+        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, its lists cross to %d", name, json_array_size(cells),
+                       p->cells.count);
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         const json_t *o = json_array_get(cells, (size_t)i), *keys = json_object_get(o, "keys");
@@ -134,8 +140,23 @@ static int read_entries(struct sweep_plan *p, const json_t *cells, struct err *e
     return 0;
 }
 
+int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record, struct err *e) {
+    *p = (struct sweep_plan){ 0 };
+    sweep_init(&p->spec);
+    char *spec = json_dumps(json_object_get(record, "spec"), JSON_COMPACT);
+    int rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
+                  : err_set(e, ERR_INPUT, "%s: no spec in its record", name);
+    if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
+    if (!rc) {
+        entries_make(p);
+        rc = read_entries(name, p, json_object_get(record, "cells"), e);
+    }
+    free(spec);
+    return rc;
+}
+
 int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct err *e) {
-    *p = (struct sweep_plan){ .id = id };
+    *p = (struct sweep_plan){ 0 };
     sweep_init(&p->spec);
     struct spec_row row = { NULL };
     char *sql = xprintf("SELECT spec FROM sweep WHERE id = %lld", (long long)id);
@@ -146,17 +167,8 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
     if (rc) return rc;
     char *name = xprintf("sweep %lld", (long long)id);
     json_t *root = json_parse(name, row.text, strlen(row.text), e);
-    if (!root) rc = e->code;
-    char *spec = root ? json_dumps(json_object_get(root, "spec"), JSON_COMPACT) : NULL;
-    if (!rc)
-        rc = spec ? sweep_from_json(name, spec, strlen(spec), &p->spec, e)
-                  : err_set(e, ERR_INPUT, "%s: no spec in its record", name);
-    if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
-    if (!rc) {
-        entries_make(p);
-        rc = read_entries(p, json_object_get(root, "cells"), e);
-    }
-    free(spec);
+    rc = root ? sweep_plan_read(p, name, root, e) : e->code;
+    p->id = id;
     free(name);
     free(row.text);
     json_decref(root);

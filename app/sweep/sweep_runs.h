@@ -8,6 +8,7 @@
 
 #include "app/jobs/jobs.h"
 #include "app/sweep/comparison.h"
+#include "core/base/json.h"
 #include "core/train/sweep.h"
 
 struct sweep_entry {
@@ -54,6 +55,11 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 int sweep_plan_lacking(const struct sweep_plan *p);
 /* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed. */
 int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);
+/* The same under the uid that it has elsewhere. */
+int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e);
+/* The record that is kept of it, and a plan of one; `name` stands in messages. */
+void sweep_plan_record(const struct sweep_plan *p, struct buf *b);
+int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record, struct err *e);
 /* The description of a cell's run with a seed, as it is asked for; config_release, also after a failure. */
 int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e);
 /* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N} */

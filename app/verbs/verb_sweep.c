@@ -1,5 +1,5 @@
 /* sweep: many runs. */
-#include "app/verbs/verbs.h"
+#include "app/verbs/verb_sweep.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "app/jobs/jobs.h"
 #include "app/sweep/grouping.h"
-#include "app/sweep/sweep_work.h"
 #include "app/verbs/output.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -91,9 +90,11 @@ static void say_line(void *self, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-/* Works until nothing is left, or it was stopped; what is wrong with one run stops no other. */
-static int work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, struct err *e) {
-    const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .say = say_line };
+struct jobs_hook verb_sweep_hook(void) { return (struct jobs_hook){ .event = tell, .report = no_report }; }
+
+int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
+                    bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
+    const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .mine = mine, .say = say_line, .self = self };
     struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
     bool left = w != NULL;
     int rc = w ? 0 : e->code;
@@ -117,10 +118,11 @@ static int work(struct sweep_plan *p, struct store *s, struct jobs *j, int worke
 /* Does what lacks and prints the results. */
 static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
                      struct err *e) {
+    if (args_get(a, "slurm")) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
-    if (!rc) rc = work(p, s, j, workers, e);
+    if (!rc) rc = verb_sweep_work(p, s, j, workers, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
     return rc ? rc : results(a, s, p->id, e);
 }
@@ -162,7 +164,8 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
         buf_release(&b);
         return rc;
     }
-    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note" };
+    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note",
+                                       "slurm", "sbatch", "at-once", "max-array" };
     int rc = 0;
     for (int i = 0; !rc && i < a->given; i++) {
         const char *name = a->option[i].spec->name;
@@ -236,12 +239,13 @@ int verb_sweep(const struct args *a, struct err *e) {
     int64_t id;
     bool lone = a->count == 1 && text_to_int(a->positional[0], &id), known = false;
     static const char *const does[] = { "resume", "stop", "extend" };
+    bool task = a->count == 3 && !strcmp(a->positional[0], "task"), status = a->count == 2 && !strcmp(a->positional[0], "status");
     for (size_t i = 0; a->count == 2 && i < COUNT_OF(does); i++) known |= !strcmp(a->positional[0], does[i]);
-    if (a->count == 2 && !known)
+    if (a->count > 1 && !known && !task && !status)
         return err_set(
             e, ERR_USAGE,
-            "petri sweep takes options, a file, a number, or resume|stop|extend with a number; \"%s %s\" is none "
-            "(lists in braces need quotes: --lr '{1e-3,3e-3}')",
+            "petri sweep takes options, a file, a number, resume|stop|extend with a number, task DIR INDEX or status DIR; "
+            "\"%s %s\" is none (lists in braces need quotes: --lr '{1e-3,3e-3}')",
             a->positional[0], a->positional[1]);
     if (a->count == 1 && !lone && !file_exists(a->positional[0]))
         return err_set(e, ERR_NOT_FOUND,
@@ -252,6 +256,8 @@ int verb_sweep(const struct args *a, struct err *e) {
     int workers, rc = verb_compared_ask(a, &asked, e);
     comparison_release(&asked);
     if (!rc) rc = verb_workers(a, &workers, e);
+    if (!rc && task) return verb_sweep_task(a, workers, e);
+    if (!rc && status) return verb_sweep_status(a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     bool options = false;
@@ -263,7 +269,7 @@ int verb_sweep(const struct args *a, struct err *e) {
         rc = results(a, s, id, e);
     } else {
         verb_train_signals();
-        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .event = tell, .report = no_report });
+        struct jobs *j = jobs_new(s, workers, verb_sweep_hook());
         rc = known ? of_history(a, s, j, workers, e) : new_sweep(a, s, j, workers, e);
         jobs_free(j, false);
     }

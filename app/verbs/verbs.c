@@ -54,6 +54,10 @@ static const struct option_spec SWEEP_MORE[] = {
     { "cells", "N", "how many of them, when they are drawn" },
     { "draw-seed", "N", "seed of that draw (1)" },
     { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
+    { "slurm", "DIR", "run nothing here: what lacks as tasks for Slurm, in a new folder (docs/sweep.md)" },
+    { "sbatch", "ARGS", "with --slurm: what sbatch is to have besides" },
+    { "at-once", "N", "with --slurm: tasks that run at once (all)" },
+    { "max-array", "N", "with --slurm: tasks of an array at most (what Slurm's MaxArraySize says, or 1001)" },
     COMPARED,
 };
 static struct option_spec SWEEP[TRAIN_ROOM];
@@ -383,7 +387,8 @@ static const struct verb VERBS[] = {
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
     { "merge", "INTO FROM…", "what other databases have, into one", NULL, 2, -1, verb_merge },
-    { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID", "runs over lists of values in braces; a sweep's results", SWEEP, 0, 2,
+    { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID | task DIR INDEX | status DIR",
+      "runs over lists of values in braces; a sweep's results", SWEEP, 0, 3,
       verb_sweep },
     { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },
     { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,

@@ -6,7 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -167,6 +170,129 @@ static void a_failed_cell_keeps_its_reason(void **state) {
     json_decref(v), free(rows), free(away);
 }
 
+/* A Slurm that only notes what it is asked for. */
+static void put_slurm(const char *folder) {
+    static const char *const name[] = { "scontrol", "sbatch" };
+    for (int i = 0; i < 2; i++) {
+        char *text = xprintf("#!/bin/sh\necho \"$(basename $0) $*\" >> '%s/asked'\necho 41\n", folder), *path = file_join(folder, name[i]);
+        test_put(folder, name[i], text);
+        assert_int_equal(chmod(path, 0700), 0);
+        free(text), free(path);
+    }
+}
+
+/* `sh job.sh` as the task of that index, in the background where a signal is to come. */
+static pid_t start_job(const char *cluster, const char *bin, int index) {
+    pid_t pid = fork();
+    if (pid) return pid;
+    char *job = file_join(cluster, "job.sh"), *path = xprintf("%s:%s", bin, getenv("PATH")), *at = xprintf("%d", index);
+    setenv("PATH", path, 1);
+    setenv("SLURM_ARRAY_JOB_ID", "41", 1);
+    if (index >= 0) setenv("SLURM_ARRAY_TASK_ID", at, 1);
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execl("/bin/sh", "sh", job, (char *)NULL);
+    _exit(127);
+}
+
+static json_t *status(const char *cluster) { return stage_json("sweep status '%s' --json", cluster); }
+
+/* The scripts that Slurm gets, by hand: a task that is told to end keeps a checkpoint and asks to be put into the queue
+ * again; what all of them came to is merged into the sweep. */
+static void a_sweep_runs_as_tasks(void **state) {
+    (void)state;
+    char *cluster = file_join(stage.folder, "a cluster"), *bin = test_folder(), *task = file_join(cluster, "tasks/0.db");
+    put_slurm(bin);
+    char *line = xprintf("--method '{lora(r=2),bitfit}' --lr 1e-3 --steps 1500 --seeds 1 --slurm '%s' --at-once 2 "
+                      "--max-array 2 --sbatch '--partition=tiny'", cluster);
+    json_t *v = sweep(line);
+    assert_int_equal(json_integer_value(stage_at(v, "tasks")), 2);
+    assert_int_equal(json_integer_value(stage_at(v, "runs")), 2);
+    json_decref(v);
+    v = stage_json("sweep resume 1 --db '%s' --slurm '%s/other' --max-array 1 --json", stage.db, stage.folder);
+    assert_int_equal(json_integer_value(stage_at(v, "tasks")), 1); /* it has both */
+    json_decref(v);
+    char *job = test_text(cluster, "job.sh");
+    static const char *const lines[] = { "#SBATCH --partition=tiny\n", "#SBATCH --array=0-1%2\n", "#SBATCH --signal=B:TERM@60\n" };
+    for (int i = 0; i < 3; i++) assert_non_null(strstr(job, lines[i]));
+    assert_int_equal(command_wait(start_job(cluster, bin, -1), 20), 0);
+    v = status(cluster);
+    assert_int_equal(json_integer_value(stage_at(v, "runs.waiting")), 2);
+    json_decref(v);
+    pid_t pid = start_job(cluster, bin, 0);
+    struct stage own = stage;
+    own.db = task;
+    stage_wait_step(&own, 1, 20);
+    kill(pid, SIGTERM);
+    assert_int_equal(command_wait(pid, 20), 0);
+    char *asked = test_text(bin, "asked");
+    assert_non_null(strstr(asked, "/job.sh\nsbatch --dependency=afterany:41 "));
+    assert_non_null(strstr(asked, "scontrol requeue 41_0\n"));
+    v = status(cluster);
+    assert_string_equal(stage_text(json_array_get(stage_at(v, "tasks"), 0), "state"), "stopped");
+    json_decref(v);
+    assert_int_equal(command_wait(start_job(cluster, bin, 0), 60), 0);
+    free(stage_out(0, "sweep task '%s' 1", cluster));
+    v = status(cluster);
+    assert_int_equal(json_integer_value(stage_at(v, "runs.finished")), 2);
+    json_decref(v);
+    free(stage_out(0, "merge '%s' '%s' '%s/tasks/1.db'", stage.db, task, cluster));
+    v = stage_json("sweep 1 --db '%s' --json", stage.db);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(json_integer_value(stage_at(cell(v, i), "n")), 1);
+    assert_int_equal(runs(), 2);
+    stage_refused(2, "INDEX is 0 to 1", "sweep task '%s' 2", cluster);
+    stage_refused(2, "is there already", "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
+                  stage.folder, stage.db);
+    stage_refused(3, "no such file", "sweep status '%s'", bin);
+    json_decref(v), free(line), free(job), free(asked), free(cluster), free(bin), free(task);
+}
+
+__attribute__((format(printf, 1, 2))) static int shell(const char *format, ...) {
+    char line[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    return system(line);
+}
+
+/* A Slurm of one node, begun and ended here: one task is told to end, another is killed and queued again, and the merge
+ * comes when all are over. */
+static void a_real_slurm_runs_it(void **state) {
+    (void)state;
+    if (!getenv("PETRI_SLOW")) test_skip("a Slurm is started in make test-slow");
+    if (geteuid() || shell("command -v %s >/dev/null && command -v %s >/dev/null", "slurmctld", "munged"))
+        test_skip("SLURM IS NOT TESTED: it needs root and Debian's packages slurm-wlm and munge");
+    char *folder = test_folder(), *script = test_path("tests/support/slurm"), *conf = file_join(folder, "slurm.conf"),
+         *cluster = file_join(folder, "cluster"), *task0 = file_join(cluster, "tasks/0.db"), *task1 = file_join(cluster, "tasks/1.db");
+    assert_int_equal(shell("'%s' start '%s' >/dev/null", script, folder), 0);
+    setenv("SLURM_CONF", conf, 1);
+    char *line = xprintf("--method '{lora(r=2),bitfit}' --lr 1e-3 --steps 3000 --seeds 1,2,3 --workers 1 --slurm '%s' "
+                         "--sbatch '--time=0:10:00'", cluster);
+    json_t *v = stage_json("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --json %s", stage.model, stage.folder, stage.db, line);
+    assert_int_equal(json_integer_value(stage_at(v, "tasks")), 3); /* MaxArraySize is 4 */
+    json_decref(v);
+    assert_int_equal(shell("sh '%s/job.sh' >'%s/said'", cluster, folder), 0);
+    struct stage own = stage;
+    own.db = task0;
+    stage_wait_step(&own, 1, 50);
+    assert_int_equal(shell("scancel --signal=TERM --batch 1_0"), 0);
+    own.db = task1;
+    stage_wait_step(&own, 1, 50);
+    assert_int_equal(shell("scontrol requeue 1_1"), 0);
+    int busy = 1;
+    for (int i = 0; i < 240 && busy; i++) busy = shell("sleep 0.5; test -z \"$(squeue -h)\"");
+    shell("'%s' stop '%s'", script, folder);
+    unsetenv("SLURM_CONF");
+    assert_int_equal(busy, 0);
+    v = stage_json("sweep 1 --db '%s' --json", stage.db);
+    for (size_t i = 0; i < 2; i++) assert_int_equal(json_integer_value(stage_at(cell(v, i), "n")), 3);
+    assert_int_equal(runs(), 6);
+    char *resumed = ask("SELECT count(DISTINCT run) FROM v_events WHERE text='resumed'");
+    assert_null(strstr(resumed, "\n0\n")); /* the same runs went on */
+    json_decref(v), free(resumed), free(line), free(folder), free(script), free(conf), free(cluster), free(task0), free(task1);
+}
+
 /* The last checkpoint is written, what the record says of the end is not: nothing is left to go on from. */
 static void a_run_killed_at_its_end_begins_anew(void **state) {
     (void)state;
@@ -221,6 +347,8 @@ int main(void) {
         cmocka_unit_test_setup(processes_share_a_sweep, make),
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
+        cmocka_unit_test_setup(a_sweep_runs_as_tasks, make),
+        cmocka_unit_test_setup(a_real_slurm_runs_it, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
         cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
