@@ -34,7 +34,7 @@ enum effect_kind {
     EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
     EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too; `by`: of
-                           * several tasks which one, from 0; INSPECT_USUAL */
+                           * several tasks which one, from 0; INSPECT_USUAL; text: and rows of these tasks */
     EFFECT_SETS,          /* kept sets run[0…1] on Map */
     EFFECT_HEATMAP,       /* the matrices of what was inspected; `by`: row of Map whose attention, or -1 */
     EFFECT_ATTENTION_ROW, /* another row, layer or head of the attention, `by` -1 or 1 */

@@ -81,6 +81,10 @@ static bool order(struct ui *ui) {
 static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     struct heat_look *k = &v->look;
+    if (r == REQ_UNSEEN) {
+        ui_command_open(ui, "unseen ", ui->map.unseen);
+        return true;
+    }
     if (r == REQ_TASKS) {
         inspect_next_task(ui, v->data.run_task_at, v->data.run_tasks, true, out);
         return true;
@@ -203,6 +207,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_SORT: return "order";
     case REQ_NEXT: return "row";
     case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
+    case REQ_UNSEEN: return v->data.run_tasks > 1 ? k->hint : NULL;
     case REQ_LAYER_LESS: return v->data.attention < v->data.matrices ? k->hint : NULL;
     case REQ_DOWN:
     case REQ_NEXT_PART: return NULL;
@@ -218,7 +223,7 @@ static const char *pictured(const struct ui *ui) {
 static const enum request keys[] = {
     REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_EXPORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
-    REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
+    REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
 };
 
 const struct screen screen_heatmap = {

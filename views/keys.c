@@ -120,6 +120,8 @@ static const struct key_entry table[] = {
      "play what the run kept while it trained (--embed-every); < and > one step"},
     {REQ_BESIDE, 'x', {0}, false, KEYS_MAP, 0, 4, "beside",
      "exchange what stands beside a retriever's vectors: the run's pooled ones or the model's; in Compare runs on other rows"},
+    {REQ_UNSEEN, 'U', {0}, false, KEYS_MAP, 0, 6, "unseen",
+     "rows of tasks that the run was not trained on beside its own: their names"},
     {REQ_LAYER_LESS, '{', {0}, false, KEYS_MAP, '}', 4, "layer", "attention one layer down"},
     {REQ_LAYER_MORE, '}', {0}, false, KEYS_MAP, 0, 0, NULL, "attention one layer up"},
     {REQ_PERPLEXITY_LESS, '(', {0}, false, KEYS_MAP, ')', 7, "perplexity", "smaller perplexity: nearer neighbours count"},

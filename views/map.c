@@ -115,6 +115,7 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
         memcpy(v->subject, run, sizeof run);
         v->subjects = runs;
         v->sets = false;
+        *v->unseen = 0;
         begin_anew(v);
         out->kind = EFFECT_INSPECT;
         out->run = v->subject;
@@ -141,11 +142,34 @@ void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct e
         return;
     }
     begin_anew(v);
+    *v->unseen = 0;
     out->kind = EFFECT_INSPECT;
     out->run = v->subject;
     out->runs = v->subjects;
     out->by = (at + 1) % (tasks + 1);
     out->keep = matrices;
+}
+
+void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
+    struct map_view *v = &ui->map;
+    int all = v->data.run_tasks > ui->heatmap.data.run_tasks ? v->data.run_tasks : ui->heatmap.data.run_tasks;
+    *out = (struct effect){.kind = EFFECT_NONE};
+    if (!screen_at(ui->screen)->inside || !v->subjects || v->sets || all < 2) {
+        ui_say(ui, SAY_ERROR, "unseen: on Map or Heatmap of a run with several tasks, as in  :unseen reviews,debates");
+        return;
+    }
+    if (strlen(tasks) >= sizeof v->unseen) {
+        ui_say(ui, SAY_ERROR, "unseen: at most %zu bytes of names", sizeof v->unseen - 1);
+        return;
+    }
+    strcpy(v->unseen, tasks);
+    begin_anew(v);
+    out->kind = EFFECT_INSPECT;
+    out->run = v->subject;
+    out->runs = v->subjects;
+    out->by = all;
+    out->keep = ui->screen == SCREEN_HEATMAP;
+    snprintf(out->text, sizeof out->text, "%s", tasks);
 }
 
 void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *out) {
@@ -263,6 +287,10 @@ static bool view_request(struct ui *ui, enum request r) {
 
 bool map_request(struct ui *ui, enum request r, struct effect *out) {
     struct map_view *v = &ui->map;
+    if (r == REQ_UNSEEN) {
+        ui_command_open(ui, "unseen ", v->unseen);
+        return true;
+    }
     if (r == REQ_TASKS) {
         inspect_next_task(ui, v->data.run_task_at, v->data.run_tasks, false, out);
         return true;

@@ -80,6 +80,7 @@ struct map_view {
     int subjects;
     bool sets;
     bool asked;                /* the app was asked for it */
+    char unseen[256];          /* tasks that its runs were not trained on, beside theirs */
     /* the view's own */
     struct scatter_look look[MAP_PANELS];
     uint64_t hidden;           /* bit per class, of both panels */

@@ -317,6 +317,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_FILTER_CELL: return "only";
     case REQ_NEXT: return "wrong";
     case REQ_TASKS: return v->data.run_tasks > 1 ? "next task" : NULL;
+    case REQ_UNSEEN: return v->data.run_tasks > 1 ? k->hint : NULL;
     case REQ_BESIDE: return v->data.retriever && !v->data.training ? "pooled/model" : NULL;
     case REQ_TRAINING: return v->data.training ? "layers" : v->subjects && !v->sets ? k->hint : NULL;
     default: return k->hint;
@@ -328,7 +329,7 @@ static const char *pictured(const struct ui *ui) { return ui->map.data.training 
 static const enum request keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_EXPORT, REQ_FAST_LEFT,
-    REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_STEP, REQ_REWIND,
+    REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_STEP, REQ_REWIND,
     REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
 };
 

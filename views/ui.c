@@ -278,8 +278,7 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
     }
     switch (r) {
     case REQ_COMMAND:
-        prompt_open(&ui->prompt, ":", "", false);
-        ui->use = USE_COMMAND;
+        ui_command_open(ui, "", "");
         return true;
     case REQ_QUIT:
         if (screens[ui->screen]->back) {

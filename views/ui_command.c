@@ -10,13 +10,13 @@
 #include "views/ui_parts.h"
 
 enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW,
-               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_HELP,
+               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_HELP,
                CMD_QUIT, CMD_COUNT };
 
 /* The verbs of the command line that work here, and a few of the screen's own. */
 static const char *const names[CMD_COUNT] = {
     "train", "method", "methods", "models", "tasks", "runs", "show", "stop", "resume", "clone",
-    "trash", "restore", "export", "map", "help", "quit"};
+    "trash", "restore", "export", "map", "unseen", "help", "quit"};
 
 const char *ui_command_name(int i) { return names[i]; }
 
@@ -105,6 +105,7 @@ static void run_command(struct ui *ui, enum command command, const char *rest,
     case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
     case CMD_RUNS: ui_show(ui, SCREEN_RUNS); return;
     case CMD_MAP: map_sets(ui, rest, out); return;
+    case CMD_UNSEEN: inspect_unseen(ui, rest, out); return;
     case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
     case CMD_QUIT: ui_quit(ui, out); return;
     case CMD_EXPORT:
@@ -124,6 +125,13 @@ static void run_command(struct ui *ui, enum command command, const char *rest,
     default: break;
     }
     about_run(ui, command, rest, out);
+}
+
+void ui_command_open(struct ui *ui, const char *command, const char *words) {
+    char text[PROMPT_ROOM];
+    snprintf(text, sizeof text, "%s%s", command, words);
+    prompt_open(&ui->prompt, ":", text, false);
+    ui->use = USE_COMMAND;
 }
 
 void ui_command(struct ui *ui, const char *line, struct effect *out) {

@@ -70,6 +70,8 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
 /* Map and Heatmap (matrices) of a run with several tasks, of which `at` is shown: the next one's rows; what is
  * shown, "beta, task 2 of 3". */
 void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out);
+/* The runs that are looked at, with rows of these tasks beside their own ("" : without). */
+void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
 /* These runs on Compare. */
 void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out);
@@ -107,6 +109,8 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
 /* What a method is, for Help. */
 extern const char method_about[];
 
+/* Opens the command prompt with a command and its words, to be changed. */
+void ui_command_open(struct ui *ui, const char *command, const char *words);
 /* Carries out a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);
 /* Tab: the best command for what was typed. */

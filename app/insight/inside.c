@@ -99,15 +99,28 @@ static bool have_dev(const struct opened *u, const struct own_tasks *t) {
     return t->count || config_has_dev(&u->config);
 }
 
+/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed). */
+static int add_unseen(const struct inside *s, const char *unseen, struct task_source *source, struct probe_draw *draw,
+                      char **names, struct err *e) {
+    *names = NULL;
+    if (!unseen) return 0;
+    if (s->task_names < 2)
+        return err_set(e, ERR_USAGE, "unseen tasks stand beside all tasks of a run with several: b goes on to all of them");
+    draw->unseen = source;
+    return probe_sources("unseen", unseen, &(struct task_source){ 0 }, source, &draw->unseens, names, e);
+}
+
 /* The same rows on both sides: those of the first run, or of the task named. */
 static int draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *run = what->runs ? &s->probe[first_run(what)].opened : NULL;
     const struct task_source source = { .where = what->task };
     struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .max_len = PROBE_MODEL_LEN };
+    struct task_source unseen[ROWSET_TASKS];
     struct own_tasks own;
-    int rc = 0;
-    if (draw.most < INSIGHT_TASK_ROWS * s->task_names) draw.most = INSIGHT_TASK_ROWS * s->task_names;
-    if (run) {
+    char *names;
+    int rc = add_unseen(s, what->unseen, unseen, &draw, &names, e), tasks = s->task_names + draw.unseens;
+    if (draw.most < INSIGHT_TASK_ROWS * tasks) draw.most = INSIGHT_TASK_ROWS * tasks;
+    if (run && !rc) {
         rc = find_tasks(s, run, &own, e);
         draw.own = run;
         draw.task = own.task;
@@ -117,6 +130,7 @@ static int draw_sides(struct inside *s, const struct insight_subject *what, stru
     }
     for (int i = 0; !rc && i < s->sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);
     if (!rc && s->sides > 1) rc = rowset_same(&s->probe[0].rows, &s->probe[1].rows, e);
+    free(names);
     int n = s->probe[0].rows.n;
     if (!rc && n < 4)
         rc = err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", s->probe[0].task[0].d->path, n);

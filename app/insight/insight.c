@@ -15,7 +15,7 @@ enum { FRAME_MS = 100, MOMENT_MS = 400, WORK_MS = 50, FRAME_ITERATIONS = 15, LAT
 
 struct orders {
     bool open, matrices, rewind;
-    char *model, *task;
+    char *model, *task, *unseen;
     int64_t run[MAP_PANELS], set[MAP_PANELS];
     int runs, sets, play, steps, perplexity, layer[MAP_PANELS];
     int task_at;
@@ -24,6 +24,12 @@ struct orders {
     int chosen;                     /* with matrices: row of Map + 1, 0: as it was */
     int row, deeper, head;          /* of the attention */
 };
+
+static void orders_release(struct orders *o) {
+    free(o->model);
+    free(o->task);
+    free(o->unseen);
+}
 
 struct insight {
     struct store *store;
@@ -103,7 +109,7 @@ static void do_open(struct insight *in, const struct orders *o) {
     /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the database. */
     (void)store_flush(in->store, &(struct err)ERR_INIT);
     const struct insight_subject what = { .model = o->model, .task = o->task, .run = o->run, .set = o->set, .runs = o->runs,
-                                          .sets = o->sets, .task_at = o->task_at };
+                                          .sets = o->sets, .task_at = o->task_at, .unseen = o->unseen };
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;
@@ -319,8 +325,7 @@ static void *work(void *self) {
         int64_t began = clock_ms();
         if (any(&o)) carry_out(in, &o);
         if (in->playing) frame(in);
-        free(o.model);
-        free(o.task);
+        orders_release(&o);
         pthread_mutex_lock(&in->lock);
         int64_t left = (in->inside.training ? MOMENT_MS : FRAME_MS) - (clock_ms() - began);
         if (in->playing && left > 0) wait_ms(in, left);
@@ -351,8 +356,7 @@ void insight_free(struct insight *in) {
     pthread_mutex_unlock(&in->lock);
     if (in->started) pthread_join(in->thread, NULL);
     drop(in);
-    free(in->orders.model);
-    free(in->orders.task);
+    orders_release(&in->orders);
     insight_map_free(in->map);
     insight_heat_free(in->heat);
     free(in->trouble);
@@ -376,10 +380,10 @@ static void end_order(struct insight *in) {
 
 void insight_open(struct insight *in, const struct insight_subject *what) {
     struct orders *o = begin_order(in);
-    free(o->model);
-    free(o->task);
+    orders_release(o);
     *o = (struct orders){ .open = true, .model = xstrdup(what->model), .task = xstrdup(what->task) };
     o->task_at = what->task_at;
+    o->unseen = what->unseen ? xstrdup(what->unseen) : NULL;
     o->runs = what->runs < MAP_PANELS ? what->runs : MAP_PANELS;
     o->sets = what->sets < MAP_PANELS ? what->sets : MAP_PANELS;
     for (int i = 0; i < o->runs; i++) o->run[i] = what->run[i];

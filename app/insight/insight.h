@@ -30,6 +30,7 @@ struct insight_subject {
     const char *run_task; /* of runs with several tasks: whose rows, by name, or "all"; NULL: by task_at */
     int task_at; /* of runs with several tasks: whose rows, from 0; behind the last: of all; then again from 0.
                   * INSPECT_USUAL: of all where the run has a retriever, which parts them, else of the first */
+    const char *unseen; /* and rows of tasks that it was not trained on, names with commas; NULL */
 };
 /* What was looked at before is dropped. */
 void insight_open(struct insight *in, const struct insight_subject *what);

@@ -52,6 +52,23 @@ int probe_open_model(struct probe *p, const char *model, struct err *e) {
 
 /* ---- rows ---- */
 
+int probe_sources(const char *option, const char *typed, const struct task_source *like, struct task_source out[ROWSET_TASKS],
+                  int *count, char **names, struct err *e) {
+    *names = xstrdup(typed);
+    char *rest = file_exists(typed) ? NULL : *names, *part;
+    out[0] = *like;
+    out[0].where = *names;
+    *count = 1;
+    for (int i = 0; rest && (part = strsep(&rest, ",")); i++) {
+        if (i == ROWSET_TASKS || !*part)
+            return err_set(e, ERR_USAGE, "%s takes up to %d names with commas, not \"%s\"", option, ROWSET_TASKS, typed);
+        out[i] = *like;
+        out[i].where = part;
+        *count = i + 1;
+    }
+    return 0;
+}
+
 /* The task's split by name. */
 static int take_split(struct probe *p, struct probe_task *k, const char *name, struct err *e) {
     struct task *t = &k->t;

@@ -62,6 +62,11 @@ struct probe_look {
     void *self;
 };
 
+/* "A,B" as `option` was given it: each name into out, read as `like` says; a file's name may hold commas.  *names (to
+ * be freed) holds them. */
+int probe_sources(const char *option, const char *typed, const struct task_source *like, struct task_source out[ROWSET_TASKS],
+                  int *count, char **names, struct err *e);
+
 /* A run's best weights, or the model that `model` names.  probe_release frees, also after a
  * failure.  `task` as opened_run takes it; probe_open_all: with all of the run's. */
 int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,

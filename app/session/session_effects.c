@@ -262,6 +262,7 @@ static void look_inside(struct session *s, const struct effect *x) {
         what.run = x->run;
         what.runs = x->runs;
         what.task_at = x->by;
+        what.unseen = *x->text ? x->text : NULL;
     }
     insight_open(s->insight, &what);
     if (x->keep) insight_matrices(s->insight, -1);

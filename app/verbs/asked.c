@@ -17,30 +17,12 @@ static int read_pool(const struct args *a, bool *mean, struct err *e) {
     return err_set(e, ERR_USAGE, "--pool is cls or mean, not \"%s\"", pool);
 }
 
-/* Names with commas into sources that are read like `like`; *names (owned) holds them. */
-static int split_tasks(const char *option, const char *typed, const struct task_source *like, struct task_source *out,
-                       int *count, char **names, struct err *e) {
-    *names = xstrdup(typed);
-    char *rest = file_exists(typed) ? NULL : *names, *part;
-    out[0] = *like;
-    out[0].where = *names;
-    *count = 1;
-    for (int i = 0; rest && (part = strsep(&rest, ",")); i++) {
-        if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "--%s takes up to %d names with commas, not \"%s\"", option, ROWSET_TASKS, typed);
-        out[i] = *like;
-        out[i].where = part;
-        *count = i + 1;
-    }
-    return 0;
-}
-
 static int read_tasks(struct asked *q, const struct args *a, struct err *e) {
     struct task_source s;
     const char *unseen = args_get(a, "unseen");
     int rc = verb_source(a, &s, e);
-    if (!rc && s.where) rc = split_tasks("task", s.where, &s, q->source, &q->sources, &q->tasks, e);
-    if (!rc && unseen) rc = split_tasks("unseen", unseen, &s, q->unseen, &q->unseens, &q->others, e);
+    if (!rc && s.where) rc = probe_sources("--task", s.where, &s, q->source, &q->sources, &q->tasks, e);
+    if (!rc && unseen) rc = probe_sources("--unseen", unseen, &s, q->unseen, &q->unseens, &q->others, e);
     q->draw.unseen = q->unseen;
     q->draw.unseens = q->unseens;
     return rc;

@@ -157,6 +157,8 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
     what.runs = id > 0;
     what.run_task = id > 0 ? args_get(a, "task") : NULL;
+    what.unseen = args_get(a, "unseen");
+    if (what.unseen && id <= 0) return err_set(e, ERR_USAGE, "--unseen goes with --run, of a run of several tasks");
     rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
     s->ui.map.subject[0] = what.sets ? set[0] : id;
     s->ui.map.subjects = what.sets ? what.sets : what.runs;

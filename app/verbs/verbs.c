@@ -265,6 +265,7 @@ static const struct option_spec RENDER[] = {
     { "matrix", "N", "of heatmap: a kept matrix, as an attention" },
     MODEL,
     { "task", "NAME|FOLDER", "the task on the Compose screen; of map and heatmap whose rows: of a run of several tasks one, or all" },
+    { "unseen", "NAME|FOLDER,…", "of map and heatmap: and rows of tasks that a run of several tasks was not trained on" },
     { "loss", "parts|tasks|NAME", "of train: the loss by its parts or tasks, or one of them (loss.instance, reviews)" },
     { "ascii", NULL, "only ASCII" },
     { "ansi", NULL, "with colours as ANSI sequences" },

@@ -266,8 +266,36 @@ static void the_task_is_named_and_switched(void **state) {
     ui_release(&ui);
 }
 
+/* U asks for tasks that the run does not know; :unseen without names is without them again. */
+static void unseen_tasks_are_asked_for(void **state) {
+    (void)state;
+    struct ui ui;
+    struct effect out;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_HEATMAP);
+    ui_command(&ui, "unseen cb", &out);
+    assert_true(out.kind == EFFECT_NONE && scene_shows(&ui, "unseen: on Map or Heatmap of a run with several tasks"));
+    ui.heatmap.data.run_task = "all tasks";
+    ui.heatmap.data.run_task_at = ui.heatmap.data.run_tasks = 3;
+    scene_press(&ui, 'h');
+    scene_press(&ui, 'U');
+    assert_true(ui.prompt.open && !strcmp(ui.prompt.text, "unseen "));
+    scene_press(&ui, 'c');
+    scene_press(&ui, 'b');
+    out = scene_press(&ui, PRESS_ENTER);
+    assert_true(out.kind == EFFECT_INSPECT && out.run[0] == 3 && out.by == 3 && out.keep);
+    assert_string_equal(out.text, "cb");
+    scene_press(&ui, 'U');
+    assert_string_equal(ui.prompt.text, "unseen cb"); /* to be changed */
+    scene_press(&ui, PRESS_ESC);
+    scene_press(&ui, 'b');
+    assert_string_equal(ui.map.unseen, ""); /* another task's rows alone */
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unseen_tasks_are_asked_for),
         cmocka_unit_test(the_task_is_named_and_switched),
         cmocka_unit_test(numbers_come_with_their_caution),
         cmocka_unit_test(requests_become_effects),

@@ -375,6 +375,12 @@ static void pictures_are_of_what_was_asked(void **state) {
     shows("--screen map --run 1 --task beta", "beta, task 2 of 2");
     shows("--screen map --run 3 --task all", "all 2 tasks");
     shows("--screen heatmap --run 1 --task alpha", "rows by prototypes of #1, cosine");
+    char *unseen = xprintf("--screen heatmap --run 1 --unseen '%s/gamma'", stage.folder);
+    shows(unseen, "gamma (unseen)");
+    free(unseen);
+    stage_refused(2, "modules of its encoder are each task's own", "render --screen heatmap --run 3 --task all --unseen x --db '%s'",
+                  stage.db);
+    stage_refused(2, "--unseen goes with --run", "render --screen heatmap --unseen x --db '%s'", stage.db);
     shows("--screen train --run 1 --loss parts", "loss by part  1 task  2 instance  3 prototype");
     shows("--screen train --run 1 --loss loss.prototype", "loss.prototype");
     shows("--screen train --run 1 --loss beta", "loss of beta rows");
