@@ -148,6 +148,60 @@ static int read_seeds(struct experiment *x, const json_t *v, const char *file, s
     return 0;
 }
 
+/* ---- tables of published numbers ---- */
+
+/* A row of a table: name, values, their mean, the mean that was printed, status. */
+static int add_reported_row(struct buf *b, const json_t *o, size_t columns, const char *file, struct err *e) {
+    static const char *const known[] = { "name", "status", "values", "printed" };
+    const json_t *values = json_object_get(o, "values");
+    char *name = NULL, *status = NULL;
+    double sum = 0, printed = NAN;
+    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    if (!rc) rc = take_text(o, file, "name", true, &name, e);
+    if (!rc) rc = take_text(o, file, "status", true, &status, e);
+    if (!rc) rc = take_number(o, file, "printed", NAN, &printed, e);
+    if (!rc && json_array_size(values) != columns)
+        rc = err_set(e, ERR_INPUT, "%s: \"%s\" has %zu values for %zu columns", file, name, json_array_size(values), columns);
+    if (!rc) buf_printf(b, "| %s |", name);
+    for (size_t i = 0; !rc && i < columns; i++) {
+        const json_t *v = json_array_get(values, i);
+        if (!json_is_number(v)) rc = err_set(e, ERR_INPUT, "%s: \"%s\" holds something that is no number", file, name);
+        buf_printf(b, " %g |", json_number_value(v));
+        sum += json_number_value(v);
+    }
+    if (!rc) buf_printf(b, " %.2f |", sum / (double)columns);
+    if (!rc && isfinite(printed)) buf_printf(b, " %g |", printed);
+    if (!rc) buf_printf(b, "%s %s |\n", isfinite(printed) ? "" : " – |", status);
+    free(name);
+    free(status);
+    return rc;
+}
+
+static int read_reported(struct experiment *x, const json_t *o, const char *file, struct err *e) {
+    static const char *const known[] = { "title", "columns", "rows" };
+    const json_t *columns = json_object_get(o, "columns"), *rows = json_object_get(o, "rows");
+    size_t n = json_array_size(columns);
+    struct buf b = BUF_INIT;
+    char *title = NULL;
+    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    if (!rc) rc = take_text(o, file, "title", true, &title, e);
+    if (!rc && !n) rc = err_set(e, ERR_INPUT, "%s: a table of reported numbers needs \"columns\"", file);
+    if (!rc) buf_printf(&b, "%s\n%s\n\n| method |", x->reported ? x->reported : "", title);
+    for (size_t i = 0; !rc && i < n; i++) {
+        const char *name = json_string_value(json_array_get(columns, i));
+        if (name) buf_printf(&b, " %s |", name);
+        else rc = err_set(e, ERR_INPUT, "%s: \"columns\" is a list of names", file);
+    }
+    buf_puts(&b, " their mean | printed | status |\n|---|");
+    for (size_t i = 0; i < n + 3; i++) buf_puts(&b, "---|");
+    buf_putc(&b, '\n');
+    for (size_t i = 0; !rc && i < json_array_size(rows); i++) rc = add_reported_row(&b, json_array_get(rows, i), n, file, e);
+    free(title);
+    free(x->reported);
+    x->reported = buf_take(&b);
+    return rc;
+}
+
 typedef int reader(struct experiment *x, const json_t *o, const char *file, struct err *e);
 static int read_list(struct experiment *x, const json_t *root, const char *file, const char *key, reader *read, struct err *e) {
     const json_t *list = json_object_get(root, key);
@@ -161,7 +215,8 @@ static int read_list(struct experiment *x, const json_t *root, const char *file,
 }
 
 int experiment_read(struct experiment *x, const char *path, struct err *e) {
-    static const char *const known[] = { "version", "paper", "table", "claim", "about", "base", "seeds", "cells", "contrasts" };
+    static const char *const known[] = { "version", "paper", "table", "claim", "about", "base", "seeds", "cells", "contrasts",
+                                         "reported" };
     memset(x, 0, sizeof *x);
     json_t *root = json_read(path, FILE_MOST, e);
     if (!root) return e->code;
@@ -180,6 +235,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     if (!rc) rc = read_list(x, root, path, "cells", read_cell, e);
     if (!rc && !x->cells) rc = err_set(e, ERR_INPUT, "%s: \"cells\" is a list of at least one", path);
     if (!rc) rc = read_list(x, root, path, "contrasts", read_contrast, e);
+    if (!rc) rc = read_list(x, root, path, "reported", read_reported, e);
     json_decref(root);
     if (rc) {
         experiment_release(x);
@@ -196,6 +252,6 @@ void experiment_release(struct experiment *x) {
         free(c->id), free(c->text), free(c->verb), free(c->path), free(c->status), free(c->source);
     }
     for (int i = 0; i < x->contrasts; i++) free(x->contrast[i].id), free(x->contrast[i].source);
-    free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base);
+    free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base), free(x->reported);
     memset(x, 0, sizeof *x);
 }

@@ -42,6 +42,7 @@ struct experiment {
     char *name; /* the file's, without its end */
     char *paper, *table, *claim, *about; /* about: how what is run here differs, and what it can show */
     char *base;                          /* options of every run */
+    char *reported;                      /* tables of published numbers beside the cells, as Markdown; NULL */
     int seeds, cells, contrasts;
     uint64_t seed[EXPERIMENT_SEEDS];
     struct experiment_cell cell[EXPERIMENT_CELLS];
@@ -82,7 +83,7 @@ const char *experiment_verdict(const struct experiment_contrast *c, const struct
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e);
 #define EXPERIMENT_PAGE                                                                                            \
-    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number in it was typed.  " \
+    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number of ours was typed.  " \
     "Values are in points (×100) where a metric is a share.\n"
 /* The same as Markdown, a section of a page that begins with that. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);

@@ -314,4 +314,5 @@ void experiment_page(const struct experiment *x, const struct experiment_result 
     buf_puts(out, ".\n\n");
     page_cells(x, r, out);
     page_contrasts(x, r, out);
+    if (x->reported) buf_puts(out, x->reported);
 }
