@@ -71,7 +71,7 @@ static void compare(void *self) {
     case OF_ATTENTION: c->rc = matrix_attention(m, c->side[0], c->row, c->layer, c->head, c->e); break;
     case OF_PROTOTYPES: c->rc = matrix_prototypes(m, c->side[0], c->e); break;
     case OF_TASKS: c->rc = matrix_tasks(m, c->side[0], c->e); break;
-    case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], c->e); break;
+    case OF_WEIGHTS: c->rc = matrix_weights(m, c->side[0], NULL, c->e); break;
     case OF_MASS: c->rc = matrix_mass(m, c->side[0], NULL, c->e); break;
     case OF_COUNT: BUG("no matrix");
     }

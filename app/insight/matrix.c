@@ -45,8 +45,6 @@ char *matrix_side_name(const struct probe *p) {
 
 static const char debiased_cka[] = "debiased-cka";
 
-static bool is_of_rows(enum matrix_of of) { return of != OF_TENSORS && of != OF_TASKS && of != OF_WEIGHTS; }
-
 void matrix_describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
     buf_putc(b, '{');
     json_member_string(b, "of", matrix_of_names[m->of]);
@@ -61,7 +59,7 @@ void matrix_describe(struct matrix *m, const struct probe *const *side, int side
     json_member_string(b, "model", side[0]->opened.model->name);
     json_member_string(b, "model_sha256", side[0]->opened.model->sha256);
     json_member_string(b, "model_fingerprint", side[0]->opened.model->fingerprint);
-    if (!is_of_rows(m->of)) return;
+    if (!matrix_needs_rows(side[0], m->of)) return;
     json_member_string(b, "task", side[0]->name);
     json_member_string(b, "split", side[0]->split);
     json_member_int(b, "drawn", side[0]->rows.n);

@@ -47,15 +47,17 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
 
 /* matrix_tasks.c: of a run with all its tasks (probe_open_all).  What such a matrix needs and the run has not is
  * ERR_USAGE, here before any row is read. */
+bool matrix_needs_rows(const struct probe *p, enum matrix_of of);
 int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e);
 /* Rows through the retriever by the tasks' prototypes: each task's mean cosine; beside it how many rows are nearest to
  * their own.  The retriever's vectors must be embedded. */
 int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e);
 /* The generator's task embeddings, cosine. */
 int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e);
-/* What each task has for itself in each layer, made by a generator or trained one a task, by the other tasks': cosine. */
-int matrix_weights(struct matrix *m, const struct probe *p, struct err *e);
-/* The share of self-attention that goes to a prefix in each layer of the encoder, by head, over the drawn rows. */
+/* What each task has for itself in each layer, made by a generator or trained one a task, by the other tasks': cosine.  Of
+ * what is made for each row the mean over the task's drawn rows. */
+int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e);
+/* The share of attention that goes to a prefix in each layer of either stack, by head, over the drawn rows. */
 int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e);
 
 /* The order by average linkage, where rows and columns have the same names; false where not. */

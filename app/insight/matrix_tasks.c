@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/insight/matrix_private.h"
+#include "core/analysis/made.h"
 #include "core/analysis/mass.h"
 #include "core/analysis/similarity.h"
 #include "core/base/json.h"
@@ -27,22 +28,26 @@ static int has_prototypes(const struct probe *p, struct err *e) {
 
 static int has_own_weights(const struct probe *p, struct err *e) {
     const struct plan *plan = plan_of(p);
+    if (plan->by_row) return 0;
     for (int i = 0; i < plan->made; i++)
         if (plan->made_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
-    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own, or it is made for each row",
-                   p->opened.method);
+    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own", p->opened.method);
 }
 
 static int has_prefix(const struct probe *p, struct err *e) {
     const struct method *m = &plan_of(p)->method;
-    for (int i = 0; i < m->count; i++)
-        if (function_of(&m->module[i])->keys_of && m->module[i].comp == COMP_GATED &&
-            module_is_at(&m->module[i], STACK_ENCODER, SUB_SELF))
-            return 0;
-    return err_set(e, ERR_USAGE, "%s: no layer of the encoder has the keys of a prefix in the softmax of its tokens",
+    if (attention_has_mass(m, STACK_ENCODER, SUB_SELF)) return 0;
+    if (p->opened.model->arch.decoder_layers &&
+        (attention_has_mass(m, STACK_DECODER, SUB_SELF) || attention_has_mass(m, STACK_DECODER, SUB_CROSS)))
+        return 0;
+    return err_set(e, ERR_USAGE, "%s: no layer has the keys of a prefix in the softmax of its tokens",
                    p->opened.method);
+}
+
+bool matrix_needs_rows(const struct probe *p, enum matrix_of of) {
+    return of == OF_WEIGHTS ? plan_of(p)->by_row > 0 : of != OF_TENSORS && of != OF_TASKS;
 }
 
 int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
@@ -249,22 +254,56 @@ struct task_block {
     int stack, layer; /* layer -1: one for all layers, or the embedding */
     const real *value;
     size_t count;     /* of a block */
+    size_t apart;     /* from one task's to the next's */
 };
 
-static int list_own(const struct probe *p, struct task_block **out) {
+static struct task_block own_block(int stack, int layer, const real *value, size_t count) {
+    return (struct task_block){ stack, layer, value, count, count };
+}
+
+/* What is made for each row, the mean over a task's: a block a task (NaN without rows), NULL: nothing is. */
+static int mean_made(const struct probe *p, struct crew *crew, real **out, struct err *e) {
+    const struct plan *plan = plan_of(p);
+    size_t each = made_for_a_row(plan), all = each * (size_t)plan->tasks;
+    int rc = 0;
+    *out = NULL;
+    if (!each) return 0;
+    *out = xmalloc(all * sizeof **out);
+    for (size_t i = 0; i < all; i++) (*out)[i] = (real)NAN;
+    for (int t = 0; !rc && t < p->tasks; t++) {
+        real *mean;
+        if (p->task[t].of_run < 0 || !p->task[t].d->rows) continue;
+        probe_use(p, t);
+        rc = made_for_rows(p->opened.model, p->opened.predictor, p->task[t].d, crew, &mean, e);
+        if (rc) break;
+        memcpy(*out + (size_t)p->task[t].of_run * each, mean, each * sizeof **out);
+        free(mean);
+    }
+    if (!rc) return 0;
+    free(*out);
+    *out = NULL;
+    return rc;
+}
+
+/* `rows`: as mean_made has it. */
+static int list_own(const struct probe *p, const real *rows, struct task_block **out) {
     const struct plan *plan = plan_of(p);
     const real *params = predictor_params(p->opened.predictor), *made = predictor_made(p->opened.predictor);
-    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->made) + 1, sizeof *list);
+    struct task_block *list = xcalloc((size_t)(plan->tensors + plan->made + plan->by_row) + 1, sizeof *list);
+    size_t apart = made_for_a_row(plan), at = 0;
     int n = 0;
     for (int i = 0; i < plan->made; i++) {
         const struct plan_made *t = &plan->made_tensor[i];
         if (t->blocks == plan->tasks)
-            list[n++] = (struct task_block){ t->stack, t->layer, made + t->offset, t->count / (size_t)t->blocks };
+            list[n++] = own_block(t->stack, t->layer, made + t->offset, t->count / (size_t)t->blocks);
     }
+    for (int i = 0; i < plan->by_row; at += plan->row_tensor[i++].count)
+        list[n++] = (struct task_block){ plan->row_tensor[i].stack, plan->row_tensor[i].layer, rows + at,
+                                         plan->row_tensor[i].count, apart };
     for (int i = 0; i < plan->tensors; i++) {
         const struct plan_tensor *t = &plan->tensor[i];
         if (t->kind == PLAN_OWN && t->kept && t->blocks == plan->tasks)
-            list[n++] = (struct task_block){ t->stack, t->layer, params + t->offset, t->count / (size_t)t->blocks };
+            list[n++] = own_block(t->stack, t->layer, params + t->offset, t->count / (size_t)t->blocks);
     }
     *out = list;
     return n;
@@ -276,7 +315,7 @@ static double blocks_alike(const struct task_block *list, int n, int stack, int 
     for (int i = 0; i < n; i++) {
         const struct task_block *x = &list[i];
         if (!x->value || x->stack != stack || x->layer != layer) continue;
-        const real *u = x->value + (size_t)a * x->count, *v = x->value + (size_t)b * x->count;
+        const real *u = x->value + (size_t)a * x->apart, *v = x->value + (size_t)b * x->apart;
         for (size_t k = 0; k < x->count; k++) {
             ab += (double)u[k] * (double)v[k];
             aa += (double)u[k] * (double)u[k];
@@ -303,12 +342,14 @@ static char *layer_word(const struct task_block *at) {
     return at->layer < 0 ? xprintf("%s all", stack) : xprintf("%s %d", stack, at->layer + 1);
 }
 
-int matrix_weights(struct matrix *m, const struct probe *p, struct err *e) {
+int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e) {
+    real *rows = NULL;
     int rc = matrix_possible(p, OF_WEIGHTS, e);
+    if (!rc) rc = mean_made(p, crew, &rows, e);
     if (rc) return rc;
     const struct arch *a = &p->opened.model->arch;
     struct task_block *list;
-    int n = list_own(p, &list), tasks = predictor_tasks(p->opened.predictor);
+    int n = list_own(p, rows, &list), tasks = predictor_tasks(p->opened.predictor);
     int most = a->encoder_layers > a->decoder_layers ? a->encoder_layers : a->decoder_layers;
     struct task_block *at = xcalloc(2 * (size_t)(most + 1), sizeof *at);
     int layers = list_layers(list, n, most, at);
@@ -322,8 +363,11 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct err *e) {
         for (int t = 0; t < tasks; t++) m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
     finish(m, p, "weights of each task, by layer,");
-    m->what = xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
-    m->undefined = "a task's values there are all 0";
+    m->what = rows ? xprintf("cosine of all values that two tasks have in a layer; of what is made for each row the mean over "
+                             "the task's, %d rows in all", p->rows.n)
+                   : xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
+    m->undefined = rows ? "a task without rows, or its values there are all 0" : "a task's values there are all 0";
+    free(rows);
     free(at);
     free(list);
     return 0;
@@ -331,11 +375,20 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct err *e) {
 
 /* ---- what is looked at of a prefix ---- */
 
+/* "layer 3", of a model with two stacks "dec 3 cross". */
+static char *mass_word(const struct mass_place *at, bool stacks) {
+    if (!stacks) return xprintf("layer %d", at->layer + 1);
+    return xprintf("%s %d%s", at->stack == STACK_DECODER ? "dec" : "enc", at->layer + 1,
+                   at->stack == STACK_ENCODER ? "" : at->site == SUB_CROSS ? " cross" : " self");
+}
+
 /* Rows of m for one task: a line a layer, all heads and each. */
-static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x) {
-    for (int l = 0; l < x->layers; l++) {
+static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x, bool stacks) {
+    for (int l = 0; l < x->places; l++) {
         double *line = m->value + (size_t)(first + l) * (size_t)m->columns, sum = 0;
-        m->row_name[first + l] = task ? xprintf("layer %d %s", l + 1, task) : xprintf("layer %d", l + 1);
+        char *word = mass_word(&x->at[l], stacks);
+        m->row_name[first + l] = task ? xprintf("%s %s", word, task) : xstrdup(word);
+        free(word);
         for (int h = 0; h < x->heads; h++) sum += line[h + 1] = x->share[l * x->heads + h];
         line[0] = sum / x->heads;
     }
@@ -343,24 +396,24 @@ static void take_mass(struct matrix *m, int first, const char *task, const struc
 
 int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, struct err *e) {
     const struct arch *a = &p->opened.model->arch;
-    int rc = matrix_possible(p, OF_MASS, e);
-    if (rc) return rc;
-    matrix_new(m, OF_MASS, "share", p->tasks * a->encoder_layers, a->heads + 1);
-    for (int h = 0; h <= a->heads; h++) m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
+    struct attention_mass *of = xcalloc((size_t)p->tasks + 1, sizeof *of);
+    int rc = matrix_possible(p, OF_MASS, e), rows = 0;
     for (int t = 0; !rc && t < p->tasks; t++) {
-        struct attention_mass x;
         probe_use(p, t);
-        rc = attention_mass(p->opened.model, p->opened.predictor, p->task[t].d, crew, &x, e);
-        if (rc) break;
-        take_mass(m, t * a->encoder_layers, p->tasks > 1 ? p->rows.task[t] : NULL, &x);
-        attention_mass_release(&x);
+        rc = attention_mass(p->opened.model, p->opened.predictor, p->task[t].d, crew, &of[t], e);
+        rows += of[t].places;
     }
-    if (rc) {
-        matrix_release(m);
-        return rc;
+    if (!rc) {
+        matrix_new(m, OF_MASS, "share", rows, a->heads + 1);
+        for (int h = 0; h <= a->heads; h++) m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
     }
+    for (int t = 0, first = 0; !rc && t < p->tasks; first += of[t++].places)
+        take_mass(m, first, p->tasks > 1 ? p->rows.task[t] : NULL, &of[t], a->decoder_layers > 0);
+    for (int t = 0; t < p->tasks; t++) attention_mass_release(&of[t]);
+    free(of);
+    if (rc) return rc;
     finish(m, p, "softmax mass on the prefix");
-    m->what = xprintf("share of self-attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
+    m->what = xprintf("share of attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
     m->undefined = "this layer has no keys of a prefix";
     return 0;
 }

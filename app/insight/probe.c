@@ -201,7 +201,10 @@ static int draw(struct probe *p, int share, struct probe_task *k, const struct p
     dataset_keep(k->d, pick, dataset_pick(k->d, share, how->seed, pick));
     free(pick);
     int rc = put_as_read(p, k, how, e);
-    return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, 0, m->arch.vocabulary, e);
+    /* a decoder that is looked at reads them */
+    const struct opened *config = how->own ? how->own : &p->opened;
+    int target = k->t.kind != DATA_TEXT ? 0 : config->run ? config->config.max_target : arch_longest(&m->arch);
+    return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, (size_t)target, m->arch.vocabulary, e);
 }
 
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,

@@ -227,7 +227,6 @@ static int choose(const struct args *a, struct similarity_choice *c, struct err 
     return choose_head(a, c, e);
 }
 
-static bool needs_rows(enum matrix_of of) { return of != OF_TENSORS && of != OF_TASKS && of != OF_WEIGHTS; }
 static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
 
 /* A run's trained tensors are those of all its tasks, or of the one that was named. */
@@ -304,7 +303,7 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     case OF_TENSORS: return matrix_tensors(m, side, sides, e);
     case OF_PROTOTYPES: return matrix_prototypes(m, &p[0], e);
     case OF_TASKS: return matrix_tasks(m, &p[0], e);
-    case OF_WEIGHTS: return matrix_weights(m, &p[0], e);
+    case OF_WEIGHTS: return matrix_weights(m, &p[0], crew, e);
     case OF_MASS: return matrix_mass(m, &p[0], crew, e);
     default: break;
     }
@@ -325,7 +324,7 @@ static int compare(const struct args *a, struct store *s, struct asked *q, struc
     q->look.store = s;
     draw_enough(a, q, &p[0]);
     if (!rc) rc = matrix_possible(&p[0], c->of, e);
-    if (!rc && needs_rows(c->of)) rc = draw_sides(q, p, sides, c, e);
+    if (!rc && matrix_needs_rows(&p[0], c->of)) rc = draw_sides(q, p, sides, c, e);
     if (!rc) rc = compute(&m, p, sides, c, q->look.crew, e);
     if (!rc) rc = matrix_keep(&m, s, true, e);
     if (!rc && c->cluster) {

@@ -307,6 +307,8 @@ static bool hook_reached(void *self, struct tape *t, const struct forward *f, in
     return true;
 }
 
+const real *attach_made_for_row(struct attach *a, int i, int row) { return rows_one(a->rows, a->tape, i, row); }
+
 /* ---- life ---- */
 
 struct attach *attach_new(const struct plan *p, const struct model *m) {

@@ -55,6 +55,9 @@ void attach_vectors_only(struct attach *a);
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);
 /* Columns of that. */
 int attach_retrieved_width(const struct plan *p, const struct arch *a);
+/* Of the plan's row_tensor i what was made for a row of this shard, its `count` values, once the encoder has come to
+ * where it is made of; until the next begin. */
+const real *attach_made_for_row(struct attach *a, int i, int row);
 
 /* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);
  * if not, *why (static text naming the module's form).  Why that is exact: docs/methods.md. */

@@ -113,6 +113,12 @@ node rows_value(struct rows *r, struct tape *t, int i) {
     return tape_frozen(t, k->rows, k->cols, k->value);
 }
 
+const real *rows_one(struct rows *r, struct tape *t, int i, int row) {
+    size_t count = r->p->row_tensor[i].count;
+    BUG_IF(row < 0 || row >= rows_count(r));
+    return tape_value(t, rows_value(r, t, i)) + (size_t)(first_of(r, i) + row) * count;
+}
+
 static int *room_for(struct numbers *x, int n) {
     GROW(x->at, x->room, (size_t)n + 1);
     return x->at;

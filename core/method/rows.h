@@ -20,6 +20,8 @@ void rows_make(struct rows *r, struct tape *t, const struct forward *f, const no
 
 /* The value of the plan's row_tensor i, all rows' blocks (and those of other layers) one above another … */
 node rows_value(struct rows *r, struct tape *t, int i);
+/* … one row's of it … */
+const real *rows_one(struct rows *r, struct tape *t, int i, int row);
 /* … and which of them each token takes; valid until the next call. */
 const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows, int tokens,
                                      int i);

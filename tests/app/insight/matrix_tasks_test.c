@@ -7,14 +7,15 @@
 #include "app/insight/matrix.h"
 #include "app/insight/ratings.h"
 #include "core/analysis/attention.h"
+#include "core/analysis/made.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 #include "tests/support/writer.h"
 
 /* Runs: 1 pha and 2 adapters of each task on a tiny T5, 3 hyperformer++ on a tiny BERT, 4 a prefix on it, 5 a retriever
- * alone. */
-enum { PHA = 1, ADAPTERS, HYPERFORMER, PREFIX, RETRIEVER };
+ * alone, 6 hyperdecoder and 7 a prefix on the T5. */
+enum { PHA = 1, ADAPTERS, HYPERFORMER, PREFIX, RETRIEVER, HYPERDECODER, BOTH_STACKS };
 static struct store *store;
 
 static void train(const char *model, const char *tasks, const char *method) {
@@ -39,6 +40,10 @@ static int make(void **state) {
     both[strlen(both) - strlen(" --eval-rows 4")] = '\0'; /* vectors are kept of rows that are evaluated */
     train(stage.model, both, "lora(r=2) + retriever(hidden=5, width=4)' --embed-every 2 --embed-rows '24");
     free(one);
+    free(both);
+    both = xprintf("--tasks '%s/alpha,%s/beta' --eval-rows 4", stage.folder, stage.folder);
+    train(t5, both, "hyperdecoder(r=2)");
+    train(t5, both, "prefix(l=2)");
     free(both);
     free(t5);
     return store_open(&store, stage.db, STORE_WRITE, &e);
@@ -170,7 +175,7 @@ static void weights_are_compared_by_layer(void **state) {
         test_ok(probe_open_all(&p, store, runs[k], NULL, NULL, &e), &e);
         test_ok(opened_run(&alpha, store, runs[k], "alpha", NULL, NULL, &e), &e);
         test_ok(opened_run(&beta, store, runs[k], "beta", NULL, NULL, &e), &e);
-        test_ok(matrix_weights(&m, &p, &e), &e);
+        test_ok(matrix_weights(&m, &p, NULL, &e), &e);
         int first = m.rows - 4; /* two layers of the decoder come last */
         assert_true(m.columns == 2 && first == (k ? 4 : 0));
         assert_string_equal(m.row_name[first + 3], "dec 2 beta");
@@ -186,6 +191,65 @@ static void weights_are_compared_by_layer(void **state) {
         opened_release(&beta);
         probe_release(&p);
     }
+}
+
+/* The mean over rows of what is made for each alone, whoever makes it; tasks are compared by it. */
+static void what_is_made_for_rows_is_averaged(void **state) {
+    (void)state;
+    struct probe p;
+    struct matrix m;
+    struct err e = ERR_INIT;
+    struct crew *crew = crew_new(2, NULL);
+    real *mean[2];
+    open_run(&p, HYPERDECODER, 1);
+    size_t n = made_for_a_row(predictor_plan(p.opened.predictor));
+    for (int t = 0; t < 2; t++) {
+        const struct dataset *d = p.task[t].d;
+        double *sum = xcalloc(n, sizeof *sum);
+        probe_use(&p, t);
+        for (size_t i = 0; i < d->rows; i++) {
+            struct dataset alone = *d;
+            real *own;
+            alone.rows = 1;
+            alone.row += i;
+            alone.start += i;
+            test_ok(made_for_rows(p.opened.model, p.opened.predictor, &alone, NULL, &own, &e), &e);
+            for (size_t k = 0; k < n; k++) sum[k] += (double)own[k] / (double)d->rows;
+            free(own);
+        }
+        test_ok(made_for_rows(p.opened.model, p.opened.predictor, d, crew, &mean[t], &e), &e);
+        for (size_t k = 0; k < n; k++) near((double)mean[t][k], sum[k]);
+        free(sum);
+    }
+    test_ok(matrix_weights(&m, &p, crew, &e), &e);
+    crew_free(crew);
+    assert_true(m.rows == 4 && m.columns == 2);
+    assert_string_equal(m.row_name[3], "dec 2 beta");
+    const struct plan *plan = predictor_plan(p.opened.predictor);
+    size_t first = 0; /* of layer 1, whose values come before those of layer 2 */
+    for (int i = 0; i < plan->by_row; i++) first += plan->row_tensor[i].layer == 0 ? plan->row_tensor[i].count : 0;
+    near(m.value[1], cosine(mean[0], mean[1], first));
+    near(m.value[5], cosine(mean[0] + first, mean[1] + first, n - first));
+    assert_non_null(strstr(m.about, "\"drawn\":24"));
+    for (int t = 0; t < 2; t++) free(mean[t]);
+    matrix_release(&m);
+    probe_release(&p);
+}
+
+/* Of a model that writes, the decoder's attentions have lines of their own. */
+static void a_decoder_looks_at_prefixes_too(void **state) {
+    (void)state;
+    json_t *j = stage_json("similarity %d --of mass --db '%s' --json", BOTH_STACKS, stage.db);
+    const json_t *rows = json_object_get(j, "rows"), *values = json_object_get(j, "values");
+    assert_int_equal(json_array_size(rows), 2 * 3 * 2); /* tasks, attentions, layers */
+    assert_string_equal(json_string_value(json_array_get(rows, 0)), "enc 1 alpha");
+    assert_string_equal(json_string_value(json_array_get(rows, 3)), "dec 2 self alpha");
+    assert_string_equal(json_string_value(json_array_get(rows, 11)), "dec 2 cross beta");
+    for (size_t i = 0; i < json_array_size(values); i++) {
+        double v = json_number_value(json_array_get(json_array_get(values, i), 0));
+        assert_true(v > 0 && v < 1);
+    }
+    json_decref(j);
 }
 
 static void the_mass_is_the_mean_of_the_rows_shares(void **state) {
@@ -228,7 +292,7 @@ static void what_a_run_has_not_is_said(void **state) {
         { "similarity 2 --of tasks", "has no task embeddings: it has no generator" },
         { "similarity 4 --of tasks", "--of tasks is of a run with several tasks" },
         { "similarity 5 --of weights", "has no weights of each task: nothing of it is a task's own" },
-        { "similarity 1 --of mass", "no layer of the encoder has the keys of a prefix" },
+        { "similarity 1 --of mass", "no layer has the keys of a prefix" },
         { "similarity 1 2 --of weights", "--of weights takes one run" },
         { "similarity 3 --of classes --layer retriever", "has no retriever" },
         { "similarity 1 --of layers --layer retriever", "--layer retriever is for --of classes and rows" },
@@ -396,6 +460,8 @@ int main(void) {
         cmocka_unit_test(a_retrieved_vector_is_of_the_pooled_one),
         cmocka_unit_test(weights_are_compared_by_layer),
         cmocka_unit_test(the_mass_is_the_mean_of_the_rows_shares),
+        cmocka_unit_test(what_is_made_for_rows_is_averaged),
+        cmocka_unit_test(a_decoder_looks_at_prefixes_too),
         cmocka_unit_test(what_a_run_has_not_is_said),
         cmocka_unit_test(unseen_tasks_stand_beside),
         cmocka_unit_test(a_retriever_stands_beside_what_it_reads),

@@ -1,0 +1,61 @@
+#include "core/analysis/made.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/analysis/passes.h"
+#include "core/base/mem.h"
+
+enum { PASSES_AT_ONCE = 8 }; /* a sum of each is held */
+
+size_t made_for_a_row(const struct plan *p) {
+    size_t n = 0;
+    for (int i = 0; i < p->by_row; i++) n += p->row_tensor[i].count;
+    return n;
+}
+
+struct made_sums {
+    size_t values;
+    double *sum; /* of each pass */
+};
+
+static void add_made(const struct row_passes *all, const struct row_pass *x) {
+    const struct made_sums *s = all->self;
+    const struct plan *p = predictor_plan(all->p);
+    double *to = s->sum + (size_t)x->unit * s->values;
+    memset(to, 0, s->values * sizeof *to);
+    for (int i = 0; i < p->by_row; to += p->row_tensor[i++].count)
+        for (int row = 0; row < x->rows; row++) {
+            const real *v = attach_made_for_row(x->attach, i, row);
+            for (size_t k = 0; k < p->row_tensor[i].count; k++) to[k] += (double)v[k];
+        }
+}
+
+int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew, real **out,
+                  struct err *e) {
+    struct made_sums s = { .values = made_for_a_row(predictor_plan(p)) };
+    BUG_IF(!d->rows || !d->max_len || !s.values);
+    double *sum = xcalloc(s.values, sizeof *sum);
+    bool finite = true;
+    s.sum = xmalloc(PASSES_AT_ONCE * s.values * sizeof *s.sum);
+    for (size_t first = 0; first < d->rows; first += PASSES_AT_ONCE * PASS_ROWS) {
+        size_t end = first + PASSES_AT_ONCE * PASS_ROWS;
+        struct row_passes all = { .m = m, .p = p, .d = d, .first = first, .end = end < d->rows ? end : d->rows,
+                                  .after = add_made, .self = &s };
+        row_passes_run(&all, crew);
+        for (int u = 0; u < row_passes_units(&all); u++)
+            for (size_t k = 0; k < s.values; k++) sum[k] += s.sum[(size_t)u * s.values + k];
+    }
+    free(s.sum);
+    *out = xmalloc(s.values * sizeof **out);
+    for (size_t k = 0; k < s.values; k++) {
+        (*out)[k] = (real)(sum[k] / (double)d->rows);
+        finite &= isfinite(sum[k]) != 0;
+    }
+    free(sum);
+    if (finite) return 0;
+    free(*out);
+    *out = NULL;
+    return err_set(e, ERR_FAILED, "%s: what is made for its rows is not finite", d->path ? d->path : "text");
+}

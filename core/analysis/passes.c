@@ -1,0 +1,57 @@
+#include "core/analysis/passes.h"
+
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/train/batch.h"
+
+/* What a worker works on, made with its first unit. */
+struct row_pass_seat {
+    struct arena *arena;
+    struct tape *tape;
+    struct attach *attach;
+};
+
+int row_passes_units(const struct row_passes *all) { return (int)((all->end - all->first + PASS_ROWS - 1) / PASS_ROWS); }
+
+static void open_pass_seat(const struct row_passes *all, struct row_pass_seat *at) {
+    at->arena = arena_new();
+    at->tape = tape_new(at->arena);
+    at->attach = attach_new(predictor_plan(all->p), all->m);
+    attach_for_task(at->attach, predictor_in_use(all->p));
+}
+
+static void pass_unit(void *self, int unit, int worker) {
+    struct row_passes *all = self;
+    struct row_pass_seat *at = &all->seat[worker];
+    uint32_t row[PASS_ROWS];
+    struct batch b;
+    struct forward f;
+    if (!at->tape) open_pass_seat(all, at);
+    struct row_pass x = { all, unit, all->first + (size_t)unit * PASS_ROWS, 0, &f, at->attach, at->tape };
+    while (x.rows < PASS_ROWS && x.first + (size_t)x.rows < all->end) {
+        row[x.rows] = (uint32_t)(x.first + (size_t)x.rows);
+        x.rows++;
+    }
+    tape_reset(at->tape, false, 0, 0);
+    batch_pack(&b, at->arena, &all->m->arch, all->d, row, x.rows, all->decoder);
+    forward_init(&f, at->tape, all->m, &b,
+                 attach_begin(at->attach, at->tape, predictor_params(all->p), predictor_made(all->p), NULL));
+    if (all->before) all->before(all, &x);
+    node encoded = forward_encode(&f);
+    if (all->decoder) forward_decode(&f, encoded);
+    if (all->after) all->after(all, &x);
+}
+
+void row_passes_run(struct row_passes *all, struct crew *crew) {
+    all->seat = xcalloc(CREW_MOST, sizeof *all->seat);
+    crew_do(crew, &(struct crew_work){ all, row_passes_units(all), pass_unit, NULL, NULL });
+    for (int i = 0; i < CREW_MOST; i++) {
+        if (!all->seat[i].tape) continue;
+        attach_free(all->seat[i].attach);
+        tape_free(all->seat[i].tape);
+        arena_free(all->seat[i].arena);
+    }
+    free(all->seat);
+    all->seat = NULL;
+}
