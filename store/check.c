@@ -8,12 +8,12 @@
 #include "store/db.h"
 #include "store/internal.h"
 
-static int64_t size_of(const char *path) {
+static int64_t check_size_of(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
-static int text_of(sqlite3 *db, const char *sql, char *out, size_t room, struct err *e) {
+static int check_text_of(sqlite3 *db, const char *sql, char *out, size_t room, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e, sql, "");
     if (!st) return e->code;
     int rc = db_step(st, e);
@@ -30,21 +30,21 @@ static const char summary_sql[] =
     " FROM summary s JOIN key k ON k.id=s.key"
     " WHERE s.count <> (SELECT count(*) FROM metric m WHERE m.run=s.run AND m.key=s.key) LIMIT 1";
 
-static int look(sqlite3 *db, struct store_health *h, struct err *e) {
-    int rc = text_of(db, "PRAGMA integrity_check(1)", h->problem, sizeof h->problem, e);
+static int check_look(sqlite3 *db, struct store_health *h, struct err *e) {
+    int rc = check_text_of(db, "PRAGMA integrity_check(1)", h->problem, sizeof h->problem, e);
     if (!rc && !strcmp(h->problem, "ok")) {
-        rc = text_of(db,
-                     "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
-                     " FROM pragma_foreign_key_check LIMIT 1",
-                     h->problem, sizeof h->problem, e);
+        rc = check_text_of(db,
+                           "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
+                           " FROM pragma_foreign_key_check LIMIT 1",
+                           h->problem, sizeof h->problem, e);
         if (!rc && !h->problem[0])
-            rc = text_of(db, summary_sql, h->problem, sizeof h->problem, e);
+            rc = check_text_of(db, summary_sql, h->problem, sizeof h->problem, e);
     }
     h->whole = !rc && !h->problem[0];
     int64_t version = 0;
     if (!rc) rc = db_int(db, e, &version, 0, "PRAGMA user_version", "");
     h->schema = (int)version;
-    if (!rc) rc = text_of(db, "PRAGMA journal_mode", h->journal, sizeof h->journal, e);
+    if (!rc) rc = check_text_of(db, "PRAGMA journal_mode", h->journal, sizeof h->journal, e);
     if (!rc) rc = db_int(db, e, &h->runs, 0, "SELECT count(*) FROM run", "");
     if (!rc) rc = db_int(db, e, &h->points, 0, "SELECT count(*) FROM metric", "");
     return rc;
@@ -55,15 +55,15 @@ int store_check(struct store *s, struct store_health *h, struct err *e) {
     if (!e) e = &unused;
     memset(h, 0, sizeof *h);
     snprintf(h->sqlite, sizeof h->sqlite, "%s", sqlite3_libversion());
-    h->bytes = size_of(s->path);
+    h->bytes = check_size_of(s->path);
     char *wal = xprintf("%s-wal", s->path);
-    h->wal_bytes = size_of(wal);
+    h->wal_bytes = check_size_of(wal);
     free(wal);
     sqlite3 *db;
     int rc = db_open_reader(s->path, &db, e);
     if (rc) return rc;
     rc = db_exec(db, "BEGIN", e);
-    if (!rc) rc = look(db, h, e);
+    if (!rc) rc = check_look(db, h, e);
     sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
     db_close(db);
     if (rc != ERR_DATABASE) return rc;

@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 /* The system's error behind SQLite's, from wherever SQLite keeps it; 0 when unknown. */
-static int system_error(sqlite3 *db) {
+static int db_system_error(sqlite3 *db) {
     int why = sqlite3_system_errno(db);
     if (!why) sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &why);
     sqlite3_file *journal = NULL;
@@ -32,14 +32,14 @@ bool db_is_full(sqlite3 *db) {
     int code = sqlite3_extended_errcode(db);
     if ((code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_SHMSIZE) return true;
     if ((code & 0xFF) != SQLITE_IOERR) return false;
-    int why = system_error(db);
+    int why = db_system_error(db);
     return why == ENOSPC || why == EDQUOT || why == EFBIG;
 }
 
 int db_error(sqlite3 *db, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");
     if (!path || !*path) path = "the database";
-    int code = sqlite3_errcode(db) & 0xFF, why = system_error(db);
+    int code = sqlite3_errcode(db) & 0xFF, why = db_system_error(db);
     if (db_is_full(db)) return err_set(e, ERR_SYSTEM, "%s: the disk is full", path);
     switch (code) {
     case SQLITE_BUSY:

@@ -14,8 +14,9 @@ struct block_call {
 };
 
 /* Binds the block as parameter `at`, runs and finalises. */
-static int insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int rows, int columns, int64_t *id,
-                  struct err *e) {
+static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int rows, int columns,
+                            int64_t *id,
+                            struct err *e) {
     if (!st) return e->code;
     size_t bytes = (size_t)rows * (size_t)columns * sizeof *data;
     int rc = bytes > INT_MAX ? SQLITE_TOOBIG : sqlite3_bind_blob(st, at, data, (int)bytes, SQLITE_STATIC);
@@ -34,7 +35,7 @@ static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_
                                   "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
                                   m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
                                   m->items, m->model_sha256, m->rows_sha256, m->model_fingerprint);
-    return insert(db, st, 16, m->data, m->rows, m->columns, id, e);
+    return embedding_insert(db, st, 16, m->data, m->rows, m->columns, id, e);
 }
 
 static int add_embedding(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -93,7 +94,7 @@ static int add_matrix(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                                   "data) VALUES(?,?,?,?,?,?,?,?,?)",
                                   "nttiiitt", m->run, m->name, m->about, store_now(), (int64_t)m->rows,
                                   (int64_t)m->columns, m->row_names, m->column_names);
-    return insert(db, st, 9, m->data, m->rows, m->columns, &c->id, e);
+    return embedding_insert(db, st, 9, m->data, m->rows, m->columns, &c->id, e);
 }
 
 int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id, struct err *e) {
@@ -104,7 +105,8 @@ int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id,
 }
 
 /* The block of a column, or ERR_DATABASE when its size is not that of rows×columns. */
-static int block(struct store *s, sqlite3_stmt *st, int column, int rows, int columns, float **out, struct err *e) {
+static int embedding_block(struct store *s, sqlite3_stmt *st, int column, int rows, int columns,
+                           float **out, struct err *e) {
     size_t bytes = (size_t)sqlite3_column_bytes(st, column), want;
     if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) || want != bytes)
         return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes is no %d×%d numbers", s->path, bytes, rows, columns);
@@ -147,7 +149,7 @@ int store_embedding(struct store *s, int64_t id, struct store_embedding *out, st
     if (rc > 0) {
         read_embedding(st, out);
         out->items = db_text(st, 15, true);
-        rc = block(s, st, 16, out->rows, out->columns, &out->data, e);
+        rc = embedding_block(s, st, 16, out->rows, out->columns, &out->data, e);
     }
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);
@@ -229,7 +231,7 @@ int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct e
         read_matrix(st, out);
         out->row_names = db_text(st, 7, true);
         out->column_names = db_text(st, 8, true);
-        rc = block(s, st, 9, out->rows, out->columns, &out->data, e);
+        rc = embedding_block(s, st, 9, out->rows, out->columns, &out->data, e);
     }
     sqlite3_finalize(st);
     pthread_mutex_unlock(&s->reading);

@@ -43,7 +43,7 @@ static int json_runs(struct store *s, const int64_t *runs, size_t n, struct stor
     return rc;
 }
 
-static int all_runs(struct store *s, int64_t **ids, size_t *n, struct err *e) {
+static int export_all_runs(struct store *s, int64_t **ids, size_t *n, struct err *e) {
     struct store_runs list;
     int rc = store_list(s, &(struct store_list){ .sort = "id" }, &list, e);
     *n = list.count;
@@ -58,7 +58,7 @@ int store_export(struct store *s, enum store_what what, enum store_format format
     if (what == STORE_EXPORT_RUNS && format == STORE_JSON) {
         if (runs) return json_runs(s, runs, n, sink, e);
         int64_t *ids;
-        int rc = all_runs(s, &ids, &n, e);
+        int rc = export_all_runs(s, &ids, &n, e);
         if (!rc) rc = json_runs(s, ids, n, sink, e);
         free(ids);
         return rc;

@@ -89,7 +89,7 @@ static const struct filter_field *find_field(const char *name) {
     return NULL;
 }
 
-static void add_value(struct filter *f, char *text, double number) {
+static void filter_add_value(struct filter *f, char *text, double number) {
     GROW(f->value, f->room, f->count + 1);
     f->value[f->count++] = (struct filter_value){ text, number };
 }
@@ -170,7 +170,7 @@ struct filter_option {
     bool number;
 };
 
-static int find_option(sqlite3 *db, const char *name, struct filter_option *o, struct err *e) {
+static int filter_find_option(sqlite3 *db, const char *name, struct filter_option *o, struct err *e) {
     memset(o, 0, sizeof *o);
     if (strlen(name) >= sizeof o->member || strchr(name, '.')) return 0;
     for (size_t i = 0; name[i]; i++) o->member[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
@@ -202,7 +202,7 @@ struct name_list {
     size_t count, room;
 };
 
-static void add_names(struct name_list *n, sqlite3 *db, const char *sql) {
+static void filter_add_names(struct name_list *n, sqlite3 *db, const char *sql) {
     struct err ignored = ERR_INIT;
     sqlite3_stmt *st = db_prepare(db, &ignored, sql, "");
     while (st && db_step(st, &ignored) > 0 && n->count < 300) {
@@ -220,8 +220,8 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
         n.name[n.count++] = xstrdup(fields[i].name);
         buf_printf(&columns, "%s%s", i ? ", " : "", fields[i].name);
     }
-    add_names(&n, db, "SELECT metric FROM key");
-    add_names(&n, db, "SELECT replace(j.key, '_', '-') FROM run r, json_each(r.config) j"
+    filter_add_names(&n, db, "SELECT metric FROM key");
+    filter_add_names(&n, db, "SELECT replace(j.key, '_', '-') FROM run r, json_each(r.config) j"
                       " WHERE r.id = (SELECT max(id) FROM run WHERE json_valid(config))");
     const char *near = text_nearest(name, (const char *const *)n.name, n.count);
     int rc = near ? err_set(e, ERR_USAGE,
@@ -238,8 +238,8 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
 }
 
 /* "acc", "dev.accuracy", "last.accuracy", "best.loss". */
-static int find_metric(sqlite3 *db, const char *term, const char *name, struct metric_name *m,
-                       struct err *e) {
+static int filter_find_metric(sqlite3 *db, const char *term, const char *name, struct metric_name *m,
+                              struct err *e) {
     m->key[0] = '\0';
     int forced = text_starts(name, "last.") ? 0 : text_starts(name, "best.") ? 1 : -1;
     const char *bare = forced < 0 ? name : name + 5;
@@ -278,7 +278,7 @@ static int compare_number(struct filter *f, const char *term, const char *sql, c
                           double number, struct err *e) {
     if (strchr(op, '~'))
         return err_set(e, ERR_USAGE, "\"%s\": %s is for text; use = != < <= > or >=", term, op);
-    add_value(f, NULL, number);
+    filter_add_value(f, NULL, number);
     buf_printf(&f->where, "%s %s ?%zu", sql, op, f->count);
     return 0;
 }
@@ -298,7 +298,7 @@ static int compare_numbers(struct filter *f, const char *term, const char *sql, 
         double number;
         rc = need_number(term, part, &number, e);
         if (rc) break;
-        add_value(f, NULL, number);
+        filter_add_value(f, NULL, number);
         buf_printf(&f->where, "%s?%zu", first ? "" : ",", f->count);
     }
     buf_putc(&f->where, ')');
@@ -310,7 +310,7 @@ static int compare_numbers(struct filter *f, const char *term, const char *sql, 
 static int compare_option_number(struct filter *f, const char *term, const char *sql, const char *op,
                                  double number, struct err *e) {
     if (strcmp(op, "=") && strcmp(op, "!=")) return compare_number(f, term, sql, op, number, e);
-    add_value(f, NULL, number);
+    filter_add_value(f, NULL, number);
     buf_printf(&f->where, "abs(%s - ?%zu) %s 1e-12 * abs(?%zu)", sql, f->count, *op == '=' ? "<=" : ">",
                f->count);
     return 0;
@@ -320,14 +320,14 @@ static int compare_text(struct filter *f, const char *term, const char *sql, con
                         const char *value, struct err *e) {
     if (*op == '<' || *op == '>')
         return err_set(e, ERR_USAGE, "\"%s\": %s is for numbers; use = != ~ or !~", term, op);
-    add_value(f, pattern(value, strchr(op, '~') != NULL), 0);
+    filter_add_value(f, pattern(value, strchr(op, '~') != NULL), 0);
     buf_printf(&f->where, "coalesce(%s,'') %sLIKE ?%zu ESCAPE '\\'", sql, *op == '!' ? "NOT " : "",
                f->count);
     return 0;
 }
 
 /* "4-4" is layer 4, as histories write it. */
-static char *layers_value(const char *value) {
+static char *filter_layers_value(const char *value) {
     const char *dash = strchr(value, '-');
     size_t n = dash ? (size_t)(dash - value) : 0;
     bool one = n && strlen(dash + 1) == n && !memcmp(value, dash + 1, n);
@@ -348,7 +348,7 @@ static int compare_member(struct filter *f, const struct filter_field *d, const 
     if (*op == '!') op = op[1] == '~' ? "~" : "=";
     double number = 0;
     int rc = size ? need_number(term, value, &number, e) : 0;
-    char *text = strcmp(d->name, "layers") ? xstrdup(value) : layers_value(value);
+    char *text = strcmp(d->name, "layers") ? xstrdup(value) : filter_layers_value(value);
     if (!rc)
         rc = size ? compare_number(f, term, d->sql, op, number, e)
                   : compare_text(f, term, d->sql, op, text, e);
@@ -381,7 +381,7 @@ static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const
                           const char *op, const char *value, struct err *e) {
     struct metric_name m = { 0 };
     double number;
-    int rc = find_metric(db, term, name, &m, e);
+    int rc = filter_find_metric(db, term, name, &m, e);
     if (!rc) rc = need_number(term, value, &number, e);
     if (rc) return rc;
     buf_printf(&f->where, "EXISTS(SELECT 1 FROM summary s WHERE s.run=r.id AND s.key=%s AND ",
@@ -391,11 +391,11 @@ static int compare_metric(struct filter *f, sqlite3 *db, const char *term, const
     return rc;
 }
 
-static int compare(struct filter *f, sqlite3 *db, const char *term, const char *name,
-                   const char *op, const char *value, struct err *e) {
+static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const char *name,
+                          const char *op, const char *value, struct err *e) {
     const struct filter_field *d = find_field(name);
     struct filter_option o = { .member = "" };
-    int rc = d ? 0 : find_option(db, name, &o, e);
+    int rc = d ? 0 : filter_find_option(db, name, &o, e);
     if (rc) return rc;
     if (*o.member) return compare_option(f, &o, term, op, value, e);
     if (!d) return compare_metric(f, db, term, name, op, value, e);
@@ -423,10 +423,10 @@ static int compare(struct filter *f, sqlite3 *db, const char *term, const char *
     BUG("no such kind of field");
 }
 
-static void find_word(struct filter *f, const char *word) {
+static void filter_find_word(struct filter *f, const char *word) {
     static const char *const places[] = { "r.method", "r.preset", "r.task", "r.model", "r.state",
                                           "r.reason", "n.text" };
-    add_value(f, pattern(word, true), 0);
+    filter_add_value(f, pattern(word, true), 0);
     buf_puts(&f->where, "(");
     for (size_t i = 0; i < COUNT_OF(places); i++)
         buf_printf(&f->where, "%s LIKE ?%zu ESCAPE '\\' OR ", places[i], f->count);
@@ -444,16 +444,16 @@ static int add_term(struct filter *f, sqlite3 *db, const char *term, bool quoted
         if (text_starts(term + n, ops[i])) op = ops[i];
     buf_puts(&f->where, " AND ");
     if (!op) {
-        find_word(f, term);
+        filter_find_word(f, term);
         return 0;
     }
     char *name = xstrndup(term, n);
-    int rc = compare(f, db, term, name, op, term + n + strlen(op), e);
+    int rc = filter_compare(f, db, term, name, op, term + n + strlen(op), e);
     free(name);
     return rc;
 }
 
-static int read_terms(struct filter *f, sqlite3 *db, const char *s, struct err *e) {
+static int filter_read_terms(struct filter *f, sqlite3 *db, const char *s, struct err *e) {
     int rc = 0;
     while (!rc) {
         while (isspace((unsigned char)*s)) s++;
@@ -497,14 +497,14 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     }
     struct filter_option o;
     struct metric_name m = { 0 };
-    int rc = find_option(db, name, &o, e);
+    int rc = filter_find_option(db, name, &o, e);
     if (!rc && *o.member) {
         char *sql = option_sql(&o);
         buf_printf(&f->order, "%s IS NULL, %s%s%s, r.id DESC", sql, sql, o.number ? "" : " COLLATE NOCASE", down);
         free(sql);
         return 0;
     }
-    if (!rc) rc = find_metric(db, sort, name, &m, e);
+    if (!rc) rc = filter_find_metric(db, sort, name, &m, e);
     if (rc) return rc;
     const char *column = m.best ? "o.best_value" : "o.last_value";
     memcpy(f->sort_key, m.key, sizeof m.key);
@@ -518,7 +518,7 @@ int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *s
     memset(f, 0, sizeof *f);
     buf_puts(&f->where, "1");
     strcpy(f->sort_key, "0");
-    int rc = filter ? read_terms(f, db, filter, e) : 0;
+    int rc = filter ? filter_read_terms(f, db, filter, e) : 0;
     if (!rc) rc = read_sort(f, db, sort, e);
     if (rc) filter_release(f);
     return rc;

@@ -19,7 +19,7 @@ void store_time_text(int64_t ms, char out[32]) {
     snprintf(out + n, 32 - n, ".%03dZ", (int)(ms % 1000));
 }
 
-static void add_text(struct buf *b, const char *key, const char *s) {
+static void json_add_text(struct buf *b, const char *key, const char *s) {
     json_member_string(b, key, s && *s ? s : NULL);
 }
 
@@ -32,10 +32,10 @@ static void add_id(struct buf *b, const char *key, int64_t v) {
 static void add_time(struct buf *b, const char *key, int64_t ms) {
     char text[32];
     store_time_text(ms, text);
-    add_text(b, key, text);
+    json_add_text(b, key, text);
 }
 
-static void add_value(struct buf *b, const char *key, const struct store_value *v) {
+static void json_add_value(struct buf *b, const char *key, const struct store_value *v) {
     json_add_key(b, key);
     if (v->measured) json_add_double(b, v->v);
     else buf_puts(b, "null");
@@ -47,11 +47,11 @@ static void add_raw(struct buf *b, const char *key, const char *json) {
     buf_puts(b, json && *json ? json : "null");
 }
 
-static void add_best(struct buf *b, const struct store_run *r) {
+static void json_add_best(struct buf *b, const struct store_run *r) {
     json_add_key(b, "best");
     buf_putc(b, '{');
-    add_text(b, "metric", r->metric);
-    add_value(b, "value", &r->best);
+    json_add_text(b, "metric", r->metric);
+    json_add_value(b, "value", &r->best);
     json_add_key(b, "step");
     if (r->best.measured) buf_printf(b, "%" PRId64, r->best.step);
     else buf_puts(b, "null");
@@ -73,23 +73,23 @@ static void add_tags(struct buf *b, const char *tags) {
     buf_putc(b, ']');
 }
 
-static void add_module(struct buf *b, const struct store_module *m) {
+static void store_json_add_module(struct buf *b, const struct store_module *m) {
     buf_putc(b, '{');
-    add_text(b, "text", m->text);
-    add_text(b, "fn", m->fn);
-    add_text(b, "act", m->act);
-    add_text(b, "read", m->read);
-    add_text(b, "write", m->write);
-    add_text(b, "target", m->target);
-    add_text(b, "insertion", m->insertion);
-    add_text(b, "composition", m->composition);
+    json_add_text(b, "text", m->text);
+    json_add_text(b, "fn", m->fn);
+    json_add_text(b, "act", m->act);
+    json_add_text(b, "read", m->read);
+    json_add_text(b, "write", m->write);
+    json_add_text(b, "target", m->target);
+    json_add_text(b, "insertion", m->insertion);
+    json_add_text(b, "composition", m->composition);
     json_add_key(b, "scale");
     if (m->has_scale) json_add_double(b, m->scale);
     else buf_puts(b, "null");
-    add_text(b, "source", m->source);
-    add_text(b, "heads", m->heads);
-    add_text(b, "init", m->init);
-    add_text(b, "layers", m->layers);
+    json_add_text(b, "source", m->source);
+    json_add_text(b, "heads", m->heads);
+    json_add_text(b, "init", m->init);
+    json_add_text(b, "layers", m->layers);
     add_id(b, "size", m->size);
     add_id(b, "mid", m->mid);
     json_add_key(b, "dropout");
@@ -99,18 +99,18 @@ static void add_module(struct buf *b, const struct store_module *m) {
     buf_putc(b, '}');
 }
 
-static void add_values(struct buf *b, const struct store_run *r) {
+static void json_add_values(struct buf *b, const struct store_run *r) {
     json_add_key(b, "values");
     buf_putc(b, '{');
     for (size_t i = 0; i < r->value_count; i++) {
         const struct store_named_value *v = &r->value[i];
         json_add_key(b, v->name);
         buf_putc(b, '{');
-        add_value(b, "last", &v->last);
+        json_add_value(b, "last", &v->last);
         json_member_int(b, "step", v->last.step);
-        if (v->last.undefined) add_text(b, "undefined", v->last.undefined);
+        if (v->last.undefined) json_add_text(b, "undefined", v->last.undefined);
         if (v->best.measured) {
-            add_value(b, "best", &v->best);
+            json_add_value(b, "best", &v->best);
             json_member_int(b, "best_step", v->best.step);
         }
         buf_putc(b, '}');
@@ -118,25 +118,25 @@ static void add_values(struct buf *b, const struct store_run *r) {
     buf_putc(b, '}');
 }
 
-static void add_whole(struct buf *b, const struct store_run *r) {
-    add_text(b, "canonical", r->canonical);
-    add_text(b, "model_folder", r->model_folder);
-    add_text(b, "model_sha256", r->model_sha256);
-    add_text(b, "task_folder", r->task_folder);
-    add_text(b, "train_file", r->train_file);
-    add_text(b, "train_sha256", r->train_sha256);
-    add_text(b, "dev_file", r->dev_file);
-    add_text(b, "dev_sha256", r->dev_sha256);
-    add_text(b, "kernel", r->kernel);
-    add_text(b, "folder", r->folder);
+static void json_add_whole(struct buf *b, const struct store_run *r) {
+    json_add_text(b, "canonical", r->canonical);
+    json_add_text(b, "model_folder", r->model_folder);
+    json_add_text(b, "model_sha256", r->model_sha256);
+    json_add_text(b, "task_folder", r->task_folder);
+    json_add_text(b, "train_file", r->train_file);
+    json_add_text(b, "train_sha256", r->train_sha256);
+    json_add_text(b, "dev_file", r->dev_file);
+    json_add_text(b, "dev_sha256", r->dev_sha256);
+    json_add_text(b, "kernel", r->kernel);
+    json_add_text(b, "folder", r->folder);
     json_add_key(b, "modules");
     buf_putc(b, '[');
     for (int i = 0; i < r->module_count; i++) {
         if (i) buf_putc(b, ',');
-        add_module(b, &r->module[i]);
+        store_json_add_module(b, &r->module[i]);
     }
     buf_putc(b, ']');
-    add_values(b, r);
+    json_add_values(b, r);
     json_add_key(b, "report");
     buf_putc(b, '[');
     for (int i = 0; i < r->reports; i++) json_member_string(b, NULL, r->report[i]);
@@ -150,13 +150,13 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     buf_putc(b, '{');
     json_add_key(b, "id");
     buf_printf(b, "%" PRId64, r->id);
-    add_text(b, "state", store_state_name(r->state));
-    add_text(b, "reason", r->reason);
-    add_text(b, "method", r->method);
-    add_text(b, "preset", r->preset);
-    add_text(b, "regime", r->regime);
-    add_text(b, "task", r->task);
-    add_text(b, "model", r->model);
+    json_add_text(b, "state", store_state_name(r->state));
+    json_add_text(b, "reason", r->reason);
+    json_add_text(b, "method", r->method);
+    json_add_text(b, "preset", r->preset);
+    json_add_text(b, "regime", r->regime);
+    json_add_text(b, "task", r->task);
+    json_add_text(b, "model", r->model);
     json_member_int(b, "trained", r->trained);
     json_member_int(b, "kept", r->kept);
     json_member_int(b, "head", r->head);
@@ -164,11 +164,11 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     json_add_key(b, "seed");
     buf_printf(b, "%" PRIu64, r->seed);
     json_member_double(b, "lr", r->lr);
-    add_best(b, r);
-    add_value(b, "final_loss", &r->loss);
+    json_add_best(b, r);
+    json_add_value(b, "final_loss", &r->loss);
     json_member_bool(b, "constant", r->constant);
     json_member_bool(b, "none_valid", r->none_valid);
-    add_text(b, "weights_sha256", r->weights_sha256);
+    json_add_text(b, "weights_sha256", r->weights_sha256);
     json_member_int(b, "step", r->step);
     json_member_int(b, "steps", r->steps);
     json_add_key(b, "seconds");
@@ -180,8 +180,8 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     add_id(b, "parent", r->parent);
     add_id(b, "sweep", r->sweep);
     add_tags(b, r->tags ? r->tags : "");
-    add_text(b, "note", r->note);
-    add_text(b, "version", r->version);
-    if (r->config) add_whole(b, r);
+    json_add_text(b, "note", r->note);
+    json_add_text(b, "version", r->version);
+    if (r->config) json_add_whole(b, r);
     buf_putc(b, '}');
 }

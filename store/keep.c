@@ -8,8 +8,8 @@
 #include "store/internal.h"
 
 /* ERR_NOT_FOUND, or the run's state and when it was trashed. */
-static int look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
-                   int64_t *trashed, struct err *e) {
+static int keep_look_up(struct store *s, sqlite3 *db, int64_t run, enum store_state *state,
+                        int64_t *trashed, struct err *e) {
     sqlite3_stmt *st = db_prepare(db, e, "SELECT state, coalesce(trashed,0) FROM run WHERE id=?",
                                   "i", run);
     if (!st) return e->code;
@@ -36,11 +36,11 @@ struct request_call {
     enum store_control what;
 };
 
-static int ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+static int keep_ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct request_call *c = arg;
     enum store_state state;
     int64_t trashed;
-    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!store_state_is_live(state))
         return err_set(e, ERR_USAGE, "run %lld is %s: there is nothing to %s", (long long)c->run,
@@ -52,7 +52,7 @@ static int ask(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 int store_request(struct store *s, int64_t run, enum store_control what, struct err *e) {
     struct request_call c = { run, what };
     int rc = store_reap(s, NULL, e);
-    return rc ? rc : writer_call(s, ask, &c, e);
+    return rc ? rc : writer_call(s, keep_ask, &c, e);
 }
 
 struct take_call {
@@ -122,7 +122,7 @@ static int trash(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int64_t now = store_now(), trashed;
     for (size_t i = 0; i < c->n; i++) {
         enum store_state state;
-        int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+        int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
         if (rc) return rc;
         if (store_state_is_live(state))
             return err_set(e, ERR_USAGE, "run %lld is %s: stop it first", (long long)c->runs[i],
@@ -145,7 +145,7 @@ static int restore(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     for (size_t i = 0; i < c->n; i++) {
         enum store_state state;
         int64_t trashed;
-        int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+        int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
         if (!rc) rc = db_run(db, e, "UPDATE run SET trashed=NULL WHERE id=?", "i", c->runs[i]);
         if (rc) return rc;
     }
@@ -179,12 +179,12 @@ static bool is_inside(const char *path, const char *folder) {
            strcmp(path + strlen(path) - 3, "/..") != 0;
 }
 
-static int choose(struct store *s, sqlite3 *db, struct purge_call *c, struct err *e) {
+static int keep_choose(struct store *s, sqlite3 *db, struct purge_call *c, struct err *e) {
     if (c->runs) {
         for (size_t i = 0; i < c->n; i++) {
             enum store_state state;
             int64_t trashed;
-            int rc = look_up(s, db, c->runs[i], &state, &trashed, e);
+            int rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
             if (rc) return rc;
             if (!trashed)
                 return err_set(e, ERR_USAGE, "run %lld is not in the trash; only runs that are can "
@@ -237,7 +237,7 @@ static int purge_one(struct store *s, sqlite3 *db, struct purge_call *c, size_t 
 
 static int purge(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct purge_call *c = arg;
-    int rc = choose(s, db, c, e);
+    int rc = keep_choose(s, db, c, e);
     if (rc) return rc;
     if (c->typed != (int64_t)c->count)
         return err_set(e, ERR_USAGE,
@@ -286,7 +286,7 @@ static int set_tag(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;
     int64_t trashed;
-    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     return db_run(db, e,
                   c->on ? "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)"
@@ -310,7 +310,7 @@ static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;
     int64_t trashed;
-    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     if (rc) return rc;
     if (!c->text || !*c->text) return db_run(db, e, "DELETE FROM note WHERE run=?", "i", c->run);
     return note_set(db, c->run, c->text, e);
@@ -325,7 +325,7 @@ static int add_log(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;
     int64_t trashed;
-    int rc = look_up(s, db, c->run, &state, &trashed, e);
+    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
     return rc ? rc : event_add(db, c->run, store_now(), -1, "message", NULL, c->text, e);
 }
 

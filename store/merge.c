@@ -20,7 +20,7 @@ struct state {
     char *weights;
 };
 
-static int read_state(struct store *s, int64_t run, struct state *out, struct err *e) {
+static int merge_read_state(struct store *s, int64_t run, struct state *out, struct err *e) {
     *out = (struct state){ 0 };
     sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT step, state='finished', weights_sha256 FROM run WHERE id=?", "i", run);
     int rc = st ? db_step(st, e) : e->code;
@@ -33,20 +33,20 @@ static int read_state(struct store *s, int64_t run, struct state *out, struct er
     return rc < 0 ? rc : 0;
 }
 
-static sqlite3_stmt *points_of(struct store *s, int64_t run, struct err *e) {
+static sqlite3_stmt *merge_points_of(struct store *s, int64_t run, struct err *e) {
     return db_prepare(s->reader, e,
                       "SELECT m.step, k.name, m.value, m.kind FROM metric m JOIN key k ON k.id=m.key"
                       " WHERE m.run=? AND k.timing=0 ORDER BY m.step, k.name", "i", run);
 }
 
 /* Of two rows of points: which comes first, 0: the same name and step. */
-static int order(sqlite3_stmt *a, sqlite3_stmt *b) {
+static int merge_order(sqlite3_stmt *a, sqlite3_stmt *b) {
     int64_t x = sqlite3_column_int64(a, 0), y = sqlite3_column_int64(b, 0);
     if (x != y) return x < y ? -1 : 1;
     return strcmp((const char *)sqlite3_column_text(a, 1), (const char *)sqlite3_column_text(b, 1));
 }
 
-static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b) {
+static bool merge_same_value(sqlite3_stmt *a, sqlite3_stmt *b) {
     const char *x = (const char *)sqlite3_column_text(a, 3), *y = (const char *)sqlite3_column_text(b, 3);
     if (x || y) return x && y && !strcmp(x, y);
     return sqlite3_column_double(a, 2) == sqlite3_column_double(b, 2);
@@ -55,12 +55,12 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b) {
 /* Where two histories of a run part: at the first point that both have with different values.  *step −1: nowhere;
  * *mark (caller frees): FROM's value there, which names that branch. */
 static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *step, char **mark, struct err *e) {
-    sqlite3_stmt *a = points_of(m->into, into, e), *b = points_of(m->from, from, e);
+    sqlite3_stmt *a = merge_points_of(m->into, into, e), *b = merge_points_of(m->from, from, e);
     int x = a && b ? db_step(a, e) : e->code, y = x < 0 ? x : db_step(b, e);
     *step = -1;
     while (x > 0 && y > 0) {
-        int first = order(a, b);
-        if (!first && !same_value(a, b)) {
+        int first = merge_order(a, b);
+        if (!first && !merge_same_value(a, b)) {
             char value[32];
             text_from_double(sqlite3_column_double(b, 2), value);
             *step = sqlite3_column_int64(b, 0);
@@ -76,10 +76,11 @@ static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *s
 }
 
 /* What FROM's run is to the one of INTO. */
-static int compare(struct merger *m, int64_t into, int64_t from, struct store_merged *out, char **mark, struct err *e) {
+static int merge_compare(struct merger *m, int64_t into, int64_t from, struct store_merged *out,
+                         char **mark, struct err *e) {
     struct state a = { 0 }, b = { 0 };
-    int rc = read_state(m->into, into, &a, e);
-    if (!rc) rc = read_state(m->from, from, &b, e);
+    int rc = merge_read_state(m->into, into, &a, e);
+    if (!rc) rc = merge_read_state(m->from, from, &b, e);
     if (!rc) rc = find_parting(m, into, from, &out->step, mark, e);
     if (!rc && out->step < 0 && a.finished && b.finished && a.weights && b.weights && strcmp(a.weights, b.weights) != 0) {
         out->step = b.step;
@@ -118,7 +119,7 @@ static int find_target(struct merger *m, struct store_merged *out, char **uid, s
             return 0;
         }
         out->into = found;
-        rc = compare(m, found, out->from, out, &mark, e);
+        rc = merge_compare(m, found, out->from, out, &mark, e);
         if (rc || out->what != STORE_MERGED_APART) return rc;
         char *branch = xprintf("%s %s", *uid, mark), hex[65];
         sha256_hex(branch, strlen(branch), hex);
@@ -177,7 +178,7 @@ static int take_run(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc ? rc : merge_place(r->m, r->staged, x->into, e);
 }
 
-static int add_words(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+static int merge_add_words(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct one_run *r = arg;
     (void)s;
     return merge_words(r->m, db, r->out->from, r->out->into, e);
@@ -200,7 +201,7 @@ static int merge_run(struct merger *m, struct store_merged *x, struct err *e) {
     if (take) rc = look_for_files(m, x, e);
     if (!rc && take) rc = merge_stage(m, x->from, &staged, e);
     r.staged = staged;
-    if (!rc) rc = writer_call(m->into, take ? take_run : add_words, &r, e);
+    if (!rc) rc = writer_call(m->into, take ? take_run : merge_add_words, &r, e);
     file_unlock(r.lock);
     if (staged) merge_remove(staged); /* what was exchanged, or what was not taken */
     if (!rc && x->into) merge_map_put(&m->run, x->from, x->into);
@@ -223,7 +224,7 @@ static int merge_end(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     return rc ? rc : merge_runless(arg, db, e);
 }
 
-static int all_runs(struct store *from, struct store_merge *out, struct err *e) {
+static int merge_all_runs(struct store *from, struct store_merge *out, struct err *e) {
     size_t room = 0;
     sqlite3_stmt *st = db_prepare(from->reader, e, "SELECT id FROM run ORDER BY id", "");
     int rc = st ? 0 : e->code;
@@ -253,7 +254,7 @@ int store_merge(struct store *into, struct store *from, struct store_merge *out,
     if (rc) return rc;
     pthread_mutex_lock(&from->reading);
     pthread_mutex_lock(&into->reading);
-    rc = all_runs(from, out, e);
+    rc = merge_all_runs(from, out, e);
     if (!rc) rc = writer_call(into, merge_begin, &m, e);
     for (size_t i = 0; !rc && i < out->runs; i++) rc = merge_run(&m, &out->run[i], e);
     if (!rc) rc = writer_call(into, merge_end, &m, e);

@@ -88,8 +88,9 @@ static sqlite3_stmt *inserting(sqlite3 *db, const char *table, sqlite3_stmt *row
 }
 
 /* The rows of a table that `where` (with ? for FROM's run) chooses. */
-static int copy_rows(struct merger *m, sqlite3 *db, const char *table, const char *where, int64_t from, int64_t into,
-                     struct err *e) {
+static int merge_rows_copy_rows(struct merger *m, sqlite3 *db, const char *table, const char *where,
+                                int64_t from, int64_t into,
+                                struct err *e) {
     char *sql = xprintf("SELECT * FROM %s WHERE %s", table, where);
     sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, "i", from), *to = row ? inserting(db, table, row, e) : NULL;
     int rc = to ? 0 : e->code;
@@ -111,17 +112,17 @@ static const char *const of_run[] = { "run_module", "metric", "evaluation", "sum
 
 static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) rc = copy_rows(m, db, of_run[i], "run=?", from, into, e);
+    for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) rc = merge_rows_copy_rows(m, db, of_run[i], "run=?", from, into, e);
     return rc ? rc : merge_words(m, db, from, into, e);
 }
 
 int merge_words(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
-    int rc = copy_rows(m, db, "tag", "run=?", from, into, e);
-    return rc ? rc : copy_rows(m, db, "note", "run=?", from, into, e);
+    int rc = merge_rows_copy_rows(m, db, "tag", "run=?", from, into, e);
+    return rc ? rc : merge_rows_copy_rows(m, db, "note", "run=?", from, into, e);
 }
 
 int merge_new_run(struct merger *m, sqlite3 *db, int64_t from, const char *uid, int64_t *id, struct err *e) {
-    int rc = copy_rows(m, db, "run", "id=?", from, 0, e);
+    int rc = merge_rows_copy_rows(m, db, "run", "id=?", from, 0, e);
     *id = sqlite3_last_insert_rowid(db);
     char *lock = store_lock_of(m->into, *id);
     if (!rc)
@@ -192,7 +193,7 @@ int merge_sweeps(struct merger *m, sqlite3 *db, struct err *e) {
             rc = db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=?3 WHERE uid=?4 AND coalesce(changed,0) < ?3", "ttit",
                         name, spec, changed, uid);
         if (!rc) rc = find_mapped(db, "SELECT id FROM sweep WHERE uid=?", uid, &m->sweep, from, e);
-        if (!rc) rc = copy_rows(m, db, "sweep_failure", "sweep=?", from, 0, e);
+        if (!rc) rc = merge_rows_copy_rows(m, db, "sweep_failure", "sweep=?", from, 0, e);
     }
     sqlite3_finalize(row);
     return rc;
@@ -229,7 +230,8 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e) {
             bool known = rc > 0 && sqlite3_column_int(there, 0);
             sqlite3_reset(there);
             if (rc < 0) break;
-            rc = known ? 0 : copy_rows(m, db, kinds[i].table, "id=?", sqlite3_column_int64(row, 0), 0, e);
+            rc = known ? 0 : merge_rows_copy_rows(m, db, kinds[i].table, "id=?",
+                                                  sqlite3_column_int64(row, 0), 0, e);
         }
         free(sql);
         sqlite3_finalize(row);
@@ -240,13 +242,13 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e) {
 
 /* ---- files ---- */
 
-static bool is_own(const char *name) { return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "lock"); }
+static bool merge_rows_is_own(const char *name) { return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "lock"); }
 
 bool merge_has_files(const struct store *s, int64_t run) {
     char *folder = store_run_folder(s, run);
     DIR *d = opendir(folder);
     bool any = false;
-    for (struct dirent *x; d && !any && (x = readdir(d));) any = !is_own(x->d_name);
+    for (struct dirent *x; d && !any && (x = readdir(d));) any = !merge_rows_is_own(x->d_name);
     if (d) closedir(d);
     free(folder);
     return any;
@@ -289,7 +291,7 @@ static int copy_folder(const char *from, const char *to, struct err *e) {
     DIR *d = rc ? NULL : opendir(from);
     if (!rc && !d) rc = err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", from, strerror(errno));
     for (struct dirent *x; !rc && (x = readdir(d));) {
-        if (is_own(x->d_name)) continue;
+        if (merge_rows_is_own(x->d_name)) continue;
         char *a = file_join(from, x->d_name), *b = file_join(to, x->d_name);
         rc = file_is_folder(a) ? copy_folder(a, b, e) : copy_file(a, b, e);
         free(a);

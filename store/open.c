@@ -28,15 +28,15 @@ char *store_run_folder(const struct store *s, int64_t run) {
 }
 
 /* Absolute, so that a change of the working folder changes nothing; caller frees. */
-static char *absolute(const char *path) {
+static char *open_absolute(const char *path) {
     if (*path == '/') return xstrdup(path);
     char here[PATH_MAX];
     return getcwd(here, sizeof here) ? file_join(here, path) : xstrdup(path);
 }
 
-static struct store *make(const char *path, enum store_mode mode) {
+static struct store *open_make(const char *path, enum store_mode mode) {
     struct store *s = xcalloc(1, sizeof *s);
-    s->path = absolute(path);
+    s->path = open_absolute(path);
     char *slash = strrchr(s->path, '/');
     s->folder = slash && slash > s->path ? xstrndup(s->path, (size_t)(slash - s->path))
                                          : xstrdup("/");
@@ -51,7 +51,7 @@ static struct store *make(const char *path, enum store_mode mode) {
     return s;
 }
 
-static void release(struct store *s) {
+static void open_release(struct store *s) {
     store_drop_locks(s);
     if (s->holds >= 0) close(s->holds);
     db_close(s->reader);
@@ -113,7 +113,7 @@ static int make_file(struct store *s, struct err *e) {
     return 0;
 }
 
-static bool is_same_file(const char *a, const char *b, bool *both) {
+static bool open_is_same_file(const char *a, const char *b, bool *both) {
     struct stat one, two;
     *both = !stat(a, &one) && !stat(b, &two);
     return *both && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
@@ -130,7 +130,7 @@ static int look_home(struct store *s, sqlite3 *db, bool *here, struct err *e) {
     char *home = rc > 0 ? db_text(st, 0, true) : NULL;
     sqlite3_finalize(st);
     bool both = false;
-    if (home) *here = !strcmp(home, s->path) || is_same_file(home, s->path, &both);
+    if (home) *here = !strcmp(home, s->path) || open_is_same_file(home, s->path, &both);
     if (home && !*here && both) {
         free(s->gone);
         s->gone = xprintf("this database is a copy, made while the run was in work in %s; what became of it "
@@ -147,7 +147,7 @@ static void say_home(const struct store *s, sqlite3 *db) {
 }
 
 /* With the lock held, so that two processes that start at once make one file. */
-static int prepare(struct store *s, sqlite3 **db, struct err *e) {
+static int open_prepare(struct store *s, sqlite3 **db, struct err *e) {
     int rc = make_file(s, e);
     if (!rc) rc = db_open_writer(s->path, db, e);
     if (rc) return rc;
@@ -175,7 +175,7 @@ static int open_for_writing(struct store *s, struct err *e) {
     if (!rc) rc = db_lock(s->lock_path, &lock, e);
     if (rc) return rc;
     sqlite3 *db = NULL;
-    rc = prepare(s, &db, e);
+    rc = open_prepare(s, &db, e);
     file_unlock(lock);
     if (rc) return rc;
     rc = db_open_reader(s->path, &s->reader, e);
@@ -235,7 +235,7 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
                        sqlite3_libversion());
     if (!sqlite3_threadsafe())
         return err_set(e, ERR_DATABASE, "this SQLite was built without threads");
-    struct store *s = make(path, mode);
+    struct store *s = open_make(path, mode);
     int rc = mode == STORE_WRITE ? open_for_writing(s, e) : open_for_reading(s, e);
     if (!rc) {
         *out = s;
@@ -243,7 +243,7 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
     }
     struct err ignored = ERR_INIT;
     if (s->writer) writer_free(s, &ignored);
-    release(s);
+    open_release(s);
     return rc;
 }
 
@@ -252,6 +252,6 @@ int store_close(struct store *s, struct err *e) {
     if (!e) e = &unused;
     if (!s) return 0;
     int rc = s->writer ? writer_free(s, e) : 0;
-    release(s);
+    open_release(s);
     return rc;
 }

@@ -19,7 +19,7 @@ char *store_lock_of(const struct store *s, int64_t run) {
     return xprintf("%s/%lld/lock", s->files, (long long)run);
 }
 
-static void own(struct store *s, int64_t run, int fd) {
+static void owner_own(struct store *s, int64_t run, int fd) {
     pthread_mutex_lock(&s->owning);
     GROW(s->owned, s->owned_room, s->owned_count + 1);
     s->owned[s->owned_count++] = (struct owned){ run, fd };
@@ -71,8 +71,8 @@ struct creation {
     int fd;
 };
 
-static int add_module(sqlite3 *db, int64_t run, int position, const struct store_module *m,
-                      struct err *e) {
+static int owner_add_module(sqlite3 *db, int64_t run, int position, const struct store_module *m,
+                            struct err *e) {
     sqlite3_stmt *st = db_prepare(
         db, e,
         "INSERT INTO run_module(run,position,text,fn,act,read,write,target,insertion,composition,"
@@ -119,7 +119,7 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         rc = db_run(db, e, "UPDATE run SET lock=? WHERE id=?", "ti", lock + strlen(s->folder) + 1,
                     c->id);
     for (int i = 0; !rc && i < c->n->module_count; i++)
-        rc = add_module(db, c->id, i, &c->n->modules[i], e);
+        rc = owner_add_module(db, c->id, i, &c->n->modules[i], e);
     if (!rc && c->n->note && *c->n->note) rc = note_set(db, c->id, c->n->note, e);
     if (!rc) rc = event_add(db, c->id, store_now(), 0, "state", "queued", NULL, e);
     for (int i = 0; !rc && i < c->n->reports; i++) {
@@ -155,12 +155,12 @@ int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id
         leave_nothing(s, &c);
         return rc;
     }
-    own(s, c.id, c.fd);
+    owner_own(s, c.id, c.fd);
     *id = c.id;
     return 0;
 }
 
-static int not_there(struct store *s, int64_t run, struct err *e) {
+static int owner_not_there(struct store *s, int64_t run, struct err *e) {
     return err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
 }
 
@@ -193,13 +193,13 @@ static int decide_by(sqlite3 *db, const struct adoption *a, struct err *e) {
     return rc;
 }
 
-static int adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     const struct adoption *a = arg;
     int64_t run = a->run, trashed;
     int rc = db_int(db, e, &trashed, -1, "SELECT coalesce(trashed,0) FROM run WHERE id=?", "i",
                     run);
     if (rc) return rc;
-    if (trashed < 0) return not_there(s, run, e);
+    if (trashed < 0) return owner_not_there(s, run, e);
     if (trashed)
         return err_set(e, ERR_USAGE, "run %lld is in the trash; restore it first", (long long)run);
     rc = db_run(db, e, "UPDATE run SET state='queued', reason=NULL, ended=NULL WHERE id=?", "i",
@@ -216,7 +216,7 @@ int store_adopt_run(struct store *s, int64_t run, const char *split, struct err 
     if (store_owns(s, run))
         return err_set(e, ERR_USAGE, "run %lld is in work here already", (long long)run);
     char *folder = store_run_folder(s, run), *path = store_lock_of(s, run);
-    int fd = -1, rc = file_is_folder(folder) ? 0 : not_there(s, run, e);
+    int fd = -1, rc = file_is_folder(folder) ? 0 : owner_not_there(s, run, e);
     /* one that marks dead runs may hold the lock for a moment */
     for (int tries = 0; !rc && fd < 0; tries++) {
         rc = file_lock(path, false, &fd, e);
@@ -224,9 +224,9 @@ int store_adopt_run(struct store *s, int64_t run, const char *split, struct err 
             rc = err_set(e, ERR_USAGE, "run %lld is in work in another process", (long long)run);
     }
     struct adoption a = { run, split };
-    if (!rc) rc = writer_call(s, adopt, &a, e);
+    if (!rc) rc = writer_call(s, owner_adopt, &a, e);
     if (rc) file_unlock(fd);
-    else own(s, run, fd);
+    else owner_own(s, run, fd);
     free(folder);
     free(path);
     return rc;

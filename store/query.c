@@ -89,7 +89,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after
  * the lock was looked at: an owner commits the last state before it lets go.  So after the
  * list's own transaction, whose rows may be older. */
-static int settle(struct store *s, struct store_run *r, struct err *e) {
+static int query_settle(struct store *s, struct store_run *r, struct err *e) {
     if (!store_state_is_live(r->state) || store_is_alive(s, r->id)) return 0;
     sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT state, reason FROM run WHERE id=?", "i",
                                   r->id);
@@ -212,7 +212,7 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
         }
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
-    for (size_t i = 0; !rc && i < out->count; i++) rc = settle(s, &out->run[i], e);
+    for (size_t i = 0; !rc && i < out->count; i++) rc = query_settle(s, &out->run[i], e);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_runs_release(out);
     return rc;
@@ -266,7 +266,7 @@ static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
     return rc;
 }
 
-static int fill_reports(struct store *s, struct store_run *r, struct err *e) {
+static int query_fill_reports(struct store *s, struct store_run *r, struct err *e) {
     sqlite3_stmt *st = db_prepare(s->reader, e,
                                   "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message'"
                                   " AND substr(text, 1, length(?1)) = ?1 ORDER BY id", "ti", report_mark, r->id);
@@ -337,10 +337,10 @@ int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e
         rc = fill_whole(s, run, out, e);
         if (!rc) rc = fill_modules(s, out, e);
         if (!rc) rc = fill_values(s, out, e);
-        if (!rc) rc = fill_reports(s, out, e);
+        if (!rc) rc = query_fill_reports(s, out, e);
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
-    if (!rc) rc = settle(s, out, e);
+    if (!rc) rc = query_settle(s, out, e);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_run_release(out);
     return rc;

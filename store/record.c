@@ -100,7 +100,7 @@ int event_add(sqlite3 *db, int64_t run, int64_t time, int64_t step, const char *
                   "iinttt", run, time, step < 0 ? (int64_t)0 : step, kind, state, text);
 }
 
-static const char *kind_of(double v) {
+static const char *record_kind_of(double v) {
     return isnan(v) ? "nan" : isinf(v) ? v > 0 ? "+inf" : "-inf" : NULL;
 }
 
@@ -109,7 +109,7 @@ static const char *kind_of(double v) {
 static int step_point(struct applier *a, enum statement which, int64_t run, int64_t key,
                       int64_t step, double value, const char *undefined, struct err *e) {
     sqlite3_stmt *st = a->statement[which];
-    const char *kind = undefined ? "undefined" : kind_of(value);
+    const char *kind = undefined ? "undefined" : record_kind_of(value);
     sqlite3_bind_int64(st, 1, run);
     sqlite3_bind_int64(st, 2, key);
     sqlite3_bind_int64(st, 3, step);
@@ -129,9 +129,9 @@ static int run_point(struct applier *a, enum statement which, int64_t run, int64
     return rc < 0 ? rc : 0;
 }
 
-static bool same(sqlite3_stmt *st, double value, const char *undefined) {
+static bool record_same(sqlite3_stmt *st, double value, const char *undefined) {
     const char *kind = (const char *)sqlite3_column_text(st, 1);
-    const char *now = undefined ? "undefined" : kind_of(value);
+    const char *now = undefined ? "undefined" : record_kind_of(value);
     if (!kind || !now) return !kind && !now && sqlite3_column_double(st, 0) == value;
     return !strcmp(kind, now);
 }
@@ -141,7 +141,7 @@ static int replayed(struct applier *a, const struct store_record *r, int64_t key
                     const char *undefined, struct err *e) {
     sqlite3_stmt *st = a->statement[STORED];
     int rc = step_point(a, STORED, r->run, key, r->step, value, undefined, e);
-    bool differs = rc > 0 && !same(st, value, undefined);
+    bool differs = rc > 0 && !record_same(st, value, undefined);
     char *text = NULL;
     if (differs && !sqlite3_column_int(st, 3)) {
         char before[32], now[32];
@@ -160,8 +160,8 @@ static int replayed(struct applier *a, const struct store_record *r, int64_t key
     return rc;
 }
 
-static int add_value(struct applier *a, const struct store_record *r, int64_t key, double value,
-                     const char *undefined, struct err *e) {
+static int record_add_value(struct applier *a, const struct store_record *r, int64_t key, double value,
+                            const char *undefined, struct err *e) {
     int rc = run_point(a, POINT, r->run, key, r->step, value, undefined, e);
     if (rc) return rc;
     if (!sqlite3_changes(a->db)) return replayed(a, r, key, value, undefined, e);
@@ -183,7 +183,7 @@ static int apply_step(struct applier *a, const struct store_record *r, struct er
     for (int i = 0; !rc && i < r->count; i++) {
         int64_t key;
         rc = key_row(a->store, a->db, r->key[i], &key, e);
-        if (!rc) rc = add_value(a, r, key, r->value[i], NULL, e);
+        if (!rc) rc = record_add_value(a, r, key, r->value[i], NULL, e);
     }
     return rc;
 }
@@ -201,7 +201,7 @@ static int apply_evaluation(struct applier *a, const struct store_record *r, str
         const struct payload_metric *m = &p->metric[i];
         int64_t key;
         rc = key_intern(a->db, p->text[0], m->name, m->direction, false, &key, e);
-        if (!rc) rc = add_value(a, r, key, m->value, m->undefined, e);
+        if (!rc) rc = record_add_value(a, r, key, m->value, m->undefined, e);
     }
     return rc;
 }

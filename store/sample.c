@@ -12,7 +12,7 @@ struct sample_set {
     struct store_sample *sample;
 };
 
-static void release(struct store_sample *s) {
+static void sample_release(struct store_sample *s) {
     free(s->source);
     free(s->target);
     free(s->generated);
@@ -20,7 +20,7 @@ static void release(struct store_sample *s) {
 
 void sample_set_free(struct sample_set *set) {
     if (!set) return;
-    for (size_t i = 0; i < set->count; i++) release(&set->sample[i]);
+    for (size_t i = 0; i < set->count; i++) sample_release(&set->sample[i]);
     free(set->sample);
     free(set->split);
     free(set);
@@ -88,7 +88,7 @@ int store_samples(struct store *s, int64_t run, struct store_samples *out, struc
 }
 
 void store_samples_release(struct store_samples *s) {
-    for (size_t i = 0; i < s->count; i++) release(&s->sample[i]);
+    for (size_t i = 0; i < s->count; i++) sample_release(&s->sample[i]);
     free(s->sample);
     *s = (struct store_samples){ 0 };
 }

@@ -359,7 +359,7 @@ static int one_step(sqlite3 *db, const char *sql, int version, struct err *e) {
 }
 
 /* petri_sha256(text), for the steps. */
-static void hash_of(sqlite3_context *to, int count, sqlite3_value **value) {
+static void schema_hash_of(sqlite3_context *to, int count, sqlite3_value **value) {
     char hex[65];
     (void)count;
     const void *bytes = sqlite3_value_blob(value[0]);
@@ -371,7 +371,8 @@ int schema_bring_up(sqlite3 *db, const char *const *step, int count, struct err 
     int64_t version;
     int rc = db_int(db, e, &version, 0, "PRAGMA user_version", "");
     if (!rc && version < count &&
-        sqlite3_create_function(db, "petri_sha256", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, hash_of, NULL, NULL))
+        sqlite3_create_function(db, "petri_sha256", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                schema_hash_of, NULL, NULL))
         rc = db_error(db, e);
     for (int i = (int)version; !rc && i < count; i++) {
         rc = one_step(db, step[i], i + 1, e);

@@ -41,7 +41,7 @@ static int authorise(void *self, int action, const char *a, const char *b, const
     }
 }
 
-static int refused(sqlite3 *db, int code, struct err *e) {
+static int sql_refused(sqlite3 *db, int code, struct err *e) {
     if ((code & 0xFF) == SQLITE_AUTH)
         return err_set(e, ERR_USAGE,
                        "only reading is allowed: one SELECT, without ATTACH and without "
@@ -64,10 +64,10 @@ static bool only_blank(sqlite3 *db, const char *s) {
     return blank;
 }
 
-static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct err *e) {
+static int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct err *e) {
     const char *tail;
     int rc = sqlite3_prepare_v2(db, sql, -1, st, &tail);
-    if (rc) return refused(db, rc, e);
+    if (rc) return sql_refused(db, rc, e);
     if (!*st) return err_set(e, ERR_USAGE, "there is no statement; write SELECT … FROM v_runs");
     if (!sqlite3_stmt_readonly(*st))
         return err_set(e, ERR_USAGE, "only reading is allowed: one SELECT");
@@ -77,7 +77,7 @@ static int prepare(sqlite3 *db, const char *sql, sqlite3_stmt **st, struct err *
     return 0;
 }
 
-static void read_cell(sqlite3_stmt *st, int column, struct store_cell *c) {
+static void sql_read_cell(sqlite3_stmt *st, int column, struct store_cell *c) {
     memset(c, 0, sizeof *c);
     switch (sqlite3_column_type(st, column)) {
     case SQLITE_INTEGER:
@@ -112,10 +112,10 @@ static int hand_out(sqlite3 *db, sqlite3_stmt *st, struct store_rows rows, struc
         int step = sqlite3_step(st);
         if (step == SQLITE_DONE) break;
         if (step != SQLITE_ROW) {
-            rc = refused(db, step, e);
+            rc = sql_refused(db, step, e);
             break;
         }
-        for (int i = 0; i < count; i++) read_cell(st, i, &cells[i]);
+        for (int i = 0; i < count; i++) sql_read_cell(st, i, &cells[i]);
         rc = rows.row(rows.self, count, cells);
     }
     free(names);
@@ -131,7 +131,7 @@ int store_sql(struct store *s, const char *sql, struct store_rows rows, struct e
     if (rc) return rc;
     sqlite3_set_authorizer(db, authorise, NULL);
     sqlite3_stmt *st = NULL;
-    rc = prepare(db, sql, &st, e);
+    rc = sql_prepare(db, sql, &st, e);
     if (!rc) rc = hand_out(db, st, rows, e);
     sqlite3_finalize(st);
     db_close(db);

@@ -8,7 +8,7 @@
 
 const char first_split[] = "dev";
 
-static const char *const names[STORE_STATES] = {
+static const char *const state_names[STORE_STATES] = {
     [STORE_QUEUED] = "queued",     [STORE_RUNNING] = "running", [STORE_PAUSED] = "paused",
     [STORE_FINISHED] = "finished", [STORE_STOPPED] = "stopped", [STORE_FAILED] = "failed",
     [STORE_INTERRUPTED] = "interrupted",
@@ -16,12 +16,12 @@ static const char *const names[STORE_STATES] = {
 
 const char *store_state_name(enum store_state state) {
     BUG_IF((unsigned)state >= STORE_STATES);
-    return names[state];
+    return state_names[state];
 }
 
 int store_state_by_name(const char *name) {
     for (int i = 0; i < STORE_STATES; i++)
-        if (!strcmp(names[i], name)) return i;
+        if (!strcmp(state_names[i], name)) return i;
     return -1;
 }
 

@@ -110,8 +110,9 @@ struct write_batch {
 };
 
 /* What is left out is told in its run's log. */
-static int leave_out(struct write_batch *b, sqlite3 *db, const struct store_record *r, const struct err *why,
-                     struct err *e) {
+static int writer_leave_out(struct write_batch *b, sqlite3 *db, const struct store_record *r,
+                            const struct err *why,
+                            struct err *e) {
     int rc = db_exec(db, "ROLLBACK TO record", e);
     keys_forget(b->w->store);
     if (rc) return rc;
@@ -130,7 +131,7 @@ static int apply_alone(struct write_batch *b, sqlite3 *db, const struct store_re
     struct err why = ERR_INIT;
     if (!rc && (rc = applier_apply(b->w->applier, r, &refused, &why))) {
         *e = why;
-        if (refused) rc = leave_out(b, db, r, &why, e);
+        if (refused) rc = writer_leave_out(b, db, r, &why, e);
     }
     return rc ? rc : db_exec(db, "RELEASE record", e);
 }

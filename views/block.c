@@ -55,7 +55,7 @@ static struct wire_rows share(struct rect r, const struct arch *a) {
 }
 
 /* What each sublayer trains, under its end. */
-static void draw_counts(const struct wire *d, int y, const struct block_counts *n) {
+static void block_draw_counts(const struct wire *d, int y, const struct block_counts *n) {
     for (int site = SUB_SELF; site <= SUB_FFN; site++) {
         char text[32];
         int from, to;
@@ -80,8 +80,8 @@ static int draw_stack(struct wire *d, const struct method *m, const struct wire_
     else if (k->lanes == 1) lanes_marks(d, m, focus);
     if (k->lanes == 1) used = 1;
     y = d->y + 1 + used;
-    if (n && k->counts) draw_counts(d, y, n);
-    else if (n && k->lanes) draw_counts(d, y - 1, n);
+    if (n && k->counts) block_draw_counts(d, y, n);
+    else if (n && k->lanes) block_draw_counts(d, y - 1, n);
     return y + k->counts;
 }
 

@@ -14,7 +14,7 @@ struct lane_item {
 
 enum { ITEMS = METHOD_MODULES * 2, GONE = -100 };
 
-static int gather(const struct wire *d, const struct method *m, struct lane_item item[ITEMS]) {
+static int block_lanes_gather(const struct wire *d, const struct method *m, struct lane_item item[ITEMS]) {
     int n = 0;
     for (int i = 0; i < m->count; i++)
         for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
@@ -62,8 +62,8 @@ static int clear_from(const struct lane *lane, int n, int x, int w) {
 }
 
 /* Where the lane's text stands: between its ends when it fits, else beside them. */
-static void measure(const struct wire *d, const struct lane *all, int n, const char *text,
-                    struct lane *l) {
+static void block_lanes_measure(const struct wire *d, const struct lane *all, int n, const char *text,
+                                struct lane *l) {
     l->label_w = canvas_width(d->c, text);
     int beside = clear_from(all, n, l->to + 2, l->label_w);
     if (l->to - l->from - 1 >= l->label_w + 2) {
@@ -82,7 +82,7 @@ static void measure(const struct wire *d, const struct lane *all, int n, const c
     }
 }
 
-static void find_row(struct lane *lane, int i, int rows) {
+static void block_lanes_find_row(struct lane *lane, int i, int rows) {
     for (lane[i].row = 1; lane[i].row <= rows; lane[i].row++) {
         bool free_row = true;
         for (int j = 0; j < i; j++)
@@ -136,7 +136,7 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
     struct lane_item item[ITEMS];
     struct lane lane[ITEMS];
     char text[ITEMS][96];
-    int n = gather(d, m, item), deepest = 0, hidden = 0;
+    int n = block_lanes_gather(d, m, item), deepest = 0, hidden = 0;
     for (int i = 0; i < n; i++) {
         memset(&lane[i], 0, sizeof lane[i]);
         lane[i].x0 = GONE;
@@ -145,8 +145,8 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
         lane[i].x1 = lane[i].to;
     }
     for (int i = 0; i < n; i++) {
-        measure(d, lane, n, text[i], &lane[i]);
-        find_row(lane, i, rows);
+        block_lanes_measure(d, lane, n, text[i], &lane[i]);
+        block_lanes_find_row(lane, i, rows);
         if (lane[i].row > deepest) deepest = lane[i].row;
         if (!lane[i].row) hidden++;
     }
@@ -163,7 +163,7 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
 
 void lanes_marks(const struct wire *d, const struct method *m, int focus) {
     struct lane_item item[ITEMS];
-    int n = gather(d, m, item);
+    int n = block_lanes_gather(d, m, item);
     for (int i = 0; i < n; i++) {
         char number[16];
         struct lane l;

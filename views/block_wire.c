@@ -19,7 +19,7 @@ static int cross(int site) { return site == SUB_CROSS ? PART_CROSS : 0; }
 /* The part that a part of cross-attention is like; any other is itself. */
 static int own_part(int part) { return part > PART_CROSS ? part - PART_CROSS : part; }
 
-static int site_of(int part) {
+static int block_wire_site_of(int part) {
     if (part == PART_X) return SUB_EMBED;
     if (part > PART_CROSS) return SUB_CROSS;
     return part <= PART_LN_A ? SUB_SELF : SUB_FFN;
@@ -98,7 +98,7 @@ void wire_lay(struct wire *d, struct canvas *c, const struct arch *a, int stack,
 }
 
 /* The part before another along the wire. */
-static int before(const struct wire *d, int part) {
+static int block_wire_before(const struct wire *d, int part) {
     for (int i = 1; i < d->parts; i++)
         if (d->order[i] == part) return d->order[i - 1];
     return PART_X;
@@ -108,7 +108,7 @@ bool wire_sublayer(const struct wire *d, int site, int *from, int *to) {
     *from = *to = -1;
     for (int i = 0; i < d->parts; i++) {
         int p = d->order[i];
-        if (site_of(p) != site || p == PART_X) continue;
+        if (block_wire_site_of(p) != site || p == PART_X) continue;
         if (*from < 0) *from = d->at[p];
         *to = d->end[p];
     }
@@ -127,8 +127,8 @@ bool wire_blank(const struct wire *d, int x, int w, int y) {
 
 /* Behind what the sublayer begins with: the stream as it comes, or normed. */
 static int entrance(const struct wire *d, int norm, int first, bool normed) {
-    bool norm_first = before(d, first) == norm;
-    int part = norm_first && normed ? norm : before(d, norm_first ? norm : first);
+    bool norm_first = block_wire_before(d, first) == norm;
+    int part = norm_first && normed ? norm : block_wire_before(d, norm_first ? norm : first);
     return d->end[part] + 1;
 }
 
@@ -173,7 +173,7 @@ static int trained_by(const struct wire *d, const struct method *m, int part) {
     bool norm = own == PART_LN_A || own == PART_LN_F;
     for (int i = 0; i < m->count; i++) {
         const struct module *k = &m->module[i];
-        if (k->target == TARGET_NONE || !module_is_at(k, d->stack, site_of(part))) continue;
+        if (k->target == TARGET_NONE || !module_is_at(k, d->stack, block_wire_site_of(part))) continue;
         if (k->target == TARGET_ALL && (norm || out[own] != TAP_NONE || own == PART_X)) return i;
         if (k->target == TARGET_NORMS && norm) return i;
         if (k->target == TARGET_TAP && out[own] == k->write && out[own] != TAP_NONE) return i;

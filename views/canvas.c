@@ -116,13 +116,13 @@ void canvas_put(struct canvas *c, int x, int y, struct style style, uint32_t cp)
 
 /* Joiners and selectors would let a terminal melt two characters into one of another
  * width: they are left out. */
-static bool joins(uint32_t cp) {
+static bool canvas_joins(uint32_t cp) {
     return cp == 0x200B || cp == 0x200C || cp == 0x200D || cp == 0x2060 ||
            (cp >= 0xFE00 && cp <= 0xFE0F) || (cp >= 0xE0000 && cp <= 0xE01EF);
 }
 
 /* Combining marks stay with the character to their left. */
-static void put_mark(struct canvas *c, int x, int y, uint32_t cp) {
+static void canvas_put_mark(struct canvas *c, int x, int y, uint32_t cp) {
     const struct rect *k = &c->clip[c->clips - 1];
     if (y < k->y || y >= k->y + k->h || x <= k->x || x > k->x + k->w) return;
     struct cell *at = &c->cell[y * c->w + x - 1];
@@ -134,8 +134,8 @@ static void put_mark(struct canvas *c, int x, int y, uint32_t cp) {
 
 /* Draws (c->cell written when `draw`) at most `columns` columns and returns how many; *all
  * tells whether the whole text was within them. */
-static int lay(struct canvas *c, bool draw, int x, int y, int columns, struct style style,
-               const char *text, bool *all) {
+static int canvas_lay(struct canvas *c, bool draw, int x, int y, int columns, struct style style,
+                      const char *text, bool *all) {
     int used = 0;
     char *safe = text_visible(text, strlen(text));
     size_t n = strlen(safe), at = 0;
@@ -145,7 +145,7 @@ static int lay(struct canvas *c, bool draw, int x, int y, int columns, struct st
         at += utf8_decode(safe + at, n - at, &cp);
         int w = text_cp_width(cp);
         if (w == 0) {
-            if (draw && !joins(cp) && c->glyphs != GLYPHS_ASCII) put_mark(c, x + used, y, cp);
+            if (draw && !canvas_joins(cp) && c->glyphs != GLYPHS_ASCII) canvas_put_mark(c, x + used, y, cp);
             continue;
         }
         const char *ascii = NULL;
@@ -176,12 +176,12 @@ enum { ENDLESS = 1 << 28 };
 int canvas_width(const struct canvas *c, const char *s) {
     bool all;
     struct canvas measure = {.glyphs = c->glyphs};
-    return lay(&measure, false, 0, 0, ENDLESS, plain, s, &all);
+    return canvas_lay(&measure, false, 0, 0, ENDLESS, plain, s, &all);
 }
 
 int canvas_styled(struct canvas *c, int x, int y, struct style style, const char *s) {
     bool all;
-    return lay(c, true, x, y, ENDLESS, style, s, &all);
+    return canvas_lay(c, true, x, y, ENDLESS, style, s, &all);
 }
 
 int canvas_text(struct canvas *c, int x, int y, enum ink ink, const char *s) {
@@ -204,9 +204,9 @@ int canvas_fit(struct canvas *c, int x, int y, int columns, enum ink ink, const 
     if (columns <= 0) return 0;
     bool all;
     struct style style = canvas_style(c, ink);
-    lay(c, false, x, y, columns, style, s, &all);
-    if (all) return lay(c, true, x, y, columns, style, s, &all);
-    int used = lay(c, true, x, y, columns - 1, style, s, &all);
+    canvas_lay(c, false, x, y, columns, style, s, &all);
+    if (all) return canvas_lay(c, true, x, y, columns, style, s, &all);
+    int used = canvas_lay(c, true, x, y, columns - 1, style, s, &all);
     canvas_put(c, x + used, y, style, c->glyphs == GLYPHS_ASCII ? '~' : 0x2026);
     return used + 1;
 }
@@ -238,7 +238,7 @@ static size_t wrap_at(const struct canvas *c, const char *s, int columns) {
     return utf8_decode(s, strlen(s), &cp);
 }
 
-static int wrap(struct canvas *c, bool draw, struct rect r, enum ink ink, const char *s) {
+static int views_canvas_wrap(struct canvas *c, bool draw, struct rect r, enum ink ink, const char *s) {
     int row = 0;
     if (r.w <= 0) return 0;
     while (*s) {
@@ -259,13 +259,13 @@ static int wrap(struct canvas *c, bool draw, struct rect r, enum ink ink, const 
 }
 
 int canvas_wrap(struct canvas *c, struct rect r, enum ink ink, const char *s) {
-    int rows = wrap(c, true, r, ink, s);
+    int rows = views_canvas_wrap(c, true, r, ink, s);
     return rows < r.h ? rows : r.h;
 }
 
 int canvas_wrap_rows(const struct canvas *c, int columns, const char *s) {
     struct canvas measure = {.glyphs = c->glyphs};
-    return wrap(&measure, false, (struct rect){0, 0, columns, 0}, INK_TEXT, s);
+    return views_canvas_wrap(&measure, false, (struct rect){0, 0, columns, 0}, INK_TEXT, s);
 }
 
 void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp) {

@@ -9,13 +9,13 @@ static void add_cp(struct buf *out, uint32_t cp) {
     buf_add(out, bytes, utf8_encode(cp, bytes));
 }
 
-static void add_cell(struct buf *out, const struct cell *at) {
+static void canvas_out_add_cell(struct buf *out, const struct cell *at) {
     if (!at->cp) return;
     add_cp(out, at->cp);
     for (int i = 0; i < 2 && at->mark[i]; i++) add_cp(out, at->mark[i]);
 }
 
-static bool same(struct style a, struct style b) {
+static bool canvas_out_same(struct style a, struct style b) {
     return a.fg == b.fg && a.bg == b.bg && a.attr == b.attr;
 }
 
@@ -26,7 +26,7 @@ static int row_end(const struct canvas *c, int y, bool styled) {
     while (end > 0) {
         const struct cell *at = &c->cell[y * c->w + end - 1];
         bool looks = styled && (at->style.bg >= 0 || (at->style.attr & ATTR_REVERSE) ||
-                                (at->style.attr & ATTR_UNDERLINE)) && !same(at->style, plain);
+                                (at->style.attr & ATTR_UNDERLINE)) && !canvas_out_same(at->style, plain);
         if (at->cp != ' ' || looks) break;
         end--;
     }
@@ -36,7 +36,7 @@ static int row_end(const struct canvas *c, int y, bool styled) {
 void canvas_to_text(const struct canvas *c, struct buf *out) {
     for (int y = 0; y < c->h; y++) {
         int end = row_end(c, y, false);
-        for (int x = 0; x < end; x++) add_cell(out, &c->cell[y * c->w + x]);
+        for (int x = 0; x < end; x++) canvas_out_add_cell(out, &c->cell[y * c->w + x]);
         buf_putc(out, '\n');
     }
 }
@@ -64,13 +64,13 @@ void canvas_to_ansi(const struct canvas *c, struct buf *out) {
         int end = row_end(c, y, true);
         for (int x = 0; x < end; x++) {
             const struct cell *at = &c->cell[y * c->w + x];
-            if (!same(at->style, now)) {
+            if (!canvas_out_same(at->style, now)) {
                 now = at->style;
                 add_sgr(out, now);
             }
-            add_cell(out, at);
+            canvas_out_add_cell(out, at);
         }
-        if (!same(now, (struct style){-1, -1, 0})) buf_puts(out, "\x1b[0m");
+        if (!canvas_out_same(now, (struct style){-1, -1, 0})) buf_puts(out, "\x1b[0m");
         now = (struct style){-1, -1, 0};
         buf_putc(out, '\n');
     }

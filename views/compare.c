@@ -37,10 +37,10 @@ const struct compare_group *compare_at_cursor(const struct compare_view *v) {
     return group < 0 ? NULL : &v->data.group[group];
 }
 
-static int into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
+static int compare_into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
 
 /* How many rows of a list are in sight: as drawn. */
-static void settle(struct ui *ui) {
+static void compare_settle(struct ui *ui) {
     struct compare_view *v = &ui->compare;
     struct layout_frame f;
     struct panes p;
@@ -50,8 +50,8 @@ static void settle(struct ui *ui) {
     int n = compare_shown(v, shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
     free(shown);
     if (v->data.mixed) rows--;
-    v->cursor = into(v->cursor, n - 1);
-    v->key = into(v->key, v->data.differences - 1);
+    v->cursor = compare_into(v->cursor, n - 1);
+    v->key = compare_into(v->key, v->data.differences - 1);
     if (v->top > v->cursor) v->top = v->cursor;
     if (rows > 0 && v->cursor >= v->top + rows) v->top = v->cursor - rows + 1;
     if (v->key_top > v->key) v->key_top = v->key;
@@ -60,7 +60,7 @@ static void settle(struct ui *ui) {
 }
 
 /* Asks for the runs anew. */
-static void ask(struct compare_view *v, struct effect *out) {
+static void compare_ask(struct compare_view *v, struct effect *out) {
     v->busy = true;
     out->kind = EFFECT_COMPARE;
     out->run = v->run;
@@ -78,11 +78,11 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
     v->kind = -1;
     v->cursor = v->top = v->key = v->key_top = v->part = v->metric = 0;
     ui_show(ui, SCREEN_COMPARE);
-    ask(v, out);
+    compare_ask(v, out);
 }
 
 /* What is marked where one comes from, or on Runs; else what passes the filter there. */
-static void show(struct ui *ui, struct effect *out) {
+static void compare_show(struct ui *ui, struct effect *out) {
     const struct screen *from = screen_at(ui->screen);
     const struct runs_view *r = &ui->runs;
     const int64_t *marked = NULL;
@@ -105,20 +105,20 @@ static void to_runs(struct ui *ui, struct effect *out) {
     if (g) runs_show_only(ui, g->run, g->runs, out);
 }
 
-static void move(struct compare_view *v, int by) {
+static void compare_move(struct compare_view *v, int by) {
     if (v->part) v->key += by;
     else v->cursor += by;
 }
 
-static bool request(struct ui *ui, enum request r, struct effect *out) {
+static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
     struct compare_view *v = &ui->compare;
     switch (r) {
-    case REQ_UP: move(v, -1); break;
-    case REQ_DOWN: move(v, 1); break;
-    case REQ_PAGE_UP: move(v, -10); break;
-    case REQ_PAGE_DOWN: move(v, 10); break;
-    case REQ_FIRST: move(v, -100000); break;
-    case REQ_LAST: move(v, 100000); break;
+    case REQ_UP: compare_move(v, -1); break;
+    case REQ_DOWN: compare_move(v, 1); break;
+    case REQ_PAGE_UP: compare_move(v, -10); break;
+    case REQ_PAGE_DOWN: compare_move(v, 10); break;
+    case REQ_FIRST: compare_move(v, -100000); break;
+    case REQ_LAST: compare_move(v, 100000); break;
     case REQ_NEXT_PART:
     case REQ_PREV_PART: v->part = !v->part; break;
     case REQ_TASKS: v->kind = v->kind + 1 < v->data.kinds ? v->kind + 1 : -1, v->cursor = v->top = 0; break;
@@ -129,13 +129,13 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_NEXT:
     case REQ_PREV:
         v->metric = (v->metric + (r == REQ_NEXT ? 1 : v->data.metrics)) % (v->data.metrics + 1);
-        if (v->runs) ask(v, out);
+        if (v->runs) compare_ask(v, out);
         break;
     case REQ_BESIDE:
         v->mixed = !v->mixed;
         ui_say(ui, SAY_INFO, v->mixed ? "runs of a task on other rows are compared too, and marked \u2260"
                                       : "only runs on the same rows are compared");
-        if (v->runs) ask(v, out);
+        if (v->runs) compare_ask(v, out);
         break;
     case REQ_OPEN: to_runs(ui, out); return true;
     case REQ_EXPORT:
@@ -143,11 +143,11 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     default: return false;
     }
-    settle(ui);
+    compare_settle(ui);
     return true;
 }
 
-static bool refresh(struct ui *ui, struct effect *out) {
+static bool compare_refresh(struct ui *ui, struct effect *out) {
     struct compare_view *v = &ui->compare;
     bool live = false;
     for (int i = 0; i < v->data.groups; i++) {
@@ -155,22 +155,22 @@ static bool refresh(struct ui *ui, struct effect *out) {
         live |= !strcmp(state, "running") || !strcmp(state, "queued");
     }
     if (!live || v->busy || v->runs > COMPARE_CURVES) return false;
-    ask(v, out);
+    compare_ask(v, out);
     return true;
 }
 
-static int64_t run(const struct ui *ui) {
+static int64_t compare_run(const struct ui *ui) {
     const struct compare_group *g = compare_at_cursor(&ui->compare);
     return g && g->runs ? g->run[0] : 0;
 }
 
-static void init(struct ui *ui) {
+static void compare_init(struct ui *ui) {
     ui->compare.kind = -1;
     ui->compare.smooth = 3;
 }
-static void release(struct ui *ui) { free(ui->compare.run); }
+static void compare_release(struct ui *ui) { free(ui->compare.run); }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *compare_hint(const struct ui *ui, const struct key_entry *k) {
     const struct compare_view *v = &ui->compare;
     if (!v->data.groups) return NULL;
     switch (k->request) {
@@ -185,12 +185,12 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const char *pictured(const struct ui *ui) {
+static const char *compare_pictured(const struct ui *ui) {
     const struct compare_view *v = &ui->compare;
     return v->data.groups ? v->data.group[0].name : "";
 }
 
-static const enum request keys[] = {
+static const enum request compare_keys[] = {
     REQ_OPEN, REQ_NEXT_PART, REQ_PREV_PART, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV,
     REQ_EXPORT, REQ_TASKS, REQ_TERMS, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG, REQ_BESIDE, REQ_NONE
 };
@@ -200,8 +200,9 @@ const struct screen screen_compare = {
     .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones but for "
              "the seed are a group, with mean, deviation and n, what the groups differ in, and their curves. Ranks and "
              "differences are told within one metric, task and rows alone.",
-    .keys = keys, .tab = "4 Compare", .to = REQ_TO_COMPARE, .show = show,
-    .init = init, .release = release, .changed = settle, .request = request, .run = run, .refresh = refresh,
-    .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = hint,
-    .pictured = pictured,
+    .keys = compare_keys, .tab = "4 Compare", .to = REQ_TO_COMPARE, .show = compare_show,
+    .init = compare_init, .release = compare_release, .changed = compare_settle, .request = compare_request,
+    .run = compare_run, .refresh = compare_refresh,
+    .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = compare_hint,
+    .pictured = compare_pictured,
 };

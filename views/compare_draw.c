@@ -23,7 +23,7 @@ void compare_need(const struct ui *ui, const struct layout_frame *f, struct layo
 }
 
 /* In points where the metric is a share. */
-static void value_text(double x, bool points, char out[32]) {
+static void compare_draw_value_text(double x, bool points, char out[32]) {
     if (isnan(x)) snprintf(out, 32, "\u2013");
     else if (points) snprintf(out, 32, "%.2f", 100 * x);
     else show_value(x, out);
@@ -35,7 +35,7 @@ struct compare_places {
     int name, name_w, mean, sd, n, seeds, seeds_w, band, trained, rank;
 };
 
-static struct compare_places place(struct rect r) {
+static struct compare_places compare_draw_place(struct rect r) {
     struct compare_places p = {.name = r.x + 4};
     int rest = r.w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     int band = rest - BAND_WIDTH >= NAME_LEAST ? BAND_WIDTH : 0;
@@ -66,16 +66,16 @@ static void draw_group(const struct compare_view *v, struct canvas *c, const str
     canvas_put(c, p->name - 2, y, scatter_style(c, group), train_mark(group));
     int w = canvas_fit(c, p->name, y, p->name_w - (g->other_rows ? 3 : 1), ink, g->name);
     if (g->other_rows) canvas_text(c, p->name + w + 1, y, INK_WARN, "\u2260");
-    value_text(g->mean, points, text);
+    compare_draw_value_text(g->mean, points, text);
     canvas_right(c, p->mean, y, VALUE_WIDTH, ink, g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
-    value_text(g->sd, points, text);
+    compare_draw_value_text(g->sd, points, text);
     snprintf(band, sizeof band, "%s%s", isnan(g->sd) ? "" : "\u00B1", text);
     canvas_right(c, p->sd, y, VALUE_WIDTH, INK_TEXT, band);
     snprintf(text, sizeof text, "%d", g->n);
     canvas_right(c, p->n, y, COUNT_WIDTH, INK_TEXT, text);
     if (p->seeds_w) canvas_fit(c, p->seeds, y, p->seeds_w, INK_DIM, g->seeds);
     if (p->band && isfinite(g->low)) {
-        value_text(g->low, points, low), value_text(g->high, points, high);
+        compare_draw_value_text(g->low, points, low), compare_draw_value_text(g->high, points, high);
         snprintf(band, sizeof band, "[%s, %s]", low, high);
         canvas_fit(c, p->band, y, BAND_WIDTH - 1, INK_TEXT, band);
     }
@@ -86,7 +86,8 @@ static void draw_group(const struct compare_view *v, struct canvas *c, const str
     if (p->rank) canvas_right(c, p->rank, y, RANK_WIDTH, INK_TEXT, text);
 }
 
-static void draw_heads(const struct compare_view *v, struct canvas *c, const struct compare_places *p, int y) {
+static void compare_draw_heads(const struct compare_view *v, struct canvas *c,
+                               const struct compare_places *p, int y) {
     const struct compare_group *g = compare_at_cursor(v);
     const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind] : v->data.kinds ? &v->data.kind[0] : NULL;
     char mean[64];
@@ -111,8 +112,8 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     int room = r.w - canvas_width(c, title) - 8;
     if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
     canvas_rule(c, r.x, r.y, r.w, title, right);
-    struct compare_places p = place(r);
-    draw_heads(v, c, &p, r.y + 1);
+    struct compare_places p = compare_draw_place(r);
+    compare_draw_heads(v, c, &p, r.y + 1);
     int y = r.y + 2, end = r.y + r.h;
     if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);

@@ -117,7 +117,7 @@ static void count(struct compose_view *v) {
     plan_free(p);
 }
 
-static void find_facts(struct compose_view *v) {
+static void compose_find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
     f->text = method_text(&v->config.method);
@@ -139,7 +139,7 @@ void compose_changed(struct compose_view *v) {
         v->axis = AXIS_FUNCTION;
     compose_list_options(v);
     if (v->option >= v->options) v->option = 0;
-    find_facts(v);
+    compose_find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;
     compose_list(v);
 }
@@ -158,7 +158,7 @@ void compose_push(struct compose_view *v) {
 }
 
 /* What several tasks are trained by: sampling, weights, what the average is of. */
-static void take_together(struct run_config *to, const struct run_config *from) {
+static void compose_take_together(struct run_config *to, const struct run_config *from) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (o->scope == OPTION_OF_TASKS && o->offset != offsetof(struct run_config, tasks_given))
@@ -181,7 +181,7 @@ static void swap_state(struct compose_view *v, int i) {
         config_take_rows(&v->config, &was);
         v->new_rows = true;
     } else if (v->config.tasks == was.tasks) {
-        take_together(&v->config, &was);
+        compose_take_together(&v->config, &was);
     }
     config_release(&was);
     v->config.split = split;

@@ -62,7 +62,7 @@ void site_words(const struct module *m, char out[32]) {
 }
 
 /* "all", "3\u201312", "dec", "dec 3\u2013". */
-static void layers_value(const struct module *m, char out[64]) {
+static void compose_choose_layers_value(const struct module *m, char out[64]) {
     static const char *const stacks[] = {"enc", "dec", ""};
     char range[32] = "";
     bool whole = m->last == 0 && m->first <= 1, one = m->stack != STACK_ALL;
@@ -97,7 +97,7 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_SIZE: snprintf(out, 64, "%s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size); return;
     case AXIS_SITE: text = site_name(m->site); break;
     case AXIS_STACK: text = stack_name(m->stack); break;
-    case AXIS_LAYERS: layers_value(m, out); return;
+    case AXIS_LAYERS: compose_choose_layers_value(m, out); return;
     case AXIS_SOURCE: text = source_name(m->source); break;
     case AXIS_SCALE: snprintf(out, 64, "%g", m->scale); return;
     case AXIS_MID: snprintf(out, 64, "%d", m->mid); return;
@@ -119,7 +119,7 @@ static enum tap parallel_read(enum fn fn, enum tap write) {
     return write == TAP_EMBED ? TAP_EMBED : TAP_A_IN;
 }
 
-static void move_to(struct module *m, enum tap write) {
+static void compose_choose_move_to(struct module *m, enum tap write) {
     bool sequential = module_is_sequential(m);
     if (function_of(m)->per_head) {
         if (write == TAP_A_HEAD && m->heads == HEADS_SHARED) m->heads = HEADS_FACTORISED;
@@ -155,8 +155,8 @@ static struct module with_function(const struct module *m, enum fn fn) {
     return n;
 }
 
-static struct choice *add(struct compose_view *v, const char *name, const char *says,
-                          const struct module *m) {
+static struct choice *compose_choose_add(struct compose_view *v, const char *name, const char *says,
+                                         const struct module *m) {
     BUG_IF(v->choice_count == COMPOSE_CHOICES);
     struct choice *c = &v->choices[v->choice_count++];
     memset(c, 0, sizeof *c);
@@ -169,7 +169,8 @@ static struct choice *add(struct compose_view *v, const char *name, const char *
 static void list_functions(struct compose_view *v, const struct module *m) {
     for (int f = 0; f < FN_COUNT; f++) {
         struct module n = with_function(m, (enum fn)f);
-        add(v, function_at((enum fn)f)->title, function_at((enum fn)f)->says, &n)->current = m->fn == (enum fn)f;
+        compose_choose_add(v, function_at((enum fn)f)->title, function_at((enum fn)f)->says,
+                           &n)->current = m->fn == (enum fn)f;
     }
 }
 
@@ -195,7 +196,7 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         n.target = targets[i].target;
         n.write = targets[i].tap;
         module_normalise(&n);
-        add(v, targets[i].name, targets[i].says, &n)->current =
+        compose_choose_add(v, targets[i].name, targets[i].says, &n)->current =
             m->target == n.target && m->write == n.write;
     }
 }
@@ -221,7 +222,7 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         /* one matrix with the heads, for what works head by head */
         bool keys = function_of(m)->form == FORM_KEYS;
         if (keys && taps[i].tap == TAP_A_CTX) continue;
-        if (m->write != taps[i].tap) move_to(&n, taps[i].tap);
+        if (m->write != taps[i].tap) compose_choose_move_to(&n, taps[i].tap);
         if (keys) {
             n = *m; /* normalising would hide that the place is another */
             n.write = taps[i].tap;
@@ -229,7 +230,7 @@ static void list_positions(struct compose_view *v, const struct module *m) {
             if (n.comp == COMP_GATED) n.comp = COMP_ADD;
             module_normalise(&n);
         }
-        add(v, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
+        compose_choose_add(v, tap_words(taps[i].tap), taps[i].says, &n)->current = m->write == taps[i].tap;
     }
 }
 
@@ -239,13 +240,13 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
     char name[48];
     struct module n = *m;
     n.read = m->write;
-    add(v, "sequential", "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.",
-        &n)->current = m->read == m->write;
+    compose_choose_add(v, "sequential", "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.",
+                       &n)->current = m->read == m->write;
     if (m->write == TAP_F_OUT) {
         n.read = TAP_F_NORM;
-        add(v, "sequential, LN first",
-            "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.",
-            &n)->current = m->read == TAP_F_NORM;
+        compose_choose_add(v, "sequential, LN first",
+                           "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.",
+                           &n)->current = m->read == TAP_F_NORM;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         bool same_part = (order[i] <= TAP_A_END) == (m->write <= TAP_A_END);
@@ -254,7 +255,7 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
         if (order[i] == TAP_A_CTX && m->heads != HEADS_SHARED) continue;
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
-        add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).", &n)->current =
+        compose_choose_add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).", &n)->current =
             m->read == order[i];
     }
 }
@@ -272,7 +273,7 @@ static void list_compositions(struct compose_view *v, const struct module *m) {
         struct module n = *m;
         n.comp = (enum comp)i;
         if (n.comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n.scale = 2;
-        add(v, names[i], says[i], &n)->current = m->comp == n.comp;
+        compose_choose_add(v, names[i], says[i], &n)->current = m->comp == n.comp;
     }
 }
 
@@ -291,7 +292,7 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         n.source = (enum source)i;
         if (n.source != m->source) n.init = INIT_DEFAULT; /* the usual one of the new source */
         if (!source_width(n.source) || source_width(n.source) != source_width(m->source)) n.mid = source_width(n.source);
-        add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
+        compose_choose_add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
     }
 }
 
@@ -310,25 +311,27 @@ static void list_details(struct compose_view *v, const struct module *m) {
     case AXIS_ACTIVATION:
         for (size_t i = 0; i < COUNT_OF(acts); i++) {
             n.act = acts[i];
-            add(v, method_act_name(n.act), "The nonlinearity in the bottleneck.", &n)->current = m->act == n.act;
+            compose_choose_add(v, method_act_name(n.act), "The nonlinearity in the bottleneck.",
+                               &n)->current = m->act == n.act;
         }
         return;
     case AXIS_HEADS:
         for (int i = 0; i < HEADS_COUNT; i++) {
             n.heads = (enum head_form)i;
-            add(v, heads_name(n.heads), heads[i], &n)->current = m->heads == n.heads;
+            compose_choose_add(v, heads_name(n.heads), heads[i], &n)->current = m->heads == n.heads;
         }
         return;
     case AXIS_INIT:
         for (int i = INIT_LORA; i < INIT_COUNT; i++) {
             n.init = (enum init)i;
-            add(v, init_name(n.init), inits[i], &n)->current = m->init == n.init;
+            compose_choose_add(v, init_name(n.init), inits[i], &n)->current = m->init == n.init;
         }
         return;
     case AXIS_BIASES:
         for (int i = 0; i < 2; i++) {
             n.biases = !i;
-            add(v, i ? "no" : "yes", "b_d and b_u beside the matrices.", &n)->current = m->biases == n.biases;
+            compose_choose_add(v, i ? "no" : "yes", "b_d and b_u beside the matrices.",
+                               &n)->current = m->biases == n.biases;
         }
         return;
     default: return;
@@ -343,7 +346,7 @@ static void list_stacks(struct compose_view *v, const struct module *m) {
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         struct module n = *m;
         n.stack = order[i];
-        add(v, stack_name(n.stack), says[n.stack], &n)->current = m->stack == n.stack;
+        compose_choose_add(v, stack_name(n.stack), says[n.stack], &n)->current = m->stack == n.stack;
     }
 }
 
@@ -359,7 +362,7 @@ static void list_sites(struct compose_view *v, const struct module *m) {
         n.site = site;
         module_normalise(&n);
         if (n.site != site) continue;
-        add(v, site_name(site), says[site], &n)->current = m->site == site;
+        compose_choose_add(v, site_name(site), says[site], &n)->current = m->site == site;
     }
 }
 

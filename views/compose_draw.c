@@ -14,7 +14,7 @@ enum { TABLE_COLUMNS = 6 };
 static const struct {
     const char *title;
     int w;
-} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
+} compose_draw_table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
                           {"composition", 13}, {"sizes", 14}, {"layers", 8}};
 
 static int column_of(enum axis a) {
@@ -69,10 +69,10 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     canvas_text(c, r.x + 3, y, module_ink(i), number);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
-        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
+        canvas_fit(c, x, y, compose_draw_table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
         if (here && k == column_of(v->axis))
-            canvas_paint(c, (struct rect){x, y, table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
-        x += table[k].w;
+            canvas_paint(c, (struct rect){x, y, compose_draw_table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
+        x += compose_draw_table[k].w;
     }
 }
 
@@ -95,8 +95,9 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         bool here = v->part < v->config.method.count && k == column_of(v->axis);
-        canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
-        x += table[k].w;
+        canvas_fit(c, x, r.y + 1, compose_draw_table[k].w - 1, here ? INK_ACCENT : INK_DIM,
+                   compose_draw_table[k].title);
+        x += compose_draw_table[k].w;
     }
     int top = v->part >= rows ? v->part - rows + 1 : 0;
     if (top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
@@ -149,8 +150,8 @@ static void draw_number(const struct compose_view *v, struct canvas *c, struct r
 }
 
 /* What the choice under the cursor makes of the module: formula and count. */
-static void describe(const struct compose_view *v, struct canvas *c, struct rect r,
-                     const struct choice *k) {
+static void compose_draw_describe(const struct compose_view *v, struct canvas *c, struct rect r,
+                                  const struct choice *k) {
     char delta[160], compose[160], trained[32];
     struct method m = v->config.method;
     struct err e = ERR_INIT;
@@ -223,7 +224,8 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     const struct choice *k = &v->choices[v->choice];
     struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
     int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
-    if (v->describe && !net) describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
+    if (v->describe && !net) compose_draw_describe(v, c, (struct rect){says.x, says.y + used, says.w,
+                                                                       says.h - used}, k);
 }
 
 /* Modules whose formulas are alike, but for their places, share a line. */
@@ -310,7 +312,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     draw_formulas(v, c, rest);
 }
 
-static void draw_counts(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
+static void compose_draw_counts(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
     const struct compose_facts *f = &v->facts;
     char text[300], trained[32], kept[32], head[32], model[32];
     if (!f->counted) {
@@ -394,7 +396,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     else snprintf(state, sizeof state, "valid \u2713");
     canvas_rule(c, r.x, r.y, r.w, "Run", state);
     int y = r.y + 1;
-    draw_counts(v, c, r, y++);
+    compose_draw_counts(v, c, r, y++);
     char *command = compose_command(v);
     y = draw_run(v, c, r, y);
     if (y < r.y + r.h)
@@ -421,7 +423,7 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
         canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_TEXT, v->facts.preset->note);
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct compose_view *v = &ui->compose;
     struct layout_frame f;
     struct panes p;
@@ -439,7 +441,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
 }
 
 /* Why the point is not valid; else what is special about the named method; else its text. */
-static void readout(const struct ui *ui, struct buf *out) {
+static void compose_draw_readout(const struct ui *ui, struct buf *out) {
     const struct compose_view *v = &ui->compose;
     const struct compose_facts *f = &v->facts;
     if (f->errors) {
@@ -451,10 +453,10 @@ static void readout(const struct ui *ui, struct buf *out) {
     }
 }
 
-static void init(struct ui *ui) { compose_init(&ui->compose); }
-static void release(struct ui *ui) { compose_release(&ui->compose); }
+static void compose_draw_init(struct ui *ui) { compose_init(&ui->compose); }
+static void compose_draw_release(struct ui *ui) { compose_release(&ui->compose); }
 
-static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+static void compose_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct compose_view *v = &ui->compose;
     int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
     bool broad = f->body.w - aside >= 100;
@@ -463,7 +465,7 @@ static void need(const struct ui *ui, const struct layout_frame *f, struct layou
                                 .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v)};
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *compose_draw_hint(const struct ui *ui, const struct key_entry *k) {
     const struct compose_view *v = &ui->compose;
     switch (k->request) {
     case REQ_TRAIN: return compose_on_number(v) ? "edit" : k->hint;
@@ -475,14 +477,15 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request keys[] = {
+static const enum request compose_draw_keys[] = {
     REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
     REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
     REQ_EXPLAIN, REQ_NONE
 };
 
 const struct screen screen_compose = {
-    .name = "compose", .about = method_about, .keys = keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
-    .init = init, .release = release, .request = compose_request,
-    .panes = layout_compose, .need = need, .draw = draw, .readout = readout, .hint = hint,
+    .name = "compose", .about = method_about, .keys = compose_draw_keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
+    .init = compose_draw_init, .release = compose_draw_release, .request = compose_request,
+    .panes = layout_compose, .need = compose_draw_need, .draw = draw_compose_screen, .readout = compose_draw_readout,
+    .hint = compose_draw_hint,
 };

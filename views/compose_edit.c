@@ -127,7 +127,7 @@ static bool same_tasks(const struct run_config *a, const struct run_config *b) {
     return same;
 }
 
-static bool change(struct compose_view *v, const char *text, bool walk, char why[200]) {
+static bool compose_edit_change(struct compose_view *v, const char *text, bool walk, char why[200]) {
     struct run_config next;
     config_copy(&next, &v->config);
     bool taken = take_field(v, text, &next, why);
@@ -150,7 +150,7 @@ static bool change(struct compose_view *v, const char *text, bool walk, char why
 }
 
 bool compose_edit(struct compose_view *v, const char *text, char why[200]) {
-    return change(v, text, false, why);
+    return compose_edit_change(v, text, false, why);
 }
 
 /* Of the stacks that the module is in. */
@@ -161,7 +161,7 @@ static int fewest_layers(const struct module *m, const struct arch *a) {
 }
 
 /* The value that j or k goes to from a number. */
-static void step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM]) {
+static void compose_edit_step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM]) {
     char label[32], text[FIELD_ROOM], number[32];
     double value = 0;
     if (compose_network(v)) {
@@ -193,8 +193,8 @@ static void step_text(const struct compose_view *v, bool up, char out[FIELD_ROOM
 static void walk(struct compose_view *v, int by) {
     if (compose_on_number(v)) {
         char text[FIELD_ROOM], why[200];
-        step_text(v, by < 0, text);
-        change(v, text, true, why);
+        compose_edit_step_text(v, by < 0, text);
+        compose_edit_change(v, text, true, why);
         return;
     }
     int to = v->choice + by;
@@ -205,7 +205,7 @@ static void walk(struct compose_view *v, int by) {
     if (compose_network(v)) {
         char text[sizeof c->name], why[200];
         memcpy(text, c->name, sizeof text);
-        change(v, text, true, why);
+        compose_edit_change(v, text, true, why);
         return;
     }
     struct module taken = c->module;
@@ -243,7 +243,7 @@ static void next_part(struct compose_view *v, int by) {
     compose_changed(v);
 }
 
-static void add_module(struct ui *ui) {
+static void compose_edit_add_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     if (v->config.method.count == METHOD_MODULES) {
         ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
@@ -299,7 +299,7 @@ void compose_presets(struct ui *ui) {
     ui->picker.open = true;
 }
 
-static void train(struct ui *ui, struct effect *out) {
+static void compose_edit_train(struct ui *ui, struct effect *out) {
     const struct compose_facts *f = &ui->compose.facts;
     if (f->errors) ui_say(ui, SAY_ERROR, "not a valid point: %.300s", f->finding[0].text);
     else if (!ui->compose.arch) ui_say(ui, SAY_WARNING, "no model yet: T chooses one");
@@ -366,11 +366,11 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
             prompt_open(&ui->prompt, label, value, true);
             ui->use = USE_NUMBER;
         } else {
-            train(ui, out);
+            compose_edit_train(ui, out);
         }
         return true;
-    case REQ_RUN: train(ui, out); return true;
-    case REQ_MORE: add_module(ui); return true;
+    case REQ_RUN: compose_edit_train(ui, out); return true;
+    case REQ_MORE: compose_edit_add_module(ui); return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
     case REQ_EXPLAIN: ui_show(ui, SCREEN_EXPLAIN); return true;

@@ -25,7 +25,7 @@ static const struct shown {
     enum stride stride;
     const char *none; /* what 0 or nothing is called */
     const char *says; /* NULL: the table's help */
-} shown[] = {
+} views_compose_option_shown[] = {
     { "lr", "lr", STRIDE_125, NULL, NULL },
     { "batch", "batch", STRIDE_DOUBLE, NULL, "Rows in one step." },
     { "epochs", "epochs", STRIDE_ONE, "\u2013", "Passes over the training rows." },
@@ -61,8 +61,8 @@ static const struct shown {
 };
 
 static const struct shown *shown_of(const struct option *o) {
-    for (size_t i = 0; i < COUNT_OF(shown); i++)
-        if (!strcmp(shown[i].name, o->name)) return &shown[i];
+    for (size_t i = 0; i < COUNT_OF(views_compose_option_shown); i++)
+        if (!strcmp(views_compose_option_shown[i].name, o->name)) return &views_compose_option_shown[i];
     return NULL;
 }
 
@@ -88,21 +88,22 @@ static bool is_first_of_tasks(const struct compose_view *v, const struct option 
     return false;
 }
 
-static void add(struct compose_view *v, const struct option *o) {
+static void compose_option_add(struct compose_view *v, const struct option *o) {
     BUG_IF(v->options == COMPOSE_OPTIONS);
     v->row[v->options++] = o;
 }
 
 void compose_list_options(struct compose_view *v) {
     v->options = 0;
-    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++) add(v, option_find(together[k]));
-    for (size_t k = 0; k < COUNT_OF(shown); k++) {
-        const struct option *o = option_find(shown[k].name);
-        if (shown[k].label && is_here(v, o)) add(v, o);
+    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++) compose_option_add(v,
+                                                                                          option_find(together[k]));
+    for (size_t k = 0; k < COUNT_OF(views_compose_option_shown); k++) {
+        const struct option *o = option_find(views_compose_option_shown[k].name);
+        if (views_compose_option_shown[k].label && is_here(v, o)) compose_option_add(v, o);
     }
     for (size_t k = 0; k < option_count(); k++) {
         const struct option *o = option_at(k);
-        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) add(v, o);
+        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) compose_option_add(v, o);
     }
 }
 
@@ -247,7 +248,8 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
 }
 
 /* The next rule, with its T; as the tasks are, or over episodes; tasks and weights are typed. */
-static void step_text(const struct compose_view *v, const struct option *o, bool up, char out[FIELD_ROOM]) {
+static void compose_option_step_text(const struct compose_view *v, const struct option *o, bool up,
+                                     char out[FIELD_ROOM]) {
     char *now = option_print(&v->config, o), text[48];
     struct sampling how = { SAMPLING_PROPORTIONAL, 10 };
     struct err ignored = ERR_INIT; /* one that cannot be read begins with the first */
@@ -269,7 +271,7 @@ void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_RO
     const struct shown *s = shown_of(o);
     char number[32];
     if (o->kind == OPTION_TEXT) {
-        step_text(v, o, up, out);
+        compose_option_step_text(v, o, up, out);
         return;
     }
     if (o->word) {

@@ -15,10 +15,10 @@ struct detail_page {
     int y; /* next line, from the page's first */
 };
 
-static int at(const struct detail_page *p, int top) { return p->r.y + p->y - top; }
+static int detail_at(const struct detail_page *p, int top) { return p->r.y + p->y - top; }
 
 static void rule(struct detail_page *p, int top, const char *title, const char *right) {
-    if (p->c) canvas_rule(p->c, p->r.x, at(p, top), p->r.w, title, right);
+    if (p->c) canvas_rule(p->c, p->r.x, detail_at(p, top), p->r.w, title, right);
     p->y++;
 }
 
@@ -26,7 +26,7 @@ static void rule(struct detail_page *p, int top, const char *title, const char *
 static void paragraph_at(struct detail_page *p, int top, int x, enum ink ink, const char *text) {
     struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
     int w = p->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
-    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + x, at(p, top), w, rows}, ink, text);
+    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + x, detail_at(p, top), w, rows}, ink, text);
     p->y += rows;
 }
 
@@ -44,7 +44,7 @@ static void pairs(struct detail_page *p, int top, const struct detail_pair *pair
     int rows = (count + in_row - 1) / in_row, at_short = 0;
     for (int i = 0; i < n && p->c; i++) {
         if (text_width(pair[i].value) > room) continue;
-        int x = p->r.x + at_short / rows * w, y = at(p, top) + at_short % rows;
+        int x = p->r.x + at_short / rows * w, y = detail_at(p, top) + at_short % rows;
         canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
         canvas_fit(p->c, x + key + 2, y, room, INK_TEXT, pair[i].value);
         at_short++;
@@ -52,7 +52,7 @@ static void pairs(struct detail_page *p, int top, const struct detail_pair *pair
     p->y += rows;
     for (int i = 0; i < n; i++) {
         if (text_width(pair[i].value) <= room) continue;
-        if (p->c) canvas_fit(p->c, p->r.x + 1, at(p, top), key, INK_DIM, pair[i].key);
+        if (p->c) canvas_fit(p->c, p->r.x + 1, detail_at(p, top), key, INK_DIM, pair[i].key);
         paragraph_at(p, top, key + 2, INK_TEXT, pair[i].value);
     }
 }
@@ -72,8 +72,8 @@ static void evaluations(struct detail_page *p, int top, const struct detail_view
     snprintf(text, sizeof text, "%.30s", v->run.metric ? v->run.metric : "dev");
     rule(p, top, "evaluations", v->series.eval_rows);
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, at(p, top), INK_DIM, "    step      loss");
-        canvas_right(p->c, p->r.x + 20, at(p, top), 12, INK_DIM, text);
+        canvas_text(p->c, p->r.x + 1, detail_at(p, top), INK_DIM, "    step      loss");
+        canvas_right(p->c, p->r.x + 20, detail_at(p, top), 12, INK_DIM, text);
     }
     p->y++;
     for (int i = 0; i < v->evals; i++, p->y++) {
@@ -82,8 +82,8 @@ static void evaluations(struct detail_page *p, int top, const struct detail_view
         show_value(e->loss, loss);
         show_value(e->value, value);
         snprintf(text, sizeof text, "%8lld  %8s  %12s", (long long)e->step, loss, value);
-        int used = canvas_text(p->c, p->r.x + 1, at(p, top), e->best ? INK_TITLE : INK_TEXT, text);
-        if (e->best) canvas_text(p->c, p->r.x + 3 + used, at(p, top), INK_METRIC, "best");
+        int used = canvas_text(p->c, p->r.x + 1, detail_at(p, top), e->best ? INK_TITLE : INK_TEXT, text);
+        if (e->best) canvas_text(p->c, p->r.x + 3 + used, detail_at(p, top), INK_METRIC, "best");
     }
 }
 
@@ -99,8 +99,8 @@ static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
     }
     if (name > p->r.w / 3) name = p->r.w / 3;
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, at(p, top), INK_DIM, "task");
-        canvas_text(p->c, p->r.x + name + 2, at(p, top), INK_DIM, "metric             value      step  majority  dev rows");
+        canvas_text(p->c, p->r.x + 1, detail_at(p, top), INK_DIM, "task");
+        canvas_text(p->c, p->r.x + name + 2, detail_at(p, top), INK_DIM, "metric             value      step  majority  dev rows");
     }
     p->y++;
     for (int i = 0; i < r->task_results; i++, p->y++) {
@@ -111,8 +111,8 @@ static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
         if (t->rows) show_count(t->rows, rows);
         snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric, t->undefined ? "undef." : value,
                  (long long)t->step, isnan(t->majority) ? "-" : majority, t->rows ? rows : "-");
-        canvas_fit(p->c, p->r.x + 1, at(p, top), name, INK_TEXT, t->name);
-        canvas_text(p->c, p->r.x + name + 2, at(p, top), INK_TEXT, text);
+        canvas_fit(p->c, p->r.x + 1, detail_at(p, top), name, INK_TEXT, t->name);
+        canvas_text(p->c, p->r.x + name + 2, detail_at(p, top), INK_TEXT, text);
     }
 }
 
@@ -136,7 +136,7 @@ static void tests(struct detail_page *p, int top, const struct detail_view *v) {
     }
 }
 
-static void head(struct detail_page *p, int top, const struct detail_view *v) {
+static void detail_head(struct detail_page *p, int top, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char title[300], state[120], time[32];
     snprintf(title, sizeof title, "#%lld  %.200s", (long long)r->id, r->method);
@@ -164,16 +164,16 @@ static void curve(struct detail_page *p, int top, const struct detail_view *v) {
     rule(p, top, "loss", NULL);
     struct plot_data d = {s->step, s->loss, s->count};
     struct plot_look look = {.smooth = 3, .raw = true};
-    struct rect chart = {p->r.x, at(p, top), p->r.w, rows};
+    struct rect chart = {p->r.x, detail_at(p, top), p->r.w, rows};
     if (p->c && chart.y + rows > p->r.y && chart.y < p->r.y + p->r.h)
         plot_curve(p->c, chart, &d, &look, -1, true);
     p->y += rows;
 }
 
-static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
+static int detail_lay(const struct detail_view *v, struct canvas *c, struct rect r) {
     struct detail_page p = {c, r, 0};
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
-    head(&p, v->top, v);
+    detail_head(&p, v->top, v);
     warnings(&p, v->top, v);
     curve(&p, v->top, v);
     if (v->counts) {
@@ -197,22 +197,22 @@ static int lay(const struct detail_view *v, struct canvas *c, struct rect r) {
     return p.y;
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (!ui->detail.run.id) {
         canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "reading the run\u2026");
         return;
     }
     canvas_push_clip(c, r);
-    lay(&ui->detail, c, r);
+    detail_lay(&ui->detail, c, r);
     canvas_pop_clip(c);
 }
 
-static bool request(struct ui *ui, enum request r, struct effect *out) {
+static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     struct detail_view *v = &ui->detail;
     const struct run_row *run = &v->run;
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
-    if (run->id && ui_scroll(ui, r, lay(v, NULL, f.body), &v->top)) return true;
+    if (run->id && ui_scroll(ui, r, detail_lay(v, NULL, f.body), &v->top)) return true;
     out->run = &run->id;
     out->runs = 1;
     switch (r) {
@@ -274,12 +274,12 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     return y - r.y;
 }
 
-static void back(struct ui *ui) { ui_show(ui, ui->before); }
+static void detail_back(struct ui *ui) { ui_show(ui, ui->before); }
 
-static int64_t run(const struct ui *ui) { return ui->detail.run.id; }
+static int64_t detail_run(const struct ui *ui) { return ui->detail.run.id; }
 
 /* The page of a run that trains. */
-static bool refresh(struct ui *ui, struct effect *out) {
+static bool detail_refresh(struct ui *ui, struct effect *out) {
     const struct run_row *r = &ui->detail.run;
     if (!r->id || r->state > RUN_PAUSED) return false;
     out->kind = EFFECT_OPEN_RUN;
@@ -288,7 +288,7 @@ static bool refresh(struct ui *ui, struct effect *out) {
     return true;
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
     const struct run_row *r = &ui->detail.run;
     switch (k->request) {
     case REQ_STOP: return r->state <= RUN_PAUSED ? k->hint : NULL;
@@ -299,7 +299,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request keys[] = {
+static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO, REQ_REDO, REQ_CLONE,
     REQ_RUN, REQ_TRASH, REQ_EXPORT, REQ_COPY, REQ_NONE
 };
@@ -307,6 +307,6 @@ static const enum request keys[] = {
 const struct screen screen_detail = {
     .name = "detail",
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
-    .keys = keys, .under = &screen_runs, .back = back,
-    .request = request, .run = run, .refresh = refresh, .draw = draw, .hint = hint,
+    .keys = detail_keys, .under = &screen_runs, .back = detail_back,
+    .request = detail_request, .run = detail_run, .refresh = detail_refresh, .draw = detail_draw, .hint = detail_hint,
 };

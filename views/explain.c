@@ -52,7 +52,7 @@ static void add_about(struct explain_page *page, const struct method *m, const s
 
 /* ---- axes and formulas ---- */
 
-static void add_axes(struct explain_page *page, const struct module *m, int number) {
+static void explain_add_axes(struct explain_page *page, const struct module *m, int number) {
     struct buf b = BUF_INIT;
     char layers[32], sizes[64];
     buf_printf(&b, "%d  %s", number, function_of(m)->title);
@@ -169,7 +169,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
     out->title = preset ? xprintf("%s: %s", preset->title, preset->paper) : method_text(&m);
     add_about(out, &m, preset);
-    for (int i = 0; i < m.count; i++) add_axes(out, &m.module[i], i + 1);
+    for (int i = 0; i < m.count; i++) explain_add_axes(out, &m.module[i], i + 1);
     if (!m.count) add(out, EXPLAIN_AXES, "no module: the head alone");
     add_formulas(out, &m);
     if (p) add_trains(out, p, a);

@@ -8,7 +8,7 @@
 #include "views/ui_parts.h"
 
 /* Rows from `top` on are drawn into r; returns how many there are. */
-static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
+static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     const struct explain_page *page = &ui->explain.page;
     struct canvas measure = {.glyphs = ui->glyphs};
     int row = 0, last = -1;
@@ -27,13 +27,13 @@ static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     return row;
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+static void draw_explain_screen(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
-    if (!lay(ui, c, r, ui->explain.top)) canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
+    if (!explain_draw_lay(ui, c, r, ui->explain.top)) canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
     canvas_pop_clip(c);
 }
 
-static bool request(struct ui *ui, enum request r, struct effect *out) {
+static bool explain_draw_request(struct ui *ui, enum request r, struct effect *out) {
     struct layout_frame f;
     (void)out;
     if (r == REQ_EXPLAIN) {
@@ -41,18 +41,18 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     layout_frame(ui->w, ui->h, &f);
-    return ui_scroll(ui, r, lay(ui, NULL, f.body, 0), &ui->explain.top);
+    return ui_scroll(ui, r, explain_draw_lay(ui, NULL, f.body, 0), &ui->explain.top);
 }
 
-static void readout(const struct ui *ui, struct buf *out) {
+static void explain_draw_readout(const struct ui *ui, struct buf *out) {
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
-    int rows = lay(ui, NULL, f.body, 0), last = ui->explain.top + f.body.h;
+    int rows = explain_draw_lay(ui, NULL, f.body, 0), last = ui->explain.top + f.body.h;
     buf_printf(out, "%s", ui->compose.facts.text ? ui->compose.facts.text : "");
     if (rows > f.body.h) buf_printf(out, "   lines %d–%d of %d", ui->explain.top + 1, last < rows ? last : rows, rows);
 }
 
-static void shown(struct ui *ui, enum screen_id from) {
+static void explain_draw_shown(struct ui *ui, enum screen_id from) {
     const struct compose_view *v = &ui->compose;
     struct err e = ERR_INIT;
     struct plan *p = v->arch && !v->facts.errors ? compose_plan(v, &e) : NULL;
@@ -63,15 +63,15 @@ static void shown(struct ui *ui, enum screen_id from) {
     plan_free(p);
 }
 
-static void back(struct ui *ui) { ui_show(ui, SCREEN_COMPOSE); }
-static void release(struct ui *ui) { explain_release(&ui->explain.page); }
+static void explain_draw_back(struct ui *ui) { ui_show(ui, SCREEN_COMPOSE); }
+static void explain_draw_release(struct ui *ui) { explain_release(&ui->explain.page); }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *explain_draw_hint(const struct ui *ui, const struct key_entry *k) {
     (void)ui;
     return k->request == REQ_DOWN ? "scroll" : k->hint;
 }
 
-static const enum request keys[] = {
+static const enum request explain_draw_keys[] = {
     REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_EXPLAIN, REQ_NONE
 };
 
@@ -79,6 +79,7 @@ const struct screen screen_explain = {
     .name = "explain",
     .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this model, what "
              "equals what, and what the published code does otherwise.",
-    .keys = keys, .under = &screen_compose, .shown = shown, .back = back, .release = release,
-    .request = request, .draw = draw, .readout = readout, .hint = hint,
+    .keys = explain_draw_keys, .under = &screen_compose, .shown = explain_draw_shown, .back = explain_draw_back,
+    .release = explain_draw_release,
+    .request = explain_draw_request, .draw = draw_explain_screen, .readout = explain_draw_readout, .hint = explain_draw_hint,
 };

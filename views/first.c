@@ -6,8 +6,8 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-static int line(struct canvas *c, struct rect r, int y, const char *key, const char *says,
-                const char *right) {
+static int first_line(struct canvas *c, struct rect r, int y, const char *key, const char *says,
+                      const char *right) {
     if (y >= r.h) return y;
     canvas_text(c, r.x + 3, r.y + y, INK_KEY, key);
     int used = canvas_text(c, r.x + 12, r.y + y, INK_TEXT, says);
@@ -25,7 +25,7 @@ static const char *marks_sample(enum glyphs g) {
     return samples[g];
 }
 
-static int machine(const struct ui *ui, struct canvas *c, struct rect r, int y) {
+static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, int y) {
     const struct first_view *v = &ui->first;
     char text[200];
     int n = snprintf(text, sizeof text, "%d core%s", v->cores, v->cores == 1 ? "" : "s");
@@ -48,7 +48,7 @@ static int machine(const struct ui *ui, struct canvas *c, struct rect r, int y) 
     return y + 2;
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct first_view *v = &ui->first;
     bool low = r.h < 14;
     int y = low ? 0 : 1;
@@ -61,7 +61,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
         snprintf(what, sizeof what, "train a LoRA on %.40s", v->task ? v->task : "the built-in task");
         if (v->seconds > 0)
             snprintf(time, sizeof time, "about %.0f s on this machine", ceil(v->seconds));
-        y = line(c, r, y, "Enter", what, *time ? time : NULL);
+        y = first_line(c, r, y, "Enter", what, *time ? time : NULL);
     } else {
         char what[160];
         snprintf(what, sizeof what, "The %s to start with %s not here yet. This fetches %s:",
@@ -72,12 +72,12 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
         canvas_fit(c, r.x + 7, r.y + y + 1, r.w - 8, INK_ACCENT, v->fetch ? v->fetch : "make fetch");
         y += low ? 2 : 3;
     }
-    y = line(c, r, y, "c", "compose a method of your own", NULL);
-    y = line(c, r, y, "T", "choose another model or task", NULL);
-    y = line(c, r, y, "?", "keys", NULL);
-    y = line(c, r, y, "q", "leave", NULL);
+    y = first_line(c, r, y, "c", "compose a method of your own", NULL);
+    y = first_line(c, r, y, "T", "choose another model or task", NULL);
+    y = first_line(c, r, y, "?", "keys", NULL);
+    y = first_line(c, r, y, "q", "leave", NULL);
     if (y + 3 < r.h) y += low ? 0 : 2;
-    if (v->cores) machine(ui, c, r, y);
+    if (v->cores) first_machine(ui, c, r, y);
 }
 
 static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
@@ -89,7 +89,7 @@ static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_right(c, r.x + 8, r.y, r.w - 9, v->model_ready ? INK_TEXT : INK_WARN, text);
 }
 
-static bool request(struct ui *ui, enum request r, struct effect *out) {
+static bool first_request(struct ui *ui, enum request r, struct effect *out) {
     const struct first_view *v = &ui->first;
     if (r == REQ_COMPOSE) {
         ui_show(ui, SCREEN_COMPOSE);
@@ -101,16 +101,16 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *first_hint(const struct ui *ui, const struct key_entry *k) {
     bool ready = ui->first.model_ready && ui->first.task_ready;
     return k->request == REQ_TRAIN && !ready ? NULL : k->hint;
 }
 
-static const enum request keys[] = {
+static const enum request first_keys[] = {
     REQ_TRAIN, REQ_COMPOSE, REQ_CHOOSE, REQ_NONE
 };
 
 const struct screen screen_first = {
-    .name = "first", .about = method_about, .keys = keys,
-    .request = request, .line = line_1, .draw = draw, .hint = hint,
+    .name = "first", .about = method_about, .keys = first_keys,
+    .request = first_request, .line = line_1, .draw = first_draw, .hint = first_hint,
 };

@@ -35,19 +35,19 @@ bool heat_scale(const struct heat_data *d, double *lo, double *hi, int *undefine
     return any;
 }
 
-static int stored(const int *order, int i) { return order ? order[i] : i; }
+static int heat_stored(const int *order, int i) { return order ? order[i] : i; }
 
 double heat_value(const struct heat_data *d, int row, int column) {
     if (row < 0 || column < 0 || row >= d->rows || column >= d->columns) return NAN;
-    return d->value[stored(d->row_order, row) * d->columns + stored(d->column_order, column)];
+    return d->value[heat_stored(d->row_order, row) * d->columns + heat_stored(d->column_order, column)];
 }
 
 const char *heat_row_name(const struct heat_data *d, int row) {
-    return row < 0 || row >= d->rows ? "" : d->row_name[stored(d->row_order, row)];
+    return row < 0 || row >= d->rows ? "" : d->row_name[heat_stored(d->row_order, row)];
 }
 
 const char *heat_column_name(const struct heat_data *d, int column) {
-    return column < 0 || column >= d->columns ? "" : d->column_name[stored(d->column_order, column)];
+    return column < 0 || column >= d->columns ? "" : d->column_name[heat_stored(d->column_order, column)];
 }
 
 /* Half blocks need colours: without them a line holds one row. */
@@ -57,7 +57,7 @@ static bool halves(const struct canvas *c) {
 
 static int rows_a_line(enum heat_size size) { return size <= HEAT_HALF_WIDE ? 2 : 1; }
 
-static int longest(const struct canvas *c, const char *const *name, int n) {
+static int heat_longest(const struct canvas *c, const char *const *name, int n) {
     int most = 0;
     for (int i = 0; i < n; i++) {
         int w = canvas_width(c, name[i]);
@@ -67,7 +67,7 @@ static int longest(const struct canvas *c, const char *const *name, int n) {
 }
 
 static int label_width(const struct canvas *c, struct rect r, const struct heat_data *d) {
-    int most = longest(c, d->row_name, d->rows);
+    int most = heat_longest(c, d->row_name, d->rows);
     int room = r.w / 3 < LABEL_MOST ? r.w / 3 : LABEL_MOST;
     return most < room ? most : room;
 }
@@ -86,7 +86,8 @@ struct heat_page heat_page(const struct canvas *c, struct rect r, const struct h
     p.size = (enum heat_size)size;
     p.cell = cell_width[size];
     if (p.size == HEAT_FULL && k->fit) { /* room that is left goes to the names */
-        int name = longest(c, d->column_name, d->columns) + 1, most = width / (d->columns ? d->columns : 1);
+        int name = heat_longest(c, d->column_name,
+                                d->columns) + 1, most = width / (d->columns ? d->columns : 1);
         if (name > most) name = most;
         if (name > p.cell) p.cell = name;
     }
@@ -97,15 +98,15 @@ struct heat_page heat_page(const struct canvas *c, struct rect r, const struct h
     return p;
 }
 
-static int into(int v, int lo, int hi) { return v > hi ? (hi < lo ? lo : hi) : v < lo ? lo : v; }
+static int heat_into(int v, int lo, int hi) { return v > hi ? (hi < lo ? lo : hi) : v < lo ? lo : v; }
 
 void heat_settle(struct heat_look *k, const struct heat_data *d, const struct heat_page *p) {
-    k->row = into(k->row, 0, d->rows - 1);
-    k->column = into(k->column, 0, d->columns - 1);
-    k->top = into(k->top, k->row - p->rows + 1, k->row);
-    k->left = into(k->left, k->column - p->columns + 1, k->column);
-    k->top = into(k->top, 0, d->rows - p->rows);
-    k->left = into(k->left, 0, d->columns - p->columns);
+    k->row = heat_into(k->row, 0, d->rows - 1);
+    k->column = heat_into(k->column, 0, d->columns - 1);
+    k->top = heat_into(k->top, k->row - p->rows + 1, k->row);
+    k->left = heat_into(k->left, k->column - p->columns + 1, k->column);
+    k->top = heat_into(k->top, 0, d->rows - p->rows);
+    k->left = heat_into(k->left, 0, d->columns - p->columns);
     if (rows_a_line(p->size) == 2) k->top -= k->top % 2;
 }
 
@@ -118,7 +119,7 @@ struct scale {
 
 static int level(const struct scale *s, double v) {
     double share = s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : s->diverging ? 0.5 : 1;
-    return into((int)(share * LEVELS), 0, LEVELS - 1);
+    return heat_into((int)(share * LEVELS), 0, LEVELS - 1);
 }
 
 static int16_t colour(const struct scale *s, double v) {
@@ -131,12 +132,12 @@ static uint32_t density(const struct canvas *c, const struct scale *s, double v)
     static const char plain[] = " .:-=+*#%@";
     double share = s->diverging ? (s->hi > 0 ? fabs(v) / s->hi : 0)
                                 : s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : 1;
-    if (c->glyphs == GLYPHS_ASCII) return (unsigned char)plain[into((int)(share * 10), 0, 9)];
-    return fine[into((int)(share * 5), 0, 4)];
+    if (c->glyphs == GLYPHS_ASCII) return (unsigned char)plain[heat_into((int)(share * 10), 0, 9)];
+    return fine[heat_into((int)(share * 5), 0, 4)];
 }
 
 /* At most `room` characters: "0.62", ".62" or two digits of hundredths; "1" for one. */
-static void number(double v, int room, char out[16]) {
+static void heat_number(double v, int room, char out[16]) {
     if (room >= 5) {
         snprintf(out, 16, fabs(v) < 10 ? "%.2f" : "%.3g", v);
     } else if (v >= 0.995 && v < 1.005) {
@@ -159,7 +160,7 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
         for (int i = 0; i < w; i++) canvas_put(c, x + i, y, style, i == (w - 1) / 2 ? 0x00D7 : ' ');
         return;
     }
-    if (size == HEAT_SHORT || size == HEAT_FULL) number(v, size == HEAT_FULL ? 5 : 2, text);
+    if (size == HEAT_SHORT || size == HEAT_FULL) heat_number(v, size == HEAT_FULL ? 5 : 2, text);
     bool filled = c->colours == COLOURS_256;
     if (filled) {
         style.bg = colour(s, v);

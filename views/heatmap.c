@@ -22,7 +22,7 @@ static struct heat_data heatmap_shown(const struct heatmap_view *v) {
 }
 
 /* The page at the interface's size. */
-static struct heat_page page_of(const struct ui *ui, const struct heat_data *d) {
+static struct heat_page heatmap_page_of(const struct ui *ui, const struct heat_data *d) {
     struct canvas measure = {.glyphs = ui->glyphs, .colours = ui->colours};
     struct layout_frame f;
     struct panes p;
@@ -36,19 +36,19 @@ static void heatmap_settle(struct ui *ui) {
     if (v->shown >= v->data.matrices) v->shown = v->data.matrices ? v->data.matrices - 1 : 0;
     if (!heatmap_matrix(v)) return;
     struct heat_data d = heatmap_shown(v);
-    struct heat_page p = page_of(ui, &d);
+    struct heat_page p = heatmap_page_of(ui, &d);
     heat_settle(&v->look, &d, &p);
 }
 
 static void resize(struct ui *ui, int by) {
     struct heat_look *k = &ui->heatmap.look;
     struct heat_data d = heatmap_shown(&ui->heatmap);
-    int size = (int)page_of(ui, &d).size + by;
+    int size = (int)heatmap_page_of(ui, &d).size + by;
     k->fit = false;
     k->size = (enum heat_size)(size < 0 ? 0 : size >= HEAT_SIZES ? HEAT_SIZES - 1 : size);
 }
 
-static void show(struct heatmap_view *v, int by) {
+static void heatmap_show(struct heatmap_view *v, int by) {
     int n = v->data.matrices;
     v->shown = (v->shown + by + n) % n;
     v->look = (struct heat_look){.fit = true};
@@ -61,12 +61,12 @@ static void attend(struct ui *ui, enum effect_kind kind, int by, struct effect *
         ui_say(ui, SAY_INFO, "no attention is looked at");
         return;
     }
-    if (v->shown < v->data.attention) show(v, v->data.matrices - 1 - v->shown);
+    if (v->shown < v->data.attention) heatmap_show(v, v->data.matrices - 1 - v->shown);
     out->kind = kind;
     out->by = by;
 }
 
-static bool order(struct ui *ui) {
+static bool heatmap_order(struct ui *ui) {
     struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
     if (!m->row_cluster && !m->column_cluster) {
@@ -112,10 +112,10 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LESS: resize(ui, -1); break;
     case REQ_FIT: k->fit = true; break;
     case REQ_PAN_LEFT:
-    case REQ_PREV_PART: show(v, -1); break;
+    case REQ_PREV_PART: heatmap_show(v, -1); break;
     case REQ_PAN_RIGHT:
-    case REQ_NEXT_PART: show(v, 1); break;
-    case REQ_SORT: order(ui); break;
+    case REQ_NEXT_PART: heatmap_show(v, 1); break;
+    case REQ_SORT: heatmap_order(ui); break;
     case REQ_NEXT:
     case REQ_PREV: attend(ui, EFFECT_ATTENTION_ROW, r == REQ_NEXT ? 1 : -1, out); break;
     case REQ_LAYER_LESS:
@@ -131,7 +131,7 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
 
 /* ---- drawing ---- */
 
-static void list(const struct heatmap_view *v, struct canvas *c, struct rect r) {
+static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct rect r) {
     canvas_rule(c, r.x, r.y, r.w, "matrices", NULL);
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
@@ -148,7 +148,7 @@ static void list(const struct heatmap_view *v, struct canvas *c, struct rect r) 
     canvas_pop_clip(c);
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
     struct layout_frame f;
@@ -179,10 +179,10 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
         if (foot.h > 1 && m->beside) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_TEXT, m->beside);
         else if (foot.h > 1) canvas_fit(c, foot.x + 1, foot.y + 1, foot.w - 2, INK_DIM, m->what);
     }
-    if (!rect_empty(p.at[PANE_ASIDE])) list(v, c, p.at[PANE_ASIDE]);
+    if (!rect_empty(p.at[PANE_ASIDE])) heatmap_list(v, c, p.at[PANE_ASIDE]);
 }
 
-static void readout(const struct ui *ui, struct buf *out) {
+static void heatmap_readout(const struct ui *ui, struct buf *out) {
     const struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
     if (!m) return;
@@ -195,10 +195,10 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (m->row_note && row < m->rows) buf_printf(out, " \u00B7 %s", m->row_note[row]);
 }
 
-static void init(struct ui *ui) { ui->heatmap.look.fit = true; }
+static void heatmap_init(struct ui *ui) { ui->heatmap.look.fit = true; }
 static void show_heatmap(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_HEATMAP, out); }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *heatmap_hint(const struct ui *ui, const struct key_entry *k) {
     const struct heatmap_view *v = &ui->heatmap;
     if (!v->data.matrices) return NULL;
     switch (k->request) {
@@ -215,12 +215,12 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const char *pictured(const struct ui *ui) {
+static const char *heatmap_pictured(const struct ui *ui) {
     const struct heat_matrix *m = heatmap_matrix(&ui->heatmap);
     return m ? m->title : "";
 }
 
-static const enum request keys[] = {
+static const enum request heatmap_keys[] = {
     REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_EXPORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
     REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
@@ -230,7 +230,7 @@ const struct screen screen_heatmap = {
     .name = "heatmap",
     .about = "Heatmap shows similarities as matrices: of layers, classes, trained tensors and rows, and the "
              "attention of one row.",
-    .keys = keys, .tab = "6 Heatmap", .to = REQ_TO_HEATMAP, .inside = true, .show = show_heatmap,
-    .init = init, .changed = heatmap_settle, .request = heatmap_request,
-    .panes = layout_heatmap, .draw = draw, .readout = readout, .hint = hint, .pictured = pictured,
+    .keys = heatmap_keys, .tab = "6 Heatmap", .to = REQ_TO_HEATMAP, .inside = true, .show = show_heatmap,
+    .init = heatmap_init, .changed = heatmap_settle, .request = heatmap_request,
+    .panes = layout_heatmap, .draw = heatmap_draw, .readout = heatmap_readout, .hint = heatmap_hint, .pictured = heatmap_pictured,
 };

@@ -8,7 +8,7 @@
 #include "views/ui_parts.h"
 
 /* Where a key works, short: nothing where it works everywhere. */
-static void where(const struct key_entry *k, char out[64]) {
+static void help_where(const struct key_entry *k, char out[64]) {
     size_t n = 0;
     *out = 0;
     if (k->everywhere) return;
@@ -18,11 +18,11 @@ static void where(const struct key_entry *k, char out[64]) {
                                   screen_at((enum screen_id)i)->name);
 }
 
-static bool fits(const struct ui *ui, const struct key_entry *k) {
+static bool help_fits(const struct ui *ui, const struct key_entry *k) {
     char text[400], name[16], screens[64];
     if (!*ui->help.search) return keys_works(ui->help.helped, k);
     press_name(k->key, name);
-    where(k, screens);
+    help_where(k, screens);
     snprintf(text, sizeof text, "%s %s %s %s %s", name, k->help, k->hint ? k->hint : "", screens,
              key_group_name(k->group));
     return strcasestr(text, ui->help.search) != NULL;
@@ -32,7 +32,7 @@ static bool fits(const struct ui *ui, const struct key_entry *k) {
 static void entry(struct canvas *c, struct rect r, int y, const struct key_entry *k, bool places) {
     char name[16], screens[64];
     press_name(k->key, name);
-    where(k, screens);
+    help_where(k, screens);
     int x = r.x + 2;
     x += canvas_text(c, x, y, INK_KEY, name);
     for (int i = 0; i < 2; i++) {
@@ -54,7 +54,7 @@ const char method_about[] =
     "j and k; Enter trains what you see.";
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
-static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
+static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     int line = 0;
     bool search = *ui->help.search != 0;
     struct canvas measure = {.glyphs = ui->glyphs};
@@ -67,7 +67,7 @@ static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
         bool title = false;
         for (int i = 0; i < keys_count(); i++) {
             const struct key_entry *k = keys_at(i);
-            if ((int)k->group != g || !fits(ui, k)) continue;
+            if ((int)k->group != g || !help_fits(ui, k)) continue;
             if (!title && c)
                 canvas_rule(c, r.x, r.y + line - top, r.w, key_group_name((enum key_group)g), NULL);
             if (!title) line++;
@@ -79,14 +79,14 @@ static int lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     return line;
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect r) {
+static void help_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
-    int lines = lay(ui, c, r, ui->help.top);
+    int lines = help_lay(ui, c, r, ui->help.top);
     if (!lines) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no key fits; Esc shows all again");
     canvas_pop_clip(c);
 }
 
-static bool request(struct ui *ui, enum request r, struct effect *out) {
+static bool help_request(struct ui *ui, enum request r, struct effect *out) {
     struct layout_frame f;
     (void)out;
     if (r == REQ_SEARCH) {
@@ -95,13 +95,13 @@ static bool request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     layout_frame(ui->w, ui->h, &f);
-    return ui_scroll(ui, r, lay(ui, NULL, f.body, 0), &ui->help.top);
+    return ui_scroll(ui, r, help_lay(ui, NULL, f.body, 0), &ui->help.top);
 }
 
-static void readout(const struct ui *ui, struct buf *out) {
+static void help_readout(const struct ui *ui, struct buf *out) {
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
-    int lines = lay(ui, NULL, f.body, 0), last = ui->help.top + f.body.h;
+    int lines = help_lay(ui, NULL, f.body, 0), last = ui->help.top + f.body.h;
     if (*ui->help.search) buf_printf(out, "keys with \"%s\"   ", ui->help.search);
     else buf_printf(out, "keys of %s; / searches all   ", screen_at(ui->help.helped)->name);
     if (lines > f.body.h)
@@ -109,32 +109,32 @@ static void readout(const struct ui *ui, struct buf *out) {
                    last < lines ? last : lines, lines);
 }
 
-static void back(struct ui *ui) {
+static void help_back(struct ui *ui) {
     if (*ui->help.search) *ui->help.search = 0;
     else ui_show(ui, ui->help.helped);
 }
 
-static void show(struct ui *ui, struct effect *out) {
+static void help_show(struct ui *ui, struct effect *out) {
     (void)out;
-    if (ui->screen == SCREEN_HELP) back(ui);
+    if (ui->screen == SCREEN_HELP) help_back(ui);
     else ui_show(ui, SCREEN_HELP);
 }
 
-static void shown(struct ui *ui, enum screen_id from) {
+static void help_shown(struct ui *ui, enum screen_id from) {
     ui->help.helped = from;
     ui->help.top = 0;
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *help_hint(const struct ui *ui, const struct key_entry *k) {
     (void)ui;
     return k->request == REQ_DOWN ? "scroll" : k->request == REQ_SEARCH ? "search" : k->hint;
 }
 
-static const enum request keys[] = {
+static const enum request help_keys[] = {
     REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_NONE
 };
 
 const struct screen screen_help = {
-    .name = "help", .keys = keys, .to = REQ_HELP, .show = show, .shown = shown, .back = back,
-    .request = request, .draw = draw, .readout = readout, .hint = hint,
+    .name = "help", .keys = help_keys, .to = REQ_HELP, .show = help_show, .shown = help_shown, .back = help_back,
+    .request = help_request, .draw = help_draw, .readout = help_readout, .hint = help_hint,
 };

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "views/screen.h"
 
-static const struct key_entry table[] = {
+static const struct key_entry views_keys_table[] = {
     /* what starts and opens: the same key, Enter, for what the cursor is on */
     {REQ_TRAIN, PRESS_ENTER, {0}, false, KEYS_COMPOSE, 0, 1, "train",
      "train this method now (on a number: edit it)"},
@@ -140,11 +140,11 @@ static const struct key_entry table[] = {
     {REQ_HELP, '?', {PRESS_F1}, true, KEYS_EVERYWHERE, 0, 10, "help", "this help"},
 };
 
-int keys_count(void) { return (int)COUNT_OF(table); }
+int keys_count(void) { return (int)COUNT_OF(views_keys_table); }
 
 const struct key_entry *keys_at(int i) {
     BUG_IF(i < 0 || i >= keys_count());
-    return &table[i];
+    return &views_keys_table[i];
 }
 
 bool keys_works(enum screen_id screen, const struct key_entry *k) {
@@ -156,8 +156,8 @@ bool keys_works(enum screen_id screen, const struct key_entry *k) {
 
 enum request keys_request(enum screen_id screen, const struct press *p) {
     if (p->alt || !p->code) return REQ_NONE;
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        const struct key_entry *k = &table[i];
+    for (size_t i = 0; i < COUNT_OF(views_keys_table); i++) {
+        const struct key_entry *k = &views_keys_table[i];
         if (!keys_works(screen, k)) continue;
         if (p->code == k->key || p->code == k->alias[0] || p->code == k->alias[1])
             return k->request;

@@ -44,7 +44,7 @@ void map_labels(const struct map_view *v, int panel, int32_t *out) {
 }
 
 /* A panel as the scatter takes it; free(labels). */
-static struct scatter_data points_of(const struct map_view *v, int panel, int32_t **labels) {
+static struct scatter_data map_points_of(const struct map_view *v, int panel, int32_t **labels) {
     const struct map_data *d = &v->data;
     *labels = xcalloc((size_t)d->n + 1, sizeof **labels);
     map_labels(v, panel, *labels);
@@ -63,7 +63,7 @@ void map_changed(struct map_view *v) {
     if (!d->panels || !d->n) return;
     int32_t *labels;
     int at = map_focus(v);
-    struct scatter_data points = points_of(v, at, &labels);
+    struct scatter_data points = map_points_of(v, at, &labels);
     v->chosen = scatter_nearest(v->glyphs, v->pane[at], &points, &v->look[at]);
     free(labels);
 }
@@ -186,18 +186,18 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
 }
 
 
-static void move(struct map_view *v, int columns, int rows) {
+static void map_move(struct map_view *v, int columns, int rows) {
     int32_t *labels;
     int at = map_focus(v);
-    struct scatter_data points = points_of(v, at, &labels);
+    struct scatter_data points = map_points_of(v, at, &labels);
     scatter_move(v->glyphs, v->pane[at], &points, &v->look[at], columns, rows);
     free(labels);
 }
 
-static void zoom(struct map_view *v, double factor) {
+static void map_zoom(struct map_view *v, double factor) {
     int32_t *labels;
     int at = map_focus(v);
-    struct scatter_data points = points_of(v, at, &labels);
+    struct scatter_data points = map_points_of(v, at, &labels);
     scatter_zoom(v->glyphs, v->pane[at], &points, &v->look[at], factor);
     free(labels);
 }
@@ -212,7 +212,7 @@ static void next_wrong(struct ui *ui, int by) {
         int i = ((from + by * k) % d->n + d->n) % d->n, class = d->gold[i];
         if (class < 0 || predicted[i] == class) continue;
         int32_t *labels;
-        struct scatter_data points = points_of(v, at, &labels);
+        struct scatter_data points = map_points_of(v, at, &labels);
         if (labels[i] >= 0 && labels[i] < SCATTER_CLASSES) v->hidden &= ~(UINT64_C(1) << labels[i]);
         scatter_go(v->glyphs, v->pane[at], &points, &v->look[at], i);
         free(labels);
@@ -233,7 +233,7 @@ static void only_class(struct map_view *v) {
     if (v->part < v->data.panels) {
         if (v->chosen < 0) return;
         int32_t *labels;
-        points_of(v, map_focus(v), &labels);
+        map_points_of(v, map_focus(v), &labels);
         class = labels[v->chosen];
         free(labels);
     }
@@ -244,22 +244,22 @@ static bool view_request(struct ui *ui, enum request r) {
     struct map_view *v = &ui->map;
     bool legend = v->part >= v->data.panels;
     switch (r) {
-    case REQ_LEFT: move(v, -1, 0); break;
-    case REQ_RIGHT: move(v, 1, 0); break;
-    case REQ_FAST_LEFT: move(v, -10, 0); break;
-    case REQ_FAST_RIGHT: move(v, 10, 0); break;
+    case REQ_LEFT: map_move(v, -1, 0); break;
+    case REQ_RIGHT: map_move(v, 1, 0); break;
+    case REQ_FAST_LEFT: map_move(v, -10, 0); break;
+    case REQ_FAST_RIGHT: map_move(v, 10, 0); break;
     case REQ_UP:
         if (legend) v->class -= v->class > 0;
-        else move(v, 0, -1);
+        else map_move(v, 0, -1);
         break;
     case REQ_DOWN:
         if (legend) v->class++;
-        else move(v, 0, 1);
+        else map_move(v, 0, 1);
         break;
-    case REQ_PAGE_UP: move(v, 0, -5); break;
-    case REQ_PAGE_DOWN: move(v, 0, 5); break;
-    case REQ_MORE: zoom(v, 1.5); break;
-    case REQ_LESS: zoom(v, 1 / 1.5); break;
+    case REQ_PAGE_UP: map_move(v, 0, -5); break;
+    case REQ_PAGE_DOWN: map_move(v, 0, 5); break;
+    case REQ_MORE: map_zoom(v, 1.5); break;
+    case REQ_LESS: map_zoom(v, 1 / 1.5); break;
     case REQ_FIT: scatter_look_init(&v->look[map_focus(v)]); break;
     case REQ_NEXT_PART: v->part = (v->part + 1) % (v->data.panels + 1); break;
     case REQ_PREV_PART: v->part = (v->part + v->data.panels) % (v->data.panels + 1); break;

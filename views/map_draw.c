@@ -101,21 +101,22 @@ static void draw_legend_line(const struct map_view *v, struct canvas *c, struct 
     free(labels);
 }
 
-static double purity_of(const struct map_moment *k, bool by_task) { return by_task ? k->task_purity : k->purity; }
+static double map_draw_purity_of(const struct map_moment *k,
+                                 bool by_task) { return by_task ? k->task_purity : k->purity; }
 
 /* The purity of all moments as one line of bars (digits in ASCII), and which is shown. */
 static void put_moments(const struct map_panel *p, bool by_task, enum glyphs g, struct buf *b) {
     double lo = INFINITY, hi = -INFINITY;
     for (int i = 0; i < p->moments; i++) {
-        lo = fmin(lo, purity_of(&p->moment[i], by_task)); /* of a NaN and a number the number */
-        hi = fmax(hi, purity_of(&p->moment[i], by_task));
+        lo = fmin(lo, map_draw_purity_of(&p->moment[i], by_task)); /* of a NaN and a number the number */
+        hi = fmax(hi, map_draw_purity_of(&p->moment[i], by_task));
     }
     buf_printf(b, "step %lld, %d of %d", (long long)p->moment[p->at].step, p->at + 1, p->moments);
     if (!(hi > lo)) return;
     int first = p->at > 20 ? p->at - 20 : 0, end = p->moments < first + 24 ? p->moments : first + 24;
     buf_puts(b, "  purity ");
     for (int i = first; i < end; i++) {
-        double share = (purity_of(&p->moment[i], by_task) - lo) / (hi - lo);
+        double share = (map_draw_purity_of(&p->moment[i], by_task) - lo) / (hi - lo);
         char bytes[4];
         if (!isfinite(share)) buf_putc(b, '?');
         else if (g == GLYPHS_ASCII) buf_putc(b, (char)('0' + (int)(share * 9)));
@@ -145,7 +146,7 @@ static void settings(const struct map_view *v, struct buf *b) {
 
 /* ---- the row under the cursor ---- */
 
-static const char *name_of(const struct map_data *d, int class) {
+static const char *map_draw_name_of(const struct map_data *d, int class) {
     return class < 0 || class >= d->classes ? "none" : d->class_name[class];
 }
 
@@ -153,8 +154,8 @@ static const char *name_of(const struct map_data *d, int class) {
 static void put_classes(const struct map_view *v, int panel, struct buf *b) {
     const struct map_data *d = &v->data;
     const int32_t *predicted = d->panel[panel].predicted;
-    buf_puts(b, name_of(d, d->gold[v->chosen]));
-    if (predicted) buf_printf(b, " \u2192 %s", name_of(d, predicted[v->chosen]));
+    buf_puts(b, map_draw_name_of(d, d->gold[v->chosen]));
+    if (predicted) buf_printf(b, " \u2192 %s", map_draw_name_of(d, predicted[v->chosen]));
 }
 
 static void put_neighbours(const struct map_view *v, int panel, int most, struct buf *b) {
@@ -163,11 +164,11 @@ static void put_neighbours(const struct map_view *v, int panel, int most, struct
     for (int k = 0; near && k < most; k++) {
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
-        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", name_of(d, d->gold[i]));
+        buf_printf(b, "%s%s", k ? " " : " \u00B7 near ", map_draw_name_of(d, d->gold[i]));
     }
 }
 
-static void wrapped(struct canvas *c, struct rect *r, enum ink ink, const char *text, int most) {
+static void map_draw_wrapped(struct canvas *c, struct rect *r, enum ink ink, const char *text, int most) {
     struct rect at = {r->x, r->y, r->w, r->h < most ? r->h : most};
     if (at.h <= 0) return;
     canvas_push_clip(c, at);
@@ -183,12 +184,12 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     canvas_rule(c, r.x, r.y, r.w, "nearest to the cursor", NULL);
     r.y++;
     r.h--;
-    wrapped(c, &r, INK_TEXT, d->text[v->chosen], 6);
+    map_draw_wrapped(c, &r, INK_TEXT, d->text[v->chosen], 6);
     for (int p = 0; p < d->panels; p++) {
         struct buf b = BUF_INIT;
         buf_printf(&b, "%s: ", d->panel[p].title);
         put_classes(v, p, &b);
-        wrapped(c, &r, INK_TITLE, buf_text(&b), 2);
+        map_draw_wrapped(c, &r, INK_TITLE, buf_text(&b), 2);
         buf_release(&b);
     }
     int panel = map_focus(v);
@@ -202,8 +203,8 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
         int i = near[v->chosen * MAP_NEIGHBOURS + k];
         if (i < 0 || i >= d->n) break;
         char text[400];
-        snprintf(text, sizeof text, "%.60s  %.300s", name_of(d, d->gold[i]), d->text[i]);
-        wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN, text, 2);
+        snprintf(text, sizeof text, "%.60s  %.300s", map_draw_name_of(d, d->gold[i]), d->text[i]);
+        map_draw_wrapped(c, &r, d->gold[i] == d->gold[v->chosen] ? INK_TEXT : INK_WARN, text, 2);
     }
 }
 
@@ -222,7 +223,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
         char metric[16] = "";
         if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
         snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step, by_task ? k->task_silhouette : k->silhouette,
-                 purity_of(k, by_task), metric);
+                 map_draw_purity_of(k, by_task), metric);
         canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, text);
     }
     return rows + 3;
@@ -255,7 +256,7 @@ static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r,
     buf_release(&b);
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct map_view *v = &ui->map;
     struct layout_frame f;
     struct panes p;
@@ -275,7 +276,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));
 }
 
-static void readout(const struct ui *ui, struct buf *out) {
+static void map_draw_readout(const struct ui *ui, struct buf *out) {
     const struct map_view *v = &ui->map;
     if (v->data.failed && v->data.panels) {
         buf_puts(out, v->data.failed);
@@ -294,15 +295,15 @@ static void readout(const struct ui *ui, struct buf *out) {
     buf_release(&rest);
 }
 
-static void init(struct ui *ui) { map_init(&ui->map); }
-static void show(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_MAP, out); }
+static void map_draw_init(struct ui *ui) { map_init(&ui->map); }
+static void map_draw_show(struct ui *ui, struct effect *out) { inspect_show(ui, SCREEN_MAP, out); }
 
-static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+static void map_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     (void)f;
     *out = (struct layout_need){.panels = ui->map.alone ? 1 : ui->map.data.panels};
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k) {
     const struct map_view *v = &ui->map;
     bool legend = v->part >= v->data.panels;
     if (!v->data.panels) return NULL;
@@ -324,9 +325,9 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const char *pictured(const struct ui *ui) { return ui->map.data.training ? "training" : ""; }
+static const char *map_draw_pictured(const struct ui *ui) { return ui->map.data.training ? "training" : ""; }
 
-static const enum request keys[] = {
+static const enum request map_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_EXPORT, REQ_FAST_LEFT,
     REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_STEP, REQ_REWIND,
@@ -337,7 +338,8 @@ const struct screen screen_map = {
     .name = "map",
     .about = "Map lays rows out as points by their vectors, the untouched model beside the run that the cursor is "
              "on in Runs, with scores of how the classes keep together.",
-    .keys = keys, .tab = "7 Map", .to = REQ_TO_MAP, .inside = true, .show = show,
-    .init = init, .changed = map_place, .request = map_request,
-    .panes = layout_map, .need = need, .draw = draw, .readout = readout, .hint = hint, .pictured = pictured,
+    .keys = map_draw_keys, .tab = "7 Map", .to = REQ_TO_MAP, .inside = true, .show = map_draw_show,
+    .init = map_draw_init, .changed = map_place, .request = map_request,
+    .panes = layout_map, .need = map_draw_need, .draw = draw_map_screen, .readout = map_draw_readout, .hint = map_draw_hint,
+    .pictured = map_draw_pictured,
 };

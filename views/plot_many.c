@@ -21,8 +21,9 @@ static bool extent(const struct plot_line *line, int lines, double from, double 
     return any;
 }
 
-static struct axis_range range_of(const struct axis_range *set, const struct plot_line *line, int lines,
-                                  const struct plot_look *look, bool log) {
+static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line,
+                                            int lines,
+                                            const struct plot_look *look, bool log) {
     struct axis_range y = *set;
     double lo = 0, hi = 1;
     if (y.set) return y;
@@ -32,7 +33,8 @@ static struct axis_range range_of(const struct axis_range *set, const struct plo
     return y;
 }
 
-static void put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l, int x, int y) {
+static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
+                               int x, int y) {
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
 }
 
@@ -68,7 +70,7 @@ static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const
         int x = plot_column(f, l->data.step[i]), column = x / f->px;
         bool now = i + 1 == d->end || (column >= first && column - last >= MARK_EVERY);
         if (!now || x < 0) continue;
-        put_mark(c, f, l, x, plot_row(f, d->mean[i]));
+        plot_many_put_mark(c, f, l, x, plot_row(f, d->mean[i]));
         last = column;
     }
     plot_lost(c, f, &l->data, d->begin, d->end);
@@ -77,7 +79,7 @@ static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const
 struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                             const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
-    struct axis_range y = range_of(&look->y, line, lines, look, look->log);
+    struct axis_range y = plot_many_range_of(&look->y, line, lines, look, look->log);
     struct plot_frame f;
     int px, py;
     raster_pixels(c, &px, &py);
@@ -117,14 +119,14 @@ static void draw_marks(struct canvas *c, const struct plot_frame *f, const struc
             shown.mark = PLOT_SHARED;
             shown.style = canvas_style(c, INK_TITLE);
         }
-        if (x >= 0) put_mark(c, f, &shown, x, y);
+        if (x >= 0) plot_many_put_mark(c, f, &shown, x, y);
     }
 }
 
 struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                             const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
-    struct axis_range y = range_of(&look->metric_y, line, lines, look, false);
+    struct axis_range y = plot_many_range_of(&look->metric_y, line, lines, look, false);
     struct plot_frame f;
     if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, x_axis, &f)) return area;
     area.inside = f.inside;

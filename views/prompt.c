@@ -26,7 +26,7 @@ void prompt_open(struct prompt *p, const char *label, const char *text, bool fre
     p->open = true;
 }
 
-static size_t before(const struct prompt *p, size_t at) {
+static size_t prompt_before(const struct prompt *p, size_t at) {
     if (at) at--;
     while (at && ((unsigned char)p->text[at] & 0xC0) == 0x80) at--;
     return at;
@@ -38,14 +38,14 @@ static size_t after(const struct prompt *p, size_t at) {
     return at;
 }
 
-static void cut(struct prompt *p, size_t from, size_t to) {
+static void prompt_cut(struct prompt *p, size_t from, size_t to) {
     memmove(p->text + from, p->text + to, p->length - to + 1);
     p->length -= to - from;
     p->at = from;
 }
 
-static bool insert(struct prompt *p, const char *bytes, size_t n) {
-    if (p->fresh) cut(p, 0, p->length);
+static bool prompt_insert(struct prompt *p, const char *bytes, size_t n) {
+    if (p->fresh) prompt_cut(p, 0, p->length);
     p->fresh = false;
     if (p->length + n >= PROMPT_ROOM) return false;
     memmove(p->text + p->at + n, p->text + p->at, p->length - p->at + 1);
@@ -55,7 +55,7 @@ static bool insert(struct prompt *p, const char *bytes, size_t n) {
     return true;
 }
 
-static size_t word_before(const struct prompt *p) {
+static size_t prompt_word_before(const struct prompt *p) {
     size_t at = p->at;
     while (at && p->text[at - 1] == ' ') at--;
     while (at && p->text[at - 1] != ' ') at--;
@@ -66,19 +66,19 @@ static size_t word_before(const struct prompt *p) {
 static bool edit(struct prompt *p, uint32_t code) {
     switch (code) {
     case PRESS_LEFT:
-    case PRESS_CTRL('b'): p->at = before(p, p->at); break;
+    case PRESS_CTRL('b'): p->at = prompt_before(p, p->at); break;
     case PRESS_RIGHT:
     case PRESS_CTRL('f'): p->at = after(p, p->at); break;
     case PRESS_HOME:
     case PRESS_CTRL('a'): p->at = 0; break;
     case PRESS_END:
     case PRESS_CTRL('e'): p->at = p->length; break;
-    case PRESS_BACKSPACE: cut(p, before(p, p->at), p->at); break;
+    case PRESS_BACKSPACE: prompt_cut(p, prompt_before(p, p->at), p->at); break;
     case PRESS_DELETE:
-    case PRESS_CTRL('d'): cut(p, p->at, after(p, p->at)); break;
-    case PRESS_CTRL('u'): cut(p, 0, p->at); break;
-    case PRESS_CTRL('k'): cut(p, p->at, p->length); break;
-    case PRESS_CTRL('w'): cut(p, word_before(p), p->at); break;
+    case PRESS_CTRL('d'): prompt_cut(p, p->at, after(p, p->at)); break;
+    case PRESS_CTRL('u'): prompt_cut(p, 0, p->at); break;
+    case PRESS_CTRL('k'): prompt_cut(p, p->at, p->length); break;
+    case PRESS_CTRL('w'): prompt_cut(p, prompt_word_before(p), p->at); break;
     default: return false;
     }
     p->fresh = false;
@@ -94,7 +94,7 @@ enum prompt_result prompt_press(struct prompt *p, const struct press *k) {
     if (edit(p, k->code)) return PROMPT_CHANGED;
     if (k->code < 0x20 || k->code >= 0x110000 || k->alt) return PROMPT_GOING;
     char bytes[4];
-    insert(p, bytes, utf8_encode(k->code, bytes));
+    prompt_insert(p, bytes, utf8_encode(k->code, bytes));
     return PROMPT_CHANGED;
 }
 
@@ -104,10 +104,10 @@ enum prompt_result prompt_paste(struct prompt *p, const char *text, size_t n) {
         uint32_t cp;
         size_t used = utf8_decode(text + at, n - at, &cp);
         if (cp == '\n' || cp == '\t' || cp == '\r') {
-            if (p->length && p->at && p->text[p->at - 1] != ' ') insert(p, " ", 1);
+            if (p->length && p->at && p->text[p->at - 1] != ' ') prompt_insert(p, " ", 1);
         } else if (cp >= 0x20 && !(cp >= 0x7F && cp < 0xA0)) {
             char bytes[4];
-            if (!insert(p, bytes, utf8_encode(cp, bytes))) break;
+            if (!prompt_insert(p, bytes, utf8_encode(cp, bytes))) break;
         }
         at += used;
     }

@@ -29,32 +29,32 @@ const struct run_row *runs_at_cursor(const struct runs_view *v) {
     return v->cursor >= 0 && v->cursor < v->shown ? &v->row[v->order[v->cursor]] : NULL;
 }
 
-static int by_number(double a, double b) {
+static int runs_by_number(double a, double b) {
     if (isnan(a) || isnan(b)) return isnan(a) ? isnan(b) ? 0 : 1 : -1; /* none comes last */
     return a < b ? -1 : a > b;
 }
 
-static int by_text(const char *a, const char *b) { return strcasecmp(a ? a : "", b ? b : ""); }
+static int runs_by_text(const char *a, const char *b) { return strcasecmp(a ? a : "", b ? b : ""); }
 static int by_int(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
 /* Best values are comparable on one task, by one metric, of one number of dev rows. */
 static int by_kind(const struct run_row *a, const struct run_row *b) {
-    int by = by_text(a->task, b->task);
-    if (!by) by = by_text(a->metric, b->metric);
+    int by = runs_by_text(a->task, b->task);
+    if (!by) by = runs_by_text(a->metric, b->metric);
     return by ? by : by_int(b->rows, a->rows);
 }
 
-static int compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
+static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
     switch (column) {
     case COL_STATE: return (int)a->state - (int)b->state;
-    case COL_METHOD: return by_text(a->method, b->method);
-    case COL_TASK: return by_text(a->task, b->task);
-    case COL_BEST: return by_number(a->best, b->best);
-    case COL_METRIC: return by_text(a->metric, b->metric);
+    case COL_METHOD: return runs_by_text(a->method, b->method);
+    case COL_TASK: return runs_by_text(a->task, b->task);
+    case COL_BEST: return runs_by_number(a->best, b->best);
+    case COL_METRIC: return runs_by_text(a->metric, b->metric);
     case COL_ROWS: return by_int(a->rows, b->rows);
-    case COL_LR: return by_number(a->lr, b->lr);
+    case COL_LR: return runs_by_number(a->lr, b->lr);
     case COL_TRAINED: return by_int(a->trained, b->trained);
-    case COL_TIME: return by_number(a->seconds, b->seconds);
+    case COL_TIME: return runs_by_number(a->seconds, b->seconds);
     case COL_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
     default: return by_int(a->id, b->id);
     }
@@ -64,10 +64,10 @@ static int compare(const struct run_row *a, const struct run_row *b, enum runs_c
 static int by_task_value(const struct runs_view *v, const struct run_row *a, const struct run_row *b) {
     const struct task_row *x = runs_task_at(v, a, (int)v->sort), *y = runs_task_at(v, b, (int)v->sort);
     bool none = !x || !y || isnan(x->value) || isnan(y->value);
-    if (none) return by_number(x ? x->value : NAN, y ? y->value : NAN);
-    int by = by_text(x->metric, y->metric);
+    if (none) return runs_by_number(x ? x->value : NAN, y ? y->value : NAN);
+    int by = runs_by_text(x->metric, y->metric);
     if (by) return by;
-    by = by_number(x->value, y->value);
+    by = runs_by_number(x->value, y->value);
     return v->reverse ? -by : by;
 }
 
@@ -84,7 +84,7 @@ static int by_order(const void *pa, const void *pb, void *self) {
                                     : false;
     int kind = best && !none ? by_kind(a, b) : 0;
     if (kind) return kind;
-    int by = compare(a, b, v->sort);
+    int by = runs_compare(a, b, v->sort);
     if (v->reverse && !none) by = -by;
     return by ? by : b->id < a->id ? -1 : b->id > a->id;
 }
@@ -191,7 +191,7 @@ void runs_changed(struct runs_view *v) {
     if (v->cursor >= v->top + v->page) v->top = v->cursor - v->page + 1;
 }
 
-static void move_to(struct runs_view *v, int to) {
+static void runs_move_to(struct runs_view *v, int to) {
     if (to >= v->shown) to = v->shown - 1;
     if (to < 0) to = 0;
     v->cursor = to;
@@ -221,7 +221,7 @@ static void toggle_mark(struct runs_view *v) {
         add_mark(v, row->id);
         qsort(v->marked, (size_t)v->marks, sizeof *v->marked, by_id);
     }
-    move_to(v, v->cursor + 1);
+    runs_move_to(v, v->cursor + 1);
 }
 
 static void toggle_all(struct runs_view *v) {
@@ -234,7 +234,7 @@ static void toggle_all(struct runs_view *v) {
 }
 
 /* The marked runs, or the one under the cursor; how many. */
-static int choose(struct runs_view *v, bool marked, struct effect *out) {
+static int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
     const struct run_row *row = runs_at_cursor(v);
     int n = marked && v->marks ? v->marks : row ? 1 : 0;
     v->chosen = xrealloc(v->chosen, (size_t)n + 1, sizeof *v->chosen);
@@ -298,12 +298,12 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
 static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     switch (r) {
-    case REQ_UP: move_to(v, v->cursor - 1); break;
-    case REQ_DOWN: move_to(v, v->cursor + 1); break;
-    case REQ_FIRST: move_to(v, 0); break;
-    case REQ_LAST: move_to(v, v->shown - 1); break;
-    case REQ_PAGE_DOWN: move_to(v, v->cursor + v->page); break;
-    case REQ_PAGE_UP: move_to(v, v->cursor - v->page); break;
+    case REQ_UP: runs_move_to(v, v->cursor - 1); break;
+    case REQ_DOWN: runs_move_to(v, v->cursor + 1); break;
+    case REQ_FIRST: runs_move_to(v, 0); break;
+    case REQ_LAST: runs_move_to(v, v->shown - 1); break;
+    case REQ_PAGE_DOWN: runs_move_to(v, v->cursor + v->page); break;
+    case REQ_PAGE_UP: runs_move_to(v, v->cursor - v->page); break;
     case REQ_LEFT: move_column(v, -1); break;
     case REQ_RIGHT: move_column(v, 1); break;
     case REQ_MARK: toggle_mark(v); break;
@@ -370,7 +370,7 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     }
     bool many = r == REQ_TRASH || r == REQ_RUN;
     const struct run_row *row = runs_at_cursor(v);
-    if (!choose(v, many, out) || !row) return true;
+    if (!runs_choose(v, many, out) || !row) return true;
     switch (r) {
     case REQ_OPEN:
         out->kind = EFFECT_OPEN_RUN;

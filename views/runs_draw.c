@@ -11,17 +11,17 @@ struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
-static const int widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4}; /* 0: shared */
+static const int runs_draw_widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4}; /* 0: shared */
 
 int runs_rest(const struct runs_view *v) {
     int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
     for (int i = 0; i < COL_COUNT; i++)
-        if (v->visible[i]) rest -= widths[i] + 1;
+        if (v->visible[i]) rest -= runs_draw_widths[i] + 1;
     return rest;
 }
 
 /* Fixed widths but for method and task, which share what is left. */
-static void place(const struct runs_view *v, struct column_places *k) {
+static void runs_draw_place(const struct runs_view *v, struct column_places *k) {
     int rest = runs_rest(v) - v->task_room * RUNS_TASK_WIDTH;
     int task = rest / 3 > 24 ? 24 : rest / 3;
     if (task < 6) task = 6;
@@ -29,7 +29,7 @@ static void place(const struct runs_view *v, struct column_places *k) {
     int method = rest - task < 8 ? 8 : rest - task, x = 2;
     for (int i = 0; i < COL_COUNT; i++) {
         k->x[i] = x;
-        k->w[i] = !v->visible[i] ? 0 : i == COL_METHOD ? method : i == COL_TASK ? task : widths[i];
+        k->w[i] = !v->visible[i] ? 0 : i == COL_METHOD ? method : i == COL_TASK ? task : runs_draw_widths[i];
         if (v->visible[i]) x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
     }
     for (int i = 0; i < v->tasks; i++) {
@@ -44,8 +44,9 @@ static bool on_right(enum runs_column k) {
     return k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
 }
 
-static void cell(struct canvas *c, const struct column_places *k, int x, int y, enum runs_column column,
-                 enum ink ink, const char *text) {
+static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
+                           enum runs_column column,
+                           enum ink ink, const char *text) {
     if (!k->w[column]) return;
     if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
@@ -87,7 +88,7 @@ static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct 
         if (!t) continue;
         show_value(t->value, text);
         bool poor = isfinite(t->majority) && t->value <= t->majority && !strcmp(t->metric, "accuracy");
-        cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink, t->undefined ? "undef." : text);
+        runs_draw_cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink, t->undefined ? "undef." : text);
     }
 }
 
@@ -98,33 +99,33 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     snprintf(text, sizeof text, "%lld", (long long)row->id);
-    cell(c, k, r.x, y, COL_ID, ink, text);
+    runs_draw_cell(c, k, r.x, y, COL_ID, ink, text);
     state_text(row, text);
-    cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
-    cell(c, k, r.x, y, COL_METHOD, ink, row->method);
-    cell(c, k, r.x, y, COL_TASK, ink, row->task);
+    runs_draw_cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
+    runs_draw_cell(c, k, r.x, y, COL_METHOD, ink, row->method);
+    runs_draw_cell(c, k, r.x, y, COL_TASK, ink, row->task);
     run_flag(row, flag);
     show_value(row->best, text);
     bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
-    cell(c, k, r.x, y, COL_BEST, wrong ? INK_WARN : ink, text);
+    runs_draw_cell(c, k, r.x, y, COL_BEST, wrong ? INK_WARN : ink, text);
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
-    if (row->metric) cell(c, k, r.x, y, COL_METRIC, ink, row->metric);
+    if (row->metric) runs_draw_cell(c, k, r.x, y, COL_METRIC, ink, row->metric);
     if (row->rows) {
         show_count(row->rows, text);
-        cell(c, k, r.x, y, COL_ROWS, ink, text);
+        runs_draw_cell(c, k, r.x, y, COL_ROWS, ink, text);
     }
     if (!isnan(row->lr)) {
         snprintf(text, sizeof text, "%g", row->lr);
-        cell(c, k, r.x, y, COL_LR, ink, text);
+        runs_draw_cell(c, k, r.x, y, COL_LR, ink, text);
     }
     if (row->trained > 0) {
         show_count(row->trained, text);
-        cell(c, k, r.x, y, COL_TRAINED, ink, text);
+        runs_draw_cell(c, k, r.x, y, COL_TRAINED, ink, text);
     }
     show_seconds(row->seconds, text);
-    cell(c, k, r.x, y, COL_TIME, ink, text);
+    runs_draw_cell(c, k, r.x, y, COL_TIME, ink, text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)row->seed);
-    cell(c, k, r.x, y, COL_SEED, ink, text);
+    runs_draw_cell(c, k, r.x, y, COL_SEED, ink, text);
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
         struct style style = canvas_style(c, INK_CURSOR);
@@ -133,8 +134,8 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     }
 }
 
-static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
-                       const struct column_places *k) {
+static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
+                            const struct column_places *k) {
     const struct runs_view *v = &ui->runs;
     for (int i = 0; i < COL_COUNT; i++) {
         char text[64];
@@ -142,7 +143,7 @@ static void draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
         const char *name = i == COL_BEST && v->metric ? v->metric : runs_column_name[i];
         const char *mark = (int)v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
         snprintf(text, sizeof text, "%.8s%s", name, mark);
-        cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
+        runs_draw_cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
     }
     for (int i = 0; i < v->tasks; i++) {
         int at = COL_COUNT + i;
@@ -163,7 +164,7 @@ static void empty(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_fit(c, r.x + 3, r.y + 3, r.w - 4, INK_DIM, says);
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct runs_view *v = &ui->runs;
     struct layout_frame f;
     struct panes p;
@@ -171,8 +172,8 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
     ui_panes(ui, SCREEN_RUNS, &f, &p);
     struct rect r = p.at[PANE_TABLE];
     struct column_places k;
-    place(v, &k);
-    draw_heads(ui, c, r, &k);
+    runs_draw_place(v, &k);
+    runs_draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
         draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], v->top + i == v->cursor);
     if (!v->shown) empty(ui, c, r);
@@ -182,7 +183,7 @@ static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
 }
 
 /* What is filtered and marked; else what looks wrong about the run under the cursor. */
-static void readout(const struct ui *ui, struct buf *out) {
+static void runs_draw_readout(const struct ui *ui, struct buf *out) {
     const struct runs_view *v = &ui->runs;
     const struct run_row *row = runs_at_cursor(v);
     char flag[RUN_FLAG] = "";
@@ -205,10 +206,10 @@ static void readout(const struct ui *ui, struct buf *out) {
         buf_printf(out, "#%lld  %s", (long long)row->id, row->method);
 }
 
-static void init(struct ui *ui) { runs_init(&ui->runs); }
-static void release(struct ui *ui) { runs_release(&ui->runs); }
+static void runs_draw_init(struct ui *ui) { runs_init(&ui->runs); }
+static void runs_draw_release(struct ui *ui) { runs_release(&ui->runs); }
 
-static void changed(struct ui *ui) {
+static void runs_draw_changed(struct ui *ui) {
     struct layout_frame f;
     struct panes p;
     ui_panes(ui, SCREEN_RUNS, &f, &p);
@@ -217,7 +218,7 @@ static void changed(struct ui *ui) {
     runs_changed(&ui->runs);
 }
 
-static int64_t run(const struct ui *ui) {
+static int64_t runs_draw_run(const struct ui *ui) {
     const struct run_row *row = runs_at_cursor(&ui->runs);
     return row ? row->id : 0;
 }
@@ -227,7 +228,7 @@ static int marked(const struct ui *ui, const int64_t **ids) {
     return ui->runs.marks;
 }
 
-static bool refresh(struct ui *ui, struct effect *out) {
+static bool runs_draw_refresh(struct ui *ui, struct effect *out) {
     (void)ui;
     out->kind = EFFECT_FILTER;
     return true;
@@ -238,7 +239,7 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
     return row->state != RUN_FINISHED && row->resumable ? "resume" : hint;
 }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k) {
     switch (k->request) {
     case REQ_STOP:
     case REQ_LEFT:
@@ -250,7 +251,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request keys[] = {
+static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
     REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_EXPORT, REQ_COPY, REQ_TASKS, REQ_NONE
@@ -261,7 +262,8 @@ const struct screen screen_runs = {
     .about = "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
              "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C takes "
              "it to Compose, d puts it into the trash.",
-    .keys = keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
-    .init = init, .release = release, .changed = changed, .request = runs_request, .run = run, .marked = marked,
-    .refresh = refresh, .panes = layout_runs, .draw = draw, .readout = readout, .hint = hint,
+    .keys = runs_draw_keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
+    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
+    .run = runs_draw_run, .marked = marked,
+    .refresh = runs_draw_refresh, .panes = layout_runs, .draw = draw_runs_screen, .readout = runs_draw_readout, .hint = runs_draw_hint,
 };

@@ -8,7 +8,8 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int runs_tasks_by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a,
+                                                                            *(const char *const *)b); }
 
 static bool named(const struct runs_view *v, const char *name) {
     for (int i = 0; i < v->tasks; i++)
@@ -23,7 +24,8 @@ void runs_name_tasks(struct runs_view *v) {
         for (int k = 0; k < r->task_results && v->tasks < RUNS_TASKS; k++)
             if (!named(v, r->task_result[k].name)) v->task[v->tasks++] = r->task_result[k].name;
     }
-    qsort(v->task, (size_t)v->tasks, sizeof *v->task, by_name); /* the same places when a run comes */
+    qsort(v->task, (size_t)v->tasks, sizeof *v->task,
+          runs_tasks_by_name); /* the same places when a run comes */
 }
 
 void runs_place_tasks(struct runs_view *v) {

@@ -218,7 +218,7 @@ int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
 static double bounded(double v, double lo, double hi) { return v < lo ? lo : v > hi ? hi : v; }
 
 /* Moves the window so that the cursor's share lies inside it. */
-static void follow(const struct frame *f, struct scatter_look *k) {
+static void scatter_follow(const struct frame *f, struct scatter_look *k) {
     double u = bounded(k->u, 0, 0.999), v = bounded(k->v, 0, 0.999);
     if (k->zoom > 1) {
         k->x += (k->u - u) * f->width / f->scale / f->half;
@@ -238,7 +238,7 @@ void scatter_move(enum glyphs g, struct rect r, const struct scatter_data *d,
     cursor_cell(r, k, &x, &y);
     k->u = (x + columns + 0.5) / r.w;
     k->v = (y + rows + 0.5) / r.h;
-    follow(&f, k);
+    scatter_follow(&f, k);
 }
 
 void scatter_go(enum glyphs g, struct rect r, const struct scatter_data *d, struct scatter_look *k,
@@ -247,7 +247,7 @@ void scatter_go(enum glyphs g, struct rect r, const struct scatter_data *d, stru
     struct frame f = frame_of(g, r, d, k);
     k->u = 0.5 + (d->xy[2 * point] - f.at_x) * f.scale / f.width;
     k->v = 0.5 - (d->xy[2 * point + 1] - f.at_y) * f.scale / f.tall / f.height;
-    follow(&f, k);
+    scatter_follow(&f, k);
 }
 
 void scatter_zoom(enum glyphs g, struct rect r, const struct scatter_data *d,

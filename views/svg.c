@@ -53,7 +53,7 @@ static void braille(struct buf *out, int x, int y, uint32_t cp, const char *ink)
 }
 
 /* Block elements as rectangles. */
-static void block(struct buf *out, int x, int y, uint32_t cp, const char *ink) {
+static void svg_block(struct buf *out, int x, int y, uint32_t cp, const char *ink) {
     /* quadrants of U+2596…U+259F: bit 0 upper left, 1 upper right, 2 lower left, 3 lower right */
     static const uint8_t quadrant[10] = {4, 8, 1, 13, 9, 7, 11, 2, 6, 14};
     if (cp == 0x2580) rectangle(out, x, y, CELL_W, CELL_H / 2, ink);
@@ -80,7 +80,8 @@ static void add_character(struct buf *out, uint32_t cp) {
     else buf_add(out, bytes, utf8_encode(cp, bytes));
 }
 
-static bool same(struct style a, struct style b) { return a.fg == b.fg && a.bg == b.bg && a.attr == b.attr; }
+static bool svg_same(struct style a,
+                     struct style b) { return a.fg == b.fg && a.bg == b.bg && a.attr == b.attr; }
 
 static bool is_shape(uint32_t cp) {
     if (cp == 0x2594 || cp == 0x2595) return false; /* thin bars: text will do */
@@ -88,10 +89,11 @@ static bool is_shape(uint32_t cp) {
 }
 
 /* A stretch of text in one style, with its place column by column, whatever the font. */
-static int text(struct buf *out, const struct canvas *c, int x, int y, const char *ink) {
+static int svg_text(struct buf *out, const struct canvas *c, int x, int y, const char *ink) {
     const struct cell *row = &c->cell[y * c->w];
     int end = x, columns = 0;
-    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' && same(row[end].style, row[x].style)) end++;
+    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' && svg_same(row[end].style,
+                                                                                  row[x].style)) end++;
     buf_printf(out, "<text y=\"%d\" fill=\"%s\"%s%s x=\"", y * CELL_H + 12, ink,
                row[x].style.attr & ATTR_BOLD ? " font-weight=\"bold\"" : "",
                row[x].style.attr & ATTR_UNDERLINE ? " text-decoration=\"underline\"" : "");
@@ -107,12 +109,12 @@ static int text(struct buf *out, const struct canvas *c, int x, int y, const cha
     return end;
 }
 
-static void row_of(struct buf *out, const struct canvas *c, int y) {
+static void svg_row_of(struct buf *out, const struct canvas *c, int y) {
     const struct cell *row = &c->cell[y * c->w];
     char ink[8], ground[8];
     bool filled;
     for (int x = 0, end; x < c->w; x = end) { /* grounds first, in stretches */
-        for (end = x + 1; end < c->w && same(row[end].style, row[x].style);) end++;
+        for (end = x + 1; end < c->w && svg_same(row[end].style, row[x].style);) end++;
         colours_of(row[x].style, ink, ground, &filled);
         if (filled) rectangle(out, x * CELL_W, y * CELL_H, (end - x) * CELL_W, CELL_H, ground);
     }
@@ -123,10 +125,10 @@ static void row_of(struct buf *out, const struct canvas *c, int y) {
             x++;
         } else if (is_shape(cp)) {
             if (cp >= 0x2800) braille(out, x * CELL_W, y * CELL_H, cp - 0x2800, ink);
-            else block(out, x * CELL_W, y * CELL_H, cp, ink);
+            else svg_block(out, x * CELL_W, y * CELL_H, cp, ink);
             x++;
         } else {
-            x = text(out, c, x, y, ink);
+            x = svg_text(out, c, x, y, ink);
         }
     }
 }
@@ -137,6 +139,6 @@ void canvas_to_svg(const struct canvas *c, struct buf *out) {
                "font-family=\"monospace\" font-size=\"13\">\n",
                c->w * CELL_W, c->h * CELL_H, c->w * CELL_W, c->h * CELL_H);
     rectangle(out, 0, 0, c->w * CELL_W, c->h * CELL_H, "#ffffff");
-    for (int y = 0; y < c->h; y++) row_of(out, c, y);
+    for (int y = 0; y < c->h; y++) svg_row_of(out, c, y);
     buf_puts(out, "</svg>\n");
 }

@@ -47,7 +47,7 @@ static struct {
 
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
 
-static void say(const char *bytes, size_t n) {
+static void term_say(const char *bytes, size_t n) {
     while (n) {
         ssize_t done = write(STDOUT_FILENO, bytes, n);
         if (done < 0 && errno == EINTR) continue;
@@ -100,7 +100,7 @@ static int check_terminal(struct err *e) {
     return 0;
 }
 
-static void choose(const struct term_choice *choice) {
+static void term_choose(const struct term_choice *choice) {
     const char *no_color = getenv("NO_COLOR");
     term.glyphs = choice->ascii || !is_utf8() ? GLYPHS_ASCII : GLYPHS_BRAILLE;
     term.colours = COLOURS_NONE;
@@ -132,12 +132,12 @@ int term_start(const struct term_choice *choice, struct err *e) {
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
     curs_set(0);
-    choose(choice);
+    term_choose(choice);
     define_key("\033[200~", KEY_PASTE_BEGIN);
     define_key("\033[201~", KEY_PASTE_END);
     getmaxyx(stdscr, term.h, term.w);
     term.pastes = true;
-    say(paste_on, sizeof paste_on - 1);
+    term_say(paste_on, sizeof paste_on - 1);
     term.active = true;
     return 0;
 }
@@ -145,7 +145,7 @@ int term_start(const struct term_choice *choice, struct err *e) {
 void term_stop(void) {
     if (!term.active) return;
     term.active = false;
-    say(paste_off, sizeof paste_off - 1);
+    term_say(paste_off, sizeof paste_off - 1);
     curs_set(1);
     endwin();
     delscreen(term.screen);
@@ -256,7 +256,7 @@ static void tell_size(struct term_input *out) {
     out->h = term.h;
 }
 
-static bool hung_up(void) {
+static bool term_hung_up(void) {
     struct pollfd p = {STDIN_FILENO, POLLIN, 0};
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
@@ -279,7 +279,7 @@ void term_read(struct term_input *out) {
     if (!term.active) return;
     for (;;) {
         if (!take_key(&k)) {
-            if (hung_up()) out->kind = INPUT_HANGUP;
+            if (term_hung_up()) out->kind = INPUT_HANGUP;
             else if (follow_size()) tell_size(out);
             return;
         }
@@ -362,7 +362,7 @@ static void put_cell(int y, int x, const struct cell *at, int w) {
     if (!known && w == 2) mvadd_wch(y, x + 1, &out);
 }
 
-static bool same_cell(const struct cell *a, const struct cell *b) {
+static bool term_same_cell(const struct cell *a, const struct cell *b) {
     return a->cp == b->cp && a->mark[0] == b->mark[0] && a->mark[1] == b->mark[1] && a->style.fg == b->style.fg &&
            a->style.bg == b->style.bg && a->style.attr == b->style.attr;
 }
@@ -383,7 +383,7 @@ void term_show(const struct canvas *c, int cursor_x, int cursor_y) {
             struct cell *was = &term.shown[y * c->w + x];
             const struct cell *at = &c->cell[y * c->w + x];
             bool wide = x + 1 < c->w && at[1].cp == 0;
-            if (!fresh && same_cell(was, at)) continue;
+            if (!fresh && term_same_cell(was, at)) continue;
             *was = *at;
             if (at->cp) put_cell(y, x, at, wide ? 2 : 1);
         }
@@ -407,13 +407,13 @@ void term_redraw(void) {
 
 void term_suspend(void) {
     if (!term.active) return;
-    say(paste_off, sizeof paste_off - 1);
+    term_say(paste_off, sizeof paste_off - 1);
     curs_set(1);
     endwin();
     void (*before)(int) = signal(SIGTSTP, SIG_DFL);
     raise(SIGTSTP);
     signal(SIGTSTP, before);
-    say(paste_on, sizeof paste_on - 1);
+    term_say(paste_on, sizeof paste_on - 1);
     if (follow_size()) {
         struct key_code k = {KEY_CODE_YES, KEY_RESIZE};
         put_back(&k, 1);
@@ -436,7 +436,7 @@ bool term_copy(const char *text) {
             buf_putc(&b, i + k > n ? '=' : code[three >> (18 - 6 * k) & 63]);
     }
     buf_puts(&b, "\a");
-    say(b.data, b.size);
+    term_say(b.data, b.size);
     buf_release(&b);
     return true;
 }

@@ -20,15 +20,15 @@ static const int fatal[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTERM, S
 
 static char strings[512];
 static size_t strings_size;
-static struct termios line;
+static struct termios term_guard_line;
 static bool has_line;
 static volatile sig_atomic_t active;
 static int stderr_copy = -1, stderr_file = -1;
-static struct sigaction before[COUNT_OF(fatal)];
+static struct sigaction term_guard_before[COUNT_OF(fatal)];
 static bool installed[COUNT_OF(fatal)];
 static char stack[STACK_SIZE];
 
-static void keep(const char *s) {
+static void term_guard_keep(const char *s) {
     char plain[128];
     size_t n = 0;
     /* the padding "$<50>" is for terminals of another age */
@@ -48,11 +48,11 @@ static void keep(const char *s) {
 void guard_strings(const char *leave, const char *cursor, const char *attributes,
                    const char *keypad) {
     strings_size = 0;
-    keep("\033[?2004l");
-    keep(attributes);
-    keep(keypad);
-    keep(leave);
-    keep(cursor);
+    term_guard_keep("\033[?2004l");
+    term_guard_keep(attributes);
+    term_guard_keep(keypad);
+    term_guard_keep(leave);
+    term_guard_keep(cursor);
 }
 
 void guard_restore(void) {
@@ -65,11 +65,11 @@ void guard_restore(void) {
         if (n <= 0) break;
         at += (size_t)n;
     }
-    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &line);
+    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &term_guard_line);
     if (stderr_copy >= 0) dup2(stderr_copy, STDERR_FILENO);
 }
 
-static void on_signal(int number) {
+static void term_guard_on_signal(int number) {
     int kept = errno;
     guard_restore();
     if (number != SIGTERM && number != SIGINT) {
@@ -101,14 +101,14 @@ static void redirect_stderr(void) {
 }
 
 void guard_begin(void) {
-    has_line = tcgetattr(STDIN_FILENO, &line) == 0;
+    has_line = tcgetattr(STDIN_FILENO, &term_guard_line) == 0;
     active = 1;
     stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&alternative, NULL);
     for (size_t i = 0; i < COUNT_OF(fatal); i++) {
-        struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-        sigaction(fatal[i], NULL, &before[i]);
-        installed[i] = before[i].sa_handler == SIG_DFL;
+        struct sigaction act = {.sa_handler = term_guard_on_signal, .sa_flags = SA_ONSTACK};
+        sigaction(fatal[i], NULL, &term_guard_before[i]);
+        installed[i] = term_guard_before[i].sa_handler == SIG_DFL;
         if (installed[i]) sigaction(fatal[i], &act, NULL);
     }
     mem_on_abort(guard_restore);
@@ -134,10 +134,10 @@ static void show_stderr(void) {
 
 void guard_end(void) {
     active = 0;
-    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &line);
+    if (has_line) tcsetattr(STDIN_FILENO, TCSANOW, &term_guard_line);
     mem_on_abort(NULL);
     for (size_t i = 0; i < COUNT_OF(fatal); i++)
-        if (installed[i]) sigaction(fatal[i], &before[i], NULL);
+        if (installed[i]) sigaction(fatal[i], &term_guard_before[i], NULL);
     memset(installed, 0, sizeof installed);
     if (stderr_copy < 0) return;
     fflush(stderr);

@@ -36,7 +36,7 @@ struct style theme_style(enum ink ink, enum colours colours) {
 static const struct ascii_spelling {
     uint32_t cp;
     const char *ascii;
-} spellings[] = {
+} theme_spellings[] = {
     {0x00B0, "o"},     {0x00B7, "."},     {0x00B9, "1"},      {0x00D7, "x"},
     {0x0394, "d"},     {0x03B2, "b"},     {0x03B7, "eta"},    {0x03BB, "lambda"},
     {0x03C3, "sd"},    {0x03C6, "phi"},   {0x1D40, "'"},      {0x2013, "-"},
@@ -68,6 +68,6 @@ static int by_cp(const void *key, const void *entry) {
 
 const char *theme_ascii(uint32_t cp) {
     const struct ascii_spelling *s =
-        bsearch(&cp, spellings, COUNT_OF(spellings), sizeof *spellings, by_cp);
+        bsearch(&cp, theme_spellings, COUNT_OF(theme_spellings), sizeof *theme_spellings, by_cp);
     return s ? s->ascii : NULL;
 }

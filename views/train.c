@@ -104,7 +104,7 @@ static void move_cursor(struct train_view *v, int columns) {
     }
 }
 
-static void zoom(struct train_view *v, double by) {
+static void train_zoom(struct train_view *v, double by) {
     struct plot_data d = train_loss(v);
     if (!d.count) return;
     double from, to, end = d.step[d.count - 1];
@@ -230,8 +230,8 @@ static bool chart_request(struct train_view *v, enum request r) {
     case REQ_LAST:
         if (d.count) v->cursor = (int64_t)d.step[d.count - 1];
         break;
-    case REQ_MORE: zoom(v, 0.5); break;
-    case REQ_LESS: zoom(v, 2); break;
+    case REQ_MORE: train_zoom(v, 0.5); break;
+    case REQ_LESS: train_zoom(v, 2); break;
     case REQ_PAN_LEFT: pan(v, -1); break;
     case REQ_PAN_RIGHT: pan(v, 1); break;
     case REQ_FIT:

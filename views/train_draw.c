@@ -224,7 +224,7 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
 }
 
-static void draw(const struct ui *ui, struct canvas *c, struct rect body) {
+static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct train_view *v = &ui->train;
     struct layout_frame f;
     struct panes p;
@@ -287,7 +287,7 @@ static void point_readout(const struct train_view *v, const struct plot_data *d,
     }
 }
 
-static void readout(const struct ui *ui, struct buf *out) {
+static void train_draw_readout(const struct ui *ui, struct buf *out) {
     const struct train_view *v = &ui->train;
     const struct series *s = &v->series;
     const struct job_row *job = train_focused(v);
@@ -323,9 +323,9 @@ static void readout(const struct ui *ui, struct buf *out) {
     if (job) put_flags(job, out);
 }
 
-static void init(struct ui *ui) { train_init(&ui->train); }
+static void train_draw_init(struct ui *ui) { train_init(&ui->train); }
 
-static void changed(struct ui *ui) {
+static void train_draw_changed(struct ui *ui) {
     struct layout_frame f;
     struct panes p;
     ui_panes(ui, SCREEN_TRAIN, &f, &p);
@@ -334,16 +334,16 @@ static void changed(struct ui *ui) {
     train_changed(&ui->train);
 }
 
-static void need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
+static void train_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct train_view *v = &ui->train;
     (void)f;
     *out = (struct layout_need){.jobs = v->jobs, .texts = v->texts, .tasks = v->series.tasks,
                                 .given = v->series.samples > 0};
 }
 
-static int64_t run(const struct ui *ui) { return ui->train.focus; }
+static int64_t train_draw_run(const struct ui *ui) { return ui->train.focus; }
 
-static const char *hint(const struct ui *ui, const struct key_entry *k) {
+static const char *train_draw_hint(const struct ui *ui, const struct key_entry *k) {
     const struct train_view *v = &ui->train;
     const struct job_row *job = train_focused(v);
     bool going = job && job->state <= RUN_PAUSED;
@@ -363,7 +363,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request keys[] = {
+static const enum request train_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
     REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
@@ -374,7 +374,7 @@ const struct screen screen_train = {
     .name = "train",
     .about = "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
              "jobs of this process. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
-    .keys = keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
-    .init = init, .changed = changed, .request = train_request, .run = run,
-    .panes = layout_train, .need = need, .draw = draw, .readout = readout, .hint = hint,
+    .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
+    .init = train_draw_init, .changed = train_draw_changed, .request = train_request, .run = train_draw_run,
+    .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
 };

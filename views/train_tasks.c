@@ -20,7 +20,7 @@ bool train_all_tasks(const struct train_view *v) {
     return v->series.tasks && v->shown_task == v->series.tasks + 1;
 }
 
-static struct plot_data data_of(const struct series_task *t, bool losses) {
+static struct plot_data train_tasks_data_of(const struct series_task *t, bool losses) {
     return losses ? (struct plot_data){t->step, t->loss, t->count}
                   : (struct plot_data){t->eval_step, t->eval_value, t->evals};
 }
@@ -28,14 +28,14 @@ static struct plot_data data_of(const struct series_task *t, bool losses) {
 struct plot_data train_loss(const struct train_view *v) {
     const struct series_task *t = train_task(v);
     const struct series_term *part = train_term(v);
-    if (t) return data_of(t, true);
+    if (t) return train_tasks_data_of(t, true);
     if (part) return (struct plot_data){part->step, part->loss, part->count};
     return (struct plot_data){v->series.step, v->series.loss, v->series.count};
 }
 
 struct plot_data train_metric(const struct train_view *v) {
     const struct series_task *t = train_task(v);
-    if (t) return data_of(t, false);
+    if (t) return train_tasks_data_of(t, false);
     return (struct plot_data){v->series.eval_step, v->series.eval_value, v->series.evals};
 }
 
@@ -75,7 +75,9 @@ void train_fit_tasks(struct train_view *v) {
     for (int losses = 0; losses < 2; losses++) {
         bool any = false;
         double lo = 0, hi = 0;
-        for (int i = 0; i < v->series.tasks; i++) any = train_widen(v, data_of(&v->series.task[i], losses), losses, any, &lo, &hi);
+        for (int i = 0; i < v->series.tasks; i++) any = train_widen(v,
+                                                                    train_tasks_data_of(&v->series.task[i],
+                                                                                        losses), losses, any, &lo, &hi);
         if (any) axis_fit(losses ? &v->look.y : &v->look.metric_y, lo, hi, losses && v->look.log);
     }
 }
@@ -85,7 +87,8 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
     int n = v->series.tasks;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){data_of(&v->series.task[i], losses), train_mark(i), scatter_style(c, i)};
+        line[i] = (struct plot_line){train_tasks_data_of(&v->series.task[i], losses), train_mark(i),
+                                     scatter_style(c, i)};
     if (losses) plot_lines(c, r, line, n, look, (double)v->cursor, true);
     else plot_marks(c, r, line, n, look, (double)v->cursor, r.h >= 8);
     free(line);
@@ -99,7 +102,7 @@ struct parts {
     int name_w, metric_w, spark_w, rows_w;
 };
 
-static struct parts place(const struct train_view *v, const struct canvas *c, struct rect r) {
+static struct parts train_tasks_place(const struct train_view *v, const struct canvas *c, struct rect r) {
     int name = 4, metric = 6;
     for (int i = 0; i < v->series.tasks; i++) {
         int w = canvas_width(c, v->series.task[i].name);
@@ -137,7 +140,7 @@ static void draw_task(const struct train_view *v, struct canvas *c, const struct
     canvas_put(c, p->name - 2, y, scatter_style(c, i), train_mark(i));
     canvas_fit(c, p->name, y, p->name_w, ink, t->name);
     if (t->metric) canvas_fit(c, p->metric, y, p->metric_w, INK_DIM, t->metric);
-    struct plot_data d = data_of(t, false);
+    struct plot_data d = train_tasks_data_of(t, false);
     plot_spark(c, p->spark, y, p->spark_w, &d, INK_METRIC);
     latest(t, text);
     canvas_right(c, p->value, y, 7, ink, text);
@@ -150,7 +153,7 @@ static void draw_task(const struct train_view *v, struct canvas *c, const struct
 }
 
 /* What the columns are, on the rule itself. */
-static void draw_heads(struct canvas *c, const struct parts *p, int y) {
+static void train_tasks_draw_heads(struct canvas *c, const struct parts *p, int y) {
     canvas_text(c, p->metric - 1, y, INK_DIM, " metric ");
     canvas_text(c, p->spark - 1, y, INK_DIM, " curve ");
     canvas_right(c, p->value, y, 8, INK_DIM, " latest ");
@@ -161,12 +164,12 @@ static void draw_heads(struct canvas *c, const struct parts *p, int y) {
 
 void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r) {
     int rows = r.h - 1, n = v->series.tasks, top = 0;
-    struct parts p = place(v, c, r);
+    struct parts p = train_tasks_place(v, c, r);
     if (v->shown_task > rows && v->shown_task <= n) top = v->shown_task - rows;
     char title[32] = "tasks";
     if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
-    draw_heads(c, &p, r.y);
+    train_tasks_draw_heads(c, &p, r.y);
     canvas_push_clip(c, r);
     for (int i = 0; i < rows && top + i < n; i++) draw_task(v, c, &p, r.y + 1 + i, top + i);
     canvas_pop_clip(c);

@@ -17,7 +17,7 @@ static const char *short_name(const struct series_term *t) {
     return dot ? dot + 1 : t->name;
 }
 
-static struct plot_data data_of(const struct series_term *t) { return (struct plot_data){t->step, t->loss, t->count}; }
+static struct plot_data train_terms_data_of(const struct series_term *t) { return (struct plot_data){t->step, t->loss, t->count}; }
 
 const struct series_term *train_term(const struct train_view *v) {
     bool one = !v->shown_task && v->shown_term >= 1 && v->shown_term <= v->series.terms;
@@ -45,7 +45,8 @@ const char *train_terms_hint(const struct train_view *v) {
 void train_fit_terms(struct train_view *v) {
     bool any = false;
     double lo = 0, hi = 0;
-    for (int i = 0; i < v->series.terms; i++) any = train_widen(v, data_of(&v->series.term[i]), true, any, &lo, &hi);
+    for (int i = 0; i < v->series.terms; i++) any = train_widen(v, train_terms_data_of(&v->series.term[i]),
+                                                                true, any, &lo, &hi);
     if (any) axis_fit(&v->look.y, lo, hi, v->look.log && lo > 0);
 }
 
@@ -59,14 +60,15 @@ void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect 
     int n = v->series.terms;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){data_of(&v->series.term[i]), train_mark(i), scatter_style(c, i)};
+        line[i] = (struct plot_line){train_terms_data_of(&v->series.term[i]), train_mark(i),
+                                     scatter_style(c, i)};
     plot_lines(c, r, line, n, look, (double)v->cursor, true);
     free(line);
 }
 
 void train_terms_readout(const struct train_view *v, double step, struct buf *out) {
     for (int i = 0; i < v->series.terms; i++) {
-        struct plot_data d = data_of(&v->series.term[i]);
+        struct plot_data d = train_terms_data_of(&v->series.term[i]);
         char value[32] = "\u2013";
         size_t at = d.count ? plot_nearest(&d, step) : 0;
         if (d.count && d.step[at] == step && isfinite(d.value[at])) snprintf(value, sizeof value, "%.4f", d.value[at]);

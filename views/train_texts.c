@@ -30,7 +30,7 @@ size_t train_texts(const struct train_view *v) {
 }
 
 /* ✓ as it should be, ✗ another answer, ! no answer at all. */
-static const char *mark(const struct canvas *c, const struct train_sample *x, enum ink *ink) {
+static const char *train_texts_mark(const struct canvas *c, const struct train_sample *x, enum ink *ink) {
     bool ascii = c->glyphs == GLYPHS_ASCII;
     if (!x->valid) {
         *ink = INK_BAD;
@@ -60,7 +60,7 @@ static void draw_table(struct canvas *c, struct rect r, const struct train_sampl
     for (size_t i = 0; i < n && (int)i + 1 < r.h; i++) {
         int y = r.y + 1 + (int)i;
         enum ink ink;
-        const char *sign = mark(c, &x[i], &ink);
+        const char *sign = train_texts_mark(c, &x[i], &ink);
         canvas_text(c, r.x + 1, y, ink, sign);
         canvas_fit(c, r.x + 3, y, SHORT, ink == INK_GOOD ? INK_TEXT : ink, x[i].generated);
         if (x[i].target) canvas_fit(c, r.x + 4 + SHORT, y, SHORT, INK_TEXT, x[i].target);
@@ -92,7 +92,7 @@ static void draw_long(struct canvas *c, struct rect r, const struct train_sample
     int most = r.h >= 9 * (int)n ? 3 : r.h >= 6 * (int)n ? 2 : 1, y = r.y;
     for (size_t i = 0; i < n && y < r.y + r.h; i++) {
         enum ink ink;
-        const char *sign = mark(c, &x[i], &ink);
+        const char *sign = train_texts_mark(c, &x[i], &ink);
         canvas_text(c, r.x + 1, y, ink, sign);
         y += draw_text(c, r, y, most, INK_DIM, "source", x[i].source);
         if (x[i].target) y += draw_text(c, r, y, most, INK_TEXT, "wanted", x[i].target);

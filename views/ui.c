@@ -186,7 +186,7 @@ bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top) {
     return true;
 }
 
-static void picked(struct ui *ui, struct effect *out) {
+static void ui_picked(struct ui *ui, struct effect *out) {
     struct picker *p = &ui->picker;
     p->open = false;
     if (p->cursor >= p->count) return;
@@ -213,7 +213,7 @@ static void picker_press(struct ui *ui, const struct press *p, struct effect *ou
     uint32_t code = p->code;
     int last = k->count ? k->count - 1 : 0;
     if (code == PRESS_ENTER) {
-        picked(ui, out);
+        ui_picked(ui, out);
         return;
     }
     if (code == PRESS_ESC || code == 'q') k->open = false;

@@ -14,17 +14,17 @@ enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RU
                CMD_QUIT, CMD_COUNT };
 
 /* The verbs of the command line that work here, and a few of the screen's own. */
-static const char *const names[CMD_COUNT] = {
+static const char *const ui_command_names[CMD_COUNT] = {
     "train", "method", "methods", "models", "tasks", "runs", "show", "stop", "resume", "clone",
     "trash", "restore", "export", "map", "unseen", "help", "quit"};
 
-const char *ui_command_name(int i) { return names[i]; }
+const char *ui_command_name(int i) { return ui_command_names[i]; }
 
 int ui_command_best(const char *typed) {
     int best = -1, score = -1;
     if (strchr(typed, ' ')) return -1;
     for (int i = 0; i < CMD_COUNT; i++) {
-        int s = !strcmp(typed, names[i]) ? 1 << 20 : prompt_match(typed, names[i]);
+        int s = !strcmp(typed, ui_command_names[i]) ? 1 << 20 : prompt_match(typed, ui_command_names[i]);
         if (s > score) {
             score = s;
             best = i;
@@ -37,7 +37,7 @@ void ui_command_complete(struct ui *ui) {
     int best = ui_command_best(ui->prompt.text);
     if (best < 0) return;
     char text[32];
-    snprintf(text, sizeof text, "%s ", names[best]);
+    snprintf(text, sizeof text, "%s ", ui_command_names[best]);
     prompt_set(&ui->prompt, text);
 }
 
@@ -54,8 +54,8 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number, as in  :%s 3", names[command],
-               names[command]);
+        ui_say(ui, SAY_ERROR, "%s: which run? give its number, as in  :%s 3", ui_command_names[command],
+               ui_command_names[command]);
         return;
     }
     ui->ask.run[0] = run;
@@ -147,11 +147,11 @@ void ui_command(struct ui *ui, const char *line, struct effect *out) {
     snprintf(rest, sizeof rest, "%s", line + n + strspn(line + n, " "));
     for (size_t end = strlen(rest); end && rest[end - 1] == ' '; end--) rest[end - 1] = 0;
     for (int i = 0; i < CMD_COUNT; i++) {
-        if (strcmp(word, names[i])) continue;
+        if (strcmp(word, ui_command_names[i])) continue;
         run_command(ui, (enum command)i, rest, out);
         return;
     }
-    const char *near = text_nearest(word, names, CMD_COUNT);
+    const char *near = text_nearest(word, ui_command_names, CMD_COUNT);
     if (near) ui_say(ui, SAY_ERROR, "no command \"%s\"; %s is one", word, near);
     else ui_say(ui, SAY_ERROR, "no command \"%.40s\"; Tab completes, ? lists the keys", line);
 }

@@ -31,7 +31,8 @@ static int take_number(const json_t *o, const char *file, const char *key, doubl
 }
 
 /* Keys that are not known are a slip of the pen: a number that nobody reads. */
-static int known_keys(const json_t *o, const char *file, const char *const *known, size_t n, struct err *e) {
+static int experiment_known_keys(const json_t *o, const char *file, const char *const *known, size_t n,
+                                 struct err *e) {
     const char *key;
     json_t *v;
     json_object_foreach((json_t *)o, key, v) {
@@ -51,13 +52,13 @@ static int find_cell(const struct experiment *x, const char *file, const char *i
     return err_set(e, ERR_INPUT, "%s: no cell is called \"%s\" (a cell stands before what uses it)", file, id);
 }
 
-static int read_cell(struct experiment *x, const json_t *o, const char *file, struct err *e) {
+static int experiment_read_cell(struct experiment *x, const json_t *o, const char *file, struct err *e) {
     static const char *const known[] = { "id", "text", "verb", "of", "path", "scale", "published", "status", "source", "skip" };
     struct experiment_cell *c = &x->cell[x->cells];
     *c = (struct experiment_cell){ .of = -1, .published = NAN };
     x->cells++;
     char *of = NULL;
-    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    int rc = experiment_known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
     if (!rc) rc = take_text(o, file, "text", true, &c->text, e);
     if (!rc) rc = take_text(o, file, "of", false, &of, e);
@@ -106,7 +107,7 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     struct experiment_contrast *c = &x->contrast[x->contrasts++];
     *c = (struct experiment_contrast){ .published = NAN };
     char *direction = NULL, *over = NULL;
-    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    int rc = experiment_known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "id", true, &c->id, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
     if (!rc) rc = take_text(o, file, "over", false, &over, e);
@@ -135,7 +136,7 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     return rc;
 }
 
-static int read_seeds(struct experiment *x, const json_t *v, const char *file, struct err *e) {
+static int experiment_read_seeds(struct experiment *x, const json_t *v, const char *file, struct err *e) {
     size_t n = json_array_size(v);
     if (!n || n > EXPERIMENT_SEEDS)
         return err_set(e, ERR_INPUT, "%s: \"seeds\" is a list of 1 to %d whole numbers", file, EXPERIMENT_SEEDS);
@@ -156,7 +157,7 @@ static int add_reported_row(struct buf *b, const json_t *o, size_t columns, cons
     const json_t *values = json_object_get(o, "values");
     char *name = NULL, *status = NULL;
     double sum = 0, printed = NAN;
-    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    int rc = experiment_known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "name", true, &name, e);
     if (!rc) rc = take_text(o, file, "status", true, &status, e);
     if (!rc) rc = take_number(o, file, "printed", NAN, &printed, e);
@@ -183,7 +184,7 @@ static int read_reported(struct experiment *x, const json_t *o, const char *file
     size_t n = json_array_size(columns);
     struct buf b = BUF_INIT;
     char *title = NULL;
-    int rc = known_keys(o, file, known, COUNT_OF(known), e);
+    int rc = experiment_known_keys(o, file, known, COUNT_OF(known), e);
     if (!rc) rc = take_text(o, file, "title", true, &title, e);
     if (!rc && !n) rc = err_set(e, ERR_INPUT, "%s: a table of reported numbers needs \"columns\"", file);
     if (!rc) buf_printf(&b, "%s\n%s\n\n| method |", x->reported ? x->reported : "", title);
@@ -203,7 +204,8 @@ static int read_reported(struct experiment *x, const json_t *o, const char *file
 }
 
 typedef int reader(struct experiment *x, const json_t *o, const char *file, struct err *e);
-static int read_list(struct experiment *x, const json_t *root, const char *file, const char *key, reader *read, struct err *e) {
+static int experiment_read_list(struct experiment *x, const json_t *root, const char *file, const char *key,
+                                reader *read, struct err *e) {
     const json_t *list = json_object_get(root, key);
     size_t n = json_array_size(list);
     if (n > EXPERIMENT_CELLS) return err_set(e, ERR_INPUT, "%s: more than %d %s", file, EXPERIMENT_CELLS, key);
@@ -222,7 +224,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     if (!root) return e->code;
     json_int_t version = 0;
     int rc = json_is_object(root) ? 0 : err_set(e, ERR_INPUT, "%s: an experiment is a JSON object", path);
-    if (!rc) rc = known_keys(root, path, known, COUNT_OF(known), e);
+    if (!rc) rc = experiment_known_keys(root, path, known, COUNT_OF(known), e);
     e->code = rc;
     if (!rc) json_get_int(root, path, "version", &version, e), rc = e->code;
     if (!rc && version != 1) rc = err_set(e, ERR_INPUT, "%s: \"version\" is 1, not %lld", path, (long long)version);
@@ -231,11 +233,11 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     if (!rc) rc = take_text(root, path, "claim", true, &x->claim, e);
     if (!rc) rc = take_text(root, path, "about", false, &x->about, e);
     if (!rc) rc = take_text(root, path, "base", true, &x->base, e);
-    if (!rc) rc = read_seeds(x, json_object_get(root, "seeds"), path, e);
-    if (!rc) rc = read_list(x, root, path, "cells", read_cell, e);
+    if (!rc) rc = experiment_read_seeds(x, json_object_get(root, "seeds"), path, e);
+    if (!rc) rc = experiment_read_list(x, root, path, "cells", experiment_read_cell, e);
     if (!rc && !x->cells) rc = err_set(e, ERR_INPUT, "%s: \"cells\" is a list of at least one", path);
-    if (!rc) rc = read_list(x, root, path, "contrasts", read_contrast, e);
-    if (!rc) rc = read_list(x, root, path, "reported", read_reported, e);
+    if (!rc) rc = experiment_read_list(x, root, path, "contrasts", read_contrast, e);
+    if (!rc) rc = experiment_read_list(x, root, path, "reported", read_reported, e);
     json_decref(root);
     if (rc) {
         experiment_release(x);

@@ -58,7 +58,7 @@ static void add_word(struct spoken *w, const char *s, size_t n) {
     w->word[w->count] = NULL;
 }
 
-static int add_words(struct spoken *w, const char *line, struct err *e) {
+static int replicate_add_words(struct spoken *w, const char *line, struct err *e) {
     while (*line) {
         if (*line == ' ') {
             line++;
@@ -122,7 +122,7 @@ static int run_petri(const struct replicate *how, const struct spoken *w, struct
 /* ---- runs ---- */
 
 /* What a run is found again by: the line as the file has it, so that a folder that moved makes no other run. */
-static char *note_of(const struct experiment *x, int cell, int s) {
+static char *replicate_note_of(const struct experiment *x, int cell, int s) {
     const struct experiment_cell *c = &x->cell[cell];
     unsigned long long seed = (unsigned long long)x->seed[s];
     if (c->verb) return xprintf("%s/%s seed %llu: petri %s %s", x->name, c->id, seed, c->verb, c->text);
@@ -208,7 +208,7 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
         free(line);
         if (!full) return e->code;
         start_line(w, c->verb ? c->verb : "train");
-        int rc = add_words(w, full, e);
+        int rc = replicate_add_words(w, full, e);
         free(full);
         if (rc) return rc;
         add_word(w, "--seed", 6);
@@ -230,7 +230,7 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
     int status = 0;
     int64_t of = x->cell[cell].of < 0 ? 0 : r->run[x->cell[cell].of][s];
     if (x->cell[cell].of >= 0 && !of) return ++*lacking, 0;
-    char *note = note_of(x, cell, s);
+    char *note = replicate_note_of(x, cell, s);
     int rc = find_run(how, note, &f, e);
     if (!rc && !f.finished && !how->dry && clock_seconds() < how->until) {
         rc = run_words(how, x, cell, s, note, of, f.startable, &w, e);
@@ -317,7 +317,7 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
         struct buf out = BUF_INIT;
         char *line = filled(how, c->text, run, e);
         add_word(&w, "petri", 5);
-        rc = line ? add_words(&w, line, e) : e->code;
+        rc = line ? replicate_add_words(&w, line, e) : e->code;
         end_line(how, &w);
         if (!rc) how->tell(line);
         if (!rc) rc = run_petri(how, &w, &out, &status, e);

@@ -125,7 +125,7 @@ const char *experiment_verdict(const struct experiment_contrast *c, const struct
 /* ---- JSON ---- */
 
 /* Of runs of few shots: for each seed the tasks with their values. */
-static void tasks_json(const struct experiment *x, const struct experiment_tasks *of, struct buf *b) {
+static void result_tasks_json(const struct experiment *x, const struct experiment_tasks *of, struct buf *b) {
     bool any = false;
     for (int s = 0; s < x->seeds; s++) any |= of[s].count > 0;
     if (!any) return;
@@ -140,7 +140,8 @@ static void tasks_json(const struct experiment *x, const struct experiment_tasks
     buf_putc(b, ']');
 }
 
-static void cell_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
+static void result_cell_json(const struct experiment *x, const struct experiment_result *r, int i,
+                             struct buf *b) {
     const struct experiment_cell *c = &x->cell[i];
     struct spread s = experiment_cell_spread(x, r, i);
     json_add_key(b, NULL);
@@ -161,7 +162,7 @@ static void cell_json(const struct experiment *x, const struct experiment_result
     json_member_int(b, "n", (long long)s.n);
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "sd", s.sd);
-    tasks_json(x, r->of_task[i], b);
+    result_tasks_json(x, r->of_task[i], b);
     buf_putc(b, '}');
 }
 
@@ -198,7 +199,7 @@ void experiment_result_json(const struct experiment *x, const struct experiment_
     buf_putc(out, ']');
     json_add_key(out, "cells");
     buf_putc(out, '[');
-    for (int i = 0; i < x->cells; i++) cell_json(x, r, i, out);
+    for (int i = 0; i < x->cells; i++) result_cell_json(x, r, i, out);
     buf_putc(out, ']');
     json_add_key(out, "contrasts");
     buf_putc(out, '[');

@@ -59,7 +59,7 @@ static char *resolved(const char *path) {
     return whole;
 }
 
-static bool same_file(const char *path, const struct stat *st) {
+static bool outfile_same_file(const char *path, const struct stat *st) {
     struct stat other;
     return st && !stat(path, &other) && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
@@ -72,7 +72,7 @@ static bool of_database(const char *database, const char *target, const struct s
         char *name = xprintf("%s%s", database, beside[i]), *full = resolved(name);
         size_t n = strlen(full);
         bool inside = !strncmp(target, full, n) && (!target[n] || target[n] == '/');
-        found = inside || same_file(name, st);
+        found = inside || outfile_same_file(name, st);
         free(name);
         free(full);
     }
@@ -92,7 +92,7 @@ static bool is_in(const char *folder, const struct stat *st) {
     bool found = false;
     for (struct dirent *x; d && !found && (x = readdir(d));) {
         char *path = file_join(folder, x->d_name);
-        found = same_file(path, st);
+        found = outfile_same_file(path, st);
         free(path);
     }
     if (d) closedir(d);
@@ -101,7 +101,8 @@ static bool is_in(const char *folder, const struct stat *st) {
 
 static bool is_read(const struct outfile_guard *g, const struct stat *st) {
     for (size_t i = 0; i < g->reads; i++)
-        if (same_file(g->read[i], st) || (file_is_folder(g->read[i]) && is_in(g->read[i], st))) return true;
+        if (outfile_same_file(g->read[i], st) || (file_is_folder(g->read[i]) && is_in(g->read[i],
+                                                                                      st))) return true;
     return false;
 }
 
@@ -138,7 +139,7 @@ int outfile_check_folder(const struct outfile_guard *g, const char *path, struct
 }
 
 /* Found out now, not when hours of work are to be written. */
-static int check_place(const char *path, struct err *e) {
+static int outfile_check_place(const char *path, struct err *e) {
     char *target = resolved(path), *slash = strrchr(target, '/');
     if (slash) slash[slash == target] = '\0';
     const char *folder = slash ? target : ".";
@@ -157,7 +158,7 @@ int outfile_check(const struct outfile_guard *g, const char *path, struct err *e
     if (!stat(path, &st)) rc = check_existing(g, path, &st, e);
     else if (!lstat(path, &st) && !g->overwrite)
         rc = err_set(e, ERR_USAGE, "%s: exists, a link to nothing; --overwrite writes over it", path);
-    return rc ? rc : check_place(path, e);
+    return rc ? rc : outfile_check_place(path, e);
 }
 
 /* ---- writing ---- */

@@ -26,7 +26,7 @@ static struct model *given(const struct run_config *c, const char *where, struct
 }
 
 /* What `name` leads to, when that is the run's model; else adds to `looked` why not. */
-static struct model *by_name(const struct run_config *c, const char *name, struct buf *looked) {
+static struct model *backbone_by_name(const struct run_config *c, const char *name, struct buf *looked) {
     struct err why = ERR_INIT;
     if (!name || !*name) return NULL;
     struct model *m = model_share(name, &why);
@@ -49,7 +49,8 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
     struct buf looked = BUF_INIT;
     struct model *m = NULL;
     for (size_t i = 0; !m && i < COUNT_OF(name); i++)
-        if (!i || !name[i] || !c->model || strcmp(name[i], c->model)) m = by_name(c, name[i], &looked);
+        if (!i || !name[i] || !c->model || strcmp(name[i], c->model)) m = backbone_by_name(c, name[i],
+                                                                                           &looked);
     if (m)
         text_line(said, "model: %s is gone; %s, whose weights are the run's, is taken", c->model_folder, m->folder);
     else

@@ -15,7 +15,7 @@ static bool is_it(const char *path, const char *sha256) {
 }
 
 /* The file below one of the bases; of a/b/c/rows.tsv the longest end that is there.  Caller frees; or NULL. */
-static char *find(const char *old, const char *sha256, char *const base[BASES]) {
+static char *moved_find(const char *old, const char *sha256, char *const base[BASES]) {
     for (const char *end = old; end; end = strchr(end, '/')) {
         end += *end == '/';
         for (int i = 0; i < BASES; i++) {
@@ -33,9 +33,9 @@ static char *find(const char *old, const char *sha256, char *const base[BASES]) 
 }
 
 /* *path, when it is gone and found elsewhere. */
-static bool follow(char **path, const char *sha256, char *const base[BASES], struct buf *said) {
+static bool moved_follow(char **path, const char *sha256, char *const base[BASES], struct buf *said) {
     if (!*path || !sha256 || file_exists(*path)) return false;
-    char *now = find(*path, sha256, base);
+    char *now = moved_find(*path, sha256, base);
     if (!now) return false;
     text_line(said, "rows: %s is gone; %s, whose bytes are the same, is taken", *path, now);
     free(*path);
@@ -43,24 +43,24 @@ static bool follow(char **path, const char *sha256, char *const base[BASES], str
     return true;
 }
 
-static char *folder_of(const char *path) {
+static char *moved_folder_of(const char *path) {
     const char *slash = path ? strrchr(path, '/') : NULL;
     return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
 void moved_rows(struct run_config *c, const char *history, struct buf *said) {
     char *program = file_program_folder();
-    char *base[BASES] = { xstrdup("."), folder_of(history), program, program ? file_join(program, "..") : NULL };
+    char *base[BASES] = { xstrdup("."), moved_folder_of(history), program, program ? file_join(program, "..") : NULL };
     for (int i = 0; i < config_task_count(c); i++) {
         struct run_config *of = config_rows(c, i);
         char *was = of->train_file ? xstrdup(of->train_file) : NULL;
-        bool train = follow(&of->train_file, of->train_sha256, base, said);
+        bool train = moved_follow(&of->train_file, of->train_sha256, base, said);
         bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* said once */
-        bool dev = follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : said);
+        bool dev = moved_follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : said);
         free(was);
         if (!of->task_folder || !(train || dev)) continue;
         free(of->task_folder);
-        of->task_folder = folder_of(train ? of->train_file : of->dev_file);
+        of->task_folder = moved_folder_of(train ? of->train_file : of->dev_file);
     }
     for (int i = 0; i < BASES; i++) free(base[i]);
 }

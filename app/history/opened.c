@@ -50,7 +50,8 @@ char *opened_facts_unknown(int64_t run) {
 }
 
 /* Which of a run's tasks is meant, and the config as of that alone.  *name: NULL for a run of one. */
-static int choose_task(struct opened *o, struct run_config *c, const char *task, char **name, struct err *e) {
+static int opened_choose_task(struct opened *o, struct run_config *c, const char *task, char **name,
+                              struct err *e) {
     *name = NULL;
     o->several = c->tasks > 0;
     if (!o->several) {
@@ -68,7 +69,8 @@ static int choose_task(struct opened *o, struct run_config *c, const char *task,
     return 0;
 }
 
-static int read_config(struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {
+static int opened_read_config(struct store *s, int64_t id, struct run_config *c, struct buf *said,
+                              struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
@@ -102,10 +104,10 @@ int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, 
                struct buf *said, struct err *e) {
     struct run_config config;
     char *name;
-    int rc = read_config(s, id, &config, said, e);
+    int rc = opened_read_config(s, id, &config, said, e);
     if (rc) return rc;
     o->run = id;
-    if (choose_task(o, &config, task, &name, e)) {
+    if (opened_choose_task(o, &config, task, &name, e)) {
         o->run = 0; /* nothing to release */
         return e->code;
     }
@@ -116,7 +118,7 @@ int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, 
 
 int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
                    struct err *e) {
-    int rc = read_config(s, id, &o->config, said, e);
+    int rc = opened_read_config(s, id, &o->config, said, e);
     if (rc) return rc;
     o->run = id;
     o->several = o->config.tasks > 0;

@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-static void make_room(struct rowset *r, int n) {
+static void rowset_make_room(struct rowset *r, int n) {
     size_t room = (size_t)n + 1;
     r->of_task = xcalloc(room, sizeof *r->of_task);
     r->label = xcalloc(room, sizeof *r->label);
@@ -33,7 +33,7 @@ static int add_class(struct rowset *r, int task, const char *label) {
     return c;
 }
 
-static int class_of(struct rowset *r, int task, const char *label) {
+static int rowset_class_of(struct rowset *r, int task, const char *label) {
     int c = rowset_class(r, task, label);
     return c < 0 ? add_class(r, task, label) : c;
 }
@@ -51,7 +51,7 @@ void rowset_of(struct rowset *r, const struct dataset *const *d, const char *con
     BUG_IF(tasks > ROWSET_TASKS);
     for (int t = 0; t < tasks; t++) all += d[t]->rows;
     *r = (struct rowset){ .tasks = tasks };
-    make_room(r, (int)all);
+    rowset_make_room(r, (int)all);
     for (int t = 0; t < tasks; t++) {
         r->task[t] = xstrdup(task[t]);
         int first = r->classes;
@@ -107,7 +107,7 @@ static size_t kept_size(const char *s) {
     return n;
 }
 
-static void add_text(struct buf *b, const char *key, const char *s) {
+static void rowset_add_text(struct buf *b, const char *key, const char *s) {
     char *part = xstrndup(s, kept_size(s));
     json_member_string(b, key, part);
     free(part);
@@ -122,17 +122,18 @@ void rowset_items(const struct rowset *r, const int32_t *predicted, struct buf *
         json_member_int(out, "row", r->row[i]);
         if (r->tasks > 1) json_member_string(out, "task", r->task[r->of_task[i]]);
         json_member_string(out, "label", r->label[i] < 0 ? NULL : r->label_name[r->label[i]]);
-        add_text(out, "text", r->a[i]);
-        if (r->b[i]) add_text(out, "text_b", r->b[i]);
+        rowset_add_text(out, "text", r->a[i]);
+        if (r->b[i]) rowset_add_text(out, "text_b", r->b[i]);
         json_member_string(out, "prediction", said);
         buf_putc(out, '}');
     }
     buf_putc(out, ']');
 }
 
-static const char *text_of(const json_t *o, const char *key) { return json_string_value(json_object_get(o, key)); }
+static const char *rowset_text_of(const json_t *o,
+                                  const char *key) { return json_string_value(json_object_get(o, key)); }
 
-static int task_of(struct rowset *r, const char *name) {
+static int rowset_task_of(struct rowset *r, const char *name) {
     for (int t = 0; t < r->tasks; t++)
         if (!strcmp(r->task[t], name)) return t;
     if (r->tasks == ROWSET_TASKS) return ROWSET_TASKS - 1;
@@ -151,19 +152,19 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
     }
     int32_t *said = xcalloc((size_t)n + 1, sizeof *said);
     bool any = false;
-    make_room(r, n);
+    rowset_make_room(r, n);
     for (int i = 0; i < n; i++) {
         const json_t *o = json_array_get(list, (size_t)i);
-        const char *own = text_of(o, "task"), *label = text_of(o, "label"), *prediction = text_of(o, "prediction");
-        const char *a = text_of(o, "text"), *b = text_of(o, "text_b");
-        int t = task_of(r, own ? own : task);
+        const char *own = rowset_text_of(o, "task"), *label = rowset_text_of(o, "label"), *prediction = rowset_text_of(o, "prediction");
+        const char *a = rowset_text_of(o, "text"), *b = rowset_text_of(o, "text_b");
+        int t = rowset_task_of(r, own ? own : task);
         r->n++;
         r->of_task[i] = t;
         r->row[i] = json_integer_value(json_object_get(o, "row"));
         r->a[i] = xstrdup(a ? a : "");
         r->b[i] = b ? xstrdup(b) : NULL;
-        r->label[i] = label ? class_of(r, t, label) : -1;
-        said[i] = prediction ? class_of(r, t, prediction) : -1;
+        r->label[i] = label ? rowset_class_of(r, t, label) : -1;
+        said[i] = prediction ? rowset_class_of(r, t, prediction) : -1;
         any = any || prediction;
     }
     json_decref(list);
@@ -175,7 +176,7 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
 
 /* ---- comparing ---- */
 
-static bool same_text(const char *a, const char *b) {
+static bool rowset_same_text(const char *a, const char *b) {
     if (!a || !b) return !a && !b;
     size_t n = kept_size(a), m = kept_size(b); /* kept sets hold no more */
     return n == m && !memcmp(a, b, n);
@@ -186,7 +187,7 @@ int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
         if (a->row[i] != b->row[i])
             return err_set(e, ERR_USAGE, "the two sides have different rows: number %d is row %lld of one, row %lld of "
                            "the other; give --task", i + 1, (long long)a->row[i], (long long)b->row[i]);
-        if (!same_text(a->a[i], b->a[i]) || !same_text(a->b[i], b->b[i]))
+        if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
             return err_set(e, ERR_USAGE, "the two sides have different texts in row %lld; give --task",
                            (long long)a->row[i]);
     }

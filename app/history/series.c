@@ -71,7 +71,7 @@ void series_free(struct run_series *s) {
 }
 
 /* Makes room for one more in arrays that share a capacity. */
-static void grow(double **array[], size_t arrays, size_t *room, size_t count) {
+static void series_grow(double **array[], size_t arrays, size_t *room, size_t count) {
     if (count < *room) return;
     *room = *room ? 2 * *room : 64;
     for (size_t i = 0; i < arrays; i++) *array[i] = xrealloc(*array[i], *room, sizeof **array[i]);
@@ -80,7 +80,7 @@ static void grow(double **array[], size_t arrays, size_t *room, size_t count) {
 void series_point(struct run_series *s, int64_t step, double loss, double lr, double norm) {
     struct series *v = &s->view;
     if (v->count && (double)step <= s->step[v->count - 1]) return;
-    grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm }, 4, &s->room, v->count);
+    series_grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm }, 4, &s->room, v->count);
     s->step[v->count] = (double)step;
     s->loss[v->count] = loss;
     s->lr[v->count] = lr;
@@ -94,7 +94,7 @@ void series_point(struct run_series *s, int64_t step, double loss, double lr, do
 void series_evaluation(struct run_series *s, const struct series_evaluation *x) {
     struct series *v = &s->view;
     if (v->evals && (double)x->step <= s->eval_step[v->evals - 1]) return;
-    grow((double **[]){ &s->eval_step, &s->eval_value, &s->eval_loss }, 3, &s->eval_room, v->evals);
+    series_grow((double **[]){ &s->eval_step, &s->eval_value, &s->eval_loss }, 3, &s->eval_room, v->evals);
     s->eval_step[v->evals] = (double)x->step;
     s->eval_value[v->evals] = x->value;
     s->eval_loss[v->evals++] = x->loss;
@@ -113,7 +113,7 @@ void series_evaluation(struct run_series *s, const struct series_evaluation *x) 
 /* One more point of a curve; false: it is not after the last one. */
 static bool add_point(double **step, double **value, size_t *room, size_t *count, int64_t at, double x) {
     if (*count && (double)at <= (*step)[*count - 1]) return false;
-    grow((double **[]){ step, value }, 2, room, *count);
+    series_grow((double **[]){ step, value }, 2, room, *count);
     (*step)[*count] = (double)at;
     (*value)[(*count)++] = x;
     return true;
@@ -192,7 +192,7 @@ void series_term_point(struct run_series *s, const char *name, int64_t step, dou
 }
 
 /* How many of the steps are not after `last`: those that come are few, and at the end. */
-static size_t known(const double *step, size_t count, const double *last) {
+static size_t series_known(const double *step, size_t count, const double *last) {
     while (last && count && step[count - 1] > *last) count--;
     return last ? count : 0;
 }
@@ -203,9 +203,11 @@ void series_take_tasks(struct run_series *s, const struct run_series *from) {
         series_task(s, x->name, x->metric, x->share);
         int at = series_task_find(s, x->name);
         const struct series_task *v = &s->view.task[at];
-        for (size_t k = known(x->step, x->count, v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
+        for (size_t k = series_known(x->step, x->count,
+                                     v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
             series_task_point(s, at, (int64_t)x->step[k], x->loss[k]);
-        for (size_t k = known(x->eval_step, x->evals, v->evals ? &v->eval_step[v->evals - 1] : NULL); k < x->evals; k++)
+        for (size_t k = series_known(x->eval_step, x->evals,
+                                     v->evals ? &v->eval_step[v->evals - 1] : NULL); k < x->evals; k++)
             series_task_evaluation(s, at, &(struct series_evaluation){
                 (int64_t)x->eval_step[k], NULL, x->rows, x->eval_value[k], NAN, x->majority,
                 !isnan(x->best) && x->best_step == (int64_t)x->eval_step[k] });
@@ -214,7 +216,8 @@ void series_take_tasks(struct run_series *s, const struct run_series *from) {
         const struct series_term *x = &from->view.term[i];
         int at = term_at(s, x->name);
         const struct series_term *v = &s->view.term[at];
-        for (size_t k = known(x->step, x->count, v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
+        for (size_t k = series_known(x->step, x->count,
+                                     v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
             series_term_point(s, x->name, (int64_t)x->step[k], x->loss[k]);
     }
 }
@@ -233,7 +236,7 @@ void series_sample(struct run_series *s, const struct train_sample *x, bool more
 /* ---- from the store ---- */
 
 /* The value of `p` at `step`, which only goes up; NaN where there is none. */
-static double at(const struct store_points *p, size_t *k, int64_t step) {
+static double series_at(const struct store_points *p, size_t *k, int64_t step) {
     while (*k < p->count && p->step[*k] < step) ++*k;
     return *k < p->count && p->step[*k] == step ? p->value[*k] : NAN;
 }
@@ -247,7 +250,7 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
     size_t lr = 0, norm = 0;
     for (size_t i = 0; !rc && i < p[0].count; i++) {
         int64_t step = p[0].step[i];
-        double rate = at(&p[1], &lr, step), length = at(&p[2], &norm, step);
+        double rate = series_at(&p[1], &lr, step), length = series_at(&p[2], &norm, step);
         series_point(s, step, p[0].value[i], rate, length);
     }
     for (size_t i = 0; i < COUNT_OF(name); i++) store_points_release(&p[i]);
@@ -299,8 +302,8 @@ static void take_task_evaluations(struct run_series *s, int at, const struct sto
     }
 }
 
-static int read_tasks(struct run_series *s, struct store *store, const struct store_run *run,
-                      const struct store_evals *v, struct err *e) {
+static int series_read_tasks(struct run_series *s, struct store *store, const struct store_run *run,
+                             const struct store_evals *v, struct err *e) {
     struct run_config c;
     int rc = config_from_json(run->config, strlen(run->config), &c, e);
     for (int i = 0; !rc && i < c.tasks; i++) {
@@ -321,7 +324,7 @@ static int read_tasks(struct run_series *s, struct store *store, const struct st
     return rc;
 }
 
-static int read_terms(struct run_series *s, struct store *store, struct err *e) {
+static int series_read_terms(struct run_series *s, struct store *store, struct err *e) {
     static const char *const name[] = { "loss.task", "loss.instance", "loss.prototype" };
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(name); i++) {
@@ -354,8 +357,8 @@ int series_read(struct run_series *s, struct store *store, const struct store_ru
     int rc = read_points(s, store, e);
     if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
     if (!rc) take_evaluations(s, run->decides, &v);
-    if (!rc && task_results_several(run)) rc = read_tasks(s, store, run, &v, e);
-    if (!rc && task_results_several(run)) rc = read_terms(s, store, e);
+    if (!rc && task_results_several(run)) rc = series_read_tasks(s, store, run, &v, e);
+    if (!rc && task_results_several(run)) rc = series_read_terms(s, store, e);
     if (!rc) rc = read_samples(s, store, e);
     store_evals_release(&v);
     return rc;

@@ -32,23 +32,24 @@ void task_results_copy(struct task_results *to, const struct task_results *from)
 bool task_results_several(const struct store_run *run) { return text_starts(run->decides, ALL_TASKS_SPLIT "."); }
 
 /* In whichever split. */
-static bool is_of(const char *name, const char *task, const char *metric) {
+static bool task_results_is_of(const char *name, const char *task, const char *metric) {
     const char *found = store_name_metric(name, task);
     return found && !strcmp(found, metric);
 }
 
 /* The rows of "dev 40 of 856 (seed 0)". */
-static int64_t rows_of(const char *text) {
+static int64_t task_results_rows_of(const char *text) {
     const char *space = text ? strchr(text, ' ') : NULL;
     return space ? strtoll(space + 1, NULL, 10) : 0;
 }
 
 /* The last row of the task's deciding metric that counts; its first split comes first. */
-static const struct store_eval_row *find(const struct store_evals *v, const struct task_result *t, int64_t step) {
+static const struct store_eval_row *task_results_find(const struct store_evals *v,
+                                                      const struct task_result *t, int64_t step) {
     const struct store_eval_row *found = NULL;
     for (size_t i = 0; i < v->count; i++) {
         const struct store_eval_row *r = &v->row[i];
-        if (!is_of(r->name, t->task, t->metric)) continue;
+        if (!task_results_is_of(r->name, t->task, t->metric)) continue;
         if (step >= 0 ? r->step != step : !r->best && found) continue;
         if (found && found->step == r->step) continue; /* a further split */
         found = r;
@@ -56,16 +57,16 @@ static const struct store_eval_row *find(const struct store_evals *v, const stru
     return found;
 }
 
-static void fill(struct task_result *t, const struct store_evals *v, int64_t step) {
-    const struct store_eval_row *r = find(v, t, step);
+static void task_results_fill(struct task_result *t, const struct store_evals *v, int64_t step) {
+    const struct store_eval_row *r = task_results_find(v, t, step);
     t->value = t->majority = NAN;
     if (!r) return;
     t->step = r->step;
-    t->rows = rows_of(r->rows);
+    t->rows = task_results_rows_of(r->rows);
     t->value = r->value.v;
     if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
     for (size_t i = 0; i < v->count; i++)
-        if (v->row[i].step == r->step && isnan(t->majority) && is_of(v->row[i].name, t->task, "majority"))
+        if (v->row[i].step == r->step && isnan(t->majority) && task_results_is_of(v->row[i].name, t->task, "majority"))
             t->majority = v->row[i].value.v;
 }
 
@@ -80,7 +81,8 @@ static int read_results(struct store *s, const struct store_run *run, struct tas
             struct task_result *t = &out->of[out->count++];
             t->task = xstrdup(c.of[i].task_name);
             t->metric = xstrdup(c.of[i].metric ? c.of[i].metric : "");
-            fill(t, &v, c.best_of == BEST_PER_TASK ? -1 : run->best.measured ? run->best.step : 0);
+            task_results_fill(t, &v,
+                              c.best_of == BEST_PER_TASK ? -1 : run->best.measured ? run->best.step : 0);
         }
         store_evals_release(&v);
     }

@@ -7,7 +7,8 @@
 #include "core/base/mem.h"
 #include "core/train/config.h"
 
-static const struct store_eval_row *find(const struct store_evals *v, const char *split, const char *metric) {
+static const struct store_eval_row *test_results_find(const struct store_evals *v, const char *split,
+                                                      const char *metric) {
     char *name = store_name(split, metric);
     const struct store_eval_row *found = NULL;
     for (size_t i = 0; i < v->count && !found; i++)
@@ -16,20 +17,21 @@ static const struct store_eval_row *find(const struct store_evals *v, const char
     return found;
 }
 
-static double value_of(const struct store_evals *v, const char *split, const char *metric) {
-    const struct store_eval_row *r = find(v, split, metric);
+static double test_results_value_of(const struct store_evals *v, const char *split, const char *metric) {
+    const struct store_eval_row *r = test_results_find(v, split, metric);
     return r ? r->value.v : NAN;
 }
 
 /* One task's, where it was scored; `name`: NULL for the only one. */
-static void add(struct test_results *out, const struct store_evals *v, const char *name, const char *metric) {
+static void test_results_add(struct test_results *out, const struct store_evals *v, const char *name,
+                             const char *metric) {
     char *split = name ? xprintf("%s/test", name) : xstrdup("test");
-    const struct store_eval_row *r = metric ? find(v, split, metric) : NULL;
+    const struct store_eval_row *r = metric ? test_results_find(v, split, metric) : NULL;
     if (r)
         out->of[out->count++] = (struct test_result){
             .task = xcopy(name), .metric = xstrdup(metric),
-            .value = r->value.v, .loss = value_of(v, split, "loss"),
-            .majority = value_of(v, split, "majority"),
+            .value = r->value.v, .loss = test_results_value_of(v, split, "loss"),
+            .majority = test_results_value_of(v, split, "majority"),
             .undefined = xcopy(r->value.undefined),
             .rows = xcopy(r->rows) };
     free(split);
@@ -44,8 +46,8 @@ int test_results(struct store *s, const struct store_run *run, struct test_resul
     rc = store_evaluations(s, run->id, &v, e);
     if (!rc) {
         out->of = xcalloc((size_t)config_task_count(&c), sizeof *out->of);
-        for (int i = 0; i < c.tasks; i++) add(out, &v, c.of[i].task_name, c.of[i].metric);
-        if (!c.tasks) add(out, &v, NULL, c.metric);
+        for (int i = 0; i < c.tasks; i++) test_results_add(out, &v, c.of[i].task_name, c.of[i].metric);
+        if (!c.tasks) test_results_add(out, &v, NULL, c.metric);
         store_evals_release(&v);
     }
     config_release(&c);

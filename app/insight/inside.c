@@ -21,7 +21,7 @@ struct own_tasks {
 };
 
 /* Whose rows are looked at: the first run with several tasks decides. */
-static int choose_task(struct inside *s, const struct insight_subject *what, struct err *e) {
+static int inside_choose_task(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *u = NULL;
     for (int i = first_run(what); what->runs && i < sides_of(what) && !u; i++)
         if (s->probe[i].opened.several) u = &s->probe[i].opened;
@@ -50,7 +50,8 @@ static int find_tasks(const struct inside *s, const struct opened *u, struct own
 }
 
 /* Two runs are laid side by side only where the same rows mean the same to both. */
-static int comparable(const struct inside *s, const struct opened *a, const struct opened *b, struct err *e) {
+static int inside_comparable(const struct inside *s, const struct opened *a, const struct opened *b,
+                             struct err *e) {
     struct own_tasks x, y;
     if (strcmp(a->model->fingerprint, b->model->fingerprint))
         return err_set(e, ERR_USAGE, "runs #%lld and #%lld are of different models", (long long)a->run,
@@ -79,16 +80,16 @@ static int take_own_best(struct inside *s, struct probe *p, struct err *e) {
     return probe_open_run(p, s->store, run, s->task_name[0], NULL, NULL, e);
 }
 
-static int open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
+static int inside_open_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     int from = first_run(what), rc = 0;
     s->sides = sides_of(what);
     for (int i = from; what->runs && !rc && i < s->sides; i++)
         rc = probe_open_all(&s->probe[i], s->store, what->run[i - from], NULL, NULL, e);
     if (rc) return rc;
-    rc = choose_task(s, what, e);
+    rc = inside_choose_task(s, what, e);
     for (int i = from; what->runs && !rc && i < s->sides; i++) rc = take_own_best(s, &s->probe[i], e);
     if (rc) return rc;
-    if (what->runs > 1) return comparable(s, &s->probe[0].opened, &s->probe[1].opened, e);
+    if (what->runs > 1) return inside_comparable(s, &s->probe[0].opened, &s->probe[1].opened, e);
     return probe_open_model(&s->probe[0], what->runs ? s->probe[1].opened.model->folder : what->model, e);
 }
 
@@ -111,7 +112,7 @@ static int add_unseen(const struct inside *s, const char *unseen, struct task_so
 }
 
 /* The same rows on both sides: those of the first run, or of the task named. */
-static int draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
+static int inside_draw_sides(struct inside *s, const struct insight_subject *what, struct err *e) {
     const struct opened *run = what->runs ? &s->probe[first_run(what)].opened : NULL;
     const struct task_source source = { .where = what->task };
     struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .max_len = PROBE_MODEL_LEN };
@@ -164,9 +165,9 @@ bool inside_beside(struct inside *s) {
 static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
     struct probe_look look = { .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED,
                                .busy = by->busy, .self = by->self };
-    int rc = open_sides(s, what, e);
+    int rc = inside_open_sides(s, what, e);
     if (!rc && !by->busy(by->self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
-    if (!rc) rc = draw_sides(s, what, e);
+    if (!rc) rc = inside_draw_sides(s, what, e);
     for (int i = 0; !rc && i < s->sides; i++) {
         struct probe *p = &s->probe[i];
         rc = probe_embed(p, PROBE_ALL_LAYERS, &look, e);
@@ -204,14 +205,15 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
 }
 
 /* Nothing opened yet. */
-static void begin(struct inside *s, const struct inside_means *by, const struct insight_subject *what) {
+static void inside_begin(struct inside *s, const struct inside_means *by,
+                         const struct insight_subject *what) {
     *s = (struct inside){ .store = by->store, .keep = by->keep, .crew = by->crew, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
     s->panel = s->live;
     for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
 }
 
 int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
-    begin(s, by, what);
+    inside_begin(s, by, what);
     int rc = by->busy(by->self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, by, what, e);
     s->shown = s->panels;
@@ -221,7 +223,7 @@ int inside_open(struct inside *s, const struct inside_means *by, const struct in
     }
     if (!rc) return 0;
     inside_release(s); /* but what a run kept while it trained can be played */
-    begin(s, by, what);
+    inside_begin(s, by, what);
     return rc;
 }
 

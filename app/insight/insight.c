@@ -72,7 +72,7 @@ static void publish_heat(struct insight *in, struct insight_heat *h) {
     in->wake(in->self);
 }
 
-static void show(struct insight *in, const char *busy, const char *failed) {
+static void insight_show(struct insight *in, const char *busy, const char *failed) {
     publish(in, picture_of(&in->inside, in->rows, in->playing, busy, failed ? failed : in->trouble));
 }
 
@@ -96,7 +96,7 @@ static bool tell_busy(void *self, const char *what) {
     return wanted;
 }
 
-static void drop(struct insight *in) {
+static void insight_drop(struct insight *in) {
     inside_release(&in->inside);
     shared_rows_drop(in->rows);
     in->rows = NULL;
@@ -105,7 +105,7 @@ static void drop(struct insight *in) {
 
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
-    drop(in);
+    insight_drop(in);
     /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the database. */
     (void)store_flush(in->store, &(struct err)ERR_INIT);
     const struct insight_subject what = { .model = o->model, .task = o->task, .run = o->run, .set = o->set, .runs = o->runs,
@@ -116,17 +116,17 @@ static void do_open(struct insight *in, const struct orders *o) {
     /* a run that has no checkpoint yet may have kept vectors */
     if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT)) rc = 0;
     if (rc) {
-        show(in, NULL, e.text);
+        insight_show(in, NULL, e.text);
         publish_heat(in, heat_says(NULL, e.text));
         return;
     }
     in->rows = shared_rows_of(&in->inside);
     in->playing = true;
-    show(in, NULL, NULL);
+    insight_show(in, NULL, NULL);
     publish_heat(in, heat_says(NULL, NULL)); /* computed when they are asked for */
 }
 
-static bool done(const struct inside *s) {
+static bool insight_done(const struct inside *s) {
     if (s->training) return s->play[0].at >= inside_moments(s) - 1;
     for (int i = 0; i < s->shown; i++)
         if (s->panel[i].tsne && !tsne_done(s->panel[i].tsne)) return false;
@@ -159,7 +159,7 @@ static void go_to_moment(struct insight *in, int at) {
     int last = inside_moments(&in->inside) - 1;
     inside_moment(&in->inside, at < 0 ? 0 : at > last ? last : at, &e);
     if (e.code) in->playing = false;
-    show(in, NULL, e.code ? e.text : NULL);
+    insight_show(in, NULL, e.code ? e.text : NULL);
 }
 
 static void rewind_all(struct insight *in) {
@@ -188,14 +188,14 @@ static double next_perplexity(double now, int by, int n) {
 static void lay_anew(struct insight *in, int panel) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
-    show(in, "neighbours of all rows", NULL);
+    insight_show(in, "neighbours of all rows", NULL);
     if (panel < 0) inside_perplexity(s, s->perplexity, &e);
     for (int i = 0; panel >= 0 && i < s->shown; i++) {
         if (i != panel) tsne_rewind(s->panel[i].tsne);
         else if (inside_look(s, i, &e)) break;
     }
     in->playing = !e.code && !s->training;
-    show(in, NULL, e.code ? e.text : NULL);
+    insight_show(in, NULL, e.code ? e.text : NULL);
 }
 
 static void change_layer(struct insight *in, int panel, int by) {
@@ -217,21 +217,21 @@ static void exchange(struct insight *in) {
 }
 
 /* To the moments of training, or back. */
-static void turn(struct insight *in) {
+static void insight_turn(struct insight *in) {
     struct err e = ERR_INIT;
     struct inside *s = &in->inside;
     bool on = !s->training || !s->panels; /* without layers it can only be read anew */
-    show(in, on ? "reading what was kept while it trained" : "neighbours of all rows", NULL);
+    insight_show(in, on ? "reading what was kept while it trained" : "neighbours of all rows", NULL);
     if (inside_training(s, on, &e)) {
         if (s->training && s->panels) inside_training(s, false, &(struct err)ERR_INIT);
         in->trouble = xstrdup(e.text);
-        show(in, NULL, NULL);
+        insight_show(in, NULL, NULL);
         return;
     }
     shared_rows_drop(in->rows);
     in->rows = shared_rows_of(s);
     in->playing = true;
-    show(in, NULL, NULL);
+    insight_show(in, NULL, NULL);
 }
 
 static void show_matrices(struct insight *in, const struct orders *o) {
@@ -250,13 +250,13 @@ static void step_on(struct insight *in, int steps) {
     else advance(&in->inside, steps);
 }
 
-static void carry_out(struct insight *in, struct orders *o) {
+static void insight_carry_out(struct insight *in, struct orders *o) {
     struct inside *s = &in->inside;
     free(in->trouble);
     in->trouble = NULL;
     if (o->open) do_open(in, o);
     if (!s->panels && !s->runs) return;
-    if (o->training % 2) turn(in);
+    if (o->training % 2) insight_turn(in);
     if (!s->shown) return;
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
@@ -271,10 +271,10 @@ static void carry_out(struct insight *in, struct orders *o) {
     if (o->steps) step_on(in, o->steps);
     if (o->moment && s->training) step_on(in, o->moment);
     if (o->play % 2) {
-        if (!in->playing && done(s)) rewind_all(in);
+        if (!in->playing && insight_done(s)) rewind_all(in);
         in->playing = !in->playing;
     }
-    if (o->rewind || o->steps || o->play) show(in, NULL, NULL);
+    if (o->rewind || o->steps || o->play) insight_show(in, NULL, NULL);
     if (o->matrices) show_matrices(in, o);
 }
 
@@ -289,9 +289,9 @@ static bool any(const struct orders *o) {
 static void frame(struct insight *in) {
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);
-        if (in->playing && done(&in->inside)) {
+        if (in->playing && insight_done(&in->inside)) {
             in->playing = false;
-            show(in, NULL, NULL);
+            insight_show(in, NULL, NULL);
         }
         return;
     }
@@ -300,8 +300,8 @@ static void frame(struct insight *in) {
     if (since < FRAME_MS) since = FRAME_MS;
     if (since > LATE_MS) since = LATE_MS;
     advance_for(&in->inside, (int)(FRAME_ITERATIONS * since / FRAME_MS), WORK_MS / 1000.0);
-    if (done(&in->inside)) in->playing = false;
-    show(in, NULL, NULL);
+    if (insight_done(&in->inside)) in->playing = false;
+    insight_show(in, NULL, NULL);
 }
 
 static void wait_ms(struct insight *in, int64_t ms) {
@@ -310,7 +310,7 @@ static void wait_ms(struct insight *in, int64_t ms) {
         if (pthread_cond_timedwait(&in->asked, &in->lock, &until) == ETIMEDOUT) break;
 }
 
-static void *work(void *self) {
+static void *insight_work(void *self) {
     struct insight *in = self;
     pthread_mutex_lock(&in->lock);
     while (!in->leaving) {
@@ -323,7 +323,7 @@ static void *work(void *self) {
         in->orders = (struct orders){ 0 };
         pthread_mutex_unlock(&in->lock);
         int64_t began = clock_ms();
-        if (any(&o)) carry_out(in, &o);
+        if (any(&o)) insight_carry_out(in, &o);
         if (in->playing) frame(in);
         orders_release(&o);
         pthread_mutex_lock(&in->lock);
@@ -355,7 +355,7 @@ void insight_free(struct insight *in) {
     pthread_cond_signal(&in->asked);
     pthread_mutex_unlock(&in->lock);
     if (in->started) pthread_join(in->thread, NULL);
-    drop(in);
+    insight_drop(in);
     orders_release(&in->orders);
     insight_map_free(in->map);
     insight_heat_free(in->heat);
@@ -368,7 +368,7 @@ void insight_free(struct insight *in) {
 /* The thread begins with the first order: who never looks inside pays nothing. */
 static struct orders *begin_order(struct insight *in) {
     pthread_mutex_lock(&in->lock);
-    if (!in->started && pthread_create(&in->thread, NULL, work, in)) BUG("no thread for the insight");
+    if (!in->started && pthread_create(&in->thread, NULL, insight_work, in)) BUG("no thread for the insight");
     in->started = true;
     return &in->orders;
 }
@@ -480,7 +480,7 @@ int insight_now(struct store *s, const struct insight_subject *what, bool traini
     if (!rc && training) rc = inside_training(&in, true, e);
     if (!rc && training) rc = inside_moment(&in, inside_moments(&in) - 1, e);
     if (map && !rc)
-        while (!done(&in)) advance(&in, FRAME_ITERATIONS);
+        while (!insight_done(&in)) advance(&in, FRAME_ITERATIONS);
     struct shared_rows *rows = rc ? NULL : shared_rows_of(&in);
     if (map) *map = picture_of(&in, rows, false, NULL, rc ? e->text : NULL);
     if (heat && !rc) rc = inside_matrices(&in, e);

@@ -60,7 +60,7 @@ struct comparison {
     struct err *e;
 };
 
-static void compare(void *self) {
+static void insight_matrix_compare(void *self) {
     struct comparison *c = self;
     struct matrix *m = &c->made;
     switch (c->of) {
@@ -78,9 +78,9 @@ static void compare(void *self) {
 }
 
 /* Makes a matrix, and keeps or reads it; what cannot be compared has no place in the list. */
-static int add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
+static int insight_matrix_add(struct inside *s, struct matrix_list *a, struct comparison *c, struct err *e) {
     c->e = e;
-    crew_call(s->crew, compare, c);
+    crew_call(s->crew, insight_matrix_compare, c);
     if (c->rc) return c->rc == ERR_USAGE ? 0 : c->rc;
     int rc = s->store ? matrix_keep(&c->made, s->store, s->keep, e) : 0;
     if (c->of != OF_LAYERS && !rc) matrix_cluster(&c->made);
@@ -89,26 +89,28 @@ static int add(struct inside *s, struct matrix_list *a, struct comparison *c, st
 }
 
 /* The layer that a panel shows of `side`, where it has that; else its last one. */
-static int layer_of(const struct inside_panel *panel, const struct probe *side) {
+static int insight_matrix_layer_of(const struct inside_panel *panel, const struct probe *side) {
     if (panel->layer <= side->layers) return panel->layer;
     return side->retrieved ? PROBE_RETRIEVER : side->layers;
 }
 
 /* Rows of one side: class after class, as many of each. */
-static int add_rows(struct inside *s, struct matrix_list *a, const struct probe *side, int layer, struct err *e) {
+static int insight_matrix_add_rows(struct inside *s, struct matrix_list *a, const struct probe *side,
+                                   int layer, struct err *e) {
     const struct rowset *r = &side->rows;
     int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order), at = 0;
     int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED, pick);
     for (int k = -1; k < r->classes; k++)
         for (int i = 0; i < n; i++)
             if (r->label[pick[i]] == k) order[at++] = pick[i];
-    int rc = add(s, a, &(struct comparison){ .of = OF_ROWS, .side = &side, .sides = 1, .layer = layer, .pick = order, .picks = n }, e);
+    int rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_ROWS, .side = &side, .sides = 1,
+                                                           .layer = layer, .pick = order, .picks = n }, e);
     free(pick);
     free(order);
     return rc;
 }
 
-static bool is_listed(const struct matrix_list *a, int64_t id) {
+static bool insight_matrix_is_listed(const struct matrix_list *a, int64_t id) {
     for (int i = 0; i < a->count; i++)
         if (a->matrix[i].id == id) return true;
     return false;
@@ -123,7 +125,8 @@ static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
         if (rc) break;
         for (size_t i = v.count; !rc && i-- > 0 && a->count < most;) {
             struct matrix m;
-            if (is_listed(a, v.matrix[i].id) || !strcmp(v.matrix[i].name, "attention")) continue;
+            if (insight_matrix_is_listed(a, v.matrix[i].id) ||
+                !strcmp(v.matrix[i].name, "attention")) continue;
             rc = matrix_read(&m, s->store, v.matrix[i].id, e);
             if (!rc) list_matrix(a, &m);
         }
@@ -137,7 +140,7 @@ static int add_of_run(struct inside *s, struct matrix_list *a, const struct prob
     static const enum matrix_of all[] = { OF_PROTOTYPES, OF_TASKS, OF_WEIGHTS, OF_MASS };
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(all); i++)
-        rc = add(s, a, &(struct comparison){ .of = all[i], .side = &run, .sides = 1 }, e);
+        rc = insight_matrix_add(s, a, &(struct comparison){ .of = all[i], .side = &run, .sides = 1 }, e);
     return rc;
 }
 
@@ -150,11 +153,15 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
     for (int i = 0; i < s->sides; i++)
         if (side[i]->opened.run) run[runs++] = side[i];
     for (int i = 0; !rc && i < runs; i++) rc = add_of_run(s, a, run[i], e);
-    if (!rc) rc = add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side, .sides = s->sides }, e);
-    if (!rc) rc = add(s, a, &classes, e);
-    if (!rc && runs) rc = add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
+    if (!rc) rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side,
+                                                                .sides = s->sides }, e);
+    if (!rc) rc = insight_matrix_add(s, a, &classes, e);
+    if (!rc && runs) rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run,
+                                                                        .sides = runs }, e);
     for (int i = 0; !rc && i < s->sides; i++)
-        rc = add_rows(s, a, side[i], layer_of(side[i] == last->probe ? last : &s->live[0], side[i]), e);
+        rc = insight_matrix_add_rows(s, a, side[i],
+                                     insight_matrix_layer_of(side[i] == last->probe ? last : &s->live[0],
+                                                             side[i]), e);
     if (!rc) rc = add_others(s, a, e);
     return rc;
 }
@@ -168,7 +175,7 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
             const struct probe *side = &s->probe[i];
             struct comparison c = { .of = OF_ATTENTION, .side = &side, .sides = 1, .layer = s->layer,
                                     .row = s->row, .head = k ? s->head : ATTENTION_FIRST, .e = e };
-            crew_call(s->crew, compare, &c);
+            crew_call(s->crew, insight_matrix_compare, &c);
             rc = c.rc;
             if (!rc) list_matrix(a, &c.made); /* too many to be kept each */
         }
@@ -218,7 +225,7 @@ void inside_attention_row(struct inside *s, int chosen) {
         }
 }
 
-static struct heat_matrix page_of(const struct matrix *m) {
+static struct heat_matrix insight_matrix_page_of(const struct matrix *m) {
     return (struct heat_matrix){ .title = m->title, .what = m->what, .undefined = m->undefined, .rows = m->rows,
                                  .beside = m->beside, .row_note = (const char *const *)m->row_note,
                                  .columns = m->columns, .value = m->value,
@@ -238,7 +245,7 @@ static struct insight_heat *heat_of(struct matrix_list *matrices, struct matrix_
     own->matrix = xcalloc((size_t)(matrices->count + (attention ? attention->count : 0)) + 1, sizeof *own->matrix);
     for (int k = 0; k < 2 && part[k]; k++) {
         atomic_fetch_add(&part[k]->refs, 1);
-        for (int i = 0; i < part[k]->count; i++) own->matrix[h->data.matrices++] = page_of(&part[k]->matrix[i]);
+        for (int i = 0; i < part[k]->count; i++) own->matrix[h->data.matrices++] = insight_matrix_page_of(&part[k]->matrix[i]);
     }
     h->data.matrix = own->matrix;
     h->data.attention = matrices->count;

@@ -40,7 +40,7 @@ void shared_rows_drop(struct shared_rows *s) {
     free(s);
 }
 
-static int32_t *copied(const int32_t *from, int n) {
+static int32_t *insight_picture_copied(const int32_t *from, int n) {
     if (!from) return NULL;
     int32_t *to = xcalloc((size_t)n + 1, sizeof *to);
     memcpy(to, from, (size_t)n * sizeof *to);
@@ -56,8 +56,8 @@ struct shared_rows *shared_rows_of(const struct inside *in) {
     s->tasks = r->tasks;
     s->text = xcalloc((size_t)s->n + 1, sizeof *s->text);
     s->class_name = xcalloc((size_t)s->classes + 1, sizeof *s->class_name);
-    s->gold = copied(r->label, s->n);
-    s->of_task = copied(r->of_task, s->n);
+    s->gold = insight_picture_copied(r->label, s->n);
+    s->of_task = insight_picture_copied(r->of_task, s->n);
     for (int i = 0; i < s->n; i++) s->text[i] = rowset_text(r, i);
     for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(r->class_name[i]);
     for (int i = 0; i < s->tasks; i++) s->task[i] = xstrdup(r->task[i]);
@@ -84,12 +84,12 @@ void insight_map_free(struct insight_map *m) {
     free(m);
 }
 
-static struct map_score shown(const struct rating *r) {
+static struct map_score insight_picture_shown(const struct rating *r) {
     return (struct map_score){ r->value, *r->why ? r->why : NULL };
 }
 
 /* The nearest few of each row, in the form that the screen takes. */
-static int32_t *nearest(const struct inside_panel *p) {
+static int32_t *insight_picture_nearest(const struct inside_panel *p) {
     int n = p->rows->n;
     int32_t *out = xcalloc((size_t)n * MAP_NEIGHBOURS + 1, sizeof *out);
     for (int i = 0; i < n; i++)
@@ -99,7 +99,7 @@ static int32_t *nearest(const struct inside_panel *p) {
 }
 
 /* The share of neighbours that are so in the layout too. */
-static void take_kept(void *self) {
+static void insight_picture_take_kept(void *self) {
     struct inside_panel *p = self;
     int n = p->rows->n;
     int32_t *near = xmalloc(((size_t)n * (size_t)p->near + 1) * sizeof *near);
@@ -108,7 +108,7 @@ static void take_kept(void *self) {
     free(near);
 }
 
-static void rate(struct inside_panel *p, struct crew *crew, bool playing) {
+static void insight_picture_rate(struct inside_panel *p, struct crew *crew, bool playing) {
     int at = tsne_iteration(p->tsne);
     bool done = tsne_done(p->tsne);
     if (at < p->rated) { /* begun anew */
@@ -118,7 +118,7 @@ static void rate(struct inside_panel *p, struct crew *crew, bool playing) {
     if (at == p->rated || (p->rows->n > RATE_POINTS && !done)) return;
     if (playing && !done && at - p->rated < RATE_EVERY) return;
     p->kl = tsne_divergence(p->tsne);
-    crew_call(crew, take_kept, p);
+    crew_call(crew, insight_picture_take_kept, p);
     p->rated = at;
 }
 
@@ -143,16 +143,17 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     struct map_panel *to = &m->data.panel[i];
     int n = from->rows->n;
     p->title[i] = xstrdup(from->title);
-    p->predicted[i] = copied(from->predicted, n);
-    p->neighbour[i] = nearest(from);
+    p->predicted[i] = insight_picture_copied(from->predicted, n);
+    p->neighbour[i] = insight_picture_nearest(from);
     p->ratings[i] = from->ratings;
     p->by_task[i] = from->by_task;
     *to = (struct map_panel){ .title = p->title[i], .layer = from->layer,
                               .layers = from->probe ? from->probe->layers : from->layers,
                               .predicted = p->predicted[i], .neighbour = p->neighbour[i],
-                              .silhouette = shown(&p->ratings[i].silhouette), .purity = shown(&p->ratings[i].purity),
-                              .task_silhouette = shown(&p->by_task[i].silhouette),
-                              .task_purity = shown(&p->by_task[i].purity),
+                              .silhouette = insight_picture_shown(&p->ratings[i].silhouette),
+                              .purity = insight_picture_shown(&p->ratings[i].purity),
+                              .task_silhouette = insight_picture_shown(&p->by_task[i].silhouette),
+                              .task_purity = insight_picture_shown(&p->by_task[i].purity),
                               .purity_k = p->ratings[i].near, .kl = NAN, .kept = NAN };
     to->retriever = from->probe ? from->layer > from->probe->layers : !strcmp(from->moments->pool, "retriever");
     m->data.retriever |= to->retriever;
@@ -169,7 +170,7 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
     } else if (from->tsne) {
         const real *xy = tsne_layout(from->tsne);
         place_points(p, to, i, xy, n);
-        rate(from, in->crew, m->data.playing);
+        insight_picture_rate(from, in->crew, m->data.playing);
         to->kl = from->kl;
         to->kept = from->kept;
     }

@@ -49,7 +49,8 @@ static bool is_up_of_pair(const struct plan *p, const struct plan_tensor *t) {
 }
 
 /* A model tensor's change; other tensors as they are. */
-static void take_tensor(struct piece *c, const struct model *m, const struct plan_tensor *t, const real *params) {
+static void likeness_take_tensor(struct piece *c, const struct model *m, const struct plan_tensor *t,
+                                 const real *params) {
     *c = (struct piece){ .name = xstrdup(t->name), .v = params + t->offset, .count = t->count };
     if (t->kind != PLAN_MODEL || !m->weight[t->tensor]) return;
     c->made = xcalloc(t->count, sizeof *c->made);
@@ -67,7 +68,7 @@ static struct tensor_pieces pieces_of(const struct opened *o) {
         if (is_up_of_pair(p, t)) continue;
         s.count++;
         if (!up) {
-            take_tensor(c, o->model, t, params);
+            likeness_take_tensor(c, o->model, t, params);
             continue;
         }
         *c = (struct piece){ .name = xstrndup(t->name, strlen(t->name) - 4), .u = params + up->offset,
@@ -84,7 +85,7 @@ static bool is_zero(const struct piece *c) {
 }
 
 /* Undefined for pieces of different kind or shape, and for one that is zero. */
-static double alike(const struct piece *a, const struct piece *b) {
+static double likeness_alike(const struct piece *a, const struct piece *b) {
     double v;
     if (!a->u != !b->u) return NAN;
     if (a->u) {
@@ -104,7 +105,8 @@ void likeness_of(struct likeness *l, const struct opened *a, const struct opened
     l->value = xcalloc((size_t)x.count * (size_t)y.count + 1, sizeof *l->value);
     for (int i = 0; i < x.count; i++) {
         l->row_name[i] = xstrdup(x.piece[i].name);
-        for (int j = 0; j < y.count; j++) l->value[i * y.count + j] = alike(&x.piece[i], &y.piece[j]);
+        for (int j = 0; j < y.count; j++) l->value[i * y.count + j] = likeness_alike(&x.piece[i],
+                                                                                     &y.piece[j]);
     }
     for (int j = 0; j < y.count; j++) l->column_name[j] = xstrdup(y.piece[j].name);
     tensor_pieces_release(&x);

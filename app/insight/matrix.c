@@ -68,7 +68,7 @@ void matrix_describe(struct matrix *m, const struct probe *const *side, int side
     if (layer == PROBE_RETRIEVER) json_member_string(b, "layer", "retriever");
 }
 
-static void add_names(struct buf *b, char *const *name, int n) {
+static void matrix_add_names(struct buf *b, char *const *name, int n) {
     buf_putc(b, '[');
     for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
     buf_putc(b, ']');
@@ -78,7 +78,7 @@ void matrix_end_description(struct matrix *m, struct buf *b) {
     if (m->beside) json_member_string(b, "beside", m->beside);
     if (m->row_note) {
         json_add_key(b, "row_notes");
-        add_names(b, m->row_note, m->rows);
+        matrix_add_names(b, m->row_note, m->rows);
     }
     buf_putc(b, '}');
     m->about = buf_take(b);
@@ -89,7 +89,7 @@ static char *where_name(int layer) {
     return layer == PROBE_RETRIEVER ? xstrdup("the retriever") : xprintf("layer %d", layer);
 }
 
-static int comparable(const struct probe *const *side, int sides, int layer, struct err *e) {
+static int matrix_comparable(const struct probe *const *side, int sides, int layer, struct err *e) {
     if (sides < 2) return 0;
     int at = probe_place(side[0], layer);
     if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
@@ -119,7 +119,7 @@ static void centroids(const struct probe *p, int layer, real *out) {
 int matrix_classes(struct matrix *m, const struct probe *const *side, int sides, int layer, struct err *e) {
     int k = side[0]->rows.classes, w = probe_columns(side[0], probe_place(side[0], layer));
     if (k < 1) return err_set(e, ERR_USAGE, "%s has no classes; --of rows compares its rows", side[0]->name);
-    int rc = comparable(side, sides, layer, e);
+    int rc = matrix_comparable(side, sides, layer, e);
     if (rc) return rc;
     matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
     real *x = xcalloc((size_t)(sides * k) * (size_t)w + 1, sizeof *x);
@@ -152,7 +152,7 @@ static char *row_name(const struct rowset *r, int i) {
 }
 
 /* The vectors of picked rows; caller frees. */
-static real *picked(const struct probe *p, int layer, const int *pick, int n) {
+static real *matrix_picked(const struct probe *p, int layer, const int *pick, int n) {
     int at = probe_place(p, layer);
     size_t w = (size_t)probe_columns(p, at);
     real *x = xmalloc(((size_t)n * w + 1) * sizeof *x);
@@ -165,10 +165,10 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
                 struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
     const struct rowset *r = &a->rows;
-    int rc = comparable(side, sides, layer, e), n = pick ? picks : r->n;
+    int rc = matrix_comparable(side, sides, layer, e), n = pick ? picks : r->n;
     if (rc) return rc;
     matrix_new(m, OF_ROWS, "cosine", n, n);
-    real *x = picked(a, layer, pick, n), *y = picked(b, layer, pick, n);
+    real *x = matrix_picked(a, layer, pick, n), *y = matrix_picked(b, layer, pick, n);
     similarity_cosine(x, n, y, n, probe_columns(a, probe_place(a, layer)), m->value);
     free(x);
     free(y);
@@ -206,7 +206,7 @@ static void caution_of_cka(struct matrix *m, int width, int rows) {
 
 int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased, struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
-    int rc = comparable(side, sides, -1, e);
+    int rc = matrix_comparable(side, sides, -1, e);
     if (rc) return rc;
     matrix_new(m, OF_LAYERS, debiased ? debiased_cka : "cka", a->layers + 1, b->layers + 1);
     for (int i = 0; i <= a->layers; i++) {
@@ -256,7 +256,7 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
 /* ---- attention ---- */
 
 /* The drawn row's split and its place there. */
-static const struct dataset *place_of(const struct probe *p, int row, size_t *at) {
+static const struct dataset *matrix_place_of(const struct probe *p, int row, size_t *at) {
     int task = p->rows.of_task[row];
     *at = (size_t)row;
     for (int t = 0; t < task; t++) *at -= p->task[t].d->rows;
@@ -277,7 +277,7 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
         return err_set(e, ERR_USAGE, "attention is in layers 1 to %d, not in %d", p->layers, layer);
     if (head != ATTENTION_FIRST && (head < 0 || head >= model->arch.heads))
         return err_set(e, ERR_USAGE, "heads are 1 to %d, not %d", model->arch.heads, head + 1);
-    const struct dataset *d = place_of(p, row, &at);
+    const struct dataset *d = matrix_place_of(p, row, &at);
     struct attention_map map;
     probe_use(p, p->rows.of_task[row]);
     int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
@@ -347,11 +347,11 @@ void matrix_reorder(struct matrix *m) {
 
 static char *names_json(char *const *name, int n) {
     struct buf b = BUF_INIT;
-    add_names(&b, name, n);
+    matrix_add_names(&b, name, n);
     return buf_take(&b);
 }
 
-static int read_names(char **out, int n, const char *json, struct err *e) {
+static int matrix_read_names(char **out, int n, const char *json, struct err *e) {
     json_t *list = json_parse("names", json, strlen(json), e);
     if (!list) return e->code;
     for (int i = 0; i < n; i++) {
@@ -387,8 +387,8 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
                                                    "cosine", "cosine", "cosine", "share" };
     bool debiased = of == OF_LAYERS && strstr(k.about, "\"measure\":\"debiased-cka\"");
     matrix_new(m, of, debiased ? debiased_cka : measure[of], k.rows, k.columns);
-    rc = read_names(m->row_name, k.rows, k.row_names, e);
-    if (!rc) rc = read_names(m->column_name, k.columns, k.column_names, e);
+    rc = matrix_read_names(m->row_name, k.rows, k.row_names, e);
+    if (!rc) rc = matrix_read_names(m->column_name, k.columns, k.column_names, e);
     for (size_t i = 0; i < (size_t)k.rows * (size_t)k.columns; i++) m->value[i] = (double)k.data[i];
     m->id = id;
     m->run = k.run;
@@ -403,7 +403,7 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
 }
 
 /* The kept one has the same names, or it is not taken. */
-static bool take_kept(struct matrix *m, struct store *s) {
+static bool matrix_take_kept(struct matrix *m, struct store *s) {
     struct matrix k;
     struct err e = ERR_INIT;
     if (!m->id || matrix_read(&k, s, m->id, &e)) return false;
@@ -416,7 +416,7 @@ static bool take_kept(struct matrix *m, struct store *s) {
 
 int matrix_keep(struct matrix *m, struct store *s, bool keep, struct err *e) {
     int rc = store_matrix_find(s, m->run, matrix_of_names[m->of], m->about, &m->id, e);
-    if (rc || take_kept(m, s) || !keep) return rc;
+    if (rc || matrix_take_kept(m, s) || !keep) return rc;
     size_t all = (size_t)m->rows * (size_t)m->columns;
     float *data = xmalloc((all + 1) * sizeof *data);
     for (size_t i = 0; i < all; i++) data[i] = (float)m->value[i];

@@ -67,7 +67,7 @@ int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
 static char *task_name(const struct probe *p, int task) { return xstrdup(predictor_task(p->opened.predictor, task)); }
 
 /* Title "WHAT of #3"; and what follows from the description. */
-static void finish(struct matrix *m, const struct probe *p, const char *what) {
+static void matrix_tasks_finish(struct matrix *m, const struct probe *p, const char *what) {
     struct buf about = BUF_INIT;
     char *name = matrix_side_name(p);
     matrix_describe(m, &p, 1, -1, &about);
@@ -110,7 +110,7 @@ static int nearest_of(const struct probe *p, const struct prototype_votes *x) {
     return best;
 }
 
-static char *note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
+static char *matrix_tasks_note_of(const struct probe *p, const struct prototype_votes *x, bool seen) {
     if (!x->rows) return xstrdup("no rows");
     int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
@@ -162,7 +162,7 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
     m->row_note = xcalloc((size_t)m->rows + 1, sizeof *m->row_note);
     for (int t = 0; t < m->rows; t++) {
         bool seen = p->task[t].of_run >= 0;
-        m->row_note[t] = note_of(p, &near[t], seen);
+        m->row_note[t] = matrix_tasks_note_of(p, &near[t], seen);
         m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
     }
     if (!all.rows) return;
@@ -241,7 +241,7 @@ int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e) {
         m->row_name[i] = task_name(p, i);
         m->column_name[i] = task_name(p, i);
     }
-    finish(m, p, "task embeddings");
+    matrix_tasks_finish(m, p, "task embeddings");
     m->what = xprintf("cosine of the generator's task embeddings, %d values each", k->cols);
     m->undefined = "a zero vector";
     return 0;
@@ -362,7 +362,7 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, s
         free(word);
         for (int t = 0; t < tasks; t++) m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
-    finish(m, p, "weights of each task, by layer,");
+    matrix_tasks_finish(m, p, "weights of each task, by layer,");
     m->what = rows ? xprintf("cosine of all values that two tasks have in a layer; of what is made for each row the mean over "
                              "the task's, %d rows in all", p->rows.n)
                    : xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
@@ -412,7 +412,7 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
     for (int t = 0; t < p->tasks; t++) attention_mass_release(&of[t]);
     free(of);
     if (rc) return rc;
-    finish(m, p, "softmax mass on the prefix");
+    matrix_tasks_finish(m, p, "softmax mass on the prefix");
     m->what = xprintf("share of attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
     m->undefined = "this layer has no keys of a prefix";
     return 0;

@@ -16,7 +16,7 @@ static bool same_series(const struct store_embedding *a, const struct store_embe
 }
 
 /* Sets of other steps in the series of set `from`. */
-static int length_of(const struct store_embeddings *v, size_t from) {
+static int moments_length_of(const struct store_embeddings *v, size_t from) {
     int n = 0;
     for (size_t i = 0; i < v->count; i++) n += same_series(&v->set[from], &v->set[i]);
     return n;
@@ -31,13 +31,13 @@ static int by_step(const void *a, const void *b) {
 static bool is_retrieved(const struct store_embedding *m) { return !strcmp(m->pool, "retriever"); }
 
 /* Fills moments with step and set alone. */
-static int choose(struct moments *m, struct store *s, bool retriever, struct err *e) {
+static int moments_choose(struct moments *m, struct store *s, bool retriever, struct err *e) {
     struct store_embeddings v;
     int rc = store_embeddings(s, m->run, &v, e), most = 0, kept = 0;
     size_t best = 0;
     if (rc) return rc;
     for (size_t i = 0; i < v.count; i++) {
-        int n = is_retrieved(&v.set[i]) == retriever ? length_of(&v, i) : 0;
+        int n = is_retrieved(&v.set[i]) == retriever ? moments_length_of(&v, i) : 0;
         if (n <= most) continue;
         most = n;
         best = i;
@@ -131,7 +131,7 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
 
 int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e) {
     *m = (struct moments){ .run = run, .perplexity = 30, .crew = crew };
-    int rc = choose(m, s, retriever, e);
+    int rc = moments_choose(m, s, retriever, e);
     for (int i = 0; !rc && i < m->count; i++) {
         rc = read_moment(m, s, &m->moment[i], e);
         if (rc) err_prefix(e, "set %lld of step %lld", (long long)m->moment[i].set, (long long)m->moment[i].step);

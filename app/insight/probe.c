@@ -165,7 +165,7 @@ static int put_as_read(struct probe *p, struct probe_task *k, const struct probe
 }
 
 /* The rows that were drawn, with the texts as given; the hash is also over the form they are read in. */
-static void list_rows(struct probe *p) {
+static void probe_list_rows(struct probe *p) {
     struct dataset *given = xcalloc((size_t)p->tasks + 1, sizeof *given);
     const struct dataset *d[ROWSET_TASKS];
     const char *name[ROWSET_TASKS];
@@ -188,7 +188,8 @@ static void list_rows(struct probe *p) {
     buf_release(&forms);
 }
 
-static int draw(struct probe *p, int share, struct probe_task *k, const struct probe_draw *how, struct err *e) {
+static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
+                              const struct probe_draw *how, struct err *e) {
     const struct model *m = p->opened.model;
     const struct predictor *run = how->own ? how->own->predictor : p->opened.predictor;
     int longest = how->max_len ? how->max_len : run ? predictor_max_len(run) : arch_longest(&m->arch);
@@ -222,8 +223,8 @@ int probe_rows(struct probe *p, const struct task_source *source, int sources, c
     }
     p->name = buf_take(&names);
     if (!rc) sample_shares(rows, p->tasks, (size_t)how->most, share);
-    for (int i = 0; !rc && i < p->tasks; i++) rc = draw(p, (int)share[i], &p->task[i], how, e);
-    if (!rc) list_rows(p);
+    for (int i = 0; !rc && i < p->tasks; i++) rc = insight_probe_draw(p, (int)share[i], &p->task[i], how, e);
+    if (!rc) probe_list_rows(p);
     return rc;
 }
 
@@ -242,7 +243,8 @@ static struct store_embedding like(struct probe *p, int at, const struct probe_l
 }
 
 /* Takes a layer from its kept set; *found false when there is none. */
-static int read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found, struct err *e) {
+static int probe_read_kept(struct probe *p, int layer, const struct probe_look *how, bool *found,
+                           struct err *e) {
     struct store_embedding want = like(p, layer, how), m;
     struct rowset rows;
     int32_t *predicted;
@@ -297,7 +299,7 @@ struct embedding {
     int first; /* the task's first row among all */
 };
 
-static bool tell_rows(void *self, size_t rows) {
+static bool probe_tell_rows(void *self, size_t rows) {
     const struct embedding *x = self;
     const struct probe *p = x->p;
     char *what = xprintf("rows through %s: %d of %d", p->opened.run ? p->opened.method : "the model", x->first + (int)rows, p->rows.n);
@@ -314,8 +316,9 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     bool head = head_is_of(p, task);
     struct embedding x = { p, how, first };
     real *retrieved = to[p->layers + 1] ? to[p->layers + 1] + (size_t)first * (size_t)p->retrieved : NULL;
-    const struct embed_how terms = { how->mean, retrieved, how->crew, how->busy ? tell_rows : NULL, &x };
-    if (how->busy && !tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
+    const struct embed_how terms = { how->mean, retrieved, how->crew, how->busy ? probe_tell_rows : NULL,
+                                    &x };
+    if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
     double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share) : NULL;
     for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
@@ -328,7 +331,7 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
     return rc;
 }
 
-static int keep(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
+static int probe_keep(struct probe *p, int layer, const struct probe_look *how, struct err *e) {
     struct store_embedding m = like(p, layer, how);
     struct buf items = BUF_INIT;
     size_t all = (size_t)m.rows * (size_t)m.columns;
@@ -361,7 +364,7 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
         free(p->layer[l]);
         p->layer[l] = mem_try((size_t)p->rows.n * (size_t)probe_columns(p, l), sizeof **p->layer);
         if (!p->layer[l]) rc = err_set(e, ERR_SYSTEM, "no memory for %d vectors", p->rows.n);
-        if (!rc) rc = read_kept(p, l, how, &found, e);
+        if (!rc) rc = probe_read_kept(p, l, how, &found, e);
         if (rc || found) continue;
         to[l] = p->layer[l];
         p->made++;
@@ -371,7 +374,7 @@ int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct
         first += (int)p->task[t].d->rows;
     }
     for (int l = 0; !rc && how->store && how->keep && l <= p->layers + 1; l++)
-        if (to[l]) rc = keep(p, l, how, e);
+        if (to[l]) rc = probe_keep(p, l, how, e);
     free(to);
     return rc;
 }

@@ -14,14 +14,14 @@ static int zero_row(const real *x, int n, int d, const int32_t *label) {
     return -1;
 }
 
-static void without(struct rating *r, const char *why) {
+static void ratings_without(struct rating *r, const char *why) {
     r->value = NAN;
     snprintf(r->why, sizeof r->why, "%.*s", (int)sizeof r->why - 1, why);
 }
 
 static void take_score(struct rating *r, int rc, const struct score *s, const struct err *e) {
-    if (rc) without(r, e->text);
-    else if (s->undefined) without(r, s->undefined);
+    if (rc) ratings_without(r, e->text);
+    else if (s->undefined) ratings_without(r, s->undefined);
     else *r = (struct rating){ .value = s->value };
 }
 
@@ -37,8 +37,8 @@ void ratings_of(struct ratings *r, const real *x, int n, int d, const int32_t *l
         snprintf(why, sizeof why, "row %lld is a zero vector: its cosine with others is undefined",
                  (long long)(row ? row[zero] : zero + 1));
     if (*why) {
-        without(&r->silhouette, why);
-        without(&r->purity, why);
+        ratings_without(&r->silhouette, why);
+        ratings_without(&r->purity, why);
         return;
     }
     take_score(&r->silhouette, score_silhouette(x, n, d, label, classes, &s, &e), &s, &e);

@@ -28,7 +28,7 @@ void job_take_back(struct job_record *job) {
     end_unbuilt(job, STORE_STOPPED, "taken back before its turn came", job->resumed ? -1 : 0);
 }
 
-static void refuse(struct job_record *job, const struct err *why) {
+static void job_build_refuse(struct job_record *job, const struct err *why) {
     pthread_mutex_lock(&job->jobs->lock);
     job->failure = *why;
     pthread_mutex_unlock(&job->jobs->lock);
@@ -89,7 +89,7 @@ void job_let_go(struct job_record *job) {
     job->model = NULL;
 }
 
-static struct run *make_run(struct job_record *job, struct err *e) {
+static struct run *job_build_make_run(struct job_record *job, struct err *e) {
     const struct run_config *c = &job->request->config;
     char *folder = store_run_folder(job->jobs->store, job->id);
     struct event_sink sink = { job, jobs__event };
@@ -103,13 +103,14 @@ static struct run *make_run(struct job_record *job, struct err *e) {
     return run;
 }
 
-static void build(struct job_record *job) {
+static void build_job(struct job_record *job) {
     struct jobs *j = job->jobs;
     struct err e = ERR_INIT;
     const struct job_request *r = job->request;
     struct run *run = NULL;
     job->model = model_share(r->config.model_folder ? r->config.model_folder : r->config.model, &e);
-    if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks, &e)) run = make_run(job, &e);
+    if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks,
+                                      &e)) run = job_build_make_run(job, &e);
     if (run) {
         struct run_series *told = tell_tasks(job);
         pthread_mutex_lock(&j->lock);
@@ -120,12 +121,12 @@ static void build(struct job_record *job) {
         return;
     }
     job_let_go(job);
-    refuse(job, &e);
+    job_build_refuse(job, &e);
 }
 
 /* ---- the starter ---- */
 
-static void drop(struct job_record *job) {
+static void job_build_drop(struct job_record *job) {
     struct jobs *j = job->jobs;
     pthread_mutex_lock(&j->lock);
     struct job_record **at = &j->first;
@@ -137,13 +138,13 @@ static void drop(struct job_record *job) {
     if (j->hook.notify) j->hook.notify(j->hook.self);
 }
 
-static void look(struct job_record *job) {
+static void job_build_look(struct job_record *job) {
     struct err e = ERR_INIT;
     if (job_taken_back(job)) {
-        drop(job);
+        job_build_drop(job);
     } else if (job_look(job, &e)) {
         if (e.code != ERR_INTERRUPTED) jobs__say(job->jobs, e.text);
-        drop(job);
+        job_build_drop(job);
     } else {
         job_queue(job);
     }
@@ -191,8 +192,8 @@ void *jobs__start(void *self) {
             jobs__await(j, seen, -1);
         } else {
             pthread_mutex_unlock(&j->lock);
-            if (asked) look(job);
-            else build(job);
+            if (asked) job_build_look(job);
+            else build_job(job);
             pthread_mutex_lock(&j->lock);
         }
     }

@@ -120,7 +120,7 @@ static void on_checkpoint(struct job_record *job, const struct event *e) {
 }
 
 /* Tasks' names with commas, as rows drawn of a finished run have them; caller frees. */
-static char *joined(const char *const *name, int n) {
+static char *job_events_joined(const char *const *name, int n) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < n; i++) buf_printf(&b, "%s%s", i ? "," : "", name[i]);
     return buf_take(&b);
@@ -157,7 +157,8 @@ static void on_embedding(struct job_record *job, const struct event *e) {
     rowset_of(&rows, v->of, name, v->tasks);
     int32_t *said = predictions_of(v, &rows);
     rowset_items(&rows, said, &items);
-    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model, .task = joined(name, v->tasks),
+    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model,
+                                .task = job_events_joined(name, v->tasks),
                                  .split = (char *)(uintptr_t)e->split,
                                  .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
                                  .rows_sha256 = rows.sha256,

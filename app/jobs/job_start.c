@@ -38,8 +38,8 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-static int create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
-                      const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
+static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
+                                const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                      .note = r->note, .tasks = &tasks };
@@ -73,7 +73,7 @@ void job_free(struct job_record *job) {
 }
 
 /* What a screen shows of it while it waits. */
-static void describe(struct job_record *job, const struct run_config *c) {
+static void job_start_describe(struct job_record *job, const struct run_config *c) {
     job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
     job->metric = xcopy(c->metric);
@@ -130,7 +130,8 @@ void job_keep(struct jobs *j, struct model *m, const struct job_tasks *t) {
 }
 
 /* Completes and checks a new run's config; what it trains: plan_free, NULL with *e where it cannot be. */
-static struct plan *settle(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+static struct plan *job_start_settle(struct run_config *c, const struct model *m,
+                                     const struct run_tasks *tasks, struct err *e) {
     if (config_complete(c, m, tasks, e) || run_check(c, m, tasks, e)) return NULL;
     return run_plan_for(c, tasks, &m->arch, e);
 }
@@ -141,7 +142,7 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
     struct job_tasks t;
     int rc = job_tasks_take(j, m, c, &t, e);
     const struct run_tasks tasks = job_tasks_of(&t);
-    struct plan *p = rc ? NULL : settle(c, m, &tasks, e);
+    struct plan *p = rc ? NULL : job_start_settle(c, m, &tasks, e);
     if (p) {
         *trained = (int64_t)p->trained_method;
         job_tasks_know(j, &t, m, c);
@@ -185,14 +186,14 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     const struct run_tasks tasks = job_tasks_of(t);
-    struct plan *p = settle(c, m, &tasks, e);
+    struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
     int rc;
     struct predictor *from = job->request->from_parent ? open_start(job, m, p, e) : NULL;
     if (job->request->from_parent && !from) rc = e->code;
     else if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
-    else rc = create_row(j, job->request, c, p, t, &id, e);
+    else rc = job_start_create_row(j, job->request, c, p, t, &id, e);
     plan_free(p);
     if (!rc && from) rc = keep_start(job, from, c, id, e);
     predictor_free(from);
@@ -206,7 +207,7 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
 }
 
 /* A stored one: it is this process's from here on. */
-static int adopt(struct job_record *job, const struct job_tasks *t, struct err *e) {
+static int job_start_adopt(struct job_record *job, const struct job_tasks *t, struct err *e) {
     return store_adopt_run(job->jobs->store, job->id, job_tasks_split(t), e);
 }
 
@@ -233,16 +234,16 @@ static struct model *find_model(struct job_record *job, struct err *e) {
 }
 
 /* Reads what was asked for; model and rows are kept for the building. */
-static int look(struct job_record *job, struct err *e) {
+static int job_start_look(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     struct model *m = job->resumed ? find_model(job, e) : model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);
-    if (!rc) rc = job->resumed ? adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
+    if (!rc) rc = job->resumed ? job_start_adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
     if (!rc) {
-        describe(job, c);
+        job_start_describe(job, c);
         job_keep(j, m, &tasks);
         return 0;
     }
@@ -251,7 +252,7 @@ static int look(struct job_record *job, struct err *e) {
     return rc;
 }
 
-static int check_resumable(const struct store_run *stored, struct err *e) {
+static int job_start_check_resumable(const struct store_run *stored, struct err *e) {
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
         return err_set(e, ERR_USAGE, "run %lld was imported: there is no training of it to go on with; petri train --from %lld "
@@ -260,13 +261,13 @@ static int check_resumable(const struct store_run *stored, struct err *e) {
 }
 
 /* The request that a stored run was. */
-static int recall(struct job_record *job, struct err *e) {
+static int job_start_recall(struct job_record *job, struct err *e) {
     struct store_run stored;
     int rc = store_run(job->jobs->store, job->id, &stored, e);
     if (rc) return rc;
     job->request = xcalloc(1, sizeof *job->request);
     rc = config_from_json(stored.config, strlen(stored.config), &job->request->config, e);
-    if (!rc) rc = check_resumable(&stored, e);
+    if (!rc) rc = job_start_check_resumable(&stored, e);
     if (!rc && shots_is(&stored))
         rc = err_set(e, ERR_USAGE, "run %lld is of few shots: `petri resume %lld` goes on with its draws",
                      (long long)job->id, (long long)job->id);
@@ -278,8 +279,8 @@ static int recall(struct job_record *job, struct err *e) {
 }
 
 int job_look(struct job_record *job, struct err *e) {
-    int rc = job->resumed ? recall(job, e) : 0;
-    return rc ? rc : look(job, e);
+    int rc = job->resumed ? job_start_recall(job, e) : 0;
+    return rc ? rc : job_start_look(job, e);
 }
 
 void job_queue(struct job_record *job) {

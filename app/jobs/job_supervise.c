@@ -58,7 +58,7 @@ static void retry_paused(struct jobs *j) {
     if (any) pool_wake(j->pool);
 }
 
-static void put_away(struct jobs *j, struct job_record *job) {
+static void job_supervise_put_away(struct jobs *j, struct job_record *job) {
     struct run_progress last;
     struct err e = ERR_INIT;
     run_progress(job->run, &last);
@@ -86,9 +86,9 @@ static struct job_record *next_ended(struct jobs *j) {
     return job;
 }
 
-static void collect(struct jobs *j) {
+static void job_supervise_collect(struct jobs *j) {
     for (struct job_record *job; (job = next_ended(j));) {
-        if (job->stage == JOB_IN_WORK) put_away(j, job);
+        if (job->stage == JOB_IN_WORK) job_supervise_put_away(j, job);
         else job_take_back(job);
     }
 }
@@ -114,7 +114,7 @@ void *jobs__supervise(void *self) {
         }
         mind_the_disk(j);
         retry_paused(j);
-        collect(j);
+        job_supervise_collect(j);
         pthread_mutex_lock(&j->lock);
         jobs__await(j, seen, LOOK_MS / 1000.0);
     }

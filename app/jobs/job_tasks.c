@@ -17,7 +17,7 @@ static char *rows_key(const struct model *m, const struct run_config *c) {
     return key;
 }
 
-static void add_state(struct buf *b, const struct shared_task *t, const struct dataset *d) {
+static void job_tasks_add_state(struct buf *b, const struct shared_task *t, const struct dataset *d) {
     char *folder = xstrdup(d->path), *slash = strrchr(folder, '/');
     file_stamp(d->path, b);
     if (slash) *slash = '\0';
@@ -31,7 +31,7 @@ static char *files_state(const struct shared_task *t) {
     struct dataset *split[TASK_SPLITS];
     const char *name[TASK_SPLITS];
     int n = task_splits(&t->task, split, name);
-    for (int i = 0; i < n; i++) add_state(&b, t, split[i]);
+    for (int i = 0; i < n; i++) job_tasks_add_state(&b, t, split[i]);
     return buf_take(&b);
 }
 
@@ -91,7 +91,7 @@ void jobs__task_free(struct shared_task *t) {
     free(t);
 }
 
-static void done(struct jobs *j, struct shared_task *t) {
+static void jobs_job_tasks_done(struct jobs *j, struct shared_task *t) {
     pthread_mutex_lock(&j->lock);
     /* the latest task stays for the next run */
     bool unused = --t->users == 0 && t != j->tasks;
@@ -140,7 +140,7 @@ int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, 
 }
 
 void job_tasks_done(struct jobs *j, struct job_tasks *tasks) {
-    for (int i = 0; i < tasks->count; i++) done(j, tasks->of[i]);
+    for (int i = 0; i < tasks->count; i++) jobs_job_tasks_done(j, tasks->of[i]);
     free(tasks->of);
     free(tasks->task);
     *tasks = (struct job_tasks){ 0 };

@@ -183,7 +183,7 @@ int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, stru
 
 /* ---- requests ---- */
 
-static int change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {
+static int jobs_change(struct jobs *j, int64_t id, bool stop, bool pause, struct err *e) {
     pthread_mutex_lock(&j->lock);
     struct job_record *job = jobs__find(j, id);
     bool found = job && job->stage != JOB_OVER;
@@ -201,9 +201,9 @@ static int change(struct jobs *j, int64_t id, bool stop, bool pause, struct err 
     return 0;
 }
 
-int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, true, e); }
-int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return change(j, id, false, false, e); }
-int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return change(j, id, true, false, e); }
+int jobs_pause(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, false, true, e); }
+int jobs_unpause(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, false, false, e); }
+int jobs_stop(struct jobs *j, int64_t id, struct err *e) { return jobs_change(j, id, true, false, e); }
 
 /* The job that waits next before (or behind) one; NULL at the end. */
 static struct job_record *neighbour(struct jobs *j, const struct job_record *of, bool before) {
@@ -261,7 +261,7 @@ int jobs_live(struct jobs *j) {
 /* ---- what a screen shows ---- */
 
 /* The latest of a number that has more than that. */
-static struct job_record *shown(struct jobs *j, int64_t id) {
+static struct job_record *jobs_shown(struct jobs *j, int64_t id) {
     struct job_record *found = NULL;
     for (struct job_record *job = j->first; job; job = job->next)
         if (job->id == id && job->stage != JOB_ASKED) found = job;
@@ -273,7 +273,7 @@ size_t jobs_ids(struct jobs *j, int64_t **ids) {
     size_t n = 0, room = 0;
     *ids = NULL;
     for (struct job_record *job = j->first; job; job = job->next) {
-        if (job->stage == JOB_ASKED || shown(j, job->id) != job) continue;
+        if (job->stage == JOB_ASKED || jobs_shown(j, job->id) != job) continue;
         GROW(*ids, room, n + 1);
         (*ids)[n++] = job->id;
     }
@@ -281,7 +281,7 @@ size_t jobs_ids(struct jobs *j, int64_t **ids) {
     return n;
 }
 
-static int place_of(struct jobs *j, const struct job_record *job) {
+static int jobs_place_of(struct jobs *j, const struct job_record *job) {
     int place = 1;
     for (const struct job_record *x = j->first; x; x = x->next) place += x->stage == JOB_QUEUED && x->turn < job->turn;
     return place;
@@ -290,12 +290,12 @@ static int place_of(struct jobs *j, const struct job_record *job) {
 bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
     *out = (struct job_view){ .id = id, .best = NAN };
     pthread_mutex_lock(&j->lock);
-    struct job_record *job = shown(j, id);
+    struct job_record *job = jobs_shown(j, id);
     if (job) {
         out->progress = job->last;
         if (job->stage == JOB_IN_WORK) run_progress(job->run, &out->progress);
         else if (job->stage == JOB_QUEUED && job->paused) out->progress.state = RUN_PAUSED;
-        if (job->stage == JOB_QUEUED) out->place = place_of(j, job);
+        if (job->stage == JOB_QUEUED) out->place = jobs_place_of(j, job);
         out->method = xcopy(job->method);
         out->task = xcopy(job->task_name);
         out->reason = xcopy(job->reason);
@@ -314,7 +314,7 @@ bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
 
 void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_series *out) {
     pthread_mutex_lock(&j->lock);
-    const struct job_record *job = shown(j, id);
+    const struct job_record *job = jobs_shown(j, id);
     if (job && c->job != job) *c = (struct job_cursor){ .job = job };
     for (; job && c->points < job->points; c->points++) {
         const double *p = job->point + 4 * c->points;

@@ -35,7 +35,8 @@ static void keep_file(void *self, const struct fewshot_file *f) {
     if (f->first && !x->at) snprintf(x->weights, sizeof x->weights, "%s", f->sha256);
 }
 
-static void keep_scores(struct shots *x, const struct fewshot_result *of, const struct fewshot_scores *s, int64_t step) {
+static void shots_keep_scores(struct shots *x, const struct fewshot_result *of,
+                              const struct fewshot_scores *s, int64_t step) {
     struct store_metric metric[EVENT_METRICS];
     char *split = xprintf("%s/k%d/d%d", of->task, of->k, of->draw);
     for (int i = 0; i < s->count; i++) {
@@ -98,16 +99,16 @@ static void keep_mean(struct shots *x, const struct fewshot_result *last, const 
     if (x->tasks > 1) keep_mean_of_tasks(x, last->k);
 }
 
-static const char *metric_of(const struct shots *x, const char *task) {
+static const char *shots_metric_of(const struct shots *x, const char *task) {
     for (int i = 0; i < x->tasks; i++)
         if (!strcmp(x->of[i].name, task)) return x->of[i].c.metric;
     return x->c.metric; /* a record of other tasks */
 }
 
 static void keep_result(struct shots *x, const struct fewshot_result *of) {
-    keep_scores(x, of, &of->zero, 0);
-    keep_scores(x, of, &of->scores, of->steps);
-    keep_mean(x, of, metric_of(x, of->task));
+    shots_keep_scores(x, of, &of->zero, 0);
+    shots_keep_scores(x, of, &of->scores, of->steps);
+    keep_mean(x, of, shots_metric_of(x, of->task));
     store_step(x->store, &(struct store_step){ .run = x->id, .step = x->results.count, .seconds = x->seconds });
 }
 
@@ -115,7 +116,7 @@ static void draw_done(void *self, const struct fewshot_result *of) {
     struct shots *x = self;
     x->seconds += of->seconds;
     keep_result(x, of);
-    if (x->hook.done) x->hook.done(x->hook.self, x->id, of, metric_of(x, of->task));
+    if (x->hook.done) x->hook.done(x->hook.self, x->id, of, shots_metric_of(x, of->task));
 }
 
 static bool wants_stop(void *self) {
@@ -133,14 +134,14 @@ static bool wants_stop(void *self) {
 
 /* ---- training ---- */
 
-static void change(struct shots *x, enum store_state state, const char *reason) {
+static void shots_change(struct shots *x, enum store_state state, const char *reason) {
     store_change(x->store, &(struct store_change){ .run = x->id, .step = x->results.count, .state = state,
                                                    .seconds = x->seconds, .reason = reason,
                                                    .weights_sha256 = *x->weights ? x->weights : NULL });
 }
 
 /* What the record has and the database perhaps not: a process was killed between the two. */
-static int take_up(struct shots *x, struct err *e) {
+static int shots_take_up(struct shots *x, struct err *e) {
     int rc = fewshot_record_read(x->record, &x->results, e);
     for (int i = 0; i < x->results.count; i++) x->seconds += x->results.of[i].seconds;
     for (int i = 0; i < x->results.count; i++) keep_result(x, &x->results.of[i]);
@@ -163,12 +164,12 @@ static int train_task(struct shots *x, struct pool *pool, int i, struct err *e) 
 
 int shots_train(struct shots *x, int workers, struct err *e) {
     struct pool *pool = pool_new(workers);
-    change(x, STORE_RUNNING, NULL);
-    int rc = take_up(x, e);
+    shots_change(x, STORE_RUNNING, NULL);
+    int rc = shots_take_up(x, e);
     for (int i = 0; i < x->tasks && !rc; i++) rc = train_task(x, pool, i, e);
     pool_free(pool);
-    change(x, !rc ? STORE_FINISHED : rc == ERR_INTERRUPTED ? STORE_STOPPED : STORE_FAILED,
-           rc && rc != ERR_INTERRUPTED ? e->text : NULL);
+    shots_change(x, !rc ? STORE_FINISHED : rc == ERR_INTERRUPTED ? STORE_STOPPED : STORE_FAILED,
+                 rc && rc != ERR_INTERRUPTED ? e->text : NULL);
     if (rc == ERR_INTERRUPTED)
         err_set(e, rc, "stopped with %d of %d draws; `petri resume %lld` goes on from there", x->results.count,
                 all_draws(x), (long long)x->id);

@@ -120,7 +120,8 @@ static int largest_common_k(const struct shots_group *g) {
     return 0;
 }
 
-static const struct shots_result_task *find_task(const struct shots_results *r, const char *task) {
+static const struct shots_result_task *shots_group_find_task(const struct shots_results *r,
+                                                             const char *task) {
     for (int t = 0; t < r->tasks; t++)
         if (!strcmp(r->of[t].task, task)) return &r->of[t];
     return NULL;
@@ -131,7 +132,7 @@ static bool fill_gain(const struct shots_group *g, int k, const char *task, stru
     *x = (struct shots_gain){ .task = task, .value = xcalloc((size_t)g->runs, sizeof *x->value), .majority = NAN };
     bool all = true;
     for (int r = 0; r < g->runs; r++) {
-        const struct shots_result_task *t = find_task(&g->of[r], task);
+        const struct shots_result_task *t = shots_group_find_task(&g->of[r], task);
         struct fewshot_summary s = { 0 };
         if (t) s = fewshot_sum_up(&g->of[r].results, task, k, t->metric, false);
         all &= s.n > 0;

@@ -72,7 +72,7 @@ static int open_parent(struct shots *x, const char *given, struct run_config *c,
     return e->code;
 }
 
-static void set_regime(struct shots *x) {
+static void shots_open_set_regime(struct shots *x) {
     struct regime r = regime_usual(REGIME_FEWSHOT);
     r.ks = x->how.ks;
     memcpy(r.k, x->how.k, sizeof x->how.k);
@@ -124,7 +124,7 @@ static void set_options(struct shots *x, const struct shots_request *r) {
 static bool by_rule(const struct shots *x) { return x->meta && !x->how.other; }
 
 /* A task's rows, read; its config complete. */
-static int complete_task(struct shots *x, int i, struct err *e) {
+static int shots_open_complete_task(struct shots *x, int i, struct err *e) {
     struct shots_task *t = &x->of[i];
     const char *name = config_task_name(&x->c, i);
     config_of_task(&x->c, i, &t->c);
@@ -196,7 +196,7 @@ static struct plan *draw_plan(struct shots *x, struct err *e) {
     return p;
 }
 
-static int check_plan(struct shots *x, struct err *e) {
+static int shots_open_check_plan(struct shots *x, struct err *e) {
     if (by_rule(x)) return 0;
     struct plan *p = draw_plan(x, e);
     int rc = p ? check_common(x, p, e) : e->code;
@@ -204,7 +204,7 @@ static int check_plan(struct shots *x, struct err *e) {
     return rc;
 }
 
-static int create_row(struct shots *x, const char *note, struct err *e) {
+static int shots_open_create_row(struct shots *x, const char *note, struct err *e) {
     struct buf more = BUF_INIT;
     struct task *task[RUN_TASKS];
     for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
@@ -257,17 +257,17 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
     return 0;
 }
 
-static int make(struct shots *x, const struct shots_request *r, struct err *e) {
+static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {
     if (begin_config(x, r, e) || check_rule(x, r, e)) return e->code;
     if (x->from && !r->start_said) x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
     set_options(x, r);
     if (find_rows(x, r, e)) return e->code;
     for (int i = 0; i < x->tasks; i++)
-        if (complete_task(x, i, e) || check_task(x, i, e))
+        if (shots_open_complete_task(x, i, e) || check_task(x, i, e))
             return x->tasks > 1 ? err_prefix(e, "task %s", config_task_name(&x->c, i)) : e->code;
     complete_all(x);
-    set_regime(x);
-    return check_plan(x, e);
+    shots_open_set_regime(x);
+    return shots_open_check_plan(x, e);
 }
 
 static void set_paths(struct shots *x) {
@@ -283,7 +283,7 @@ int shots_prepare(struct store *s, const struct shots_request *r, struct shots_h
     x->parent = r->parent;
     x->how = r->how;
     x->table = r->tasks != NULL;
-    int rc = make(x, r, e);
+    int rc = shots_open_make(x, r, e);
     if (rc) {
         shots_free(x);
         return rc;
@@ -294,7 +294,7 @@ int shots_prepare(struct store *s, const struct shots_request *r, struct shots_h
 
 int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e) {
     x->with = with;
-    int rc = create_row(x, note, e);
+    int rc = shots_open_create_row(x, note, e);
     if (!rc) set_paths(x);
     return rc;
 }
@@ -323,15 +323,16 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
     return rc;
 }
 
-static int same_file(const char *was, const char *now, const char *path, struct err *e) {
+static int shots_open_same_file(const char *was, const char *now, const char *path, struct err *e) {
     if (!was || !now || !strcmp(was, now)) return 0;
     return err_set(e, ERR_INPUT, "%s: changed since this run was begun; resume with the file as it was", path);
 }
 
-static int check_rows(const struct shots_task *t, struct err *e) {
+static int shots_open_check_rows(const struct shots_task *t, struct err *e) {
     const struct dataset *dev = t->task.devs ? &t->task.dev[0] : NULL;
-    int rc = same_file(t->c.train_sha256, t->task.train.sha256, t->task.train.path, e);
-    if (!rc && dev && !(t->c.split > 0)) rc = same_file(t->c.dev_sha256, dev->sha256, dev->path, e);
+    int rc = shots_open_same_file(t->c.train_sha256, t->task.train.sha256, t->task.train.path, e);
+    if (!rc && dev && !(t->c.split > 0)) rc = shots_open_same_file(t->c.dev_sha256, dev->sha256, dev->path,
+                                                                   e);
     return rc;
 }
 
@@ -342,14 +343,14 @@ static int recall_tasks(struct shots *x, struct err *e) {
         struct shots_task *t = &x->of[i];
         config_of_task(&x->c, i, &t->c);
         xreplace(&t->c.regime, NULL);
-        if (shots__open_task(x, t, e) || check_rows(t, e)) return e->code;
+        if (shots__open_task(x, t, e) || shots_open_check_rows(t, e)) return e->code;
         const char *name = config_task_name(&x->c, i);
         shots__key_name(*name ? name : t->c.task, t->name);
     }
     return 0;
 }
 
-static int recall(struct shots *x, const struct store_run *run, const char *model, struct err *e) {
+static int shots_open_recall(struct shots *x, const struct store_run *run, const char *model, struct err *e) {
     struct regime regime = regime_usual(REGIME_SINGLE);
     struct run_config parent;
     struct buf said = BUF_INIT;
@@ -381,7 +382,7 @@ int shots_resume(struct store *s, int64_t run, const char *model, struct shots_h
     x->hook = hook;
     int rc = store_run(s, run, &stored, e);
     if (!rc) {
-        rc = recall(x, &stored, model, e);
+        rc = shots_open_recall(x, &stored, model, e);
         if (!rc) rc = store_adopt_run(s, run, NULL, e);
         store_run_release(&stored);
     }

@@ -26,7 +26,7 @@ static void take_left_out(const json_t *list, struct shots_results *out) {
     }
 }
 
-static int take_tasks(const struct store_run *run, struct shots_results *out, struct err *e) {
+static int shots_results_take_tasks(const struct store_run *run, struct shots_results *out, struct err *e) {
     struct run_config c;
     if (config_from_json(run->config, strlen(run->config), &c, e)) return e->code;
     out->tasks = config_task_count(&c);
@@ -55,7 +55,7 @@ int shots_results(struct store *s, const struct store_run *run, struct shots_res
     take_names(json_object_get(o, "known"), out);
     take_left_out(json_object_get(o, "left_out"), out);
     json_decref(all);
-    int rc = take_tasks(run, out, e);
+    int rc = shots_results_take_tasks(run, out, e);
     char *folder = store_run_folder(s, run->id), *path = fewshot_record_path(folder);
     if (!rc) rc = fewshot_record_read(path, &out->results, e);
     free(folder);

@@ -23,7 +23,7 @@ void shots__task_release(struct shots_task *t) {
     *t = (struct shots_task){ 0 };
 }
 
-static struct shots_task *add(struct shots *x) {
+static struct shots_task *shots_rows_add(struct shots *x) {
     x->of = xrealloc(x->of, (size_t)x->tasks + 1, sizeof *x->of);
     x->of[x->tasks] = (struct shots_task){ 0 };
     return &x->of[x->tasks++];
@@ -31,7 +31,7 @@ static struct shots_task *add(struct shots *x) {
 
 /* ---- LEOPARD's layout ---- */
 
-static void leave_out(struct shots *x, const char *task, const char *why) {
+static void shots_rows_leave_out(struct shots *x, const char *task, const char *why) {
     struct buf line = BUF_INIT;
     text_line(&line, "%s is left out: %s", task, why);
     shots__say(x, &line);
@@ -43,7 +43,8 @@ static void leave_out(struct shots *x, const char *task, const char *why) {
 }
 
 /* Classes and pair of a task of the layout; a task that cannot be scored is left out. */
-static int read_classes(struct shots *x, struct shots_task *t, const char *name, bool *usable, struct err *e) {
+static int shots_rows_read_classes(struct shots *x, struct shots_task *t, const char *name, bool *usable,
+                                   struct err *e) {
     char why[160];
     size_t rows = 0;
     struct err own = ERR_INIT;
@@ -56,7 +57,7 @@ static int read_classes(struct shots *x, struct shots_task *t, const char *name,
     }
     if (rc) snprintf(why, sizeof why, "it has no eval file");
     else snprintf(why, sizeof why, "its eval file has %zu rows, fewer than %d", rows, LEAST_EVAL);
-    leave_out(x, name, why);
+    shots_rows_leave_out(x, name, why);
     return 0;
 }
 
@@ -106,11 +107,11 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
 }
 
 static int add_leopard(struct shots *x, const struct leopard_task *l, struct err *e) {
-    struct shots_task *t = add(x);
+    struct shots_task *t = shots_rows_add(x);
     struct run_config rows = { 0 };
     bool usable;
     t->prefix = xstrdup(l->prefix);
-    int rc = read_classes(x, t, l->name, &usable, e);
+    int rc = shots_rows_read_classes(x, t, l->name, &usable, e);
     if (!rc && !usable) shots__task_release(&x->of[--x->tasks]);
     if (rc || !usable) return rc;
     rc = describe_files(x, l, t, &rows, e);
@@ -166,7 +167,7 @@ int shots__find_tasks(struct shots *x, const char *what, struct err *e) {
     }
     bool several = strchr(what, ',') || (text_ends(what, ".json") && file_exists(what));
     int rc = several ? config_take_tasks(&x->c, what, e) : config_set(&x->c, "task", what, e);
-    for (int i = 0; !rc && i < config_task_count(&x->c); i++) add(x);
+    for (int i = 0; !rc && i < config_task_count(&x->c); i++) shots_rows_add(x);
     return rc;
 }
 

@@ -47,9 +47,9 @@ static void order_free(struct order *o) {
     free(o);
 }
 
-static void say(struct background_answer *a, enum say how, const char *format, ...)
+static void background_say(struct background_answer *a, enum say how, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static void say(struct background_answer *a, enum say how, const char *format, ...) {
+static void background_say(struct background_answer *a, enum say how, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(a->message, sizeof a->message, format, args);
@@ -71,7 +71,8 @@ static int stored_config(struct store *s, int64_t id, struct run_config *c, enum
     return rc;
 }
 
-static int take_config(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int background_take_config(struct background *d, const struct background_order *o,
+                                  struct background_answer *a, struct err *e) {
     a->config = xcalloc(1, sizeof *a->config);
     int rc = stored_config(d->store, o->run[0], a->config, NULL, e);
     if (rc) {
@@ -79,14 +80,16 @@ static int take_config(struct background *d, const struct background_order *o, s
         a->config = NULL;
     } else {
         config_reuse(a->config);
-        say(a, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)o->run[0]);
+        background_say(a, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter",
+                       (long long)o->run[0]);
     }
     return rc;
 }
 
 /* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
  * once more. */
-static int go_on(struct background *d, int64_t id, bool anew, struct background_answer *a, struct err *e) {
+static int background_go_on(struct background *d, int64_t id, bool anew, struct background_answer *a,
+                            struct err *e) {
     struct job_request r = { 0 };
     enum store_state state;
     int rc = stored_config(d->store, id, &r.config, &state, e);
@@ -95,7 +98,7 @@ static int go_on(struct background *d, int64_t id, bool anew, struct background_
         rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
     } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
         jobs_resume_later(d->jobs, id);
-        say(a, SAY_INFO, "run #%lld goes on", (long long)id);
+        background_say(a, SAY_INFO, "run #%lld goes on", (long long)id);
     } else if (!anew) {
         rc = err_set(e, ERR_USAGE, "run #%lld is %s: nothing is left to resume; R trains its config once more",
                      (long long)id, store_state_name(state));
@@ -103,38 +106,41 @@ static int go_on(struct background *d, int64_t id, bool anew, struct background_
         config_reuse(&r.config);
         r.parent = id;
         jobs_start_later(d->jobs, &r);
-        say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
+        background_say(a, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
     }
     config_release(&r.config);
     return rc;
 }
 
 /* All that were marked; one that cannot go on does not keep the others. */
-static int again(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int background_again(struct background *d, const struct background_order *o,
+                            struct background_answer *a, struct err *e) {
     int rc = 0, begun = 0;
     for (int i = 0; i < o->runs; i++) {
         struct err why = ERR_INIT;
-        int one = go_on(d, o->run[i], o->kind == BACKGROUND_AGAIN, a, &why);
+        int one = background_go_on(d, o->run[i], o->kind == BACKGROUND_AGAIN, a, &why);
         begun += !one;
         if (!one || rc) continue;
         rc = one;
         *e = why;
     }
-    if (!rc && begun > 1) say(a, SAY_INFO, "%d runs go on or are trained once more", begun);
+    if (!rc && begun > 1) background_say(a, SAY_INFO, "%d runs go on or are trained once more", begun);
     if (rc && begun) err_prefix(e, "%d of %d go on", begun, o->runs);
     return rc;
 }
 
 /* The owner looks every quarter of a second and ends at a step with a checkpoint. */
-static int stop(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int background_stop(struct background *d, const struct background_order *o,
+                           struct background_answer *a, struct err *e) {
     int rc = store_request(d->store, o->run[0], STORE_STOP, e);
     if (!rc)
-        say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
-            (long long)o->run[0]);
+        background_say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
+                       (long long)o->run[0]);
     return rc;
 }
 
-static int move(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int background_move(struct background *d, const struct background_order *o,
+                           struct background_answer *a, struct err *e) {
     bool trash = o->kind == BACKGROUND_TRASH;
     int rc = (trash ? store_trash : store_restore)(d->store, o->run, (size_t)o->runs, e);
     if (rc) return rc;
@@ -144,7 +150,7 @@ static int move(struct background *d, const struct background_order *o, struct b
     char what[48];
     if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
     else snprintf(what, sizeof what, "%d runs", o->runs);
-    say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
+    background_say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
     return 0;
 }
 
@@ -170,13 +176,13 @@ static int export(struct background *d, const struct background_order *o, struct
     }
     outfile_guard_release(&g);
     free(stem);
-    if (!rc) say(a, SAY_GOOD, "written: %s", path);
+    if (!rc) background_say(a, SAY_GOOD, "written: %s", path);
     free(path);
     return rc;
 }
 
 /* Rows, classes and name of one of the config's tasks. */
-static int add_rows(struct source_facts *s, const struct run_config *c, int i, struct err *e) {
+static int background_add_rows(struct source_facts *s, const struct run_config *c, int i, struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
@@ -213,7 +219,7 @@ static int source(const struct background_order *o, struct background_answer *a,
     struct err why = ERR_INIT;
     int task_rc = 0;
     s->taken = o->taken;
-    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = add_rows(s, c, i, &why);
+    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = background_add_rows(s, c, i, &why);
     if (task_rc) {
         free(s->task);
         s->task = xcopy(c->task ? c->task : c->tasks_given);
@@ -223,7 +229,7 @@ static int source(const struct background_order *o, struct background_answer *a,
     return rc ? rc : task_rc;
 }
 
-static void measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
+static void background_measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
 
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
@@ -243,20 +249,20 @@ static int serve(struct background *d, const struct background_order *o, struct 
         store_run_release(&run);
         return rc;
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
-    case BACKGROUND_CLONE: return take_config(d, o, a, e);
+    case BACKGROUND_CLONE: return background_take_config(d, o, a, e);
     case BACKGROUND_AGAIN:
-    case BACKGROUND_RESUME: return again(d, o, a, e);
-    case BACKGROUND_STOP: return stop(d, o, a, e);
+    case BACKGROUND_RESUME: return background_again(d, o, a, e);
+    case BACKGROUND_STOP: return background_stop(d, o, a, e);
     case BACKGROUND_TRASH:
-    case BACKGROUND_RESTORE: return move(d, o, a, e);
+    case BACKGROUND_RESTORE: return background_move(d, o, a, e);
     case BACKGROUND_EXPORT: return export(d, o, a, e);
     case BACKGROUND_SOURCE: return source(o, a, e);
-    case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), measure, &a->gflops); return 0;
+    case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), background_measure, &a->gflops); return 0;
     }
     BUG("order %d", o->kind);
 }
 
-static void *work(void *self) {
+static void *background_work(void *self) {
     struct background *d = self;
     pthread_mutex_lock(&d->lock);
     for (;;) {
@@ -268,7 +274,7 @@ static void *work(void *self) {
         struct background_answer *a = xcalloc(1, sizeof *a);
         a->kind = o->what.kind;
         struct err e = ERR_INIT;
-        if (serve(d, &o->what, a, &e)) say(a, SAY_ERROR, "%s", e.text);
+        if (serve(d, &o->what, a, &e)) background_say(a, SAY_ERROR, "%s", e.text);
         order_free(o);
         pthread_mutex_lock(&d->lock);
         struct background_answer **end = &d->answers;
@@ -290,7 +296,7 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
     d->self = self;
     pthread_mutex_init(&d->lock, NULL);
     clock_cond_init(&d->asked);
-    if (pthread_create(&d->thread, NULL, work, d)) BUG("no background thread");
+    if (pthread_create(&d->thread, NULL, background_work, d)) BUG("no background thread");
     return d;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/base/mem.h"
 
-static char *keep(struct compared_page *p, char *text) {
+static char *compared_keep(struct compared_page *p, char *text) {
     p->text = xrealloc(p->text, (size_t)p->texts + 1, sizeof *p->text);
     return p->text[p->texts++] = text;
 }
@@ -39,7 +39,9 @@ static void fill_group(struct compared_page *p, int i) {
     for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
-        .name = g->name, .state = comparison_state(g), .seeds = keep(p, xstrdup(seeds)), .claim = claim ? keep(p, claim) : NULL,
+        .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p,
+                                                                              xstrdup(seeds)),
+                                                                              .claim = claim ? compared_keep(p, claim) : NULL,
         .kind = g->kind, .other_rows = g->other_rows, .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
         .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,
         .run = p->run[i], .runs = g->runs,
@@ -47,8 +49,9 @@ static void fill_group(struct compared_page *p, int i) {
 }
 
 /* The metric's points: of the run's own where that is the one compared, else read by name. */
-static int metric_of(struct compared_page *p, struct store *s, const struct store_run *run, int kind, struct run_series *r,
-                     struct err *e) {
+static int compared_metric_of(struct compared_page *p, struct store *s, const struct store_run *run,
+                              int kind, struct run_series *r,
+                              struct err *e) {
     const struct side_by_side *c = &p->groups.of;
     if (kind < 0 || !strcmp(c->kind[kind].metric, run->metric)) return 0;
     char *name = xprintf("%s.%s", c->kind[kind].split, c->kind[kind].metric);
@@ -79,7 +82,7 @@ static int fill_curves(struct compared_page *p, struct store *s, struct err *e) 
             if (rc) break;
             struct run_series *r = p->series[n] = series_new(run.id);
             rc = series_read(r, s, &run, e);
-            if (!rc) rc = metric_of(p, s, &run, c->group[i].kind, r, e);
+            if (!rc) rc = compared_metric_of(p, s, &run, c->group[i].kind, r, e);
             const struct series *v = &r->view;
             p->curve[n++] = (struct compare_curve){ i, run.seed, { v->step, v->loss, v->count },
                                                     { v->eval_step, v->eval_value, v->evals } };
@@ -91,7 +94,7 @@ static int fill_curves(struct compared_page *p, struct store *s, struct err *e) 
     return rc;
 }
 
-static void fill(struct compared_page *p) {
+static void compared_fill(struct compared_page *p) {
     const struct side_by_side *c = &p->groups.of;
     struct compare_data *d = &p->data;
     size_t groups = (size_t)c->groups;
@@ -129,7 +132,7 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
     if (!rc && !runs) rc = err_set(e, ERR_NOT_FOUND, "no run is marked or listed: 3 lists them");
     if (!rc) rc = fill_curves(p, s, e);
     if (!rc) {
-        fill(p);
+        compared_fill(p);
         *out = p;
         return 0;
     }

@@ -23,7 +23,7 @@ static int by_run(const void *key, const void *kept) {
 }
 
 /* The place of the run, made where there is none; by rising number. */
-static struct kept_results *place_of(struct result_cache *t, int64_t run) {
+static struct kept_results *result_cache_place_of(struct result_cache *t, int64_t run) {
     struct kept_results *found = t->count ? bsearch(&run, t->kept, t->count, sizeof *t->kept, by_run) : NULL;
     if (found) return found;
     GROW(t->kept, t->room, t->count + 1);
@@ -37,7 +37,7 @@ int result_cache_of(struct result_cache *t, struct store *s, const struct store_
                     struct err *e) {
     *out = (struct task_results){ 0 };
     if (!task_results_several(row)) return 0;
-    struct kept_results *k = place_of(t, row->id);
+    struct kept_results *k = result_cache_place_of(t, row->id);
     int64_t best = row->best.measured ? row->best.step : -1;
     if (k->step != row->step || k->best != best || k->state != row->state) {
         task_results_release(&k->of);

@@ -19,7 +19,7 @@
 
 enum { FRAME_MS = 100, IDLE_MS = 2000 };
 
-static volatile sig_atomic_t hung_up, told_to_end;
+static volatile sig_atomic_t session_hung_up, told_to_end;
 static int wake_fd = -1;
 
 static void wake_now(void) {
@@ -28,9 +28,9 @@ static void wake_now(void) {
     (void)ignored;
 }
 
-static void on_signal(int n) {
+static void session_on_signal(int n) {
     int saved = errno;
-    if (n == SIGHUP) hung_up = 1;
+    if (n == SIGHUP) session_hung_up = 1;
     else told_to_end = n;
     wake_now();
     errno = saved;
@@ -67,17 +67,17 @@ static void handle_input(struct session *s) {
         if (in.kind == INPUT_RESIZE) ui_resize(&s->ui, in.w, in.h);
         else if (in.kind == INPUT_PRESS) ui_press(&s->ui, &in.press, &x);
         else if (in.kind == INPUT_PASTE) ui_paste(&s->ui, in.text, in.size, &x);
-        else if (in.kind == INPUT_HANGUP) hung_up = 1;
+        else if (in.kind == INPUT_HANGUP) session_hung_up = 1;
         if (s->ui.flush) {
             term_flush();
             s->ui.flush = false;
         }
         session__effect(s, &x);
-        if (hung_up || s->leaving) return;
+        if (session_hung_up || s->leaving) return;
     }
 }
 
-static void draw(struct session *s) {
+static void session_draw(struct session *s) {
     ui_draw(&s->ui, &s->canvas);
     term_show(&s->canvas, -1, -1);
 }
@@ -92,13 +92,13 @@ static void discard(struct session *s) {
 static void loop(struct session *s) {
     int64_t frame = 0, refreshed = clock_ms();
     bool dirty = true;
-    while (!s->leaving && !hung_up && !told_to_end) {
+    while (!s->leaving && !session_hung_up && !told_to_end) {
         int64_t now = clock_ms();
         if (dirty && now - frame >= FRAME_MS) {
             session__fill_jobs(s);
             say_waits(s);
             discard(s);
-            draw(s);
+            session_draw(s);
             frame = now;
             dirty = false;
         }
@@ -121,15 +121,15 @@ static void loop(struct session *s) {
             dirty = true;
         }
         if (n < 0 || fd[0].revents) { /* keys are answered at once */
-            if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) hung_up = 1;
+            if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) session_hung_up = 1;
             handle_input(s);
-            if (!hung_up) draw(s);
+            if (!session_hung_up) session_draw(s);
             dirty = true;
         }
     }
 }
 
-static void begin(struct session *s) {
+static void session_begin(struct session *s) {
     struct first_view *f = &s->ui.first;
     struct term_abilities t;
     term_abilities(&t);
@@ -149,7 +149,7 @@ static void begin(struct session *s) {
     session__ask_runs(s);
 }
 
-static void release(struct session *s) {
+static void session_release(struct session *s) {
     history_rows_free(s->runs);
     run_page_free(s->detail);
     series_free(s->series);
@@ -169,7 +169,7 @@ static void release(struct session *s) {
 }
 
 static void catch_signals(void) {
-    struct sigaction act = { .sa_handler = on_signal };
+    struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGHUP, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -178,12 +178,12 @@ static void catch_signals(void) {
 /* After the screen: runs that were asked to go on do so here. */
 static void finish_runs(struct session *s) {
     int live = jobs_live(s->jobs);
-    if (s->finish && live && !hung_up)
+    if (s->finish && live && !session_hung_up)
         fprintf(stderr, "petri: %d %s on without a screen; ^C stops with a checkpoint\n", live,
                 live == 1 ? "run goes" : "runs go");
-    bool finish = (s->finish || hung_up) && !told_to_end;
+    bool finish = (s->finish || session_hung_up) && !told_to_end;
     if (finish) {
-        struct sigaction act = { .sa_handler = on_signal };
+        struct sigaction act = { .sa_handler = session_on_signal };
         sigaction(SIGINT, &act, NULL);
         while (jobs_live(s->jobs) && !told_to_end) {
             struct pollfd fd = { .fd = s->wake, .events = POLLIN };
@@ -218,15 +218,15 @@ int session_run(const struct session_start *with, struct err *e) {
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
     ui_resize(&s.ui, w, h);
-    begin(&s);
+    session_begin(&s);
     loop(&s);
-    if (!hung_up) term_stop();
+    if (!session_hung_up) term_stop();
     store_on_wait(told_before);
     background_free(s.background);
     insight_free(s.insight);
     finish_runs(&s);
     rc = store_close(s.store, e);
-    release(&s);
+    session_release(&s);
     if (!rc && told_to_end) rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");
     return rc;
 }

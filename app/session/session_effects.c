@@ -10,7 +10,7 @@
 #include "core/base/mem.h"
 #include "views/svg.h"
 
-static void train(struct session *s) {
+static void session_effects_train(struct session *s) {
     struct job_request r = { 0 };
     compose_config(&s->ui.compose, &r.config);
     jobs_start_later(s->jobs, &r);
@@ -31,7 +31,7 @@ static void train_first(struct session *s) {
     config_take_source(&c, &s->ui.compose.config);
     compose_take_config(&s->ui.compose, &c);
     config_release(&c);
-    train(s);
+    session_effects_train(s);
 }
 
 static void say_error(struct session *s, int rc, const struct err *e) {
@@ -57,7 +57,7 @@ static bool is_ours(const struct session *s, int64_t id) {
     return false;
 }
 
-static void stop(struct session *s, int64_t id, bool keep) {
+static void session_effects_stop(struct session *s, int64_t id, bool keep) {
     struct err e = ERR_INIT;
     if (!is_ours(s, id)) { /* another process trains it: it is asked, and keeps a checkpoint */
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_STOP, .run = &id, .runs = 1 });
@@ -170,7 +170,7 @@ static void list_tasks(struct session *s) {
     if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_TASK, "not here yet: make fetch", true);
 }
 
-static void choose(struct session *s, const char *model, const char *task) {
+static void session_effects_choose(struct session *s, const char *model, const char *task) {
     struct run_config c;
     config_copy(&c, &s->ui.compose.config);
     if (model) config_take_model(&c, model);
@@ -207,7 +207,7 @@ static char *picture_stem(const struct session *s) {
 }
 
 /* What a screen shows as a table, in a new file. */
-static void table(struct session *s) {
+static void session_effects_table(struct session *s) {
     struct err e = ERR_INIT;
     struct outfile_guard g;
     struct buf csv = BUF_INIT;
@@ -225,7 +225,7 @@ static void table(struct session *s) {
     free(path);
 }
 
-static void compare(struct session *s, const struct effect *x) {
+static void session_effects_compare(struct session *s, const struct effect *x) {
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COMPARE, .run = (int64_t *)x->run,
                                                               .runs = x->runs, .text = x->text, .trash = x->keep });
 }
@@ -272,10 +272,10 @@ void session__effect(struct session *s, const struct effect *x) {
     switch (x->kind) {
     case EFFECT_NONE:
     case EFFECT_KINDS: break;
-    case EFFECT_TRAIN: train(s); break;
+    case EFFECT_TRAIN: session_effects_train(s); break;
     case EFFECT_TRAIN_FIRST: train_first(s); break;
     case EFFECT_PAUSE: pause(s, x->run[0]); break;
-    case EFFECT_STOP: stop(s, x->run[0], x->keep); break;
+    case EFFECT_STOP: session_effects_stop(s, x->run[0], x->keep); break;
     case EFFECT_RESUME: order_runs(s, BACKGROUND_RESUME, x); break;
     case EFFECT_AGAIN: order_runs(s, BACKGROUND_AGAIN, x); break;
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
@@ -292,8 +292,8 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_FILTER: session__ask_runs(s); break;
     case EFFECT_LIST_MODELS: list_models(s); break;
     case EFFECT_LIST_TASKS: list_tasks(s); break;
-    case EFFECT_MODEL: choose(s, x->text, NULL); break;
-    case EFFECT_TASK: choose(s, NULL, x->text); break;
+    case EFFECT_MODEL: session_effects_choose(s, x->text, NULL); break;
+    case EFFECT_TASK: session_effects_choose(s, NULL, x->text); break;
     case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
     case EFFECT_EXPORT: order_runs(s, BACKGROUND_EXPORT, x); break;
     case EFFECT_COPY:
@@ -313,9 +313,9 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MAP_PERPLEXITY: insight_perplexity(s->insight, x->by); break;
     case EFFECT_MAP_BESIDE: insight_beside(s->insight); break;
     case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
-    case EFFECT_COMPARE: compare(s, x); break;
+    case EFFECT_COMPARE: session_effects_compare(s, x); break;
     case EFFECT_PICTURE: picture(s); break;
-    case EFFECT_TABLE: table(s); break;
+    case EFFECT_TABLE: session_effects_table(s); break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

@@ -195,7 +195,7 @@ static void take_source(struct session *s, struct background_answer *a) {
 }
 
 /* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */
-static void take_config(struct session *s, const struct run_config *c) {
+static void session_fill_take_config(struct session *s, const struct run_config *c) {
     struct compose_view *v = &s->ui.compose;
     v->arch = NULL;
     v->model = v->task = NULL;
@@ -255,7 +255,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         a->compared = NULL;
     }
     if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
-    if (a->kind == BACKGROUND_CLONE && a->config) take_config(s, a->config);
+    if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);
     if (a->kind == BACKGROUND_PAGE && a->detail) {
         int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;

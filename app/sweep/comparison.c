@@ -56,7 +56,7 @@ static char *split_of(const char *decides) {
     return dot ? xstrndup(decides, (size_t)(dot - decides)) : xstrdup(decides);
 }
 
-static char *rows_of(const struct store_run *r, const char *split, const char *metric) {
+static char *comparison_rows_of(const struct store_run *r, const char *split, const char *metric) {
     return xprintf("%s.%s of %s (sha256 %.8s\u2026), %lld rows", split, metric, r->task,
                    r->dev_sha256 ? r->dev_sha256 : "not known", (long long)r->rows);
 }
@@ -68,8 +68,9 @@ static char *why_mixed(const struct compared_kind *a, const struct compared_kind
 }
 
 /* The kind of that metric of the run; a new one where there is none. */
-static int kind_of(struct side_by_side *c, const struct store_run *r, const char *metric, int direction, bool *other) {
-    char *split = split_of(r->decides), *rows = rows_of(r, split, metric);
+static int comparison_kind_of(struct side_by_side *c, const struct store_run *r, const char *metric,
+                              int direction, bool *other) {
+    char *split = split_of(r->decides), *rows = comparison_rows_of(r, split, metric);
     int at = 0;
     for (; at < c->kinds; at++) {
         const struct compared_kind *k = &c->kind[at];
@@ -149,7 +150,8 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
     if (!rc) rc = last_value(s, run, name, &out->final, e);
     if (!rc) {
         out->kernel = xcopy(run->kernel);
-        if (isfinite(comparison_value(c, out))) *kind = kind_of(c, run, metric, direction, &out->other_rows);
+        if (isfinite(comparison_value(c, out))) *kind = comparison_kind_of(c, run, metric, direction,
+                                                                           &out->other_rows);
     }
     free(split);
     free(name);

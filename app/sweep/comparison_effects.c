@@ -72,8 +72,9 @@ static int complete_seeds(const struct side_by_side *c, uint64_t *seed, bool *ot
     return n;
 }
 
-static void add_row(const struct side_by_side *c, struct effect_rows *r, const struct compared_group *g,
-                    const struct compared_run *run, const uint64_t *seed, int seeds) {
+static void comparison_effects_add_row(const struct side_by_side *c, struct effect_rows *r,
+                                       const struct compared_group *g,
+                                       const struct compared_run *run, const uint64_t *seed, int seeds) {
     int at = 0;
     while (at < seeds && seed[at] != run->seed) at++;
     r->seed[r->rows] = at;
@@ -85,7 +86,7 @@ static void add_row(const struct side_by_side *c, struct effect_rows *r, const s
 
 static bool is_task(const char *axis) { return !strcmp(axis, "task") || !strcmp(axis, "tasks"); }
 
-static void add_factor(const struct side_by_side *c, struct effect_rows *r, int axis) {
+static void comparison_effects_add_factor(const struct side_by_side *c, struct effect_rows *r, int axis) {
     if (is_task(c->axis[axis]) && c->kinds > 1) return; /* a block */
     if (c->inner[axis]) return;
     bool line = is_line(r->name[axis], r->levels[axis]);
@@ -99,7 +100,8 @@ static void add_factor(const struct side_by_side *c, struct effect_rows *r, int 
     r->factor[r->factors++] = (struct effects_factor){ c->axis[axis], line ? 0 : r->levels[axis], r->level + from, r->x + from };
 }
 
-static void gather(const struct side_by_side *c, struct effect_rows *r, struct buf *about) {
+static void comparison_effects_gather(const struct side_by_side *c, struct effect_rows *r,
+                                      struct buf *about) {
     uint64_t seed[EFFECT_SEEDS];
     bool others;
     int seeds = complete_seeds(c, seed, &others);
@@ -113,8 +115,9 @@ static void gather(const struct side_by_side *c, struct effect_rows *r, struct b
     r->task = xcalloc(room, sizeof *r->task);
     for (int g = 0; g < c->groups; g++)
         for (int k = 0; k < c->group[g].runs && c->group[g].kind >= 0; k++)
-            if (comparison_counts(c, &c->group[g].run[k])) add_row(c, r, &c->group[g], &c->group[g].run[k], seed, seeds);
-    for (int i = 0; i < c->axes; i++) add_factor(c, r, i);
+            if (comparison_counts(c, &c->group[g].run[k])) comparison_effects_add_row(c, r, &c->group[g],
+                                                                                      &c->group[g].run[k], seed, seeds);
+    for (int i = 0; i < c->axes; i++) comparison_effects_add_factor(c, r, i);
     buf_printf(about, "%zu runs", r->rows);
     if (c->kinds > 1) {
         r->block[r->blocks++] = (struct effects_factor){ "task", c->kinds, r->task, NULL };
@@ -126,12 +129,13 @@ static void gather(const struct side_by_side *c, struct effect_rows *r, struct b
     if (others) buf_puts(about, seeds ? " and the incomplete ones together" : "; no seed is complete");
 }
 
-static void release(const struct side_by_side *c, struct effect_rows *r) {
+static void sweep_comparison_effects_release(const struct side_by_side *c, struct effect_rows *r) {
     for (int i = 0; i < c->axes; i++) free(r->name[i]);
     free(r->y), free(r->x), free(r->level), free(r->seed), free(r->task);
 }
 
-static void tell(const struct side_by_side *c, const struct effect_rows *r, const struct axis_effects *f, struct compared_effects *out) {
+static void comparison_effects_tell(const struct side_by_side *c, const struct effect_rows *r,
+                                    const struct axis_effects *f, struct compared_effects *out) {
     out->effect = xcalloc(f->count + 1, sizeof *out->effect);
     for (size_t i = 0; i < f->count; i++) {
         const struct axis_effect *x = &f->effect[i];
@@ -154,15 +158,15 @@ void comparison_effects(const struct side_by_side *c, struct compared_effects *o
     struct axis_effects f = { 0 };
     struct err e = ERR_INIT;
     struct buf about = BUF_INIT;
-    gather(c, r, &about);
+    comparison_effects_gather(c, r, &about);
     const struct effects_model m = { .rows = r->rows, .y = r->y, .factors = r->factors, .factor = r->factor,
                                      .blocks = r->blocks, .block = r->block };
     if (!r->factors) out->why = xstrdup("no axis has two values among the finished runs");
     else if (axis_effects_fit(&m, &f, &e)) out->why = xstrdup(e.text);
-    else tell(c, r, &f, out);
+    else comparison_effects_tell(c, r, &f, out);
     out->about = buf_take(&about);
     axis_effects_release(&f);
-    release(c, r);
+    sweep_comparison_effects_release(c, r);
     free(r);
 }
 

@@ -20,7 +20,8 @@ static void interval_json(struct buf *b, struct spread s) {
     json_member_measured(b, "high", i.high);
 }
 
-static void cell_json(const struct side_by_side *c, const struct compared_group *g, struct buf *b) {
+static void comparison_output_cell_json(const struct side_by_side *c, const struct compared_group *g,
+                                        struct buf *b) {
     struct spread s = g->value;
     const struct compared_kind *kind = g->kind >= 0 ? &c->kind[g->kind] : NULL;
     json_add_key(b, NULL);
@@ -141,7 +142,7 @@ void comparison_json(const struct side_by_side *c, const struct compared_options
     json_member_string(out, "mixed", c->mixed);
     json_add_key(out, "cells");
     buf_putc(out, '[');
-    for (int i = 0; i < c->groups; i++) cell_json(c, &c->group[i], out);
+    for (int i = 0; i < c->groups; i++) comparison_output_cell_json(c, &c->group[i], out);
     buf_putc(out, ']');
     pairs_json(c, o->margin, out);
     effects_json(c, out);
@@ -193,7 +194,7 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
     }
 }
 
-static void number(char out[32], double v, bool points) {
+static void comparison_output_number(char out[32], double v, bool points) {
     if (isfinite(v)) snprintf(out, 32, points ? "%.2f" : "%.4f", points ? 100 * v : v);
     else strcpy(out, "");
 }
@@ -205,7 +206,7 @@ static void about_kind(const struct side_by_side *c, int kind, struct buf *out) 
                c->final ? "" : ", chosen on the same rows", k->rows);
 }
 
-static void head(const struct side_by_side *c, struct buf *out) {
+static void comparison_output_head(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, "| |");
     for (int i = 0; i < c->axes; i++) buf_printf(out, " %s |", c->axis[i]);
     buf_puts(out, " state | n | seeds | mean | sd | 95 % | trained |\n|---|");
@@ -213,13 +214,14 @@ static void head(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, "---|---|---|---|---|---|---|\n");
 }
 
-static void line(const struct side_by_side *c, int at, const struct compared_options *o, bool costs, struct buf *out) {
+static void comparison_output_line(const struct side_by_side *c, int at, const struct compared_options *o,
+                                   bool costs, struct buf *out) {
     const struct compared_group *g = &c->group[at];
     bool points = comparison_in_points(c, g->kind);
     struct interval v = spread_interval(g->value, 0.95);
     char mean[32], sd[32], low[32], high[32], trained[32], seeds[96];
-    number(mean, g->value.mean, points), number(sd, g->value.sd, points);
-    number(low, v.low, points), number(high, v.high, points);
+    comparison_output_number(mean, g->value.mean, points), comparison_output_number(sd, g->value.sd, points);
+    comparison_output_number(low, v.low, points), comparison_output_number(high, v.high, points);
     text_thousands(g->trained, trained);
     comparison_seeds(c, g, seeds, sizeof seeds);
     buf_printf(out, "| %s%s%s |", g->name, costs && comparison_on_front(c, at, o->cost) ? " *" : "", g->other_rows ? " \u2260" : "");
@@ -229,17 +231,18 @@ static void line(const struct side_by_side *c, int at, const struct compared_opt
 }
 
 /* The groups of a kind; of KIND_NONE those without a value. */
-static void table(const struct side_by_side *c, int kind, const struct compared_options *o, bool costs, struct buf *out) {
+static void comparison_output_table(const struct side_by_side *c, int kind,
+                                    const struct compared_options *o, bool costs, struct buf *out) {
     int n = 0;
     bool rows = false;
     for (int i = 0; i < c->groups; i++) n += c->group[i].kind == kind || (kind == KIND_NONE && c->group[i].kind < 0);
     if (!n) return;
     if (kind >= 0) about_kind(c, kind, out);
     else if (c->kinds) buf_puts(out, "Without a value:\n\n");
-    head(c, out);
+    comparison_output_head(c, out);
     for (int i = 0; i < c->groups; i++) {
         if (c->group[i].kind != kind && !(kind == KIND_NONE && c->group[i].kind < 0)) continue;
-        line(c, i, o, costs, out);
+        comparison_output_line(c, i, o, costs, out);
         rows |= c->group[i].other_rows;
     }
     buf_putc(out, '\n');
@@ -272,7 +275,9 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         const struct compared_effect *x = &f.effect[i];
         char value[32], low[32], high[32];
         if (x->axis2 >= 0) continue;
-        number(value, x->value, points), number(low, x->low, points), number(high, x->high, points);
+        comparison_output_number(value, x->value, points), comparison_output_number(low, x->low,
+                                                                                    points), comparison_output_number(high,
+                                                                                            x->high, points);
         const char *level = x->level ? x->level : x->log ? "slope, of its log" : "slope";
         buf_printf(out, "| %s | %s | %zu | %s%s | %s%s%s |\n", c->axis[x->axis], level, x->n,
                    x->open ? "aliased with " : value, x->open ? x->aliased : "", low, *low ? " \u2026 " : "", high);
@@ -284,8 +289,8 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
     char *why = comparison_no_cost(c, o->cost);
     if (c->title) buf_printf(out, "`%s`\n\n", c->title);
     if (c->mixed) buf_printf(out, "%s.\n\n", c->mixed);
-    for (int k = 0; k < c->kinds; k++) table(c, k, o, !why, out);
-    table(c, KIND_NONE, o, false, out);
+    for (int k = 0; k < c->kinds; k++) comparison_output_table(c, k, o, !why, out);
+    comparison_output_table(c, KIND_NONE, o, false, out);
     const char *cheaper = o->cost == COST_TRAINED ? "has fewer trained values" : "took less time";
     if (why) buf_printf(out, "No front of cheap and good: %s.\n\n", why);
     else if (c->kinds) buf_printf(out, "`*`: nothing as good %s.\n\n", cheaper);

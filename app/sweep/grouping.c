@@ -78,7 +78,7 @@ static int check_column(const char *by, const char *column, struct err *e) {
 }
 
 /* Adds the columns as axes. */
-static int add_axes(struct side_by_side *c, const char *by, struct err *e) {
+static int grouping_add_axes(struct side_by_side *c, const char *by, struct err *e) {
     char *copy = xstrdup(by), *rest = copy, *part;
     int rc = 0;
     while (!rc && (part = strsep(&rest, ","))) {
@@ -95,7 +95,7 @@ int comparison_by(struct side_by_side *c, struct store *s, const char *by, struc
     for (int i = 0; i < c->groups; i++)
         for (int a = 0; a < c->axes; a++) free(c->group[i].axis[a]);
     while (c->axes) free(c->axis[--c->axes]);
-    int rc = add_axes(c, by, e);
+    int rc = grouping_add_axes(c, by, e);
     for (int i = 0; i < c->groups && !rc; i++) {
         struct store_run run;
         if (!c->group[i].runs) continue;
@@ -111,7 +111,7 @@ int comparison_by(struct side_by_side *c, struct store *s, const char *by, struc
 
 int grouping_begin(struct grouping *g, const char *by, struct err *e) {
     *g = (struct grouping){ .asked = by };
-    return add_axes(&g->of, by ? by : "method", e);
+    return grouping_add_axes(&g->of, by ? by : "method", e);
 }
 
 void grouping_release(struct grouping *g) {
@@ -125,7 +125,8 @@ void grouping_release(struct grouping *g) {
 }
 
 /* What makes a run one of its group; NULL with *e where its record cannot be read. */
-static char *key_of(const struct grouping *g, struct store *s, const struct store_run *r, struct err *e) {
+static char *grouping_key_of(const struct grouping *g, struct store *s, const struct store_run *r,
+                             struct err *e) {
     struct buf b = BUF_INIT;
     struct run_config c;
     char key[65];
@@ -241,7 +242,7 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
     struct compared_run x = { 0 };
     int kind, rc = store_run(s, id, &r, e);
     if (rc) return rc;
-    char *key = key_of(g, s, &r, e);
+    char *key = grouping_key_of(g, s, &r, e);
     rc = key ? comparison_read(&g->of, s, &r, &x, &kind, e) : e->code;
     if (!rc) {
         int at = find_group(g, key, kind);
@@ -282,7 +283,7 @@ static bool differs(const struct grouping *g, const char *key) {
     return false;
 }
 
-static int by_key(const void *a, const void *b) {
+static int grouping_by_key(const void *a, const void *b) {
     return strcmp(((const struct grouping_difference *)a)->key, ((const struct grouping_difference *)b)->key);
 }
 
@@ -304,6 +305,6 @@ size_t grouping_differences(const struct grouping *g, struct grouping_difference
         }
     }
     json_decref(seen);
-    if (n) qsort(*out, n, sizeof **out, by_key);
+    if (n) qsort(*out, n, sizeof **out, grouping_by_key);
     return n;
 }

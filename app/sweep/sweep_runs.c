@@ -121,7 +121,8 @@ static int take_spec(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int read_entries(const char *name, struct sweep_plan *p, const json_t *cells, struct err *e) {
+static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const json_t *cells,
+                                   struct err *e) {
     if ((int)json_array_size(cells) != p->cells.count)
         return err_set(e, ERR_INPUT, "%s: its record has %zu cells, its lists cross to %d", name, json_array_size(cells),
                        p->cells.count);
@@ -149,7 +150,7 @@ int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record
     if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
     if (!rc) {
         entries_make(p);
-        rc = read_entries(name, p, json_object_get(record, "cells"), e);
+        rc = sweep_runs_read_entries(name, p, json_object_get(record, "cells"), e);
     }
     free(spec);
     return rc;
@@ -184,7 +185,7 @@ bool sweep_began_elsewhere(const struct store *s, int64_t run) {
     return kept;
 }
 
-static int by_key(const void *a, const void *b) {
+static int sweep_runs_by_key(const void *a, const void *b) {
     return strcmp(((const struct sweep_place *)a)->key, ((const struct sweep_place *)b)->key);
 }
 
@@ -194,7 +195,7 @@ static void index_keys(struct sweep_plan *p) {
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
             p->place[p->places++] = (struct sweep_place){ p->entry[i].key[k], i, k };
-    qsort(p->place, p->places, sizeof *p->place, by_key);
+    qsort(p->place, p->places, sizeof *p->place, sweep_runs_by_key);
 }
 
 static size_t first_place(const struct sweep_plan *p, const char *key) {

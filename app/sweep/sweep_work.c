@@ -30,7 +30,8 @@ struct sweep_work {
     bool stopping;
 };
 
-static int at(const struct sweep_work *w, int cell, int seed) { return cell * w->plan->spec.seeds + seed; }
+static int sweep_work_at(const struct sweep_work *w, int cell,
+                         int seed) { return cell * w->plan->spec.seeds + seed; }
 
 static bool is_mine(const struct sweep_work *w, int cell, int seed) {
     return w->plan->entry[cell].valid && (!w->how.mine || w->how.mine(w->how.self, cell, seed));
@@ -48,7 +49,8 @@ struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct 
     w->resumable = xcalloc(n, sizeof *w->resumable);
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; k < p->spec.seeds; k++)
-            w->resumable[at(w, i, k)] = p->entry[i].run[k] && p->entry[i].state[k] == STORE_STOPPED;
+            w->resumable[sweep_work_at(w, i,
+                                       k)] = p->entry[i].run[k] && p->entry[i].state[k] == STORE_STOPPED;
     return w;
 }
 
@@ -83,7 +85,7 @@ static int keep_failure(struct sweep_work *w, int cell, int seed, const struct e
 }
 
 /* Lets go of what is over.  *any: something was. */
-static int put_away(struct sweep_work *w, bool *any, struct err *e) {
+static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < w->live_count;) {
         struct in_work x = w->live[i];
@@ -103,7 +105,7 @@ static int put_away(struct sweep_work *w, bool *any, struct err *e) {
 
 /* The hold is ours, and what the history has is known: begins the run, or goes on with it.  *begun false: another
  * process has it in work. */
-static int begin(struct sweep_work *w, int cell, int seed, bool *begun, struct err *e) {
+static int sweep_work_begin(struct sweep_work *w, int cell, int seed, bool *begun, struct err *e) {
     struct sweep_entry *x = &w->plan->entry[cell];
     struct err why = ERR_INIT;
     int rc;
@@ -114,11 +116,11 @@ static int begin(struct sweep_work *w, int cell, int seed, bool *begun, struct e
         bool live = store_state_is_live(run.state);
         store_run_release(&run);
         if (live) return 0;
-        w->tried[at(w, cell, seed)] = true;
+        w->tried[sweep_work_at(w, cell, seed)] = true;
         rc = jobs_resume(w->jobs, x->run[seed], NULL, 0, &why);
     } else {
         struct job_request r = { .sweep = w->plan->id };
-        w->tried[at(w, cell, seed)] = true;
+        w->tried[sweep_work_at(w, cell, seed)] = true;
         rc = sweep_plan_config(w->plan, cell, w->plan->spec.seed[seed], &r.config, &why);
         if (!rc) rc = jobs_start(w->jobs, &r, &x->run[seed], &why);
         config_release(&r.config);
@@ -139,8 +141,9 @@ static bool is_held_here(const struct sweep_work *w, const char *key) {
 /* Whether this process could begin it, by what is known. */
 static bool is_open(const struct sweep_work *w, int cell, int seed) {
     const struct sweep_entry *x = &w->plan->entry[cell];
-    bool stopped = x->run[seed] && x->state[seed] == STORE_STOPPED && !w->resumable[at(w, cell, seed)];
-    return is_mine(w, cell, seed) && !x->over[seed] && !stopped && !w->tried[at(w, cell, seed)] &&
+    bool stopped = x->run[seed] && x->state[seed] == STORE_STOPPED && !w->resumable[sweep_work_at(w, cell,
+                                                                                                  seed)];
+    return is_mine(w, cell, seed) && !x->over[seed] && !stopped && !w->tried[sweep_work_at(w, cell, seed)] &&
            !is_held_here(w, x->key[seed]);
 }
 
@@ -151,13 +154,13 @@ static int try_one(struct sweep_work *w, int cell, int seed, struct err *e) {
     int rc = store_hold(w->store, key, &held, e);
     if (rc || !held) return rc;
     rc = sweep_plan_find(w->plan, w->store, e);
-    if (!rc && is_open(w, cell, seed)) rc = begin(w, cell, seed, &begun, e);
+    if (!rc && is_open(w, cell, seed)) rc = sweep_work_begin(w, cell, seed, &begun, e);
     if (!begun) store_let_go(w->store, key);
     return rc;
 }
 
 /* Seed by seed, so that whole pairs are there early. */
-static int fill(struct sweep_work *w, struct err *e) {
+static int sweep_work_fill(struct sweep_work *w, struct err *e) {
     int rc = 0;
     for (int k = 0; !rc && k < w->plan->spec.seeds; k++)
         for (int i = 0; !rc && i < w->plan->cells.count && w->live_count < w->how.at_once; i++)
@@ -176,13 +179,13 @@ static bool is_left(const struct sweep_work *w) {
 int sweep_work_step(struct sweep_work *w, bool *left, struct err *e) {
     int64_t now = clock_ms(), asked;
     bool any = false;
-    int rc = put_away(w, &any, e);
+    int rc = sweep_work_put_away(w, &any, e);
     if (!rc && !w->stopping && (any || now >= w->look_at)) {
         w->look_at = now + LOOK_MS;
         rc = store_sweep_stopped(w->store, w->plan->id, &asked, e);
         if (!rc && asked != w->asked) sweep_work_stop(w);
         if (!rc && !w->stopping) rc = sweep_plan_find(w->plan, w->store, e);
-        if (!rc && !w->stopping) rc = fill(w, e);
+        if (!rc && !w->stopping) rc = sweep_work_fill(w, e);
     }
     *left = w->live_count || (!w->stopping && is_left(w));
     return rc;

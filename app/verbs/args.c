@@ -22,12 +22,12 @@ static const struct option_spec *find_in(const struct option_spec *list, const c
     return NULL;
 }
 
-static const struct option_spec *find_option(const struct verb *v, const char *name) {
+static const struct option_spec *args_find_option(const struct verb *v, const char *name) {
     const struct option_spec *o = v->options ? find_in(v->options, name) : NULL;
     return o ? o : find_in(COMMON, name);
 }
 
-static int unknown_option(const struct verb *v, const char *name, struct err *e) {
+static int args_unknown_option(const struct verb *v, const char *name, struct err *e) {
     const char *names[ARGS_OPTIONS];
     size_t n = 0;
     for (const struct option_spec *o = v->options; o && o->name && n < ARGS_OPTIONS; o++)
@@ -76,10 +76,10 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         }
         char *equals = strchr(word, '=');
         char *name = equals ? xstrndup(word + 2, (size_t)(equals - word - 2)) : xstrdup(word + 2);
-        const struct option_spec *o = find_option(v, name);
+        const struct option_spec *o = args_find_option(v, name);
         int rc = 0;
         const char *value = "";
-        if (!o) rc = unknown_option(v, name, e);
+        if (!o) rc = args_unknown_option(v, name, e);
         else if (!o->value && equals) rc = err_set(e, ERR_USAGE, "--%s takes no value", name);
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];

@@ -17,7 +17,7 @@ static int read_pool(const struct args *a, bool *mean, struct err *e) {
     return err_set(e, ERR_USAGE, "--pool is cls or mean, not \"%s\"", pool);
 }
 
-static int read_tasks(struct asked *q, const struct args *a, struct err *e) {
+static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e) {
     struct task_source s;
     const char *unseen = args_get(a, "unseen");
     int rc = verb_source(a, &s, e);
@@ -42,7 +42,7 @@ int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *
     if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
     if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &q->draw.most, e);
     if (!rc) rc = read_pool(a, &q->look.mean, e);
-    if (!rc) rc = read_tasks(q, a, e);
+    if (!rc) rc = asked_read_tasks(q, a, e);
     q->draw.seed = q->look.seed = (uint64_t)seed;
     return rc;
 }

@@ -73,7 +73,8 @@ void bench_median(struct bench_times *t) {
 }
 
 /* The run of the work, told to `sink`. */
-static struct run *begin(const struct bench_work *w, int64_t steps, struct event_sink sink, struct err *e) {
+static struct run *bench_begin(const struct bench_work *w, int64_t steps, struct event_sink sink,
+                               struct err *e) {
     struct run_config c;
     struct run *r = NULL;
     if (!bench_config(w, &c, e)) {
@@ -109,7 +110,7 @@ int bench_train(const struct bench_work *work, int workers, struct bench_times *
     *out = (struct bench_times){ 0 };
     struct bench_watch w = { .warm = work->warm, .last = work->warm + work->steps, .at = clock_seconds(), .out = out,
                        .recording = !workers && work->products };
-    struct run *r = w.run = begin(work, w.last + 1, (struct event_sink){ &w, watch_event }, e);
+    struct run *r = w.run = bench_begin(work, w.last + 1, (struct event_sink){ &w, watch_event }, e);
     if (!r) return e->code;
     if (workers) {
         struct pool *p = pool_new(workers);

@@ -55,7 +55,7 @@ static bool is_gain(enum tensor_role r) {
     return r == ROLE_EMBED_NORM_W || r == ROLE_A_NORM_W || r == ROLE_F_NORM_W || r == ROLE_FINAL_NORM_W;
 }
 
-static int make_weights(struct model *m, struct err *e) {
+static int bench_made_make_weights(struct model *m, struct err *e) {
     m->tensors = arch_tensors(&m->arch, &m->tensor);
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
     for (int i = 0; i < m->tensors; i++) {
@@ -78,7 +78,7 @@ struct model *bench_model(enum family family, int layers, int width, int heads, 
     m->folder = arch_generates(&m->arch) ? made_folder(config, e) : xstrdup("made");
     free(config);
     model_fill_buckets(m);
-    if (m->folder && !make_weights(m, e)) return m;
+    if (m->folder && !bench_made_make_weights(m, e)) return m;
     bench_model_free(m);
     return NULL;
 }
@@ -101,7 +101,7 @@ void bench_model_free(struct model *m) {
 }
 
 /* Room for rows of these lengths, with made ids. */
-static void rows_of(struct dataset *d, int rows, const int *length, int vocabulary) {
+static void bench_made_rows_of(struct dataset *d, int rows, const int *length, int vocabulary) {
     uint32_t state = 1;
     d->path = xstrdup("made");
     memset(d->sha256, '0', 64);
@@ -133,7 +133,7 @@ void bench_task(struct task *t, int rows, int length, int vocabulary) {
     t->class_name = xcalloc(2, sizeof *t->class_name);
     t->class_name[0] = xstrdup("0");
     t->class_name[1] = xstrdup("1");
-    rows_of(&t->train, rows, all, vocabulary);
+    bench_made_rows_of(&t->train, rows, all, vocabulary);
     t->train.kind = DATA_CLASSES;
     t->train.classes = 2;
     t->train.max_len = BENCH_LONGEST;
@@ -145,7 +145,7 @@ void bench_texts(struct task *t, int rows, const int *length, int target, int vo
     struct dataset *d = &t->train;
     *t = (struct task){ .name = xstrdup("made"), .kind = DATA_TEXT, .gold = DATA_TEXT, .positive = -1,
                         .metric = METRIC_EXACT, .has_train = true };
-    rows_of(d, rows, length, vocabulary);
+    bench_made_rows_of(d, rows, length, vocabulary);
     d->kind = DATA_TEXT;
     d->max_len = d->max_target = BENCH_LONGEST;
     d->target_start = xcalloc((size_t)rows + 1, sizeof *d->target_start);

@@ -35,7 +35,7 @@ static const struct peer_work {
 
 enum { NEW_TOKENS = 20 };
 
-static const struct peer_work *find(const char *name, struct err *e) {
+static const struct peer_work *bench_peer_find(const char *name, struct err *e) {
     struct buf names = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(works); i++) {
         if (!strcmp(works[i].name, name)) {
@@ -85,8 +85,9 @@ static int open_rows(struct task *t, const struct bench_peer *p, const struct pe
 /* ---- generation ---- */
 
 /* A step is one group of sources: neither more nor less than NEW_TOKENS new tokens each. */
-static int generate(const struct model *m, const struct dataset *d, const struct peer_work *w, int threads,
-                    struct bench_times *out, struct err *e) {
+static int bench_peer_generate(const struct model *m, const struct dataset *d, const struct peer_work *w,
+                               int threads,
+                               struct bench_times *out, struct err *e) {
     struct generate_options o;
     int rc = generate_defaults(m, &o, NULL, e);
     if (rc) return rc;
@@ -113,7 +114,8 @@ static int generate(const struct model *m, const struct dataset *d, const struct
 
 /* ---- */
 
-static struct bench_work work_of(const struct peer_work *w, struct model *m, struct task *const *task, int tasks) {
+static struct bench_work bench_peer_work_of(const struct peer_work *w, struct model *m,
+                                            struct task *const *task, int tasks) {
     return (struct bench_work){ .model = m, .tasks = { tasks, task }, .method = w->method ? w->method : "lora(r=8)",
                                 .sampling = "stratified(10)", .batch = w->rows, .warm = w->warm, .steps = w->steps };
 }
@@ -124,7 +126,7 @@ static int work_made(const struct peer_work *w, int threads, struct bench_times 
     if (!m) return e->code;
     struct task t, *const all[] = { &t };
     bench_task(&t, 64, 128, m->arch.vocabulary);
-    struct bench_work x = work_of(w, m, all, 1);
+    struct bench_work x = bench_peer_work_of(w, m, all, 1);
     int rc = bench_train(&x, threads, out, e);
     bench_task_free(&t);
     bench_model_free(m);
@@ -138,7 +140,7 @@ static int work_tasks(const struct peer_work *w, int threads, struct bench_times
     struct task t[BENCH_TASKS], *all[BENCH_TASKS];
     bench_glue(t, &m->arch);
     for (int i = 0; i < BENCH_TASKS; i++) all[i] = &t[i];
-    struct bench_work x = work_of(w, m, all, BENCH_TASKS);
+    struct bench_work x = bench_peer_work_of(w, m, all, BENCH_TASKS);
     int rc = bench_train(&x, threads, out, e);
     for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
@@ -147,7 +149,7 @@ static int work_tasks(const struct peer_work *w, int threads, struct bench_times
 
 int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *e) {
     *out = (struct bench_times){ 0 };
-    const struct peer_work *w = find(p->name, e);
+    const struct peer_work *w = bench_peer_find(p->name, e);
     if (!w) return e->code;
     if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
     if (w->what == MADE_TASKS) return work_tasks(w, p->threads, out, e);
@@ -161,8 +163,8 @@ int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *
     }
     struct model *made = w->what == MADE_WEIGHTS ? bench_model(FAMILY_BERT, 12, 768, 12, 3072, e) : NULL;
     if (w->what == MADE_WEIGHTS && !made) rc = e->code;
-    struct bench_work x = work_of(w, made ? made : reader, all, 1);
-    if (w->what == GENERATE) rc = generate(reader, &t.train, w, p->threads, out, e);
+    struct bench_work x = bench_peer_work_of(w, made ? made : reader, all, 1);
+    if (w->what == GENERATE) rc = bench_peer_generate(reader, &t.train, w, p->threads, out, e);
     else if (!rc) rc = bench_train(&x, p->threads, out, e);
     if (made) bench_model_free(made);
     task_release(&t);

@@ -19,7 +19,7 @@ struct bench_side {
     struct bench_times times;
 };
 
-static int turn(struct bench_side *s, struct err *e) {
+static int bench_ratios_turn(struct bench_side *s, struct err *e) {
     struct bench_times now;
     s->work.warm = TURN_WARM;
     s->work.steps = TURN_STEPS;
@@ -33,7 +33,7 @@ static int turns(struct bench_side *s, int n, double seconds, struct err *e) {
     double until = clock_seconds() + seconds;
     int rc = 0;
     for (int round = 0; !rc && (round < 2 || (clock_seconds() < until && round * TURN_STEPS < BENCH_STEPS)); round++)
-        for (int i = 0; i < n && !rc; i++) rc = turn(&s[i], e);
+        for (int i = 0; i < n && !rc; i++) rc = bench_ratios_turn(&s[i], e);
     for (int i = 0; i < n; i++) bench_median(&s[i].times);
     return rc;
 }
@@ -103,7 +103,7 @@ static void close_alone(struct bench_alone *x) {
 }
 
 /* The weights are made, and the way back from their gradients. */
-static void make_weights(struct bench_alone *x) {
+static void bench_ratios_make_weights(struct bench_alone *x) {
     const struct plan *p = x->plan;
     node *made = xcalloc((size_t)p->made, sizeof *made);
     const real **seed = xcalloc((size_t)p->made, sizeof *seed);
@@ -122,7 +122,7 @@ static void make_weights(struct bench_alone *x) {
 }
 
 /* The encoder's way forward for all rows, in four parts of as many tasks, as long ones as short ones in each. */
-static void encode(struct bench_alone *x) {
+static void bench_ratios_encode(struct bench_alone *x) {
     struct attach *a = attach_new(x->plan, x->model);
     for (int part = 0; part < BENCH_OF_TASK; part++) {
         struct batch_row row[BENCH_TASKS];
@@ -184,8 +184,8 @@ static int of_networks(double seconds, struct bench_ratio *share, struct bench_r
     side[3].work.method = "hyperformer++(r=16)";
     double made = 0, encoder = 0;
     int rc = turns(side, COUNT_OF(side), 0.8 * seconds, e);
-    if (!rc) rc = time_alone(&side[3].work, make_weights, 0.05 * seconds, &made, e);
-    if (!rc) rc = time_alone(&side[2].work, encode, 0.15 * seconds, &encoder, e);
+    if (!rc) rc = time_alone(&side[3].work, bench_ratios_make_weights, 0.05 * seconds, &made, e);
+    if (!rc) rc = time_alone(&side[2].work, bench_ratios_encode, 0.15 * seconds, &encoder, e);
     *share = (struct bench_ratio){ "made_share", "hyperformer++'s made weights, forward and back, of its step",
                                    made / side[3].times.median, 0.10 };
     *held = (struct bench_ratio){ "join_held", "pha with tapes held until the join, of pha without the losses",

@@ -13,7 +13,7 @@
 #include "core/data/encoding.h"
 #include "core/data/task.h"
 
-static void add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
+static void input_add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
     GROW(d->row, *room, d->rows + 1);
     d->row[d->rows] = (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
     d->rows++;
@@ -25,7 +25,7 @@ static void add_row(struct dataset *d, size_t *room, const char *a, size_t size)
 static void row_of_text(struct dataset *d, const char *a, const char *b) {
     size_t room = 0;
     *d = (struct dataset){ .path = xstrdup("the text given"), .pair = b != NULL };
-    add_row(d, &room, a, strlen(a));
+    input_add_row(d, &room, a, strlen(a));
     d->row[0].b = b;
     d->row[0].b_size = b ? strlen(b) : 0;
 }
@@ -47,7 +47,7 @@ static int rows_of_lines(struct dataset *d, const char *path, struct buf *text, 
         if (!stop) stop = end;
         char *last = stop > at && stop[-1] == '\r' ? stop - 1 : stop;
         *last = '\0'; /* at the end of the file, where a NUL stands, nothing changes */
-        add_row(d, &room, at, (size_t)(last - at));
+        input_add_row(d, &room, at, (size_t)(last - at));
         at = stop + 1;
     }
     return 0;
@@ -93,7 +93,7 @@ static void tell_lines(const struct dataset *d, const struct report_lines *l, co
 }
 
 /* Rows that get no answer are named, on the error channel, and those whose bytes are not as they seem. */
-static void tell_rows(const struct dataset *d) {
+static void input_tell_rows(const struct dataset *d) {
     const struct import_report *r = &d->report;
     tell_lines(d, &r->not_utf8, "hold bytes that are not UTF-8; each is read as U+FFFD");
     tell_lines(d, &r->nul, "hold a NUL byte");
@@ -139,6 +139,6 @@ int input_open(struct input *in, const struct args *a, struct table_reader usual
         rc = rows_of_lines(&in->data, file, &in->whole, e);
     }
     if (rc) input_release(in);
-    else tell_rows(&in->data);
+    else input_tell_rows(&in->data);
     return rc;
 }

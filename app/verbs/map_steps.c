@@ -97,7 +97,7 @@ static void steps_csv(const struct played_steps *p) {
     buf_release(&start);
 }
 
-static void cell(char out[32], const struct rating *r) {
+static void map_steps_cell(char out[32], const struct rating *r) {
     if (*r->why) snprintf(out, 32, "undefined");
     else snprintf(out, 32, "%.4f", r->value);
 }
@@ -119,11 +119,11 @@ static void steps_text(const struct played_steps *p) {
         char step[32], set[32], silhouette[32], purity[32], metric[32] = "-", kept[32], kl[32], of_z[2][32] = { "-", "-" };
         snprintf(step, sizeof step, "%lld", (long long)k->step);
         snprintf(set, sizeof set, "%lld", (long long)k->set);
-        cell(silhouette, &scores_of(p, k)->silhouette);
-        cell(purity, &scores_of(p, k)->purity);
+        map_steps_cell(silhouette, &scores_of(p, k)->silhouette);
+        map_steps_cell(purity, &scores_of(p, k)->purity);
         if (z) {
-            cell(of_z[0], &scores_of(p, z)->silhouette);
-            cell(of_z[1], &scores_of(p, z)->purity);
+            map_steps_cell(of_z[0], &scores_of(p, z)->silhouette);
+            map_steps_cell(of_z[1], &scores_of(p, z)->purity);
         }
         if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
         snprintf(kept, sizeof kept, "%.4f", k->kept);

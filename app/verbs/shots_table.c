@@ -42,7 +42,7 @@ static bool shots_have_task(const struct shots_results *r, const char *task) {
     return false;
 }
 
-static bool same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
+static bool shots_table_same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
     return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
 }
 
@@ -51,7 +51,7 @@ static void print_published(const struct shots_results *r) {
     const struct leopard_cell *x, *last = NULL;
     for (int i = 0; (x = leopard_cell(i)); i++) {
         if (!shots_have_k(r, x->k) || (x->task && !shots_have_task(r, x->task))) continue;
-        if (last && same_cell(last, x)) fputs(", ", stdout);
+        if (last && shots_table_same_cell(last, x)) fputs(", ", stdout);
         else if (x->task) printf("%spublished, BERT-base: %s k=%d accuracy in %%: ", last ? "\n" : "", x->task, x->k);
         else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
         printf("%s %.1f", x->method, x->mean);

@@ -18,7 +18,7 @@
 /* ---- options ---- */
 
 /* Those that say which rows, and how they are read. */
-static int read_rows(const struct args *a, struct run_config *c, struct err *e) {
+static int verb_adapt_read_rows(const struct args *a, struct run_config *c, struct err *e) {
     static const char *const rows[] = { "task", "train", "dev", "text", "text-b", "label", "source", "target", "kind",
                                         "positive", "delimiter", "no-gold", "metric" };
     static const char *const flags[] = { "header", "no-header", "official-dev" };
@@ -35,7 +35,7 @@ static int read_rows(const struct args *a, struct run_config *c, struct err *e) 
     return 0;
 }
 
-static int read_start(const struct args *a, struct shots_request *r, struct err *e) {
+static int verb_adapt_read_start(const struct args *a, struct shots_request *r, struct err *e) {
     const char *prototype = args_get(a, "prototype"), *start = args_get(a, "start"), *said = prototype ? prototype : start;
     if (prototype && start) return err_set(e, ERR_USAGE, "give --prototype or --start, not both");
     if (!said) return 0;
@@ -71,19 +71,19 @@ static int read_request(const struct args *a, struct shots_request *r, const cha
         rc = err_set(e, ERR_USAGE, "--lr %s: must be a number above 0", lr);
     r->how.draws = (int)draws;
     r->tune_said = tune != NULL;
-    return rc ? rc : read_start(a, r, e);
+    return rc ? rc : verb_adapt_read_start(a, r, e);
 }
 
 /* ---- while it trains ---- */
 
-static void say(void *self, const char *text) {
+static void verb_adapt_say(void *self, const char *text) {
     (void)self;
     char *shown = text_visible(text, strlen(text));
     fprintf(stderr, "petri: %s\n", shown);
     free(shown);
 }
 
-static void told(void *self, int64_t run, const struct fewshot_result *x, const char *metric) {
+static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result *x, const char *metric) {
     (void)self;
     const struct fewshot_metric *m = fewshot_metric(&x->scores, metric), *zero = fewshot_metric(&x->zero, metric);
     if (*x->left_out) {
@@ -101,12 +101,12 @@ static void told(void *self, int64_t run, const struct fewshot_result *x, const 
             x->scores.none_valid ? "  no answer is valid!" : x->scores.constant ? "  constant predictions!" : "");
 }
 
-static bool stop(void *self) {
+static bool verb_adapt_stop(void *self) {
     (void)self;
     return verb_interrupted();
 }
 
-static const struct shots_hook hook = { NULL, say, told, stop };
+static const struct shots_hook hook = { NULL, verb_adapt_say, verb_adapt_told, verb_adapt_stop };
 
 /* ---- what it came to ---- */
 
@@ -183,7 +183,7 @@ int verb_adapt(const struct args *a, struct err *e) {
     int workers;
     config_init(&rows);
     r.rows = &rows;
-    int rc = read_rows(a, &rows, e);
+    int rc = verb_adapt_read_rows(a, &rows, e);
     if (!rc) rc = read_request(a, &r, "16", e);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
@@ -201,7 +201,8 @@ int verb_adapt(const struct args *a, struct err *e) {
 /* ---- tables ---- */
 
 /* A method (NULL: the usual one) and options of its own. */
-static int read_base(const struct args *a, const char *method, struct run_config *c, struct err *e) {
+static int verb_adapt_read_base(const struct args *a, const char *method, struct run_config *c,
+                                struct err *e) {
     static const char *const options[] = { "model", "max-len", "max-target", "optimiser", "momentum", "weight-decay", "schedule",
                                            "warmup", "clip", "dropout", "form" };
     int rc = 0;
@@ -253,7 +254,7 @@ static int open_methods(const struct args *a, struct store *s, struct shots_requ
     int rc = 0;
     for (int i = 0; !rc && i < (m->count ? m->count : 1); i++) {
         struct run_config base;
-        rc = read_base(a, m->count ? m->cell[i].text[0] : NULL, &base, e);
+        rc = verb_adapt_read_base(a, m->count ? m->cell[i].text[0] : NULL, &base, e);
         if (rc) break;
         r->base = &base;
         struct shots_hook quiet = hook; /* what is left out is said once */

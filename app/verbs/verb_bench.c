@@ -14,8 +14,9 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
-static void say(const struct args *a, const char *key, double value, const char *unit, const char *what,
-                struct buf *b) {
+static void verb_bench_say(const struct args *a, const char *key, double value, const char *unit,
+                           const char *what,
+                           struct buf *b) {
     if (args_flag(a, "json")) json_member_double(b, key, value);
     else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
 }
@@ -44,10 +45,10 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         json_member_int(&b, "threads", threads);
         json_member_int(&b, "steps", times.steps);
     }
-    say(a, "seconds", sum, "s", "all counted steps", &b);
-    say(a, "median", times.median, "s", "a step", &b);
-    say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
-    say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+    verb_bench_say(a, "seconds", sum, "s", "all counted steps", &b);
+    verb_bench_say(a, "median", times.median, "s", "a step", &b);
+    verb_bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
+    verb_bench_say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
     close_object(a, &b);
     return 0;
 }
@@ -59,7 +60,7 @@ struct bench_measured {
     struct bench_ratio ratio[BENCH_RATIOS];
 };
 
-static int measure(double seconds, struct bench_measured *out, struct err *e) {
+static int verb_bench_measure(double seconds, struct bench_measured *out, struct err *e) {
     out->one = bench_sgemm(1, 0.01 * seconds);
     out->two = bench_sgemm(2, 0.01 * seconds);
     struct model *m = bench_model(FAMILY_BERT, 12, 768, 12, 3072, e);
@@ -85,7 +86,7 @@ static int measure(double seconds, struct bench_measured *out, struct err *e) {
 static void say_ratios(const struct args *a, const struct bench_ratio *r, struct buf *b) {
     for (int i = 0; i < BENCH_RATIOS; i++) {
         char *what = xprintf("%s (bound %.3g)", r[i].what, r[i].bound);
-        say(a, r[i].key, r[i].value, "", what, b);
+        verb_bench_say(a, r[i].key, r[i].value, "", what, b);
         free(what);
     }
 }
@@ -98,7 +99,7 @@ int verb_bench(const struct args *a, struct err *e) {
     if (rc) return rc;
     const struct blas_facts *facts = blas_facts();
     struct bench_measured *m = xcalloc(1, sizeof *m);
-    rc = measure((double)seconds, m, e);
+    rc = verb_bench_measure((double)seconds, m, e);
     if (!rc) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
@@ -111,18 +112,18 @@ int verb_bench(const struct args *a, struct err *e) {
             printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
                    facts->processor, facts->kernel);
         }
-        say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
-        say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
-        say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
-            "the step's own matrix products, replayed alone, of the step's time", &b);
-        say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
-        say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
-        say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
-        say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
-        say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
-        say(a, "steps", m->steps, "", "counted in each", &b);
+        verb_bench_say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
+        verb_bench_say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
+        verb_bench_say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
+                       "the step's own matrix products, replayed alone, of the step's time", &b);
+        verb_bench_say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
+        verb_bench_say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
+        verb_bench_say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
+        verb_bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
+        verb_bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
+        verb_bench_say(a, "steps", m->steps, "", "counted in each", &b);
         say_ratios(a, m->ratio, &b);
-        say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+        verb_bench_say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
         close_object(a, &b);
     }
     free(m);

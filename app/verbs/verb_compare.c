@@ -11,7 +11,7 @@
 #include "core/base/text.h"
 
 /* --margin and --cost. */
-static int read_options(const struct args *a, struct compared_options *o, struct err *e) {
+static int verb_compare_read_options(const struct args *a, struct compared_options *o, struct err *e) {
     const char *margin = args_get(a, "margin"), *cost = args_get(a, "cost");
     *o = (struct compared_options){ 0 };
     if (margin && (!text_to_double(margin, &o->margin) || !(o->margin > 0)))
@@ -28,13 +28,13 @@ int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *
     if (value && strcmp(value, "best") && strcmp(value, "final"))
         return err_set(e, ERR_USAGE, "--value is best or final, not \"%s\"", value);
     c->final = value && !strcmp(value, "final");
-    return read_options(a, &o, e);
+    return verb_compare_read_options(a, &o, e);
 }
 
 int verb_compared_print(const struct args *a, const struct side_by_side *c, struct err *e) {
     struct buf b = BUF_INIT;
     struct compared_options o;
-    if (read_options(a, &o, e)) return e->code;
+    if (verb_compare_read_options(a, &o, e)) return e->code;
     if (args_flag(a, "json")) comparison_json(c, &o, &b);
     else if (args_flag(a, "csv")) comparison_csv(c, &b);
     else comparison_markdown(c, &o, &b);
@@ -80,7 +80,7 @@ static void json_differences(const struct grouping *g, struct buf *b) {
     free(d);
 }
 
-static int print(const struct args *a, const struct grouping *g, struct err *e) {
+static int verb_compare_print(const struct args *a, const struct grouping *g, struct err *e) {
     if (!args_flag(a, "json")) {
         int rc = verb_compared_print(a, &g->of, e);
         if (!rc) print_differences(a, g);
@@ -88,7 +88,7 @@ static int print(const struct args *a, const struct grouping *g, struct err *e) 
     }
     struct compared_options o;
     struct buf b = BUF_INIT;
-    if (read_options(a, &o, e)) return e->code;
+    if (verb_compare_read_options(a, &o, e)) return e->code;
     comparison_json(&g->of, &o, &b);
     b.size--; /* the closing brace */
     json_differences(g, &b);
@@ -125,7 +125,7 @@ int verb_compare(const struct args *a, struct err *e) {
         if (!rc) rc = grouping_add(&g, s, id, e);
     }
     if (!rc && !numbers) rc = add_filtered(&g, s, a, e);
-    if (!rc) rc = print(a, &g, e);
+    if (!rc) rc = verb_compare_print(a, &g, e);
     grouping_release(&g);
     return verb_close(s, rc, e);
 }

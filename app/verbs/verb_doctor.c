@@ -19,7 +19,7 @@ struct doctor_page {
     struct buf b;
 };
 
-static void part(struct doctor_page *p, const char *name) {
+static void verb_doctor_part(struct doctor_page *p, const char *name) {
     if (!p->json) {
         printf("%s\n", name);
         return;
@@ -32,7 +32,7 @@ static void part_end(struct doctor_page *p) {
     if (p->json) buf_putc(&p->b, '}');
 }
 
-static void text(struct doctor_page *p, const char *key, const char *value) {
+static void verb_doctor_text(struct doctor_page *p, const char *key, const char *value) {
     if (p->json) {
         json_member_string(&p->b, key, value);
     } else {
@@ -42,41 +42,41 @@ static void text(struct doctor_page *p, const char *key, const char *value) {
     }
 }
 
-static void number(struct doctor_page *p, const char *key, double value, const char *unit) {
+static void verb_doctor_number(struct doctor_page *p, const char *key, double value, const char *unit) {
     if (p->json) json_member_double(&p->b, key, value);
     else printf("  %-14s %.4g %s\n", key, value, unit);
 }
 
 static void truth(struct doctor_page *p, const char *key, bool value) {
     if (p->json) json_member_bool(&p->b, key, value);
-    else text(p, key, value ? "yes" : "no");
+    else verb_doctor_text(p, key, value ? "yes" : "no");
 }
 
-static void machine(struct doctor_page *p) {
+static void verb_doctor_machine(struct doctor_page *p) {
     const struct blas_facts *f = blas_facts();
-    part(p, "processor");
-    text(p, "name", f->processor);
-    text(p, "features", f->features);
-    number(p, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN), "");
+    verb_doctor_part(p, "processor");
+    verb_doctor_text(p, "name", f->processor);
+    verb_doctor_text(p, "features", f->features);
+    verb_doctor_number(p, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN), "");
     part_end(p);
-    part(p, "blas");
-    text(p, "kernel", f->kernel);
-    text(p, "chosen_by", f->chosen_by);
-    text(p, "version", f->version);
+    verb_doctor_part(p, "blas");
+    verb_doctor_text(p, "kernel", f->kernel);
+    verb_doctor_text(p, "chosen_by", f->chosen_by);
+    verb_doctor_text(p, "version", f->version);
     truth(p, "self_test_passed", f->self_test_passed);
-    text(p, "self_test", f->self_test);
-    number(p, "threads", 1, "(petri has its own workers)");
-    number(p, "sgemm_gflops", blas_rate(512, 768, 768, 0.2), "GF/s on one core, 512×768×768");
+    verb_doctor_text(p, "self_test", f->self_test);
+    verb_doctor_number(p, "threads", 1, "(petri has its own workers)");
+    verb_doctor_number(p, "sgemm_gflops", blas_rate(512, 768, 768, 0.2), "GF/s on one core, 512×768×768");
     part_end(p);
 }
 
 static void terminal(struct doctor_page *p) {
     struct term_abilities t;
     term_abilities(&t);
-    part(p, "terminal");
-    text(p, "TERM", t.name);
+    verb_doctor_part(p, "terminal");
+    verb_doctor_text(p, "TERM", t.name);
     truth(p, "known", t.known);
-    number(p, "colours", t.colours, "");
+    verb_doctor_number(p, "colours", t.colours, "");
     truth(p, "utf8", t.utf8);
     truth(p, "is_terminal", isatty(STDOUT_FILENO));
     part_end(p);
@@ -84,14 +84,14 @@ static void terminal(struct doctor_page *p) {
 
 static int database(struct doctor_page *p, const struct args *a, struct err *e) {
     char *path = verb_database(a, e);
-    part(p, "database");
-    text(p, "sqlite", store_sqlite_version());
+    verb_doctor_part(p, "database");
+    verb_doctor_text(p, "sqlite", store_sqlite_version());
     if (!path) {
-        text(p, "problem", e->text);
+        verb_doctor_text(p, "problem", e->text);
         part_end(p);
         return e->code;
     }
-    text(p, "path", path);
+    verb_doctor_text(p, "path", path);
     free(path);
     struct store *s;
     struct store_health h;
@@ -106,29 +106,29 @@ static int database(struct doctor_page *p, const struct args *a, struct err *e) 
         struct err ignored = ERR_INIT;
         store_close(s, &ignored);
         if (!rc) {
-            text(p, "journal", h.journal);
-            number(p, "schema", h.schema, "");
-            number(p, "runs", (double)h.runs, "");
-            number(p, "points", (double)h.points, "");
-            number(p, "bytes", (double)h.bytes, "");
+            verb_doctor_text(p, "journal", h.journal);
+            verb_doctor_number(p, "schema", h.schema, "");
+            verb_doctor_number(p, "runs", (double)h.runs, "");
+            verb_doctor_number(p, "points", (double)h.points, "");
+            verb_doctor_number(p, "bytes", (double)h.bytes, "");
             truth(p, "whole", h.whole);
-            if (!h.whole) text(p, "problem", h.problem);
+            if (!h.whole) verb_doctor_text(p, "problem", h.problem);
             if (!h.whole) rc = err_set(e, ERR_DATABASE, "the database is damaged: %s", h.problem);
         }
     }
-    if (rc) text(p, "problem", e->text);
+    if (rc) verb_doctor_text(p, "problem", e->text);
     part_end(p);
     return rc;
 }
 
 static void assets(struct doctor_page *p) {
-    part(p, "assets");
-    text(p, "folder", paths_assets());
+    verb_doctor_part(p, "assets");
+    verb_doctor_text(p, "folder", paths_assets());
     char *model = xprintf("%s/models/%s/model.safetensors", paths_assets(), DEFAULT_MODEL);
     char *task = xprintf("%s/tasks/%s/train.tsv", paths_assets(), DEFAULT_TASK);
     truth(p, "default_model", file_exists(model));
     truth(p, "default_task", file_exists(task));
-    if (!file_exists(model) || !file_exists(task)) text(p, "fetch", "make fetch");
+    if (!file_exists(model) || !file_exists(task)) verb_doctor_text(p, "fetch", "make fetch");
     free(model);
     free(task);
     part_end(p);
@@ -137,8 +137,8 @@ static void assets(struct doctor_page *p) {
 int verb_doctor(const struct args *a, struct err *e) {
     struct doctor_page p = { .json = args_flag(a, "json"), .b = BUF_INIT };
     if (p.json) buf_putc(&p.b, '{');
-    text(&p, "version", paths_version());
-    machine(&p);
+    verb_doctor_text(&p, "version", paths_version());
+    verb_doctor_machine(&p);
     terminal(&p);
     assets(&p);
     int rc = database(&p, a, e);

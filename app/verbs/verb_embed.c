@@ -58,7 +58,7 @@ static void print_sets(const struct store_embeddings *v) {
     printf("%zu %s of vectors\n", v->count, v->count == 1 ? "set" : "sets");
 }
 
-static int list(const struct args *a, struct err *e) {
+static int verb_embed_list(const struct args *a, struct err *e) {
     struct store *s;
     struct store_embeddings v;
     int64_t run = -1;
@@ -130,7 +130,7 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
     return rc;
 }
 
-static int embed(const struct args *a, struct asked *q, struct store *s, struct err *e) {
+static int verb_embed_embed(const struct args *a, struct asked *q, struct store *s, struct err *e) {
     int64_t set;
     bool new;
     int rc = verb_embed_rows(a, q, s, &set, &new, e);
@@ -140,10 +140,10 @@ static int embed(const struct args *a, struct asked *q, struct store *s, struct 
 int verb_embed(const struct args *a, struct err *e) {
     struct asked q;
     struct store *s;
-    if (args_flag(a, "list")) return list(a, e);
+    if (args_flag(a, "list")) return verb_embed_list(a, e);
     int rc = asked_read(&q, a, PROBE_ROWS, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
-    if (!rc) rc = verb_close(s, embed(a, &q, s, e), e);
+    if (!rc) rc = verb_close(s, verb_embed_embed(a, &q, s, e), e);
     asked_release(&q);
     return rc;
 }

@@ -59,7 +59,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     return rc;
 }
 
-static void add_value(struct buf *b, const char *key, struct metric_value v) {
+static void verb_eval_add_value(struct buf *b, const char *key, struct metric_value v) {
     if (v.defined) json_member_double(b, key, v.value);
     else json_member_string(b, key, NULL);
 }
@@ -78,9 +78,10 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     json_member_int(&b, "cut_rows", (long long)d->report.cut_rows);
     json_add_key(&b, "metrics");
     buf_putc(&b, '{');
-    for (int i = 0; i < METRIC_COUNT; i++) add_value(&b, metric_name((enum metric_id)i), m->value[i]);
-    add_value(&b, "majority", m->majority);
-    if (tokens) add_value(&b, "token_accuracy", *tokens);
+    for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
+                                                               m->value[i]);
+    verb_eval_add_value(&b, "majority", m->majority);
+    if (tokens) verb_eval_add_value(&b, "token_accuracy", *tokens);
     buf_putc(&b, '}');
     if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", (long long)m->invalid);
     json_add_key(&b, "undefined");
@@ -101,7 +102,7 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
         json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
         json_add_key(&b, "f1");
         buf_putc(&b, '{');
-        for (int i = 0; i < m->classes; i++) add_value(&b, t->class_name[i], m->f1[i]);
+        for (int i = 0; i < m->classes; i++) verb_eval_add_value(&b, t->class_name[i], m->f1[i]);
         buf_putc(&b, '}');
         json_add_key(&b, "confusion");
         buf_putc(&b, '[');
@@ -176,7 +177,7 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
 }
 
 /* A TSV field: no tab, no line end, nothing that moves a terminal. */
-static void add_field(struct buf *b, const char *s, size_t n) {
+static void verb_eval_add_field(struct buf *b, const char *s, size_t n) {
     char *shown = text_visible(s, n);
     buf_puts(b, shown);
     free(shown);
@@ -190,7 +191,7 @@ struct wrong {
 
 static void begin_line(struct wrong *w, const char *first, size_t line) {
     if (w->split) {
-        add_field(&w->tsv, first ? first : w->split, strlen(first ? first : w->split));
+        verb_eval_add_field(&w->tsv, first ? first : w->split, strlen(first ? first : w->split));
         buf_putc(&w->tsv, '\t');
     }
     if (first) buf_puts(&w->tsv, "line");
@@ -207,7 +208,7 @@ static size_t wrong_rows(const struct opened *o, const struct dataset *d, const 
         buf_puts(b, "gold\tpredicted");
         for (size_t i = 0; i < k; i++) {
             buf_puts(b, "\tp(");
-            add_field(b, o->name[i], strlen(o->name[i]));
+            verb_eval_add_field(b, o->name[i], strlen(o->name[i]));
             buf_putc(b, ')');
         }
         buf_puts(b, d->pair ? "\ttext\ttext_b\n" : "\ttext\n");
@@ -219,15 +220,15 @@ static size_t wrong_rows(const struct opened *o, const struct dataset *d, const 
         if (!row->gold || row->label == best) continue;
         wrong++;
         begin_line(w, NULL, row->line);
-        add_field(b, o->name[row->label], strlen(o->name[row->label]));
+        verb_eval_add_field(b, o->name[row->label], strlen(o->name[row->label]));
         buf_putc(b, '\t');
-        add_field(b, o->name[best], strlen(o->name[best]));
+        verb_eval_add_field(b, o->name[best], strlen(o->name[best]));
         for (size_t i = 0; i < k; i++) buf_printf(b, "\t%.6f", p[i]);
         buf_putc(b, '\t');
-        add_field(b, row->a, row->a_size);
+        verb_eval_add_field(b, row->a, row->a_size);
         if (d->pair) {
             buf_putc(b, '\t');
-            add_field(b, row->b, row->b_size);
+            verb_eval_add_field(b, row->b, row->b_size);
         }
         buf_putc(b, '\n');
     }
@@ -253,11 +254,11 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
         if (right) continue;
         wrong++;
         begin_line(w, NULL, row->line);
-        add_field(b, row->target_text, row->target_size);
+        verb_eval_add_field(b, row->target_text, row->target_size);
         buf_putc(b, '\t');
-        add_field(b, texts->text[i], texts->size[i]);
+        verb_eval_add_field(b, texts->text[i], texts->size[i]);
         buf_putc(b, '\t');
-        add_field(b, row->a, row->a_size);
+        verb_eval_add_field(b, row->a, row->a_size);
         buf_putc(b, '\n');
     }
     return wrong;

@@ -24,8 +24,9 @@ static void print_page(const struct explain_page *page) {
     }
 }
 
-static void print_json(const struct explain_page *page, const struct method *m, const struct preset *named, const struct plan *p,
-                       const struct arch *arch) {
+static void verb_explain_print_json(const struct explain_page *page, const struct method *m,
+                                    const struct preset *named, const struct plan *p,
+                                    const struct arch *arch) {
     const struct preset *is = named ? named : method_preset(m);
     char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : xstrdup("null");
     struct buf b = BUF_INIT;
@@ -62,7 +63,7 @@ int verb_explain(const struct args *a, struct err *e) {
     } else {
         struct explain_page page;
         explain_fill(&page, &m, named, p, &arch);
-        if (args_flag(a, "json")) print_json(&page, &m, named, p, &arch);
+        if (args_flag(a, "json")) verb_explain_print_json(&page, &m, named, p, &arch);
         else print_page(&page);
         explain_release(&page);
     }

@@ -42,7 +42,7 @@ static void close_method(void *hooks) {
 /* ---- what is asked for ---- */
 
 /* --model, or a run (by place or by --run), whose backbone --model must then be. */
-static int open_writer(struct opened *from, const struct args *a, struct err *e) {
+static int verb_generate_open_writer(struct opened *from, const struct args *a, struct err *e) {
     const char *run = args_get(a, "run"), *where = args_get(a, "model");
     *from = (struct opened){ 0 };
     if (run && a->count)
@@ -68,8 +68,8 @@ static int token_option(const struct args *a, const char *name, const struct mod
     return 0;
 }
 
-static int options(const struct args *a, const struct model *m, struct generate_options *o,
-                   struct err *e) {
+static int verb_generate_options(const struct args *a, const struct model *m, struct generate_options *o,
+                                 struct err *e) {
     int64_t beams, most, least;
     struct buf report = BUF_INIT;
     int rc = generate_defaults(m, o, &report, e);
@@ -121,17 +121,17 @@ static void print_row(void *self, size_t row, const struct generated *g) {
     buf_release(&line);
 }
 
-static bool stop(void *self) {
+static bool verb_generate_stop(void *self) {
     (void)self;
     return verb_interrupted();
 }
 
-static int generate(struct opened *from, const struct generate_options *o, const struct dataset *d,
-                    bool json, struct crew *crew, struct err *e) {
+static int generate_texts(struct opened *from, const struct generate_options *o, const struct dataset *d,
+                          bool json, struct crew *crew, struct err *e) {
     const struct generate_sources sources = { d->rows, d->start, d->ids };
     const struct generate_method method = { from, open_method, begin_method, close_method };
     struct printer printer = { from->model, json };
-    const struct generate_watch watch = { &printer, print_row, stop };
+    const struct generate_watch watch = { &printer, print_row, verb_generate_stop };
     struct generation g;
     for (size_t i = 0; i < d->rows; i++)
         if (d->start[i] == d->start[i + 1])
@@ -164,17 +164,17 @@ int verb_generate(const struct args *a, struct err *e) {
         return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
     int rc = verb_crew(a, &crew, e);
     if (rc) return rc;
-    rc = open_writer(&from, a, e);
+    rc = verb_generate_open_writer(&from, a, e);
     if (!rc && !from.model->tokenizer)
         rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", from.model->folder);
-    if (!rc) rc = options(a, from.model, &o, e);
+    if (!rc) rc = verb_generate_options(a, from.model, &o, e);
     int64_t max_len = rc ? 0 : from.run ? predictor_max_len(from.predictor) : arch_longest(&from.model->arch);
     if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&from.model->arch), &max_len, e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
         rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary, e);
     if (!rc) note_form(&from);
-    if (!rc) rc = generate(&from, &o, &in.data, args_flag(a, "json"), crew, e);
+    if (!rc) rc = generate_texts(&from, &o, &in.data, args_flag(a, "json"), crew, e);
     input_release(&in);
     opened_release(&from);
     crew_free(crew);

@@ -45,7 +45,8 @@ static int keep_values(struct store *s, int64_t id, const struct imported *x, st
     return rc;
 }
 
-static int make_run(struct store *s, const struct imported *x, const char *note, int64_t *id, struct err *e) {
+static int verb_import_make_run(struct store *s, const struct imported *x, const char *note, int64_t *id,
+                                struct err *e) {
     char *imported = import_json(x);
     const struct history_row row = { .note = note, .imported = imported };
     struct err closing = ERR_INIT;
@@ -103,7 +104,7 @@ static int read_adapter(const struct args *a, const char *folder, struct importe
     return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;
 }
 
-static int read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
+static int verb_import_read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
     char *own = import_petri_file(path), *adapter = own ? NULL : import_adapter_folder(path, e);
     int rc = e->code;
@@ -126,7 +127,8 @@ static void tell_notes(const char *what, const struct notes *n) {
     }
 }
 
-static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
+static int verb_import_tell(const struct args *a, struct store *s, int64_t id, const struct imported *x,
+                            struct err *e) {
     struct store_run run;
     int rc = store_flush(s, e);
     if (!rc) rc = store_run(s, id, &run, e);
@@ -151,13 +153,13 @@ int verb_import(const struct args *a, struct err *e) {
     struct imported x = { 0 };
     struct store *s;
     int64_t id;
-    int rc = read_any(a, a->positional[0], &x, e);
+    int rc = verb_import_read_any(a, a->positional[0], &x, e);
     if (!rc) {
         name_model(&x);
         rc = verb_store(a, STORE_WRITE, &s, e);
         if (!rc) {
-            rc = make_run(s, &x, args_get(a, "note"), &id, e);
-            if (!rc) rc = tell(a, s, id, &x, e);
+            rc = verb_import_make_run(s, &x, args_get(a, "note"), &id, e);
+            if (!rc) rc = verb_import_tell(a, s, id, &x, e);
             rc = verb_close(s, rc, e);
         }
         import_release(&x);

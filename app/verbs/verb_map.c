@@ -45,7 +45,7 @@ static void result_release(struct result *r) {
     crew_free(r->options.crew);
 }
 
-static int read_form(const struct args *a, enum map_form *form, struct err *e) {
+static int verb_map_read_form(const struct args *a, enum map_form *form, struct err *e) {
     *form = args_flag(a, "json") ? AS_JSON : args_flag(a, "csv") ? AS_CSV : AS_TEXT;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     return 0;
@@ -56,7 +56,7 @@ struct point {
     size_t size;
 };
 
-static int by_bytes(const void *pa, const void *pb) {
+static int verb_map_by_bytes(const void *pa, const void *pb) {
     const struct point *a = pa, *b = pb;
     return memcmp(a->x, b->x, a->size);
 }
@@ -67,8 +67,8 @@ static int count_repeats(const struct vectors *v) {
     int repeats = 0;
     for (int i = 0; i < v->n; i++)
         p[i] = (struct point){ v->x + (size_t)i * (size_t)v->d, (size_t)v->d * sizeof *v->x };
-    qsort(p, (size_t)v->n, sizeof *p, by_bytes);
-    for (int i = 1; i < v->n; i++) repeats += !by_bytes(&p[i - 1], &p[i]);
+    qsort(p, (size_t)v->n, sizeof *p, verb_map_by_bytes);
+    for (int i = 1; i < v->n; i++) repeats += !verb_map_by_bytes(&p[i - 1], &p[i]);
     free(p);
     return repeats;
 }
@@ -124,7 +124,7 @@ static int layout(struct result *r, struct err *e) {
     return 0;
 }
 
-static void rate(struct result *r) {
+static void verb_map_rate(struct result *r) {
     const struct vectors *v = &r->v;
     int64_t *row = xmalloc(((size_t)v->n + 1) * sizeof *row);
     for (int i = 0; i < v->n; i++) row[i] = r->set.id ? r->rows.row[v->row[i] - 1] : v->row[i];
@@ -135,19 +135,19 @@ static void rate(struct result *r) {
 
 /* ---- output ---- */
 
-static void add_source(struct buf *b, const struct store_embedding *m) {
+static void verb_map_add_source(struct buf *b, const struct store_embedding *m) {
     verb_set_members(m, b);
     json_member_int(b, "layer", m->layer);
     json_member_string(b, "pool", m->pool);
 }
 
-static void print_json(const struct result *r) {
+static void verb_map_print_json(const struct result *r) {
     const struct ratings *k = &r->ratings;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     json_member_int(&b, "n", r->v.n);
     json_member_int(&b, "columns", r->v.d);
-    if (r->set.id) add_source(&b, &r->set);
+    if (r->set.id) verb_map_add_source(&b, &r->set);
     json_member_string(&b, "method", r->pca ? "pca" : "t-sne");
     if (r->pca) json_member_string(&b, "kl", NULL);
     else json_member_double(&b, "kl", r->kl);
@@ -180,7 +180,7 @@ static void print_json(const struct result *r) {
     buf_release(&b);
 }
 
-static void print_csv(const struct result *r) {
+static void verb_map_print_csv(const struct result *r) {
     struct buf start = BUF_INIT;
     map_csv_start(&start, &r->set, r->pca ? NAN : r->options.perplexity, r->options.seed);
     fputs(map_csv_head, stdout);
@@ -208,7 +208,7 @@ static void print_rating(const char *name, const struct rating *r, int k) {
     }
 }
 
-static void print_text(const struct result *r) {
+static void verb_map_print_text(const struct result *r) {
     printf("%-12s %d of %d values\n", "points", r->v.n, r->v.d);
     if (!r->pca)
         printf("%-12s %.4f  after %d iterations, perplexity %.4g, seed %llu\n", "divergence", r->kl,
@@ -306,10 +306,10 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
         rc = layout(&r, e);
     }
     if (!rc) {
-        rate(&r);
-        if (form == AS_JSON) print_json(&r);
-        else if (form == AS_CSV) print_csv(&r);
-        else print_text(&r);
+        verb_map_rate(&r);
+        if (form == AS_JSON) verb_map_print_json(&r);
+        else if (form == AS_CSV) verb_map_print_csv(&r);
+        else verb_map_print_text(&r);
     }
     result_release(&r);
     return rc;
@@ -338,7 +338,7 @@ int verb_map(const struct args *a, struct err *e) {
     if (odd || steps + file + drawn + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     int rc = refuse_others(a, file, drawn, e);
-    if (!rc) rc = read_form(a, &form, e);
+    if (!rc) rc = verb_map_read_form(a, &form, e);
     if (rc) return rc;
     return steps ? map_all_steps(a, form, e) : one_map(a, form, e);
 }

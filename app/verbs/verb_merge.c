@@ -67,7 +67,7 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i], (long long)m->sweep_into[i]);
 }
 
-static bool is_same_file(const char *a, const char *b) {
+static bool verb_merge_is_same_file(const char *a, const char *b) {
     struct stat x, y;
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
@@ -75,7 +75,7 @@ static bool is_same_file(const char *a, const char *b) {
 static int merge_one(struct store *into, const char *path, bool json, struct buf *out, struct err *e) {
     struct store *from;
     struct store_merge m = { 0 };
-    if (is_same_file(store_path(into), path))
+    if (verb_merge_is_same_file(store_path(into), path))
         return err_set(e, ERR_USAGE, "%s: is the database that is merged into", path);
     int rc = store_open(&from, path, STORE_READ, e);
     if (rc) return rc;

@@ -185,7 +185,7 @@ static int place_compare(struct scene *s, struct store *store, const struct args
 }
 
 /* The screen with its size, and its rows (or the picture) as one text. */
-static void print_json(const struct ui *ui, const struct args *a, const char *drawn) {
+static void verb_render_print_json(const struct ui *ui, const struct args *a, const char *drawn) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     json_member_string(&b, "screen", screen_at(ui->screen)->name);
@@ -197,7 +197,7 @@ static void print_json(const struct ui *ui, const struct args *a, const char *dr
     buf_release(&b);
 }
 
-static void print(const struct ui *ui, const struct args *a) {
+static void verb_render_print(const struct ui *ui, const struct args *a) {
     struct buf out = BUF_INIT;
     if (args_flag(a, "svg")) {
         struct canvas c;
@@ -208,7 +208,7 @@ static void print(const struct ui *ui, const struct args *a) {
     } else {
         render_ui(ui, args_flag(a, "ansi"), &out);
     }
-    if (args_flag(a, "json")) print_json(ui, a, buf_text(&out));
+    if (args_flag(a, "json")) verb_render_print_json(ui, a, buf_text(&out));
     else fwrite(buf_text(&out), 1, out.size, stdout);
     buf_release(&out);
 }
@@ -255,7 +255,7 @@ int verb_render(const struct args *a, struct err *e) {
         ui_resize(&s.ui, w, h);
         ui_changed(&s.ui);
         ui_show(&s.ui, screen);
-        print(&s.ui, a);
+        verb_render_print(&s.ui, a);
     }
     if (store) store_close(store, &absent);
     free(path);

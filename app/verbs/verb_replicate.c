@@ -21,7 +21,7 @@ static char *find_file(const char *typed) {
     return xprintf("%s/experiments/%s.json", paths_assets(), typed);
 }
 
-static void tell(const char *line) {
+static void verb_replicate_tell(const char *line) {
     char *shown = text_visible(line, strlen(line));
     fprintf(stderr, "replicate: %s\n", shown);
     free(shown);
@@ -69,7 +69,7 @@ enum { FILES = 2 };
 static const char *const FILE_OPTION[FILES] = { "out", "page" };
 
 /* Whether they may be made, asked before anything runs. */
-static int check_files(const struct args *a, const struct outfile_guard *g, struct err *e) {
+static int verb_replicate_check_files(const struct args *a, const struct outfile_guard *g, struct err *e) {
     for (int i = 0; i < FILES; i++) {
         const char *path = args_get(a, FILE_OPTION[i]);
         if (path && outfile_check(g, path, e)) return e->code;
@@ -78,8 +78,9 @@ static int check_files(const struct args *a, const struct outfile_guard *g, stru
 }
 
 /* JSON and page, as new files. */
-static int write_files(const struct args *a, const struct outfile_guard *g, const struct buf *json, const struct buf *page,
-                       struct err *e) {
+static int verb_replicate_write_files(const struct args *a, const struct outfile_guard *g,
+                                      const struct buf *json, const struct buf *page,
+                                      struct err *e) {
     const struct buf *what[FILES] = { json, page };
     int rc = 0;
     for (int i = 0; !rc && i < FILES; i++) {
@@ -128,7 +129,7 @@ int verb_replicate(const struct args *a, struct err *e) {
     int64_t minutes = 0;
     int rc = args_int(a, "budget", 1, 100000, &minutes, e);
     struct replicate how = { .data = args_get(a, "data"), .dry = args_flag(a, "dry-run"), .all = args_flag(a, "all"),
-                             .interrupted = verb_interrupted, .tell = tell };
+                             .interrupted = verb_interrupted, .tell = verb_replicate_tell };
     if (!rc) rc = verb_workers(a, &how.workers, e);
     if (rc) return rc;
     how.until = minutes ? clock_seconds() + 60.0 * (double)minutes : INFINITY;
@@ -140,12 +141,12 @@ int verb_replicate(const struct args *a, struct err *e) {
     bool stored = !args_get(a, "from");
     struct outfile_guard g;
     outfile_guard_init(&g, database, args_flag(a, "overwrite"));
-    rc = check_files(a, &g, e);
+    rc = verb_replicate_check_files(a, &g, e);
     if (!rc && stored) rc = verb_store(a, STORE_WRITE, &how.store, e);
     if (!rc) {
         verb_catch_signals();
         rc = run_all(a, &how, &json, &page, &lacking, e);
-        if (!rc) rc = write_files(a, &g, &json, &page, e);
+        if (!rc) rc = verb_replicate_write_files(a, &g, &json, &page, e);
         if (!rc && args_flag(a, "json")) out_line(&json);
         if (!rc && lacking) fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
         if (stored) rc = verb_close(how.store, rc, e);

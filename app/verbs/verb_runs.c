@@ -87,7 +87,7 @@ static int open_to_read(const struct args *a, struct store **s, struct err *e) {
     return err_prefix(e, "no run was trained yet");
 }
 
-static void value_text(const struct store_value *v, char out[32]) {
+static void verb_runs_value_text(const struct store_value *v, char out[32]) {
     if (v->undefined) snprintf(out, 32, "undefined");
     else if (!v->measured) snprintf(out, 32, "-");
     else snprintf(out, 32, "%.4f", v->v);
@@ -109,7 +109,7 @@ static void print_runs(const struct store_runs *runs) {
         const struct store_run *r = &runs->run[i];
         char id[32], best[32], rows[32] = "-", step[48], lr[32] = "-", trained[32], seconds[32], seed[32];
         snprintf(id, sizeof id, "%lld", (long long)r->id);
-        value_text(&r->best, best);
+        verb_runs_value_text(&r->best, best);
         if (r->rows) text_thousands(r->rows, rows);
         snprintf(step, sizeof step, "%lld/%lld", (long long)r->step, (long long)r->steps);
         if (!isnan(r->lr)) snprintf(lr, sizeof lr, "%g", r->lr);
@@ -269,7 +269,7 @@ static void show_text(struct store *s, const struct store_run *r) {
             const struct store_eval_row *v = &evals.row[i];
             char value[32];
             bool decides = !strcmp(v->name, r->decides);
-            value_text(&v->value, value);
+            verb_runs_value_text(&v->value, value);
             printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",

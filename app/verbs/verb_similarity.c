@@ -26,14 +26,14 @@ struct similarity_choice {
 
 /* ---- output ---- */
 
-static void add_names(struct buf *b, const char *key, char *const *name, int n) {
+static void verb_similarity_add_names(struct buf *b, const char *key, char *const *name, int n) {
     json_add_key(b, key);
     buf_putc(b, '[');
     for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
     buf_putc(b, ']');
 }
 
-static void print_json(const struct matrix *m) {
+static void verb_similarity_print_json(const struct matrix *m) {
     struct buf b = BUF_INIT;
     double least = INFINITY, most = -INFINITY;
     int undefined = 0;
@@ -41,8 +41,8 @@ static void print_json(const struct matrix *m) {
     b.data[--b.size] = '\0'; /* its closing brace: more members follow */
     json_member_string(&b, "order", m->clustered ? "cluster" : "name");
     json_member_int(&b, "matrix", m->id);
-    add_names(&b, "rows", m->row_name, m->rows);
-    add_names(&b, "columns", m->column_name, m->columns);
+    verb_similarity_add_names(&b, "rows", m->row_name, m->rows);
+    verb_similarity_add_names(&b, "columns", m->column_name, m->columns);
     json_add_key(&b, "values");
     buf_putc(&b, '[');
     for (int i = 0; i < m->rows; i++) {
@@ -75,7 +75,7 @@ static void print_json(const struct matrix *m) {
 }
 
 /* A cell a line, with what it is of: the settings as they are kept, in one field. */
-static void print_csv(const struct matrix *m) {
+static void verb_similarity_print_csv(const struct matrix *m) {
     struct buf b = BUF_INIT;
     puts("matrix,of,measure,row,column,value,about");
     for (int i = 0; i < m->rows; i++)
@@ -96,7 +96,7 @@ static void print_csv(const struct matrix *m) {
     buf_release(&b);
 }
 
-static void print_text(const struct matrix *m) {
+static void verb_similarity_print_text(const struct matrix *m) {
     printf("%s, %s, matrix %lld\n", matrix_of_names[m->of], m->measure, (long long)m->id);
     for (int j = 0; j < m->columns; j++) {
         putchar('\t');
@@ -123,10 +123,10 @@ static void print_text(const struct matrix *m) {
     if (m->caution) puts(m->caution);
 }
 
-static void print(const struct args *a, const struct matrix *m) {
-    if (args_flag(a, "json")) print_json(m);
-    else if (args_flag(a, "csv")) print_csv(m);
-    else print_text(m);
+static void verb_similarity_print(const struct args *a, const struct matrix *m) {
+    if (args_flag(a, "json")) verb_similarity_print_json(m);
+    else if (args_flag(a, "csv")) verb_similarity_print_csv(m);
+    else verb_similarity_print_text(m);
 }
 
 /* ---- what is kept ---- */
@@ -152,7 +152,7 @@ static void matrices_json(const struct store_matrices *v) {
     buf_release(&b);
 }
 
-static int list(const struct args *a, struct err *e) {
+static int verb_similarity_list(const struct args *a, struct err *e) {
     static const char *const heading[] = { "matrix", "run", "of", "rows", "columns", "about" };
     struct store *s;
     struct store_matrices v;
@@ -180,7 +180,7 @@ static int list(const struct args *a, struct err *e) {
     return 0;
 }
 
-static int again(const struct args *a, struct err *e) {
+static int verb_similarity_again(const struct args *a, struct err *e) {
     struct store *s;
     struct matrix m;
     int64_t id = 0;
@@ -189,7 +189,7 @@ static int again(const struct args *a, struct err *e) {
     if (rc) return rc;
     rc = verb_close(s, matrix_read(&m, s, id, e), e);
     if (rc) return rc;
-    print(a, &m);
+    verb_similarity_print(a, &m);
     matrix_release(&m);
     return 0;
 }
@@ -210,7 +210,7 @@ static int choose_head(const struct args *a, struct similarity_choice *c, struct
     return args_int(a, "row", 1, INT64_MAX, &c->row, e);
 }
 
-static int choose(const struct args *a, struct similarity_choice *c, struct err *e) {
+static int verb_similarity_choose(const struct args *a, struct similarity_choice *c, struct err *e) {
     const char *of = args_get(a, "of"), *measure = args_get(a, "measure"), *order = args_get(a, "order");
     *c = (struct similarity_choice){ .of = OF_CLASSES };
     while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
@@ -230,8 +230,9 @@ static int choose(const struct args *a, struct similarity_choice *c, struct err 
 static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
 
 /* A run's trained tensors are those of all its tasks, or of the one that was named. */
-static int open_run(struct probe *p, struct store *s, int64_t run, const struct args *a, enum matrix_of of,
-                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
+static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t run, const struct args *a,
+                                    enum matrix_of of,
+                                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
     const char *task = args_get(a, "task");
     const char *layer = args_get(a, "layer");
     bool all = is_of_one_run(of) || (layer && !strcmp(layer, "retriever"));
@@ -240,8 +241,9 @@ static int open_run(struct probe *p, struct store *s, int64_t run, const struct 
 }
 
 /* Opens what is compared: p[0] and, with two, p[1]. */
-static int open_sides(const struct args *a, struct store *s, enum matrix_of of, struct probe *p, int *sides,
-                      struct err *e) {
+static int verb_similarity_open_sides(const struct args *a, struct store *s, enum matrix_of of,
+                                      struct probe *p, int *sides,
+                                      struct err *e) {
     bool model = args_get(a, "model") || !a->count;
     if (is_of_one_run(of) && (a->count != 1 || model))
         return err_set(e, ERR_USAGE, "--of %s takes one run", matrix_of_names[of]);
@@ -255,7 +257,8 @@ static int open_sides(const struct args *a, struct store *s, enum matrix_of of, 
         int at = model ? i - 1 : i;
         int64_t run = 0;
         if (at >= 0) rc = store_find(s, a->positional[at], &run, e);
-        if (!rc) rc = at >= 0 ? open_run(&p[i], s, run, a, of, &hint, &said, e) : probe_open_model(&p[i], verb_model(a), e);
+        if (!rc) rc = at >= 0 ? verb_similarity_open_run(&p[i], s, run, a, of, &hint, &said,
+                                                         e) : probe_open_model(&p[i], verb_model(a), e);
     }
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
@@ -270,7 +273,8 @@ static bool wants_vectors(const struct similarity_choice *c, const struct probe 
     return one || c->of == OF_LAYERS || (c->of == OF_PROTOTYPES && p->retrieved);
 }
 
-static int draw_sides(struct asked *q, struct probe *p, int sides, struct similarity_choice *c, struct err *e) {
+static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int sides,
+                                      struct similarity_choice *c, struct err *e) {
     if (sides == 2 && !p[0].opened.run) q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
     for (int i = 0; i < sides; i++) {
         int layer, rc = asked_rows(q, &p[i], e);
@@ -287,7 +291,7 @@ static void draw_enough(const struct args *a, struct asked *q, const struct prob
 }
 
 /* The place of a row of the file among the drawn ones. */
-static int find_row(const struct rowset *r, int64_t row, int *at, struct err *e) {
+static int verb_similarity_find_row(const struct rowset *r, int64_t row, int *at, struct err *e) {
     for (*at = 0; *at < r->n; ++*at)
         if (r->row[*at] == row) return 0;
     return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
@@ -307,15 +311,16 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     case OF_MASS: return matrix_mass(m, &p[0], crew, e);
     default: break;
     }
-    int rc = find_row(&p[0].rows, c->row, &row, e);
+    int rc = verb_similarity_find_row(&p[0].rows, c->row, &row, e);
     return rc ? rc : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
-static int compare(const struct args *a, struct store *s, struct asked *q, struct similarity_choice *c, struct err *e) {
+static int verb_similarity_compare(const struct args *a, struct store *s, struct asked *q,
+                                   struct similarity_choice *c, struct err *e) {
     struct probe p[2] = { 0 };
     struct matrix m = { 0 };
     int sides = 0;
-    int rc = open_sides(a, s, c->of, p, &sides, e);
+    int rc = verb_similarity_open_sides(a, s, c->of, p, &sides, e);
     if (!rc && c->of == OF_ATTENTION && sides > 1) rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
     c->layer = p[0].layers;
     if (!rc) rc = asked_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
@@ -324,14 +329,14 @@ static int compare(const struct args *a, struct store *s, struct asked *q, struc
     q->look.store = s;
     draw_enough(a, q, &p[0]);
     if (!rc) rc = matrix_possible(&p[0], c->of, e);
-    if (!rc && matrix_needs_rows(&p[0], c->of)) rc = draw_sides(q, p, sides, c, e);
+    if (!rc && matrix_needs_rows(&p[0], c->of)) rc = verb_similarity_draw_sides(q, p, sides, c, e);
     if (!rc) rc = compute(&m, p, sides, c, q->look.crew, e);
     if (!rc) rc = matrix_keep(&m, s, true, e);
     if (!rc && c->cluster) {
         if (matrix_cluster(&m)) matrix_reorder(&m);
         else rc = err_set(e, ERR_USAGE, "--order cluster needs the same names on both sides");
     }
-    if (!rc) print(a, &m);
+    if (!rc) verb_similarity_print(a, &m);
     matrix_release(&m);
     probe_release(&p[0]);
     probe_release(&p[1]);
@@ -343,14 +348,14 @@ int verb_similarity(const struct args *a, struct err *e) {
     struct asked q = { 0 };
     struct store *s;
     if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
-    if (args_flag(a, "list")) return list(a, e);
-    if (args_get(a, "matrix")) return again(a, e);
-    int rc = choose(a, &c, e);
+    if (args_flag(a, "list")) return verb_similarity_list(a, e);
+    if (args_get(a, "matrix")) return verb_similarity_again(a, e);
+    int rc = verb_similarity_choose(a, &c, e);
     if (!rc) rc = asked_read(&q, a, c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS, e);
     if (!rc && c.of == OF_ROWS && q.draw.most > MOST_NAMES)
         rc = err_set(e, ERR_USAGE, "--rows must be at most %d for --of rows", MOST_NAMES);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
-    if (!rc) rc = verb_close(s, compare(a, s, &q, &c, e), e);
+    if (!rc) rc = verb_close(s, verb_similarity_compare(a, s, &q, &c, e), e);
     asked_release(&q);
     return rc;
 }

@@ -108,7 +108,7 @@ static void print_counts(const struct plan *p, const struct method *m, const str
 }
 
 /* --classes: "3" for every task, or "2,3", one for each. */
-static int read_classes(const char *text, int tasks, int *out, struct err *e) {
+static int verb_space_read_classes(const char *text, int tasks, int *out, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     int64_t v = 0;
     int n = 0, rc = 0;
@@ -139,7 +139,7 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
     }
     if (classes) {
         int given[RUN_TASKS];
-        if (read_classes(classes, (int)tasks, given, e)) return NULL;
+        if (verb_space_read_classes(classes, (int)tasks, given, e)) return NULL;
         if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
     }
     struct regime regime;

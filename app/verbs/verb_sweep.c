@@ -56,7 +56,7 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int list(const struct args *a, struct store *s, struct err *e) {
+static int verb_sweep_list(const struct args *a, struct store *s, struct err *e) {
     struct listing l = { args_flag(a, "json"), BUF_INIT };
     if (l.json) buf_putc(&l.out, '[');
     int rc = store_sql(
@@ -77,7 +77,7 @@ static int list(const struct args *a, struct store *s, struct err *e) {
 
 /* ---- running ---- */
 
-static void tell(void *self, const struct event *e) {
+static void verb_sweep_tell(void *self, const struct event *e) {
     (void)self;
     if (e->kind == EVENT_STATE && (e->state == RUN_FINISHED || e->state == RUN_FAILED || e->state == RUN_STOPPED))
         fprintf(stderr, "run %lld %s at step %lld\n", (long long)e->run, run_state_name(e->state), (long long)e->step);
@@ -90,7 +90,8 @@ static void say_line(void *self, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-struct jobs_hook verb_sweep_hook(void) { return (struct jobs_hook){ .event = tell, .report = no_report }; }
+struct jobs_hook verb_sweep_hook(void) { return (struct jobs_hook){ .event = verb_sweep_tell,
+                                                                   .report = no_report }; }
 
 int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
@@ -116,8 +117,9 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
 }
 
 /* Does what lacks and prints the results. */
-static int carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
-                     struct err *e) {
+static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
+                                int workers,
+                                struct err *e) {
     if (args_get(a, "slurm")) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
@@ -181,7 +183,8 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     struct sweep_plan p = { 0 };
     int rc = read_spec(a, &spec, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
-    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : carry_out(a, &p, s, j, workers, e);
+    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j,
+                                                                                        workers, e);
     sweep_release(&spec);
     sweep_plan_release(&p);
     return rc;
@@ -213,7 +216,7 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
     return rc;
 }
 
-static int stop(const struct sweep_plan *p, struct store *s, struct err *e) {
+static int verb_sweep_stop(const struct sweep_plan *p, struct store *s, struct err *e) {
     if (store_sweep_stop(s, p->id, e)) return e->code;
     printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)p->id);
     return 0;
@@ -230,7 +233,8 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
         rc = extend(a, &p, j, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
-    if (!rc) rc = strcmp(word, "stop") ? carry_out(a, &p, s, j, workers, e) : stop(&p, s, e);
+    if (!rc) rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p,
+                                                                                                         s, e);
     sweep_plan_release(&p);
     return rc;
 }
@@ -264,7 +268,7 @@ int verb_sweep(const struct args *a, struct err *e) {
     for (int i = 0; i < a->given; i++)
         options |= config_option_name(a->option[i].spec->name) || !strcmp(a->option[i].spec->name, "seeds");
     if (!a->count && !options) {
-        rc = list(a, s, e);
+        rc = verb_sweep_list(a, s, e);
     } else if (lone) {
         rc = results(a, s, id, e);
     } else {

@@ -44,7 +44,7 @@ static void list_known(bool json) {
 
 /* ---- what a batch of several holds ---- */
 
-static int read_options(const struct args *a, struct run_config *c, struct err *e) {
+static int verb_tasks_read_options(const struct args *a, struct run_config *c, struct err *e) {
     for (int i = 0; i < a->given; i++) {
         const struct option_spec *o = a->option[i].spec;
         if (config_option_name(o->name) && config_set(c, o->name, o->value ? a->option[i].value : "on", e)) return e->code;
@@ -65,7 +65,7 @@ static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
     return 0;
 }
 
-static void print_json(const struct run_config *c, const size_t *rows, const double *expected) {
+static void verb_tasks_print_json(const struct run_config *c, const size_t *rows, const double *expected) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     for (int i = 0; i < c->tasks; i++) {
@@ -106,12 +106,12 @@ static int show_batch(const struct args *a, struct err *e) {
     size_t rows[RUN_TASKS];
     double expected[RUN_TASKS];
     config_init(&c);
-    int rc = read_options(a, &c, e);
+    int rc = verb_tasks_read_options(a, &c, e);
     if (!rc && c.sampling) rc = sampling_parse(c.sampling, &how, e);
     if (!rc) rc = count_rows(&c, rows, e);
     if (!rc) {
         sampling_expected(&how, c.tasks, rows, c.batch, expected);
-        if (args_flag(a, "json")) print_json(&c, rows, expected);
+        if (args_flag(a, "json")) verb_tasks_print_json(&c, rows, expected);
         else print_table(&c, &how, rows, expected);
     }
     config_release(&c);

@@ -23,7 +23,7 @@
 /* ---- options ---- */
 
 /* Every option of a run that was given, under whichever spelling. */
-static int read_config(const struct args *a, struct run_config *c, struct err *e) {
+static int verb_train_read_config(const struct args *a, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
     for (int i = 0; i < a->given; i++) {
@@ -173,7 +173,7 @@ static void event_text(struct watcher *w, const struct event *e) {
     }
 }
 
-static void on_event(void *self, const struct event *e) {
+static void verb_train_on_event(void *self, const struct event *e) {
     struct watcher *w = self;
     pthread_mutex_lock(&w->lock);
     if (w->json) event_json(e);
@@ -192,16 +192,16 @@ static void on_report(void *self, const char *text) {
 /* ---- the run's life on the command line ---- */
 
 /* Written by the handler on whichever thread it comes, read by all. */
-static atomic_int asked_to_stop;
-static void on_signal(int n) { atomic_store(&asked_to_stop, n); }
+static atomic_int verb_train_asked_to_stop;
+static void verb_train_on_signal(int n) { atomic_store(&verb_train_asked_to_stop, n); }
 
 void verb_catch_signals(void) {
-    struct sigaction stop = { .sa_handler = on_signal };
+    struct sigaction stop = { .sa_handler = verb_train_on_signal };
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
 }
 
-bool verb_interrupted(void) { return atomic_load(&asked_to_stop) != 0; }
+bool verb_interrupted(void) { return atomic_load(&verb_train_asked_to_stop) != 0; }
 
 void verb_train_signals(void) {
     verb_catch_signals();
@@ -260,7 +260,8 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
     return rc;
 }
 
-static int finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json, struct err *e) {
+static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json,
+                             struct err *e) {
     bool stopped = verb_wait(j, id, n);
     int rc = 0;
     for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
@@ -313,7 +314,7 @@ int verb_train(const struct args *a, struct err *e) {
     int seeds = 0, workers;
     config_init(&r.config);
     int rc = begin_from(a, &r.config, &from, &r.parent, e);
-    if (!rc) rc = read_config(a, &r.config, e);
+    if (!rc) rc = verb_train_read_config(a, &r.config, e);
     if (!rc && r.parent) take_rows_of(a, &r.config, &from);
     r.from_parent = r.parent != 0;
     config_release(&from);
@@ -332,7 +333,8 @@ int verb_train(const struct args *a, struct err *e) {
     verb_train_signals();
     struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                          .tty = isatty(STDERR_FILENO) };
-    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event, .report = on_report });
+    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
+                                                             .report = on_report });
     int64_t id[SEEDS];
     int started = 0;
     for (; !rc && started < seeds; started += !rc) {
@@ -340,7 +342,7 @@ int verb_train(const struct args *a, struct err *e) {
         rc = jobs_start(j, &r, &id[started], e);
     }
     struct err first = *e;
-    int ended = finish(j, s, id, started, w.json, e);
+    int ended = verb_train_finish(j, s, id, started, w.json, e);
     if (rc) *e = first;
     else rc = ended;
     config_release(&r.config);
@@ -380,10 +382,10 @@ int verb_resume(const struct args *a, struct err *e) {
         verb_train_signals();
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
                              .tty = isatty(STDERR_FILENO) };
-        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = on_event });
+        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
         rc = jobs_resume(j, id, args_get(a, "model"), workers, e);
         if (rc) jobs_free(j, false);
-        else rc = finish(j, s, &id, 1, w.json, e);
+        else rc = verb_train_finish(j, s, &id, 1, w.json, e);
     }
     return verb_close(s, rc, e);
 }

@@ -14,8 +14,9 @@ struct look {
     struct attention_map *out;
 };
 
-static void seen(void *self, const struct site *site, int sequence, int head, int queries, int columns,
-                 const real *p) {
+static void analysis_attention_seen(void *self, const struct site *site, int sequence, int head,
+                                    int queries, int columns,
+                                    const real *p) {
     const struct look *l = self;
     struct attention_map *a = l->out;
     (void)sequence;
@@ -29,7 +30,7 @@ static void seen(void *self, const struct site *site, int sequence, int head, in
     for (size_t i = 0; i < size; i++) a->p[(size_t)head * size + i] = (double)p[i];
 }
 
-static int check(struct attention_map *a, const struct dataset *d, size_t row, struct err *e) {
+static int attention_check(struct attention_map *a, const struct dataset *d, size_t row, struct err *e) {
     size_t n = (size_t)a->heads * (size_t)a->tokens * (size_t)(a->extra + a->tokens);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(a->p[i]))
@@ -53,14 +54,14 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     tape_reset(t, false, 0, 0);
     batch_pack(&b, arena, &m->arch, d, rows, 1, false);
     forward_init(&f, t, m, &b, a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL);
-    f.attention_seen = seen;
+    f.attention_seen = analysis_attention_seen;
     f.seen_self = &look;
     forward_encode(&f);
     if (a) attach_free(a);
     tape_free(t);
     arena_free(arena);
     BUG_IF(!out->p);
-    int rc = check(out, d, row, e);
+    int rc = attention_check(out, d, row, e);
     if (rc) attention_map_release(out);
     return rc;
 }

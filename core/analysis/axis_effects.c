@@ -48,7 +48,7 @@ static void reflect(const struct fit *f, size_t k, double *v) {
 }
 
 /* Solves the upper triangle for `v` in place. */
-static void back(const struct fit *f, double *v) {
+static void axis_effects_back(const struct fit *f, double *v) {
     for (size_t i = f->rank; i-- > 0;) {
         for (size_t j = i + 1; j < f->rank; j++) v[i] -= f->r[i * f->room + j] * v[j];
         v[i] /= f->r[i * f->room + i];
@@ -65,7 +65,7 @@ static void add_column(struct fit *f, const double *x) {
     f->taken[c] = -1;
     if (k == f->rows || rest <= 1e-20 * whole) {
         memcpy(f->relation + c * f->room, v, k * sizeof *v);
-        back(f, f->relation + c * f->room);
+        axis_effects_back(f, f->relation + c * f->room);
     } else {
         double norm = sqrt(rest), alpha = v[k] > 0 ? -norm : norm, *h = f->q + k * f->rows;
         memcpy(h + k, v + k, (f->rows - k) * sizeof *h);
@@ -82,7 +82,7 @@ static void add_column(struct fit *f, const double *x) {
 
 static void fit_solve(struct fit *f) {
     memcpy(f->b, f->z, f->rank * sizeof *f->b);
-    back(f, f->b);
+    axis_effects_back(f, f->b);
     double rest = 0;
     for (size_t i = f->rank; i < f->rows; i++) rest += f->z[i] * f->z[i];
     f->df = (double)(f->rows - f->rank);
@@ -130,7 +130,7 @@ static double mean_of(const double *x, size_t n) {
     return sum / (double)n;
 }
 
-static void column(const struct effects_factor *a, int c, size_t rows, double *out) {
+static void axis_effects_column(const struct effects_factor *a, int c, size_t rows, double *out) {
     double mean = a->levels ? 0 : mean_of(a->x, rows);
     for (size_t i = 0; i < rows; i++) out[i] = a->levels ? code(a, a->level[i], c) : a->x[i] - mean;
 }
@@ -141,15 +141,15 @@ struct designed {
     int *first;        /* first column of each block and factor */
 };
 
-static const struct effects_factor *part(const struct effects_model *m, int i) {
+static const struct effects_factor *axis_effects_part(const struct effects_model *m, int i) {
     return i < m->blocks ? &m->block[i] : &m->factor[i - m->blocks];
 }
 
 /* The mean, blocks, factors, and the products of a pair's columns (a < 0: no pair). */
-static void build(struct designed *d, const struct effects_model *m, int a, int b) {
+static void axis_effects_build(struct designed *d, const struct effects_model *m, int a, int b) {
     int parts = m->blocks + m->factors;
     size_t room = 1;
-    for (int i = 0; i < parts; i++) room += (size_t)columns_of(part(m, i));
+    for (int i = 0; i < parts; i++) room += (size_t)columns_of(axis_effects_part(m, i));
     if (a >= 0) room += (size_t)columns_of(&m->factor[a]) * (size_t)columns_of(&m->factor[b]);
     double *x = xmalloc(m->rows * sizeof *x), *y = xmalloc(m->rows * sizeof *y);
     fit_init(&d->fit, m->rows, room, m->y);
@@ -160,8 +160,8 @@ static void build(struct designed *d, const struct effects_model *m, int a, int 
     add_column(&d->fit, x);
     for (int i = 0; i < parts; i++) {
         d->first[i] = (int)d->fit.columns;
-        for (int c = 0; c < columns_of(part(m, i)); c++) {
-            column(part(m, i), c, m->rows, x);
+        for (int c = 0; c < columns_of(axis_effects_part(m, i)); c++) {
+            axis_effects_column(axis_effects_part(m, i), c, m->rows, x);
             d->owner[d->fit.columns] = i;
             add_column(&d->fit, x);
         }
@@ -169,8 +169,8 @@ static void build(struct designed *d, const struct effects_model *m, int a, int 
     d->first[parts] = (int)d->fit.columns;
     for (int c = 0; a >= 0 && c < columns_of(&m->factor[a]); c++) {
         for (int k = 0; k < columns_of(&m->factor[b]); k++) {
-            column(&m->factor[a], c, m->rows, x);
-            column(&m->factor[b], k, m->rows, y);
+            axis_effects_column(&m->factor[a], c, m->rows, x);
+            axis_effects_column(&m->factor[b], k, m->rows, y);
             for (size_t i = 0; i < m->rows; i++) x[i] *= y[i];
             d->owner[d->fit.columns] = parts;
             add_column(&d->fit, x);
@@ -181,7 +181,7 @@ static void build(struct designed *d, const struct effects_model *m, int a, int 
     free(y);
 }
 
-static void drop(struct designed *d) {
+static void axis_effects_drop(struct designed *d) {
     fit_release(&d->fit);
     free(d->owner);
     free(d->first);
@@ -206,14 +206,15 @@ static char *alias_of(const struct designed *d, const struct effects_model *m, i
     }
     struct buf b = BUF_INIT;
     for (int i = 0; i < parts; i++)
-        if (met[i] && i != me) buf_printf(&b, "%s%s", b.size ? ", " : "", part(m, i)->name);
+        if (met[i] && i != me) buf_printf(&b, "%s%s", b.size ? ", " : "", axis_effects_part(m, i)->name);
     free(met);
     return b.size ? buf_take(&b) : NULL;
 }
 
 /* ---- what is told ---- */
 
-static void tell(struct axis_effects *out, struct axis_effect one, const struct fit *f, const double *c) {
+static void axis_effects_tell(struct axis_effects *out, struct axis_effect one, const struct fit *f,
+                              const double *c) {
     double value, half;
     one.open = !combination(f, c, &value, &half);
     one.value = one.open ? NAN : value;
@@ -239,8 +240,9 @@ static void main_effects(struct axis_effects *out, const struct effects_model *m
             memset(c, 0, d->fit.room * sizeof *c);
             c[0] = level >= 0;
             for (int k = 0; k < columns_of(x); k++) c[first + k] = level >= 0 ? code(x, level, k) : 1;
-            tell(out, (struct axis_effect){ .factor = a, .other = -1, .level = level, .level2 = -1, .n = rows_at(m, a, level, -1, -1) },
-                 &d->fit, c);
+            axis_effects_tell(out, (struct axis_effect){ .factor = a, .other = -1, .level = level,
+                                                        .level2 = -1, .n = rows_at(m, a, level, -1, -1) },
+                              &d->fit, c);
         }
     }
     free(c);
@@ -248,7 +250,7 @@ static void main_effects(struct axis_effects *out, const struct effects_model *m
 
 static void pair_effects(struct axis_effects *out, const struct effects_model *m, int a, int b) {
     struct designed d;
-    build(&d, m, a, b);
+    axis_effects_build(&d, m, a, b);
     const struct effects_factor *x = &m->factor[a], *y = &m->factor[b];
     int first = d.first[m->blocks + m->factors];
     double *c = xcalloc(d.fit.room, sizeof *c);
@@ -257,24 +259,25 @@ static void pair_effects(struct axis_effects *out, const struct effects_model *m
             memset(c, 0, d.fit.room * sizeof *c);
             for (int k = 0; k < columns_of(x); k++)
                 for (int l = 0; l < columns_of(y); l++) c[first + k * columns_of(y) + l] = code(x, i, k) * code(y, j, l);
-            tell(out, (struct axis_effect){ .factor = a, .other = b, .level = i, .level2 = j, .n = rows_at(m, a, i, b, j) }, &d.fit, c);
+            axis_effects_tell(out, (struct axis_effect){ .factor = a, .other = b, .level = i, .level2 = j,
+                                                        .n = rows_at(m, a, i, b, j) }, &d.fit, c);
         }
     }
     free(c);
-    drop(&d);
+    axis_effects_drop(&d);
 }
 
 int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, struct err *e) {
     *out = (struct axis_effects){ .factors = m->factors };
     if (m->rows < 2) return err_set(e, ERR_INPUT, "effects of %zu rows: two are the least", m->rows);
     struct designed d;
-    build(&d, m, -1, -1);
+    axis_effects_build(&d, m, -1, -1);
     out->df = d.fit.df;
     out->sigma = sqrt(d.fit.sigma2);
     out->alias = xcalloc((size_t)m->factors + 1, sizeof *out->alias);
     for (int a = 0; a < m->factors; a++) out->alias[a] = alias_of(&d, m, a);
     main_effects(out, m, &d);
-    drop(&d);
+    axis_effects_drop(&d);
     for (int a = 0; a < m->factors; a++)
         for (int b = a + 1; b < m->factors; b++)
             if (m->factor[a].levels && m->factor[b].levels) pair_effects(out, m, a, b);

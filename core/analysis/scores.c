@@ -54,7 +54,7 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
     return rc;
 }
 
-static double dot(const double *a, const double *b, int d) {
+static double scores_dot(const double *a, const double *b, int d) {
     double part[4] = { 0 };
     int j = 0;
     for (; j + 4 <= d; j += 4)
@@ -71,10 +71,10 @@ static double silhouette_of(const struct labelled *l, const double *sum, int i) 
     if (count == 1) return 0;
     for (int c = 0; c < l->classes; c++) {
         if (c == own || !l->count[c]) continue;
-        double mean = 1 - dot(u, sum + (size_t)c * (size_t)l->d, l->d) / l->count[c];
+        double mean = 1 - scores_dot(u, sum + (size_t)c * (size_t)l->d, l->d) / l->count[c];
         if (mean < nearest) nearest = mean;
     }
-    double inside = (count - dot(u, sum + (size_t)own * (size_t)l->d, l->d)) / (count - 1);
+    double inside = (count - scores_dot(u, sum + (size_t)own * (size_t)l->d, l->d)) / (count - 1);
     if (inside < 0) inside = 0; /* rounding, when all are alike */
     if (nearest < 0) nearest = 0;
     double most = inside > nearest ? inside : nearest;
@@ -152,7 +152,7 @@ void score_neighbours(const real *x, int n, int d, int k, int32_t *out) {
 }
 
 /* Cosine's order is Euclid's on unit vectors. */
-static double purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
+static double scores_purity_of(const struct labelled *l, int k, int32_t *index, real *unit) {
     size_t all = (size_t)l->n * (size_t)l->d, same = 0;
     for (size_t i = 0; i < all; i++) unit[i] = (real)l->unit[i];
     score_neighbours(unit, l->n, l->d, k, index);
@@ -177,7 +177,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
     } else {
         int32_t *index = mem_try((size_t)l.n * (size_t)k, sizeof *index);
         real *unit = mem_try((size_t)l.n * (size_t)d, sizeof *unit);
-        if (index && unit) out->value = purity_of(&l, *used = k, index, unit);
+        if (index && unit) out->value = scores_purity_of(&l, *used = k, index, unit);
         else rc = err_set(e, ERR_SYSTEM, "no memory for the neighbours of %d points", n);
         free(index);
         free(unit);
@@ -186,7 +186,7 @@ int score_purity(const real *x, int n, int d, const int32_t *label, int k, int *
     return rc;
 }
 
-static int by_number(const void *a, const void *b) {
+static int scores_by_number(const void *a, const void *b) {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
@@ -196,8 +196,9 @@ double score_shared(const int32_t *a, const int32_t *b, int n, int k) {
     int32_t *sorted = xmalloc(w * sizeof *sorted);
     for (size_t i = 0; i < (size_t)n; i++) {
         memcpy(sorted, a + i * w, w * sizeof *sorted);
-        qsort(sorted, w, sizeof *sorted, by_number);
-        for (size_t j = 0; j < w; j++) kept += bsearch(b + i * w + j, sorted, w, sizeof *sorted, by_number) != NULL;
+        qsort(sorted, w, sizeof *sorted, scores_by_number);
+        for (size_t j = 0; j < w; j++) kept += bsearch(b + i * w + j, sorted, w, sizeof *sorted,
+                                                       scores_by_number) != NULL;
     }
     free(sorted);
     return (double)kept / ((double)n * k);

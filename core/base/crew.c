@@ -42,7 +42,7 @@ struct thread_start {
 };
 
 /* The crew that this thread is a worker of, and which. */
-static __thread struct thread_start own;
+static __thread struct thread_start crew_own;
 
 /* ---- under the lock ---- */
 
@@ -66,7 +66,7 @@ static struct round *take_waited(struct crew *c, int *index) {
 }
 
 /* What the worker is to do: KINDS for nothing. */
-static int find(struct crew *c, int worker, struct round **round, int *index) {
+static int crew_find(struct crew *c, int worker, struct round **round, int *index) {
     int first = c->had[WAITED] <= c->had[STANDING] ? WAITED : STANDING;
     for (int i = 0; i < KINDS; i++) {
         int kind = i ? !first : first;
@@ -107,15 +107,15 @@ static void end_unit(struct crew *c, struct round *r) {
 /* ---- workers ---- */
 
 static void *worker_main(void *argument) {
-    own = *(struct thread_start *)argument;
+    crew_own = *(struct thread_start *)argument;
     free(argument);
-    struct crew *c = own.crew;
+    struct crew *c = crew_own.crew;
     pthread_mutex_lock(&c->lock);
     while (!c->closing) {
         struct round *r;
         int index, kind;
         uint64_t seen = c->generation;
-        if ((kind = find(c, own.index, &r, &index)) == KINDS) {
+        if ((kind = crew_find(c, crew_own.index, &r, &index)) == KINDS) {
             c->idle++;
             while (c->generation == seen && !c->closing) pthread_cond_wait(&c->work, &c->lock);
             c->idle--;
@@ -123,8 +123,8 @@ static void *worker_main(void *argument) {
         }
         pthread_mutex_unlock(&c->lock);
         double began = clock_seconds();
-        if (kind == WAITED) r->work->unit(r->work->self, index, own.index);
-        else c->source.work(c->source.self, own.index);
+        if (kind == WAITED) r->work->unit(r->work->self, index, crew_own.index);
+        else c->source.work(c->source.self, crew_own.index);
         double took = clock_seconds() - began;
         pthread_mutex_lock(&c->lock);
         c->had[kind] += took / SHARE[kind];
@@ -192,7 +192,7 @@ static void remove_round(struct crew *c, struct round *r) {
 }
 
 /* Asks whether to go on; with the lock, which it leaves meanwhile. */
-static void ask(struct crew *c, struct round *r, int done) {
+static void crew_ask(struct crew *c, struct round *r, int done) {
     pthread_mutex_unlock(&c->lock);
     bool on = r->work->watch(r->work->self, done);
     pthread_mutex_lock(&c->lock);
@@ -204,7 +204,7 @@ static void ask(struct crew *c, struct round *r, int done) {
 
 bool crew_do(struct crew *c, const struct crew_work *w) {
     if (w->units < 1) return true;
-    if (!c || own.crew == c) return do_here(w, c ? own.index : 0);
+    if (!c || crew_own.crew == c) return do_here(w, c ? crew_own.index : 0);
     struct round r = { .work = w, .units = w->units };
     int told = 0;
     clock_cond_init(&r.news);
@@ -219,7 +219,7 @@ bool crew_do(struct crew *c, const struct crew_work *w) {
             continue;
         }
         told = r.done;
-        ask(c, &r, told);
+        crew_ask(c, &r, told);
     }
     remove_round(c, &r);
     pthread_mutex_unlock(&c->lock);

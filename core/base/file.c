@@ -13,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-static int system_error(struct err *e, const char *what, const char *path) {
+static int file_system_error(struct err *e, const char *what, const char *path) {
     int code = errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM;
     return err_set(e, code, "%s: %s: %s", path, what, strerror(errno));
 }
@@ -25,7 +25,7 @@ int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct
     while (!rc) {
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) rc = system_error(e, "cannot be read", name);
+        if (n < 0) rc = file_system_error(e, "cannot be read", name);
         if (n <= 0) break;
         buf_add(out, chunk, (size_t)n);
         if (out->size > limit)
@@ -38,11 +38,11 @@ int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct
 int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
     *out = (struct buf)BUF_INIT;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return system_error(e, "cannot be opened", path);
+    if (fd < 0) return file_system_error(e, "cannot be opened", path);
     int rc = 0;
     struct stat st;
     if (fstat(fd, &st)) {
-        rc = system_error(e, "cannot be examined", path);
+        rc = file_system_error(e, "cannot be examined", path);
     } else if (!S_ISREG(st.st_mode)) {
         rc = err_set(e, ERR_INPUT, "%s: is not a regular file", path);
     } else if ((uint64_t)st.st_size > limit) {
@@ -60,7 +60,7 @@ int file_aside_open(struct file_aside *f, const char *path, struct err *e) {
     f->fresh = false;
     f->fd = open(f->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (f->fd >= 0) return 0;
-    int rc = system_error(e, "cannot be created", f->temporary);
+    int rc = file_system_error(e, "cannot be created", f->temporary);
     free(f->path);
     free(f->temporary);
     return rc;
@@ -71,7 +71,7 @@ int file_aside_add(struct file_aside *f, const void *bytes, size_t n, struct err
     while (n) {
         ssize_t done = write(f->fd, at, n > (1u << 30) ? 1u << 30 : n);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return system_error(e, "cannot be written", f->temporary);
+        if (done < 0) return file_system_error(e, "cannot be written", f->temporary);
         at += done;
         n -= (size_t)done;
     }
@@ -109,20 +109,20 @@ static void sync_folder_of(const char *path) {
 /* Gives the temporary file its name; a fresh one never in another's place, also where the file
  * system cannot rename so (a link is refused there as well). */
 static int give_name(const struct file_aside *f, struct err *e) {
-    if (!f->fresh) return rename(f->temporary, f->path) ? system_error(e, "cannot be renamed to", f->path) : 0;
+    if (!f->fresh) return rename(f->temporary, f->path) ? file_system_error(e, "cannot be renamed to", f->path) : 0;
     if (!renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE)) return 0;
     if ((errno == EINVAL || errno == ENOSYS) && !link(f->temporary, f->path)) {
         unlink(f->temporary);
         return 0;
     }
     if (errno == EEXIST) return err_set(e, ERR_USAGE, "%s: exists", f->path);
-    return system_error(e, "cannot be renamed to", f->path);
+    return file_system_error(e, "cannot be renamed to", f->path);
 }
 
 int file_aside_commit(struct file_aside *f, struct err *e) {
     int rc = 0;
-    if (fsync(f->fd)) rc = system_error(e, "cannot be flushed", f->temporary);
-    if (close(f->fd) && !rc) rc = system_error(e, "cannot be closed", f->temporary);
+    if (fsync(f->fd)) rc = file_system_error(e, "cannot be flushed", f->temporary);
+    if (close(f->fd) && !rc) rc = file_system_error(e, "cannot be closed", f->temporary);
     f->fd = -1;
     if (!rc) rc = give_name(f, e);
     if (rc) {
@@ -194,7 +194,7 @@ int file_make_folder(const char *path, struct err *e) {
         if (*p != '/' && *p) continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(part, 0700) && errno != EEXIST) rc = system_error(e, "cannot be made", part);
+        if (mkdir(part, 0700) && errno != EEXIST) rc = file_system_error(e, "cannot be made", part);
         *p = end;
         if (!end) break;
     }
@@ -270,14 +270,14 @@ void sha256_hex(const void *bytes, size_t n, char out[65]) {
 
 int file_sha256(const char *path, char out[65], struct err *e) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return system_error(e, "cannot be opened", path);
+    if (fd < 0) return file_system_error(e, "cannot be opened", path);
     struct sha256 *h = sha256_start();
     char *chunk = xmalloc(1 << 20);
     int rc = 0;
     for (;;) {
         ssize_t n = read(fd, chunk, 1 << 20);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) rc = system_error(e, "cannot be read", path);
+        if (n < 0) rc = file_system_error(e, "cannot be read", path);
         if (n <= 0) break;
         sha256_add(h, chunk, (size_t)n);
     }
@@ -289,14 +289,14 @@ int file_sha256(const char *path, char out[65], struct err *e) {
 
 int file_lock(const char *path, bool wait, int *fd, struct err *e) {
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (*fd < 0) return system_error(e, "cannot be opened", path);
+    if (*fd < 0) return file_system_error(e, "cannot be opened", path);
     while (flock(*fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
         if (errno == EINTR) continue;
         int why = errno;
         close(*fd);
         *fd = -1;
         errno = why;
-        return why == EWOULDBLOCK ? 0 : system_error(e, "cannot be locked", path);
+        return why == EWOULDBLOCK ? 0 : file_system_error(e, "cannot be locked", path);
     }
     return 0;
 }

@@ -50,7 +50,7 @@ json_t *json_read(const char *path, size_t limit, struct err *e) {
     return value;
 }
 
-static const json_t *member(const json_t *o, const char *key) {
+static const json_t *json_member(const json_t *o, const char *key) {
     const json_t *v = json_object_get(o, key);
     return v && !json_is_null(v) ? v : NULL;
 }
@@ -61,7 +61,7 @@ static bool mismatch(const char *file, const char *key, const char *wanted, stru
 }
 
 bool json_get_int(const json_t *o, const char *file, const char *key, json_int_t *out, struct err *e) {
-    const json_t *v = member(o, key);
+    const json_t *v = json_member(o, key);
     if (!v) return false;
     if (!json_is_integer(v)) return mismatch(file, key, "a whole number", e);
     *out = json_integer_value(v);
@@ -69,7 +69,7 @@ bool json_get_int(const json_t *o, const char *file, const char *key, json_int_t
 }
 
 bool json_get_double(const json_t *o, const char *file, const char *key, double *out, struct err *e) {
-    const json_t *v = member(o, key);
+    const json_t *v = json_member(o, key);
     if (!v) return false;
     if (!json_is_number(v)) return mismatch(file, key, "a number", e);
     *out = json_number_value(v);
@@ -77,7 +77,7 @@ bool json_get_double(const json_t *o, const char *file, const char *key, double 
 }
 
 bool json_get_bool(const json_t *o, const char *file, const char *key, bool *out, struct err *e) {
-    const json_t *v = member(o, key);
+    const json_t *v = json_member(o, key);
     if (!v) return false;
     if (!json_is_boolean(v)) return mismatch(file, key, "true or false", e);
     *out = json_is_true(v);
@@ -85,7 +85,7 @@ bool json_get_bool(const json_t *o, const char *file, const char *key, bool *out
 }
 
 bool json_get_string(const json_t *o, const char *file, const char *key, const char **out, struct err *e) {
-    const json_t *v = member(o, key);
+    const json_t *v = json_member(o, key);
     if (!v) return false;
     if (!json_is_string(v)) return mismatch(file, key, "a string", e);
     *out = json_string_value(v);

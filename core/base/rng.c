@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* The finaliser of SplitMix64: a bijection that passes avalanche tests. */
-static uint64_t mix(uint64_t z) {
+static uint64_t rng_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
@@ -12,20 +12,20 @@ static uint64_t mix(uint64_t z) {
 static const uint64_t GOLDEN = 0x9E3779B97F4A7C15u;
 
 struct rng_key rng_key(uint64_t seed, enum rng_purpose purpose, uint64_t step, uint64_t site) {
-    uint64_t k = mix(seed + GOLDEN);
-    k = mix(k ^ (uint64_t)purpose * GOLDEN);
-    k = mix(k + step * GOLDEN);
-    return (struct rng_key){ mix(k ^ mix(site + GOLDEN)) };
+    uint64_t k = rng_mix(seed + GOLDEN);
+    k = rng_mix(k ^ (uint64_t)purpose * GOLDEN);
+    k = rng_mix(k + step * GOLDEN);
+    return (struct rng_key){ rng_mix(k ^ rng_mix(site + GOLDEN)) };
 }
 
 uint64_t rng_site(const char *name) {
     uint64_t h = 0xCBF29CE484222325u;
     for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001B3u;
-    return mix(h);
+    return rng_mix(h);
 }
 
 uint64_t rng_bits(struct rng_key key, uint64_t counter) {
-    return mix(mix(key.k + counter * GOLDEN) ^ key.k);
+    return rng_mix(rng_mix(key.k + counter * GOLDEN) ^ key.k);
 }
 
 double rng_uniform(struct rng_key key, uint64_t counter) {

@@ -39,7 +39,7 @@ static void replace(struct buf *b, const char *from, const char *to) {
     *b = out;
 }
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
+static bool bleu_digit(char c) { return c >= '0' && c <= '9'; }
 static bool point(char c) { return c == '.' || c == ','; }
 /* ASCII punctuation that always stands alone: all but the apostrophe, comma, hyphen, point. */
 static bool alone(char c) {
@@ -51,14 +51,14 @@ static bool alone(char c) {
  * the next place.  Bytes do as well as characters, as all that is looked for is ASCII. */
 enum rule { POINT_AFTER_OTHER, POINT_BEFORE_OTHER, HYPHEN_AFTER_DIGIT };
 
-static void apply(struct buf *b, enum rule rule) {
+static void bleu_apply(struct buf *b, enum rule rule) {
     struct buf out = BUF_INIT;
     size_t i = 0;
     for (; i + 1 < b->size; i++) {
         char c = b->data[i], d = b->data[i + 1];
-        bool here = rule == POINT_AFTER_OTHER    ? !digit(c) && point(d)
-                    : rule == POINT_BEFORE_OTHER ? point(c) && !digit(d)
-                                                 : digit(c) && d == '-';
+        bool here = rule == POINT_AFTER_OTHER    ? !bleu_digit(c) && point(d)
+                    : rule == POINT_BEFORE_OTHER ? point(c) && !bleu_digit(d)
+                                                 : bleu_digit(c) && d == '-';
         if (here && rule == POINT_BEFORE_OTHER) buf_putc(&out, ' ');
         buf_putc(&out, c);
         if (!here) continue;
@@ -84,7 +84,7 @@ static void part_punctuation(struct buf *b) {
     *b = out;
 }
 
-static void split(const struct buf *b, struct words *w) {
+static void bleu_split(const struct buf *b, struct words *w) {
     size_t from = 0, at = 0;
     while (at < b->size) {
         uint32_t cp;
@@ -112,10 +112,10 @@ void bleu_words(const char *s, size_t n, struct words *w) {
     if (b.size) buf_add(&line, b.data, b.size);
     buf_putc(&line, ' ');
     part_punctuation(&line);
-    apply(&line, POINT_AFTER_OTHER);
-    apply(&line, POINT_BEFORE_OTHER);
-    apply(&line, HYPHEN_AFTER_DIGIT);
-    split(&line, w);
+    bleu_apply(&line, POINT_AFTER_OTHER);
+    bleu_apply(&line, POINT_BEFORE_OTHER);
+    bleu_apply(&line, HYPHEN_AFTER_DIGIT);
+    bleu_split(&line, w);
     buf_release(&line);
     buf_release(&b);
 }

@@ -6,7 +6,7 @@
 #include "core/data/import.h"
 
 /* Names under which source and target texts are found in the wild. */
-static const char *const pair[][2] = {
+static const char *const columns_pair[][2] = {
     {"source", "target"}, {"document", "summary"}, {"article", "highlights"},
     {"input", "output"},  {"text", "summary"},
 };
@@ -38,12 +38,12 @@ static int ambiguous(const struct dataset *d, const char *const *x, const char *
 }
 
 /* Sets *found to the one pair of names that the split has, or NULL. */
-static int find_pair(const struct dataset *d, const char *const **found, struct err *e) {
+static int columns_find_pair(const struct dataset *d, const char *const **found, struct err *e) {
     *found = NULL;
-    for (size_t i = 0; i < COUNT_OF(pair); i++) {
-        if (!has(d, pair[i][0]) || !has(d, pair[i][1])) continue;
-        if (*found) return ambiguous(d, *found, pair[i], e);
-        *found = pair[i];
+    for (size_t i = 0; i < COUNT_OF(columns_pair); i++) {
+        if (!has(d, columns_pair[i][0]) || !has(d, columns_pair[i][1])) continue;
+        if (*found) return ambiguous(d, *found, columns_pair[i], e);
+        *found = columns_pair[i];
     }
     return 0;
 }
@@ -53,16 +53,16 @@ static const char *either(const struct dataset *d, const char *name, const char 
 }
 
 /* Where texts alone are read, a column under a name that source texts have will do. */
-static const char *usual(const struct dataset *d, bool alone) {
+static const char *columns_usual(const struct dataset *d, bool alone) {
     if (has(d, "sentence")) return "sentence";
-    for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(pair); i++)
-        if (has(d, pair[i][0])) return pair[i][0];
+    for (size_t i = 0; alone && !has(d, "text") && i < COUNT_OF(columns_pair); i++)
+        if (has(d, columns_pair[i][0])) return columns_pair[i][0];
     return "text";
 }
 
 static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
     const char *a = o->text_a;
-    if (!a) a = usual(d, !o->label);
+    if (!a) a = columns_usual(d, !o->label);
     *c = (struct columns){.a = either(d, a, o->other.text_a),
                           .b = either(d, o->text_b, o->other.text_b), .c = o->text_c,
                           .label = either(d, o->label, o->other.label)};
@@ -78,7 +78,7 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
     }
     if (!o->guess_texts) return labelled(d, c, o);
     bool labels = o->label && has(d, o->label) && (has(d, "sentence") || has(d, "text"));
-    if (find_pair(d, &texts, labels ? NULL : e) && !labels) return ERR_USAGE;
+    if (columns_find_pair(d, &texts, labels ? NULL : e) && !labels) return ERR_USAGE;
     if (!texts) return labelled(d, c, o);
     if (labels) {
         text_line(&d->report.notes,

@@ -53,7 +53,7 @@ static void look_at_bytes(struct import_report *r, size_t line, const struct fie
 }
 
 /* A label as a text is read: what is not UTF-8 is U+FFFD. */
-static struct field label_text(struct import *m, const struct field *f) {
+static struct field dataset_label_text(struct import *m, const struct field *f) {
     if (!f->s || utf8_valid(f->s, f->n)) return *f;
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < f->n;) {
@@ -101,7 +101,7 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     GROW(d->row, m->room, d->rows + 1);
     GROW(m->label, m->label_room, d->rows + 1);
     GROW(m->raw_label, m->raw_room, d->rows + 1);
-    m->label[d->rows] = label_text(m, &f->label);
+    m->label[d->rows] = dataset_label_text(m, &f->label);
     m->raw_label[d->rows] = f->label;
     d->row[d->rows++] = (struct dataset_row){
         .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
@@ -186,7 +186,7 @@ static int find_format(struct import *m, struct err *e) {
     return 0;
 }
 
-static int read_all(struct import *m, struct err *e) {
+static int dataset_read_all(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     int rc = open_file(d, e);
     if (!rc) rc = find_format(m, e);
@@ -210,7 +210,7 @@ int dataset_read(struct dataset *d, const struct dataset_options *o, struct err 
     d->path = xstrdup(o->path);
     d->memory = xcalloc(1, sizeof *d->memory);
     struct import m = {.o = o, .d = d};
-    int rc = read_all(&m, e);
+    int rc = dataset_read_all(&m, e);
     free(m.label);
     free(m.raw_label);
     if (rc) dataset_release(d);
@@ -291,8 +291,8 @@ struct rooms {
     size_t ids, types, target;
 };
 
-static int encode_row(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_len,
-                      int embedding_rows, struct rooms *room, struct err *e) {
+static int dataset_encode_row(struct dataset *d, size_t i, const struct tokenizer *t, size_t max_len,
+                              int embedding_rows, struct rooms *room, struct err *e) {
     const struct dataset_row *r = &d->row[i];
     size_t n = d->start[i];
     struct encoded x;
@@ -346,7 +346,7 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
     d->start = xcalloc(d->rows + 1, sizeof *d->start);
     if (max_target) d->target_start = xcalloc(d->rows + 1, sizeof *d->target_start);
     for (size_t i = 0; !rc && i < d->rows; i++) {
-        rc = encode_row(d, i, t, max_len, embedding_rows, &room, e);
+        rc = dataset_encode_row(d, i, t, max_len, embedding_rows, &room, e);
         if (!rc && max_target) rc = encode_target(d, i, t, max_target, embedding_rows, &room, e);
     }
     if (rc) {

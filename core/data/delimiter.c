@@ -9,7 +9,7 @@
 static const struct {
     char c;
     const char *name, *option;
-} usual[] = {
+} delimiter_usual[] = {
     {'\t', "tab", "--delimiter tab"},
     {';', "semicolon", "--delimiter ';'"},
     {',', "comma", "--delimiter ','"},
@@ -17,9 +17,9 @@ static const struct {
 };
 
 int delimiter_parse(const char *text, char *out, struct err *e) {
-    for (size_t i = 0; i < COUNT_OF(usual); i++)
-        if (!strcmp(text, usual[i].name)) {
-            *out = usual[i].c;
+    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
+        if (!strcmp(text, delimiter_usual[i].name)) {
+            *out = delimiter_usual[i].c;
             return 0;
         }
     if (!strcmp(text, "\\t")) text = "\t";
@@ -34,8 +34,8 @@ int delimiter_parse(const char *text, char *out, struct err *e) {
 }
 
 const char *delimiter_option(char c) {
-    for (size_t i = 0; i < COUNT_OF(usual); i++)
-        if (usual[i].c == c) return usual[i].option;
+    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
+        if (delimiter_usual[i].c == c) return delimiter_usual[i].option;
     return NULL;
 }
 
@@ -56,13 +56,13 @@ static bool has_part(const struct field *f, char c, const char *name) {
 
 const char *delimiter_hint(const struct records *r, const char *name) {
     const char *likely = NULL;
-    for (size_t k = 0; k < COUNT_OF(usual); k++) {
-        if (usual[k].c == r->separator) continue;
+    for (size_t k = 0; k < COUNT_OF(delimiter_usual); k++) {
+        if (delimiter_usual[k].c == r->separator) continue;
         for (size_t i = 0; i < r->fields; i++) {
             const struct field *f = &r->field[i];
-            if (!f->n || !memchr(f->s, usual[k].c, f->n)) continue;
-            if (has_part(f, usual[k].c, name)) return usual[k].option;
-            if (r->fields == 1 && !likely) likely = usual[k].option;
+            if (!f->n || !memchr(f->s, delimiter_usual[k].c, f->n)) continue;
+            if (has_part(f, delimiter_usual[k].c, name)) return delimiter_usual[k].option;
+            if (r->fields == 1 && !likely) likely = delimiter_usual[k].option;
         }
     }
     return likely;

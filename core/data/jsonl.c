@@ -80,8 +80,8 @@ bool json_label(struct import *m, size_t line, const json_t *o, const char *key,
 
 /* A source may come as a list of texts, which are joined by blanks; of a list of targets the
  * first is taken.  Both are counted, and said in the end. */
-static bool joined(struct import *m, size_t line, const json_t *o, const char *key, bool target,
-                   struct field *out) {
+static bool jsonl_joined(struct import *m, size_t line, const json_t *o, const char *key, bool target,
+                         struct field *out) {
     const json_t *v = json_object_get(o, key);
     struct buf b = BUF_INIT;
     if (!json_is_array(v) || !json_array_size(v)) return json_text(m, line, o, key, out);
@@ -107,9 +107,9 @@ static bool joined(struct import *m, size_t line, const json_t *o, const char *k
 static bool texts_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
                      struct fields *f) {
     const json_t *target = json_object_get(o, c->target);
-    if (!joined(m, line, o, c->a, false, &f->a)) return false;
+    if (!jsonl_joined(m, line, o, c->a, false, &f->a)) return false;
     if (!m->o->need_gold && (!target || json_is_null(target))) return true;
-    return joined(m, line, o, c->target, true, &f->target);
+    return jsonl_joined(m, line, o, c->target, true, &f->target);
 }
 
 static bool fields_of(struct import *m, size_t line, const json_t *o, const struct columns *c,
@@ -158,7 +158,7 @@ static void add_columns(struct dataset *d, json_t *o) {
 /* The keys of the first objects are the columns' names. */
 enum { NAMING_OBJECTS = 16, NAMING_KEYS = 256 };
 
-static void name_columns(struct dataset *d, const char *s, size_t n) {
+static void jsonl_name_columns(struct dataset *d, const char *s, size_t n) {
     for (int i = 0; i < NAMING_OBJECTS && n && d->columns < NAMING_KEYS; i++) {
         const char *end = memchr(s, '\n', n);
         size_t size = end ? (size_t)(end - s) : n;
@@ -190,7 +190,7 @@ int jsonl_read(struct import *m, struct err *e) {
     const char *s = buf_text(file) + (d->report.bom ? 3 : 0);
     size_t n = file->size - (d->report.bom ? 3 : 0), line = 0;
     struct columns c;
-    name_columns(d, s, n);
+    jsonl_name_columns(d, s, n);
     if (columns_choose(m->o, d, &c, e)) return ERR_USAGE;
     columns_keep(d, &c);
     while (n) {

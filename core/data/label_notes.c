@@ -54,7 +54,7 @@ static void warn_alike(struct dataset *d, bool as_number, const char *why) {
 }
 
 /* ---- several labels in one cell ---- */
-static int by_name(const void *a, const void *b) {
+static int label_notes_by_name(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -65,7 +65,7 @@ static bool is_joined(const char *name, char c, char **sorted, size_t n) {
     bool all = true;
     while (all && (part = strsep(&rest, between))) {
         part += strspn(part, " ");
-        all = *part && bsearch(&part, sorted, n, sizeof *sorted, by_name);
+        all = *part && bsearch(&part, sorted, n, sizeof *sorted, label_notes_by_name);
         parts++;
     }
     free(copy);
@@ -77,7 +77,7 @@ static void warn_joined(struct dataset *d) {
     size_t n = (size_t)d->classes;
     char **sorted = xmalloc((n + 1) * sizeof *sorted);
     memcpy(sorted, d->class_name, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_name);
+    qsort(sorted, n, sizeof *sorted, label_notes_by_name);
     for (const char *c = marks; *c; c++) {
         size_t joined = 0, first = 0;
         for (size_t i = 0; i < n; i++) {

@@ -19,7 +19,7 @@ static const char *known_from(const struct dataset_options *o) {
     return o->names_from ? o->names_from : "the known classes";
 }
 
-static bool whole(const char *s) {
+static bool labels_whole(const char *s) {
     int64_t v;
     return text_to_int(s, &v);
 }
@@ -49,7 +49,7 @@ static int odd_labels(const struct import *m, size_t i, size_t k, struct err *e)
     return e->code;
 }
 
-static int collect(struct import *m, struct distinct *x, struct err *e) {
+static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
     vocab_init(&x->vocab);
     x->of = xmalloc((d->rows + 1) * sizeof *x->of);
@@ -71,7 +71,7 @@ static int collect(struct import *m, struct distinct *x, struct err *e) {
     return 0;
 }
 
-static void release(struct distinct *x) {
+static void labels_release(struct distinct *x) {
     vocab_release(&x->vocab);
     free(x->first);
     free(x->of);
@@ -184,7 +184,7 @@ static enum data_kind decide(const struct import *m, const struct distinct *x) {
     return DATA_CLASSES;
 }
 
-static int read_scores(struct import *m, struct err *e) {
+static int labels_read_scores(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     for (size_t i = 0; i < d->rows; i++) {
         const char *s = m->label[i].s;
@@ -206,15 +206,15 @@ static int read_scores(struct import *m, struct err *e) {
 }
 
 /* ---- classes ---- */
-static int by_bytes(const void *a, const void *b) {
+static int labels_by_bytes(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int by_number(const void *a, const void *b) {
+static int labels_by_number(const void *a, const void *b) {
     int64_t x = 0, y = 0;
     text_to_int(*(char *const *)a, &x);
     text_to_int(*(char *const *)b, &y);
-    return x != y ? x < y ? -1 : 1 : by_bytes(a, b);
+    return x != y ? x < y ? -1 : 1 : labels_by_bytes(a, b);
 }
 
 static int own_classes(struct import *m, const struct distinct *x, int32_t none, struct err *e) {
@@ -230,10 +230,11 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
                            "%s: more than %d different labels; is it the right column, or "
                            "are they scores (--kind scores)?",
                            d->path, DATASET_CLASSES);
-        numbers = numbers && whole(s);
+        numbers = numbers && labels_whole(s);
         d->class_name[d->classes++] = xstrdup(s);
     }
-    qsort(d->class_name, (size_t)d->classes, sizeof *d->class_name, numbers ? by_number : by_bytes);
+    qsort(d->class_name, (size_t)d->classes, sizeof *d->class_name,
+          numbers ? labels_by_number : labels_by_bytes);
     return 0;
 }
 
@@ -246,7 +247,7 @@ static bool same_but_case(const char *a, const char *b) {
     return same;
 }
 
-static int32_t class_of(const char *const *names, int n, const char *s, enum label_match how) {
+static int32_t labels_class_of(const char *const *names, int n, const char *s, enum label_match how) {
     int64_t v;
     int32_t found = -1;
     if (how == LABELS_BY_NUMBER) return text_to_int(s, &v) && v >= 0 && v < n ? (int32_t)v : -1;
@@ -264,14 +265,14 @@ enum label_match labels_match(const char *const *names, int n, bool numbers, con
     for (size_t h = 0; h < COUNT_OF(order); h++) {
         if (order[h] == LABELS_BY_NUMBER && !numbers) continue;
         size_t i = 0;
-        while (i < labels && (to[i] = class_of(names, n, label[i], order[h])) >= 0) i++;
+        while (i < labels && (to[i] = labels_class_of(names, n, label[i], order[h])) >= 0) i++;
         if (i == labels) return order[h];
     }
     return LABELS_OTHER;
 }
 
 /* A label of the file by the name that the classes have. */
-static const char *name_of(const struct dataset_options *o, const char *s) {
+static const char *labels_name_of(const struct dataset_options *o, const char *s) {
     return o->alias && !strcmp(s, o->alias) ? o->alias_of : s;
 }
 
@@ -281,7 +282,8 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
     const char *from = known_from(o);
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
-        if ((int32_t)i == none || class_of(o->names, o->name_count, name_of(o, s), LABELS_BY_NAME) >= 0) continue;
+        if ((int32_t)i == none || labels_class_of(o->names, o->name_count, labels_name_of(o, s),
+                                                  LABELS_BY_NAME) >= 0) continue;
         char *known = names_text((char *const *)o->names, o->name_count, 8);
         err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
                 m->d->row[x->first[i]].line, s, from, known);
@@ -301,7 +303,7 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
     const char **label = xcalloc(x->vocab.count + 1, sizeof *label);
     int32_t *to = xcalloc(x->vocab.count + 1, sizeof *to);
     for (size_t i = 0; i < x->vocab.count; i++)
-        if ((int32_t)i != none) label[n++] = name_of(o, vocab_text(&x->vocab, (int32_t)i));
+        if ((int32_t)i != none) label[n++] = labels_name_of(o, vocab_text(&x->vocab, (int32_t)i));
     enum label_match how = labels_match(o->names, o->name_count, o->names_or_numbers, label, n, to);
     n = 0;
     for (size_t i = 0; i < x->vocab.count; i++) map[i] = (int32_t)i == none ? -1 : to[n++];
@@ -329,7 +331,7 @@ static void map_own(struct dataset *d, const struct distinct *x, int32_t none, i
     if (none >= 0) map[none] = -1;
 }
 
-static int read_classes(struct import *m, struct distinct *x, struct err *e) {
+static int labels_read_classes(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
     int32_t none = none_id(m, x);
     int32_t *map = xcalloc(x->vocab.count + 1, sizeof *map);
@@ -365,13 +367,14 @@ int labels_read(struct import *m, struct err *e) {
     if (d->kind == DATA_TEXT) {
         for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->row[i].target_text != NULL;
     } else if (m->o->label) {
-        rc = collect(m, &x, e);
+        rc = labels_collect(m, &x, e);
         if (!rc) {
             d->kind = decide(m, &x);
             if (d->kind == DATA_CLASSES || m->o->no_gold) rc = find_none(m, &x, e);
-            if (!rc) rc = d->kind == DATA_REGRESSION ? read_scores(m, e) : read_classes(m, &x, e);
+            if (!rc) rc = d->kind == DATA_REGRESSION ? labels_read_scores(m, e) : labels_read_classes(m, &x,
+                                                                                                      e);
         }
-        release(&x);
+        labels_release(&x);
     } else if (m->o->kind == DATA_KIND_REGRESSION) {
         d->kind = DATA_REGRESSION;
     } else if (m->o->names) {

@@ -12,7 +12,7 @@
 #define FALSE_TRUE                                                                                 \
     SUPERGLUE, CLASSES(2, "false", "true"), .positive = "true", .metric = METRIC_ACCURACY
 
-static const struct layout known[] = {
+static const struct layout layouts_known[] = {
     {.name = "CoLA", .key = "cola", .no_header = true, .text_a = "#4", .label = "#2", ZERO_ONE,
      .metric = METRIC_MATTHEWS, .prefix = "cola", .field = {"sentence"}},
     {.name = "SST-2", .key = "sst2", .text_a = "sentence", .label = "label", ZERO_ONE,
@@ -62,8 +62,8 @@ static const char *const spelling[][2] = {
 static const struct layout *with_key(const char *key) {
     for (size_t i = 0; i < COUNT_OF(spelling); i++)
         if (!strcmp(spelling[i][0], key)) key = spelling[i][1];
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (!strcmp(known[i].key, key)) return &known[i];
+    for (size_t i = 0; i < COUNT_OF(layouts_known); i++)
+        if (!strcmp(layouts_known[i].key, key)) return &layouts_known[i];
     return NULL;
 }
 

@@ -10,14 +10,14 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-static const char mark[] = "_train_";
+static const char leopard_mark[] = "_train_";
 
 /* "PREFIX_train_D_K.json": the prefix's length, or 0. */
 static size_t prefix_of(const char *name) {
     size_t found = 0;
-    for (const char *s = name; (s = strstr(s, mark)); s++) found = (size_t)(s - name);
+    for (const char *s = name; (s = strstr(s, leopard_mark)); s++) found = (size_t)(s - name);
     if (!found) return 0;
-    const char *at = name + found + strlen(mark);
+    const char *at = name + found + strlen(leopard_mark);
     for (int i = 0; i < 2; i++) {
         size_t digits = strspn(at, "0123456789");
         if (!digits || at[digits] != (i ? '.' : '_')) return 0;
@@ -33,9 +33,10 @@ char *leopard_prefix(const char *draw) {
 }
 
 char *leopard_eval(const char *prefix) { return xprintf("%s_eval.json", prefix); }
-char *leopard_draw(const char *prefix, int draw, int k) { return xprintf("%s%s%d_%d.json", prefix, mark, draw, k); }
+char *leopard_draw(const char *prefix, int draw, int k) { return xprintf("%s%s%d_%d.json", prefix,
+                                                                         leopard_mark, draw, k); }
 
-static void add(struct leopard *l, const char *folder, const char *prefix) {
+static void leopard_add(struct leopard *l, const char *folder, const char *prefix) {
     l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
     l->of[l->count++] = (struct leopard_task){ file_base_name(folder), file_join(folder, prefix) };
 }
@@ -61,7 +62,7 @@ static int find_prefix(const char *folder, char **prefix, struct err *e) {
 static int add_folder(struct leopard *l, const char *folder, struct err *e) {
     char *prefix;
     int rc = find_prefix(folder, &prefix, e);
-    if (!rc && prefix) add(l, folder, prefix);
+    if (!rc && prefix) leopard_add(l, folder, prefix);
     free(prefix);
     return rc;
 }
@@ -80,7 +81,7 @@ static int add_below(struct leopard *l, const char *folder, struct err *e) {
     return rc;
 }
 
-static int by_name(const void *a, const void *b) {
+static int leopard_by_name(const void *a, const void *b) {
     return strcmp(((const struct leopard_task *)a)->name, ((const struct leopard_task *)b)->name);
 }
 
@@ -90,7 +91,7 @@ int leopard_find(const char *folder, struct leopard *out, struct err *e) {
     int rc = add_folder(out, folder, e);
     if (!rc && !out->count) rc = add_below(out, folder, e);
     if (rc) leopard_release(out);
-    else if (out->count) qsort(out->of, (size_t)out->count, sizeof *out->of, by_name);
+    else if (out->count) qsort(out->of, (size_t)out->count, sizeof *out->of, leopard_by_name);
     return rc;
 }
 

@@ -13,7 +13,7 @@ static const struct {
     const char *name, *other;
     int direction;
     enum data_kind of;
-} known[METRIC_COUNT] = {
+} metrics_known[METRIC_COUNT] = {
     [METRIC_LOSS] = {"loss", "dev_loss", -1, DATA_CLASSES},
     [METRIC_ACCURACY] = {"accuracy", "acc", 1, DATA_CLASSES},
     [METRIC_F1] = {"f1", "f1_positive", 1, DATA_CLASSES},
@@ -30,18 +30,18 @@ static const struct {
 
 const char *metric_name(enum metric_id id) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return known[id].name;
+    return metrics_known[id].name;
 }
 
 int metric_find(const char *name) {
     for (int i = 0; i < METRIC_COUNT; i++)
-        if (!strcmp(name, known[i].name) || !strcmp(name, known[i].other)) return i;
+        if (!strcmp(name, metrics_known[i].name) || !strcmp(name, metrics_known[i].other)) return i;
     return -1;
 }
 
 bool metric_fits(enum metric_id id, enum data_kind gold) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return id == METRIC_LOSS || known[id].of == gold;
+    return id == METRIC_LOSS || metrics_known[id].of == gold;
 }
 
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold) {
@@ -50,7 +50,7 @@ bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gol
 
 int metric_direction(enum metric_id id) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return known[id].direction;
+    return metrics_known[id].direction;
 }
 
 bool metric_in_points(const char *name) {
@@ -318,7 +318,7 @@ static struct metric_text trimmed(struct metric_text t) {
     return t;
 }
 
-static bool same_text(struct metric_text a, struct metric_text b) {
+static bool metrics_same_text(struct metric_text a, struct metric_text b) {
     a = trimmed(a);
     b = trimmed(b);
     return a.n == b.n && (!a.n || !memcmp(a.s, b.s, a.n));
@@ -335,7 +335,7 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
     size_t exact = 0;
     bool *counts = xcalloc(n + 1, sizeof *counts);
     for (size_t i = 0; i < n; i++) {
-        if (!same_text(text[i], text[0])) m->constant = false;
+        if (!metrics_same_text(text[i], text[0])) m->constant = false;
         if (!gold[i].s) continue;
         counts[i] = true;
         m->gold++;
@@ -344,7 +344,7 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
         sum.two += r.two;
         sum.longest += r.longest;
         bleu_add(&bleu, gold[i].s, gold[i].n, text[i].s, text[i].n);
-        exact += same_text(gold[i], text[i]);
+        exact += metrics_same_text(gold[i], text[i]);
     }
     undefine_all(m, m->gold ? "the targets are texts" : "no target texts");
     if (m->gold) {

@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-static void add_field(struct records *r, char *s, char *end) {
+static void records_add_field(struct records *r, char *s, char *end) {
     GROW(r->field, r->room, r->fields + 1);
     r->field[r->fields++] = (struct field){s, (size_t)(end - s)};
 }
@@ -30,15 +30,15 @@ static void split_plain(struct records *r, char *s, char *end) {
         char *stop = memchr(s, r->separator, (size_t)(end - s));
         if (!stop) break;
         *stop = '\0';
-        add_field(r, s, stop);
+        records_add_field(r, s, stop);
         s = stop + 1;
     }
     *end = '\0';
-    add_field(r, s, end);
+    records_add_field(r, s, end);
 }
 
 /* The quote that closes the field which the quote at s opens, or NULL. */
-static char *closing(const struct records *r, char *s) {
+static char *records_closing(const struct records *r, char *s) {
     for (char *in = s + 1;;) {
         char *quote = memchr(in, '"', (size_t)(r->end - in));
         if (!quote || quote + 1 == r->end || quote[1] != '"') return quote;
@@ -52,7 +52,7 @@ static char *closing(const struct records *r, char *s) {
 static char *field_end(const struct records *r, char *s, char **quote) {
     *quote = NULL;
     if (s < r->end && *s == '"') {
-        *quote = closing(r, s);
+        *quote = records_closing(r, s);
         return *quote ? *quote + 1 : NULL;
     }
     char *end = line_end(r, s), *stop = memchr(s, r->separator, (size_t)(end - s));
@@ -99,7 +99,7 @@ static void add_quoted(struct records *r, char *open, char *quote) {
         *out++ = *in;
         in += *in == '"';
     }
-    add_field(r, open, out);
+    records_add_field(r, open, out);
 }
 
 /* The record's end, or NULL: what is wrong is in *kind and r, or in *e.  Nothing is changed. */
@@ -129,7 +129,7 @@ static int csv_record(struct records *r, enum record_kind *kind, struct err *e) 
     for (;;) {
         char *quote, *next = field_end(r, s, &quote);
         if (quote) add_quoted(r, s, quote);
-        else add_field(r, s, next);
+        else records_add_field(r, s, next);
         struct field *f = &r->field[r->fields - 1];
         f->s[f->n] = '\0'; /* of a quoted field at most the closing quote's place */
         if (next >= end) break;

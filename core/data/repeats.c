@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 
-static uint64_t mix(uint64_t h, uint64_t v, uint64_t by) {
+static uint64_t repeats_mix(uint64_t h, uint64_t v, uint64_t by) {
     unsigned __int128 p = (unsigned __int128)(h ^ v) * by;
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
@@ -22,8 +22,8 @@ static void digest_add(struct digest *x, const char *s, size_t n) {
             s += part;
             left -= part;
         }
-        x->a = mix(x->a, v, 0x9FB21C651E98DF25u) + 0x9E3779B97F4A7C15u;
-        x->b = mix(x->b, v, 0xC2B2AE3D27D4EB4Fu) + 0x165667B19E3779F9u;
+        x->a = repeats_mix(x->a, v, 0x9FB21C651E98DF25u) + 0x9E3779B97F4A7C15u;
+        x->b = repeats_mix(x->b, v, 0xC2B2AE3D27D4EB4Fu) + 0x165667B19E3779F9u;
     }
 }
 

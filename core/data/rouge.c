@@ -15,7 +15,7 @@ static char letter(uint32_t cp) {
     return cp == 0x212A ? 'k' : cp == 0x130 ? 'i' : 0;
 }
 
-static void split(const char *s, size_t n, struct words *w) {
+static void rouge_split(const char *s, size_t n, struct words *w) {
     struct buf word = BUF_INIT;
     while (n) {
         uint32_t cp;
@@ -37,8 +37,8 @@ static double f1(size_t common, size_t gold, size_t given) {
 
 struct rouge rouge_of(const char *gold, size_t gold_size, const char *text, size_t size) {
     struct words a = {0}, b = {0};
-    split(gold, gold_size, &a);
-    split(text, size, &b);
+    rouge_split(gold, gold_size, &a);
+    rouge_split(text, size, &b);
     int32_t *x = xcalloc(a.n + 1, sizeof *x), *y = xcalloc(b.n + 1, sizeof *y);
     words_number(&a, &b, x, y);
     struct rouge r = {

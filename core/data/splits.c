@@ -9,7 +9,7 @@
 #include "core/data/sample.h"
 
 /* What the train split decided holds for the others. */
-static void follow(struct dataset_options *o, const struct dataset *train) {
+static void splits_follow(struct dataset_options *o, const struct dataset *train) {
     o->guess_texts = false;
     if (train->kind == DATA_TEXT) {
         o->text_a = train->field[0];
@@ -42,7 +42,7 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
     return 0;
 }
 
-static struct dataset *add_dev(struct task *t, const char *name) {
+static struct dataset *splits_add_dev(struct task *t, const char *name) {
     t->dev_name[t->devs] = xstrdup(name);
     return &t->dev[t->devs++];
 }
@@ -55,7 +55,7 @@ static int read_again(struct dataset *d, const struct dataset_options *o, size_t
 
 /* The train rows that are held become the dev split. */
 static int hold_out(struct task *t, const struct dataset_options *o, const bool *held, struct err *e) {
-    struct dataset *dev = add_dev(t, "dev");
+    struct dataset *dev = splits_add_dev(t, "dev");
     if (read_again(dev, o, t->train.rows, e)) return e->code;
     dataset_keep_chosen(dev, held, true);
     dataset_keep_chosen(&t->train, held, false);
@@ -97,7 +97,7 @@ static int hold_some(struct task *t, const struct task_files *p, const struct ta
 /* A small one: half of its dev rows are dev, the others test. */
 static int halve(struct task *t, const struct task_files *p, const struct task_source *s, struct dataset_options *o,
                  struct err *e) {
-    struct dataset *dev = add_dev(t, "dev");
+    struct dataset *dev = splits_add_dev(t, "dev");
     o->path = p->dev[0];
     o->need_gold = false;
     if (dataset_read(dev, o, e)) return e->code;
@@ -121,7 +121,7 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
 static int take_both(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
     o->need_gold = false;
     o->path = p->dev[1];
-    if (dataset_read(add_dev(t, p->dev_name[1]), o, e)) return e->code;
+    if (dataset_read(splits_add_dev(t, p->dev_name[1]), o, e)) return e->code;
     o->path = p->dev[0];
     if (dataset_read(&t->test, o, e)) return e->code;
     text_line(&t->dev[0].report.notes, "--split-validation: %s is the test split", p->dev_name[0]);
@@ -141,10 +141,10 @@ static int split_validation(struct task *t, const struct task_files *p, const st
 static int read_devs(struct task *t, const struct task_files *p, struct dataset_options *o, struct err *e) {
     o->need_gold = false;
     for (int i = 0; i < p->devs; i++) {
-        struct dataset *dev = add_dev(t, p->dev_name[i]);
+        struct dataset *dev = splits_add_dev(t, p->dev_name[i]);
         o->path = p->dev[i];
         if (dataset_read(dev, o, e)) return e->code;
-        if (i == 0 && !t->has_train) follow(o, dev);
+        if (i == 0 && !t->has_train) splits_follow(o, dev);
         if (t->has_train && !strcmp(dev->sha256, t->train.sha256))
             text_line(&t->report, "warning: %s is the same file as the train split", t->dev_name[i]);
     }
@@ -161,7 +161,7 @@ int splits_read(struct task *t, const struct task_files *p, const struct task_so
         rc = dataset_read(&t->train, &o, e);
         if (rc) return rc;
         t->has_train = true;
-        follow(&o, &t->train);
+        splits_follow(&o, &t->train);
     }
     if (s->split > 0) rc = split_train(t, s, &o, e);
     else if (s->split_validation) rc = split_validation(t, p, s, &o, e);

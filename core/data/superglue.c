@@ -50,7 +50,7 @@ static size_t word_start(const char *s, size_t n, json_int_t number) {
 }
 
 /* Puts `mark` around a span; false when it is not at its word. */
-static bool mark(struct buf *text, const struct word_span *x, const char *sign) {
+static bool superglue_mark(struct buf *text, const struct word_span *x, const char *sign) {
     size_t at = word_start(text->data, text->size, x->word), n = strlen(x->s);
     if (!n || text->size - at < n || memcmp(text->data + at, x->s, n)) return false;
     struct buf out = BUF_INIT;
@@ -71,10 +71,10 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
         return false;
     struct buf b = BUF_INIT;
     buf_add(&b, text.s, text.n);
-    bool both = mark(&b, &one, "*");
+    bool both = superglue_mark(&b, &one, "*");
     /* the marks of the first are two words more before what follows it */
     if (one.word < two.word) two.word += both ? 2 : 0;
-    both = mark(&b, &two, "#") && both;
+    both = superglue_mark(&b, &two, "#") && both;
     if (!both && !m->unmarked++) m->unmarked_first = line;
     f->a = (struct field){memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
     buf_release(&b);
@@ -100,7 +100,7 @@ static bool plain_text(struct import *m, size_t line, const json_t *o, const cha
     return true;
 }
 
-static json_t *list_of(struct import *m, size_t line, const json_t *o, const char *key) {
+static json_t *superglue_list_of(struct import *m, size_t line, const json_t *o, const char *key) {
     json_t *v = json_object_get(o, key);
     if (json_is_array(v) && json_array_size(v)) return v;
     if (!v) report_skip(&m->d->report, line, "no \"%s\"", key);
@@ -114,7 +114,7 @@ static void answers_of(struct import *m, size_t line, const json_t *question, co
                        struct field paragraph) {
     struct fields f = {.c = paragraph};
     if (!plain_text(m, line, question, "question", &f.a)) return;
-    const json_t *answers = list_of(m, line, question, "answers");
+    const json_t *answers = superglue_list_of(m, line, question, "answers");
     for (size_t i = 0; i < json_array_size(answers); i++) {
         const json_t *answer = json_array_get(answers, i);
         f.label = (struct field){NULL, 0};
@@ -132,7 +132,7 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
     else if (!json_is_object(passage))
         report_skip(r, line, "\"passage\" is %s", json_kind(passage));
     else if (plain_text(m, line, passage, "text", &paragraph)) {
-        const json_t *questions = list_of(m, line, passage, "questions");
+        const json_t *questions = superglue_list_of(m, line, passage, "questions");
         for (size_t i = 0; i < json_array_size(questions); i++)
             answers_of(m, line, json_array_get(questions, i), label, paragraph);
     }

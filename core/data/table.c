@@ -38,7 +38,7 @@ static int missing(const struct import *m, const struct records *r, const char *
 }
 
 /* The column's index, or -1 with *e. */
-static int column(const struct import *m, const struct records *r, const char *name, struct err *e) {
+static int table_column(const struct import *m, const struct records *r, const char *name, struct err *e) {
     const struct dataset *d = m->d;
     int found = -1;
     for (int i = 0; i < d->columns; i++) {
@@ -91,8 +91,8 @@ static bool has_header(struct import *m, const struct records *r) {
     return m->header != DATA_HEADER_NO;
 }
 
-static int name_columns(const struct import *m, const struct records *r, bool header,
-                        struct err *e) {
+static int table_name_columns(const struct import *m, const struct records *r, bool header,
+                              struct err *e) {
     struct dataset *d = m->d;
     const char *const *name = m->o->headless;
     if (r->fields > 10000)
@@ -111,7 +111,7 @@ struct chosen {
     int a, b, c, label, target; /* columns; -1: none */
 };
 
-static int choose(const struct import *m, const struct records *r, struct chosen *c, struct err *e) {
+static int table_choose(const struct import *m, const struct records *r, struct chosen *c, struct err *e) {
     struct dataset *d = m->d;
     struct columns name;
     if (columns_choose(m->o, d, &name, e)) return ERR_USAGE;
@@ -120,7 +120,7 @@ static int choose(const struct import *m, const struct records *r, struct chosen
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         *to[i] = -1;
         if (!*want[i]) continue;
-        if ((*to[i] = column(m, r, *want[i], e)) < 0) return ERR_USAGE;
+        if ((*to[i] = table_column(m, r, *want[i], e)) < 0) return ERR_USAGE;
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])
@@ -170,7 +170,8 @@ int table_read(struct import *m, struct err *e) {
             continue;
         }
         bool header = first && has_header(m, &r);
-        if (first && ((rc = name_columns(m, &r, header, e)) || (rc = choose(m, &r, &c, e)))) break;
+        if (first && ((rc = table_name_columns(m, &r, header, e)) || (rc = table_choose(m, &r, &c,
+                                                                                        e)))) break;
         if (header) d->report.header++;
         else take_record(m, &r, &c);
     }

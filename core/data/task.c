@@ -11,7 +11,7 @@
 #include "core/data/task_files.h"
 #include "core/data/splits.h"
 
-static struct dataset_options options(const struct task_files *p, const struct task_source *s) {
+static struct dataset_options task_options(const struct task_files *p, const struct task_source *s) {
     struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
                                 .header = s->header, .delimiter = s->delimiter,
@@ -72,8 +72,8 @@ const char *task_kind_name(enum data_kind kind) {
     return name[kind];
 }
 
-static int find_metric(struct task *t, const struct task_files *p, const struct task_source *s,
-                       struct err *e) {
+static int task_find_metric(struct task *t, const struct task_files *p, const struct task_source *s,
+                            struct err *e) {
     static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL};
     t->metric = p->layout ? p->layout->metric : usual[t->kind];
     if (!s->metric) return 0;
@@ -95,8 +95,8 @@ static int find_metric(struct task *t, const struct task_files *p, const struct 
     return 0;
 }
 
-static int settle(struct task *t, const struct task_files *p, const struct task_source *s,
-                  struct err *e) {
+static int task_settle(struct task *t, const struct task_files *p, const struct task_source *s,
+                       struct err *e) {
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     t->kind = t->gold = first->kind;
     t->layout = p->layout;
@@ -104,7 +104,7 @@ static int settle(struct task *t, const struct task_files *p, const struct task_
     t->classes = first->classes;
     t->class_name = xcalloc((size_t)t->classes + 1, sizeof *t->class_name);
     for (int i = 0; i < t->classes; i++) t->class_name[i] = xstrdup(first->class_name[i]);
-    if (find_positive(t, p, s, e) || find_metric(t, p, s, e)) return e->code;
+    if (find_positive(t, p, s, e) || task_find_metric(t, p, s, e)) return e->code;
     text_line(&t->report, "%s: %s, %s, scored by %s", t->name,
               t->pair ? "pairs of texts" : "single texts", task_kind_name(t->kind),
               metric_name(t->metric));
@@ -133,10 +133,10 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
         return err_set(e, ERR_USAGE, "give --split or --split-validation, not both");
     int rc = task_files_find(&p, s, &t->name, e);
     if (!rc) {
-        const struct dataset_options o = options(&p, s);
+        const struct dataset_options o = task_options(&p, s);
         rc = splits_read(t, &p, s, &o, e);
     }
-    if (!rc) rc = settle(t, &p, s, e);
+    if (!rc) rc = task_settle(t, &p, s, e);
     task_files_release(&p);
     if (rc) task_release(t);
     return rc;
@@ -149,7 +149,7 @@ int task_rows_by_keys(struct dataset *d, const char *path, struct err *e) {
     memset(d, 0, sizeof *d);
     int rc = task_files_find(&p, &s, &name, e);
     if (!rc && p.layout) {
-        struct dataset_options o = options(&p, &s);
+        struct dataset_options o = task_options(&p, &s);
         o.path = path;
         rc = dataset_read(d, &o, e);
         if (!rc) rc = 1;
@@ -201,7 +201,7 @@ int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const 
     return n;
 }
 
-static int by_text(const void *a, const void *b) {
+static int task_by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
@@ -221,7 +221,7 @@ size_t task_names(const char *assets, char ***names) {
         free(path);
     }
     if (d) closedir(d);
-    if (n) qsort(*names, n, sizeof **names, by_text);
+    if (n) qsort(*names, n, sizeof **names, task_by_text);
     free(folder);
     return n;
 }

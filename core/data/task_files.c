@@ -48,7 +48,7 @@ static char *find_split(const struct task_files *p, const char *folder, const ch
     return path;
 }
 
-static void add_dev(struct task_files *p, const char *folder, const char *stem) {
+static void task_files_add_dev(struct task_files *p, const char *folder, const char *stem) {
     char *path = find_split(p, folder, stem);
     if (!path) return;
     p->dev[p->devs] = path;
@@ -57,9 +57,9 @@ static void add_dev(struct task_files *p, const char *folder, const char *stem) 
 
 static void add_devs(struct task_files *p, const char *folder) {
     static const char *const usual[] = {"dev", "val", "validation"};
-    add_dev(p, folder, "dev_matched");
-    add_dev(p, folder, "dev_mismatched");
-    for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) add_dev(p, folder, usual[i]);
+    task_files_add_dev(p, folder, "dev_matched");
+    task_files_add_dev(p, folder, "dev_mismatched");
+    for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) task_files_add_dev(p, folder, usual[i]);
 }
 
 /* The folder that `where` stands for; caller frees; NULL with *e. */
@@ -100,7 +100,7 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
         *name = xstrdup(p->layout->name);
     }
     if (wants_train(s)) p->train = find_split(p, folder, "train");
-    if (s->official_dev || s->split_validation) add_dev(p, folder, "dev_official");
+    if (s->official_dev || s->split_validation) task_files_add_dev(p, folder, "dev_official");
     if (!s->official_dev && !p->devs) add_devs(p, folder);
     int rc = 0;
     if (!p->train && wants_train(s))

@@ -30,19 +30,20 @@ static struct field_names names_of(const struct task *t, const struct dataset *d
     return n;
 }
 
-static void add_field(struct buf *b, const char *name, const char *s, size_t n) {
+static void text_form_add_field(struct buf *b, const char *name, const char *s, size_t n) {
     if (b->size) buf_putc(b, ' ');
     buf_puts(b, name);
     buf_puts(b, ": ");
     buf_add(b, s, n);
 }
 
-static void add_source(struct buf *b, const struct field_names *names, const struct dataset_row *r) {
+static void text_form_add_source(struct buf *b, const struct field_names *names,
+                                 const struct dataset_row *r) {
     buf_clear(b);
     if (names->task) buf_puts(b, names->task);
-    add_field(b, names->field[0], r->a, r->a_size);
-    if (r->b) add_field(b, names->field[1], r->b, r->third ? r->third - 1 : r->b_size);
-    if (r->third) add_field(b, names->field[2], r->b + r->third, r->b_size - r->third);
+    text_form_add_field(b, names->field[0], r->a, r->a_size);
+    if (r->b) text_form_add_field(b, names->field[1], r->b, r->third ? r->third - 1 : r->b_size);
+    if (r->third) text_form_add_field(b, names->field[2], r->b + r->third, r->b_size - r->third);
 }
 
 /* Python's round() and T5's agree with printf on ties: to even, of the exact binary value. */
@@ -59,7 +60,7 @@ static void dataset_as_text(struct dataset *d, const struct field_names *names,
     if (!d->memory) d->memory = xcalloc(1, sizeof *d->memory); /* rows that no file gave */
     for (size_t i = 0; i < d->rows; i++) {
         struct dataset_row *r = &d->row[i];
-        add_source(&b, names, r);
+        text_form_add_source(&b, names, r);
         r->a_size = b.size;
         r->a = memory_copy(d->memory, buf_text(&b), b.size);
         r->b = NULL;
@@ -74,11 +75,11 @@ static void dataset_as_text(struct dataset *d, const struct field_names *names,
     d->pair = false;
 }
 
-static void say(struct task *t, const struct field_names *names, const struct text_form *f) {
+static void text_form_say(struct task *t, const struct field_names *names, const struct text_form *f) {
     struct buf b = BUF_INIT;
     if (names->task) buf_puts(&b, names->task);
     for (int i = 0; i < DATASET_FIELDS && (!i || (t->pair && names->field[i])); i++)
-        add_field(&b, names->field[i], "…", strlen("…"));
+        text_form_add_field(&b, names->field[i], "…", strlen("…"));
     text_line(&t->report, "as text: \"%s\", %s the task's name before it", buf_text(&b),
               names->task ? "with" : "without");
     for (int i = 0; i < t->classes; i++)
@@ -94,7 +95,7 @@ int task_as_text(struct task *t, const struct text_form *f, struct err *e) {
         return err_set(e, ERR_USAGE, "%s: the rows are source and target texts already", t->name);
     const struct dataset *first = t->has_train ? &t->train : &t->dev[0];
     struct field_names names = names_of(t, first, f);
-    say(t, &names, f);
+    text_form_say(t, &names, f);
     struct dataset *split[TASK_SPLITS];
     const char *name[TASK_SPLITS];
     int n = task_splits(t, split, name);

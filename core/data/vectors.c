@@ -92,7 +92,7 @@ static int no_column(const struct vectors_reading *g, const char *name, const ch
 }
 
 /* "#3-#9": its ends, counted from 0. */
-static bool range_of(const struct vectors_reading *g, const char *part, int *from, int *to) {
+static bool vectors_range_of(const struct vectors_reading *g, const char *part, int *from, int *to) {
     const char *dash = strchr(part, '-');
     if (part[0] != '#' || !dash || dash[1] != '#') return false;
     char *first = xstrndup(part, (size_t)(dash - part));
@@ -108,7 +108,7 @@ static int use_listed(struct vectors_reading *g, const char *list, enum column_u
     int rc = 0;
     while (!rc && (part = strsep(&rest, ","))) {
         int from = column_named(g, part), to = from;
-        if (from < 0 && !range_of(g, part, &from, &to)) rc = no_column(g, part, option, e);
+        if (from < 0 && !vectors_range_of(g, part, &from, &to)) rc = no_column(g, part, option, e);
         for (int i = from; !rc && i <= to; i++) {
             if (i == g->at)
                 rc = err_set(e, ERR_USAGE, "%s: \"%s\" is the label column (%s)", g->r.path, part, option);
@@ -127,7 +127,7 @@ static bool named_as_index(const char *name) {
 }
 
 /* What each column is, as far as its name tells. */
-static int choose(struct vectors_reading *g, struct err *e) {
+static int vectors_choose(struct vectors_reading *g, struct err *e) {
     const struct vectors_options *o = g->o;
     if (g->at >= 0) g->column[g->at].use = USE_LABEL;
     if (o->columns) {
@@ -147,7 +147,7 @@ static int choose(struct vectors_reading *g, struct err *e) {
 }
 
 /* The first record: a header, or the first row (*row). */
-static int begin(struct vectors_reading *g, bool *row, struct err *e) {
+static int vectors_begin(struct vectors_reading *g, bool *row, struct err *e) {
     g->columns = g->r.fields > INT_MAX ? INT_MAX : (int)g->r.fields;
     g->column = xcalloc((size_t)g->columns, sizeof *g->column);
     g->header = is_header(g);
@@ -156,7 +156,7 @@ static int begin(struct vectors_reading *g, bool *row, struct err *e) {
         g->column[i].name = xstrndup(g->r.field[i].s, g->r.field[i].n);
     g->at = g->o->labels ? column_named(g, g->o->labels) : -1;
     if (g->o->labels && g->at < 0) return no_column(g, g->o->labels, "--labels", e);
-    int rc = choose(g, e);
+    int rc = vectors_choose(g, e);
     for (int i = 0; i < g->columns; i++) g->v->d += g->column[i].use == USE_COORDINATE;
     if (!rc && g->v->d < 1) rc = err_set(e, ERR_INPUT, "%s: has no column of numbers", g->r.path);
     return rc;
@@ -173,7 +173,7 @@ static int no_number(const struct vectors_reading *g, int i, struct err *e) {
     return e->code;
 }
 
-static int add_row(struct vectors_reading *g, struct err *e) {
+static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n, d = (size_t)v->d, need;
     if (g->r.fields != (size_t)g->columns)
@@ -229,7 +229,7 @@ static void drop_index(struct vectors_reading *g) {
     v->d = left;
 }
 
-static int read_rows(struct vectors_reading *g, struct err *e) {
+static int vectors_read_rows(struct vectors_reading *g, struct err *e) {
     enum record_kind kind;
     bool first = true, row = true;
     int rc;
@@ -237,9 +237,9 @@ static int read_rows(struct vectors_reading *g, struct err *e) {
         if (kind == RECORD_BLANK) continue;
         if (kind == RECORD_BAD) return err_set(e, ERR_INPUT, "%s: line %zu: %s", g->r.path, g->r.bad, g->r.why);
         row = true;
-        if (first) rc = begin(g, &row, e);
+        if (first) rc = vectors_begin(g, &row, e);
         first = false;
-        if (!rc && row) rc = add_row(g, e);
+        if (!rc && row) rc = vectors_add_row(g, e);
         if (rc) return rc;
     }
     if (!rc && !g->v->n) rc = err_set(e, ERR_INPUT, "%s: holds no row of numbers", g->r.path);
@@ -247,7 +247,8 @@ static int read_rows(struct vectors_reading *g, struct err *e) {
     return rc;
 }
 
-static int by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int vectors_by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a,
+                                                                          *(char *const *)b); }
 
 /* ---- labels ---- */
 
@@ -264,14 +265,15 @@ static void number_labels(struct vectors_reading *g) {
     if (g->at < 0) return;
     char **sorted = xmalloc(n * sizeof *sorted);
     memcpy(sorted, g->text, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_bytes);
+    qsort(sorted, n, sizeof *sorted, vectors_by_bytes);
     v->class_name = xcalloc(n, sizeof *v->class_name);
     for (size_t i = 0; i < n; i++)
         if (*sorted[i] && (!v->classes || strcmp(sorted[i], v->class_name[v->classes - 1])))
             v->class_name[v->classes++] = xstrdup(sorted[i]);
     free(sorted);
     for (size_t i = 0; i < n; i++) {
-        char **found = v->classes ? bsearch(&g->text[i], v->class_name, (size_t)v->classes, sizeof *v->class_name, by_bytes)
+        char **found = v->classes ? bsearch(&g->text[i], v->class_name, (size_t)v->classes,
+                                            sizeof *v->class_name, vectors_by_bytes)
                                   : NULL;
         if (found) v->label[i] = (int32_t)(found - v->class_name);
     }
@@ -295,7 +297,7 @@ int vectors_read(struct vectors *v, const char *path, const struct vectors_optio
     g.r.at = file.data ? file.data + mark : NULL;
     g.r.end = file.data ? file.data + file.size : NULL;
     rc = records_start(&g.r, o->delimiter, NULL, e);
-    if (!rc) rc = read_rows(&g, e);
+    if (!rc) rc = vectors_read_rows(&g, e);
     if (!rc) number_labels(&g);
     for (int i = 0; i < v->n && g.text; i++) free(g.text[i]);
     for (int i = 0; i < g.columns && g.column; i++) free(g.column[i].name);

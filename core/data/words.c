@@ -23,13 +23,13 @@ struct word_slot {
     int32_t *to;
 };
 
-static int by_bytes(const void *a, const void *b) {
+static int words_by_bytes(const void *a, const void *b) {
     const struct word_slot *x = a, *y = b;
     int d = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
     return d ? d : (x->n > y->n) - (x->n < y->n);
 }
 
-static void place(const struct words *w, int32_t *to, struct word_slot *out) {
+static void words_place(const struct words *w, int32_t *to, struct word_slot *out) {
     for (size_t i = 0, from = 0; i < w->n; from = w->end[i++])
         out[i] = (struct word_slot){buf_text(&w->text) + from, w->end[i] - from, to + i};
 }
@@ -37,12 +37,12 @@ static void place(const struct words *w, int32_t *to, struct word_slot *out) {
 void words_number(const struct words *a, const struct words *b, int32_t *x, int32_t *y) {
     size_t n = a->n + b->n;
     struct word_slot *all = xmalloc((n + 1) * sizeof *all);
-    place(a, x, all);
-    place(b, y, all + a->n);
-    qsort(all, n, sizeof *all, by_bytes);
+    words_place(a, x, all);
+    words_place(b, y, all + a->n);
+    qsort(all, n, sizeof *all, words_by_bytes);
     int32_t number = 0;
     for (size_t i = 0; i < n; i++) {
-        if (i && by_bytes(&all[i - 1], &all[i])) number++;
+        if (i && words_by_bytes(&all[i - 1], &all[i])) number++;
         *all[i].to = number;
     }
     free(all);

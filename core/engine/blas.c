@@ -65,7 +65,7 @@ double blas_record_flops(const struct blas_record *r) {
     return flops;
 }
 
-static void grow(size_t *size, int rows, int cols) {
+static void blas_grow(size_t *size, int rows, int cols) {
     size_t need = (size_t)rows * (size_t)cols;
     if (need > *size) *size = need;
 }
@@ -74,9 +74,9 @@ double blas_record_replay(const struct blas_record *r) {
     size_t na = 1, nb = 1, nc = 1;
     for (size_t i = 0; i < r->count; i++) {
         const struct product *p = &r->product[i];
-        grow(&na, p->m, p->k);
-        grow(&nb, p->k, p->n);
-        grow(&nc, p->m, p->n);
+        blas_grow(&na, p->m, p->k);
+        blas_grow(&nb, p->k, p->n);
+        blas_grow(&nc, p->m, p->n);
     }
     real *a = xcalloc(na, sizeof *a), *b = xcalloc(nb, sizeof *b), *c = xcalloc(nc, sizeof *c);
     /* Numbers of usual size: zeros could run faster or slower. */

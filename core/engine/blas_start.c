@@ -185,7 +185,7 @@ void blas_start(char **argv) {
 
 static struct blas_facts facts;
 
-static void find_facts(void) {
+static void blas_start_find_facts(void) {
     processor_name(facts.processor, sizeof facts.processor);
     snprintf(facts.features, sizeof facts.features, "%s", vectors_name(processor_vectors()));
     snprintf(facts.kernel, sizeof facts.kernel, "%s", openblas_get_corename());
@@ -197,6 +197,6 @@ static void find_facts(void) {
 
 const struct blas_facts *blas_facts(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_facts);
+    pthread_once(&once, blas_start_find_facts);
     return &facts;
 }

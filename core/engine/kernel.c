@@ -9,7 +9,7 @@ static const struct kernels *use = &kernels_base;
 #if defined(__x86_64__) && !REAL_IS_DOUBLE
 /* Before main, so that no thread sees a change.  The compiler's check covers the
  * operating system's saved registers too. */
-__attribute__((constructor)) static void choose(void) {
+__attribute__((constructor)) static void kernel_choose(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2")) {

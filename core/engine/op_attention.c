@@ -38,7 +38,7 @@ struct attention_place {
 
 static int max_int(int a, int b) { return a > b ? a : b; }
 
-static struct attention_place place_of(const struct attend *s, int d, int sequence, int head) {
+static struct attention_place op_attention_place_of(const struct attend *s, int d, int sequence, int head) {
     const struct tape_rows *qr = s->a.query_rows, *kr = s->a.key_rows;
     int nk = s->a.key_length ? s->a.key_length[sequence]
                              : kr->start[sequence + 1] - kr->start[sequence];
@@ -81,14 +81,14 @@ static void check_keys(const struct tape *t, node k, const struct attention *a) 
 }
 
 /* A set without blocks is one for all. */
-static int blocks_of(const struct kv_set *x) { return x->block ? x->blocks : 1; }
+static int op_attention_blocks_of(const struct kv_set *x) { return x->block ? x->blocks : 1; }
 
 static void check_blocks(const struct tape *t, const struct kv_set *x, int sequences) {
-    BUG_IF(blocks_of(x) < 1 || tape_rows_of(t, x->key) % blocks_of(x));
+    BUG_IF(op_attention_blocks_of(x) < 1 || tape_rows_of(t, x->key) % op_attention_blocks_of(x));
     for (int i = 0; x->block && i < sequences; i++) BUG_IF(x->block[i] < 0 || x->block[i] >= x->blocks);
 }
 
-static void check(const struct tape *t, node q, node k, node v, const struct attention *a) {
+static void op_attention_check(const struct tape *t, node q, node k, node v, const struct attention *a) {
     int d = tape_cols_of(t, q);
     BUG_IF(a->heads <= 0 || d % a->heads);
     BUG_IF(tape_cols_of(t, k) != d || tape_cols_of(t, v) != d);
@@ -107,7 +107,7 @@ static void check(const struct tape *t, node q, node k, node v, const struct att
 }
 
 node op_attention(struct tape *t, node q, node k, node v, const struct attention *a) {
-    check(t, q, k, v, a);
+    op_attention_check(t, q, k, v, a);
     struct arena *arena = record_arena(t);
     int operands = IN_SETS + IN_PER_SET * a->sets;
     node *in = arena_keep(arena, (size_t)operands * sizeof *in);
@@ -116,7 +116,7 @@ node op_attention(struct tape *t, node q, node k, node v, const struct attention
     struct kv_set *set = arena_keep(arena, (size_t)a->sets * sizeof *set);
     for (int i = 0; i < a->sets; i++) {
         set[i] = a->set[i];
-        set[i].blocks = blocks_of(&a->set[i]);
+        set[i].blocks = op_attention_blocks_of(&a->set[i]);
         node *to = in + IN_SETS + IN_PER_SET * i;
         to[SET_KEY] = set[i].key, to[SET_VALUE] = set[i].value;
         to[SET_SCALE] = set[i].join == KV_ADD ? set[i].scale : NODE_NONE;
@@ -142,7 +142,7 @@ static void lay_out_bias(struct tape *t, const struct record *r) {
     int heads = s->a.heads, queries = 0;
     if (r->in[IN_BIAS] == NODE_NONE) return;
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct attention_place at = place_of(s, tape_cols_of(t, r->out), i, 0);
+        struct attention_place at = op_attention_place_of(s, tape_cols_of(t, r->out), i, 0);
         queries = max_int(queries, at.nq);
         s->furthest_key = max_int(s->furthest_key, at.nk);
     }
@@ -205,8 +205,9 @@ static void apart(const struct tape *t, const struct record *r, const struct att
 }
 
 /* y = x with the dropped probabilities 0; element (row id, head, query, column). */
-static void drop(const struct tape *t, const struct attend *s, const struct attention_place *at, const real *x,
-                 real *y) {
+static void op_attention_drop(const struct tape *t, const struct attend *s,
+                              const struct attention_place *at, const real *x,
+                              real *y) {
     struct rng_key key = { rng_bits(record_rng(t, s->a.site), at->id) };
     for (int i = 0; i < at->nq; i++) {
         size_t o = (size_t)i * (size_t)at->width;
@@ -215,7 +216,7 @@ static void drop(const struct tape *t, const struct attend *s, const struct atte
     }
 }
 
-static real add_factor(const struct tape *t, const struct record *r, int set) {
+static real op_attention_add_factor(const struct tape *t, const struct record *r, int set) {
     const struct attend *s = r->saved;
     node scale = set_operand(r, set, SET_SCALE);
     double f = s->a.set[set].s;
@@ -248,7 +249,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct att
     real *out = record_result(t, (struct record *)r) + at->q;
     joint(t, r, at, p);
     if (s->a.seen) s->a.seen(s->a.seen_self, at->sequence, at->head, at->nq, at->width, p);
-    if (s->a.dropout > 0) drop(t, s, at, p, dropped);
+    if (s->a.dropout > 0) op_attention_drop(t, s, at, p, dropped);
     weigh_joint(t, r, at, s->a.dropout > 0 ? dropped : p, out);
     p += (size_t)at->nq * (size_t)at->width;
     for (int i = 0; i < s->a.sets; i++) {
@@ -256,7 +257,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct att
         node value = set_operand(r, i, SET_VALUE);
         int rows = set_rows(t, s, i);
         apart(t, r, at, i, p);
-        blas_gemm(false, false, at->nq, a, rows, add_factor(t, r, i), p, rows,
+        blas_gemm(false, false, at->nq, a, rows, op_attention_add_factor(t, r, i), p, rows,
                   tape_value(t, value) + set_first(t, s, at, i), d, 1, out, d);
         p += (size_t)at->nq * (size_t)rows;
     }
@@ -275,7 +276,7 @@ void attention_forward(struct tape *t, struct record *r) {
     size_t all = 0, most = 0;
     lay_out_bias(t, r);
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct attention_place at = place_of(s, d, i, 0);
+        struct attention_place at = op_attention_place_of(s, d, i, 0);
         size_t size = head_size(s, &at);
         keys = max_int(keys, at.nk);
         all += size * (size_t)s->a.heads;
@@ -289,7 +290,7 @@ void attention_forward(struct tape *t, struct record *r) {
     real *kept = s->kept;
     for (int i = 0; i < s->a.query_rows->count; i++)
         for (int h = 0; h < s->a.heads; h++) {
-            struct attention_place at = place_of(s, d, i, h);
+            struct attention_place at = op_attention_place_of(s, d, i, h);
             forward_one(t, r, &at, kept ? kept : scratch, dropped);
             if (kept) kept += head_size(s, &at);
         }
@@ -386,7 +387,7 @@ static void joint_back(struct tape *t, const struct record *r, const struct atte
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, ld = at->width, column = 0;
     const real *dout = grad_out(t, r) + at->q, *used = p;
     if (s->a.dropout > 0) {
-        drop(t, s, at, p, dropped);
+        op_attention_drop(t, s, at, p, dropped);
         used = dropped;
     }
     for (int i = 0; i < s->a.sets; i++) {
@@ -400,7 +401,7 @@ static void joint_back(struct tape *t, const struct record *r, const struct atte
     }
     value_back(at->nq, at->nk, a, d, ld, 1, used + column, dout, tape_value(t, r->in[IN_V]) + at->k,
                g->v ? g->v + at->k : NULL, g->beta_v, dp + column);
-    if (s->a.dropout > 0) drop(t, s, at, dp, dp);
+    if (s->a.dropout > 0) op_attention_drop(t, s, at, dp, dp);
     kernel_softmax_back(at->nq, ld, p, dp, dp);
     if (g->bias) bias_sums(s, at, dp, g->bias);
     const real *q = tape_value(t, r->in[IN_Q]) + at->q;
@@ -425,7 +426,7 @@ static void apart_back(struct tape *t, const struct record *r, const struct atte
     int d = tape_cols_of(t, r->out), a = d / s->a.heads, rows = set_rows(t, s, set);
     size_t offset = set_first(t, s, at, set);
     node key = set_operand(r, set, SET_KEY), value = set_operand(r, set, SET_VALUE);
-    real f = add_factor(t, r, set);
+    real f = op_attention_add_factor(t, r, set);
     value_back(at->nq, rows, a, d, rows, f, p, grad_out(t, r) + at->q, tape_value(t, value) + offset,
                g->set_value[set] ? g->set_value[set] + offset : NULL, 1, dp);
     g->scale[set] += s->a.set[set].s * kernel_dot((size_t)at->nq * (size_t)rows, p, dp);
@@ -447,7 +448,7 @@ void attention_backward(struct tape *t, const struct record *r) {
     const real *kept = s->kept;
     for (int i = 0; i < s->a.query_rows->count; i++)
         for (int h = 0; h < s->a.heads; h++) {
-            struct attention_place at = place_of(s, d, i, h);
+            struct attention_place at = op_attention_place_of(s, d, i, h);
             size_t joint_size = (size_t)at.nq * (size_t)at.width;
             if (!kept) joint(t, r, &at, again);
             const real *p = kept ? kept : again;
@@ -469,7 +470,7 @@ double attention_flops(const struct tape *t, const struct record *r) {
     const struct attend *s = r->saved;
     double cells = 0; /* of all score matrices of one head */
     for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct attention_place at = place_of(s, tape_cols_of(t, r->out), i, 0);
+        struct attention_place at = op_attention_place_of(s, tape_cols_of(t, r->out), i, 0);
         cells += (double)head_size(s, &at);
     }
     double one = 2 * cells * tape_cols_of(t, r->out); /* one product of all heads */

@@ -2,7 +2,7 @@
 #include "core/engine/groups.h"
 #include "core/engine/kernel.h"
 
-static size_t size_of(const struct tape *t, node n) {
+static size_t op_elementwise_size_of(const struct tape *t, node n) {
     return (size_t)tape_rows_of(t, n) * (size_t)tape_cols_of(t, n);
 }
 
@@ -28,7 +28,7 @@ node op_add(struct tape *t, node a, node b) {
 }
 
 void add_forward(struct tape *t, struct record *r) {
-    kernel_add(size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
+    kernel_add(op_elementwise_size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
                record_result(t, r));
 }
 
@@ -41,11 +41,11 @@ void add_backward(struct tape *t, const struct record *r) {
 
 node op_add_scaled(struct tape *t, node a, node b, double s, node scale) {
     same_shape(t, a, b);
-    BUG_IF(scale != NODE_NONE && size_of(t, scale) != 1);
+    BUG_IF(scale != NODE_NONE && op_elementwise_size_of(t, scale) != 1);
     return run_like(t, OP_add_scaled, 3, (node[]){ a, b, scale }, &s, sizeof s);
 }
 
-static double factor_of(const struct tape *t, const struct record *r) {
+static double op_elementwise_factor_of(const struct tape *t, const struct record *r) {
     double s = *(const double *)r->saved;
     return r->in[2] == NODE_NONE ? s : s * (double)tape_value(t, r->in[2])[0];
 }
@@ -53,14 +53,15 @@ static double factor_of(const struct tape *t, const struct record *r) {
 void add_scaled_forward(struct tape *t, struct record *r) {
     record_reads(t, r, r->in[1], tape_needs_grad(t, r->in[2]));
     record_reads(t, r, r->in[2], true);
-    kernel_add_scaled(size_of(t, r->out), tape_value(t, r->in[0]), (real)factor_of(t, r),
+    kernel_add_scaled(op_elementwise_size_of(t, r->out), tape_value(t, r->in[0]),
+                      (real)op_elementwise_factor_of(t, r),
                       tape_value(t, r->in[1]), record_result(t, r));
 }
 
 void add_scaled_backward(struct tape *t, const struct record *r) {
     node b = r->in[1];
-    size_t n = size_of(t, b);
-    real f = (real)factor_of(t, r), beta;
+    size_t n = op_elementwise_size_of(t, b);
+    real f = (real)op_elementwise_factor_of(t, r), beta;
     const real *dy = grad_out(t, r);
     real *ds = grad_slot(t, r->in[2], &beta);
     if (ds) {
@@ -133,7 +134,7 @@ node op_mul(struct tape *t, node a, node b) {
 
 void mul_forward(struct tape *t, struct record *r) {
     for (int i = 0; i < 2; i++) record_reads(t, r, r->in[i], tape_needs_grad(t, r->in[1 - i]));
-    kernel_mul(size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
+    kernel_mul(op_elementwise_size_of(t, r->out), tape_value(t, r->in[0]), tape_value(t, r->in[1]),
                record_result(t, r));
 }
 
@@ -143,8 +144,8 @@ void mul_backward(struct tape *t, const struct record *r) {
         real beta, *d = grad_slot(t, r->in[i], &beta);
         if (!d) continue;
         const real *other = tape_value(t, r->in[1 - i]);
-        if (beta == 0) kernel_mul(size_of(t, r->out), dy, other, d);
-        else kernel_mul_to(size_of(t, r->out), dy, other, d);
+        if (beta == 0) kernel_mul(op_elementwise_size_of(t, r->out), dy, other, d);
+        else kernel_mul_to(op_elementwise_size_of(t, r->out), dy, other, d);
     }
 }
 
@@ -155,13 +156,14 @@ node op_scale(struct tape *t, node a, double s) {
 }
 
 void scale_forward(struct tape *t, struct record *r) {
-    kernel_scale(size_of(t, r->out), (real) * (const double *)r->saved, tape_value(t, r->in[0]),
+    kernel_scale(op_elementwise_size_of(t, r->out), (real) * (const double *)r->saved,
+                 tape_value(t, r->in[0]),
                  record_result(t, r));
 }
 
 void scale_backward(struct tape *t, const struct record *r) {
     real *d = grad_own(t, r);
-    kernel_scale(size_of(t, r->out), (real) * (const double *)r->saved, d, d);
+    kernel_scale(op_elementwise_size_of(t, r->out), (real) * (const double *)r->saved, d, d);
     grad_pass(t, r, r->in[0]);
 }
 
@@ -175,13 +177,14 @@ node op_act(struct tape *t, node x, enum act act) {
 
 void act_forward(struct tape *t, struct record *r) {
     record_reads(t, r, r->in[0], true);
-    kernel_act(*(const enum act *)r->saved, size_of(t, r->out), tape_value(t, r->in[0]),
+    kernel_act(*(const enum act *)r->saved, op_elementwise_size_of(t, r->out), tape_value(t, r->in[0]),
                record_result(t, r));
 }
 
 void act_backward(struct tape *t, const struct record *r) {
     real *d = grad_own(t, r);
-    kernel_act_back(*(const enum act *)r->saved, size_of(t, r->out), tape_value(t, r->in[0]), d, d);
+    kernel_act_back(*(const enum act *)r->saved, op_elementwise_size_of(t, r->out), tape_value(t, r->in[0]),
+                    d, d);
     grad_pass(t, r, r->in[0]);
 }
 
@@ -204,7 +207,7 @@ node op_dropout(struct tape *t, node x, const struct tape_rows *rows, double p, 
 
 /* y = x with its elements dropped; the mask is a function of (row id, token, channel), so
  * that backward makes it again. */
-static void drop(const struct dropout *s, int n, int cols, const real *x, real *y) {
+static void op_elementwise_drop(const struct dropout *s, int n, int cols, const real *x, real *y) {
     const struct tape_rows *rows = s->rows;
     bool pooled = n != rows->start[rows->count]; /* one row a sequence, as its token 0 */
     for (int i = 0; i < rows->count; i++) {
@@ -218,12 +221,12 @@ static void drop(const struct dropout *s, int n, int cols, const real *x, real *
 }
 
 void dropout_forward(struct tape *t, struct record *r) {
-    drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
-         record_result(t, r));
+    op_elementwise_drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), tape_value(t, r->in[0]),
+                        record_result(t, r));
 }
 
 void dropout_backward(struct tape *t, const struct record *r) {
     real *d = grad_own(t, r);
-    drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), d, d);
+    op_elementwise_drop(r->saved, tape_rows_of(t, r->out), tape_cols_of(t, r->out), d, d);
     grad_pass(t, r, r->in[0]);
 }

@@ -71,7 +71,7 @@ node op_pool_mean(struct tape *t, node x, const struct tape_rows *rows) {
     return run_pool(t, OP_pool_mean, x, rows);
 }
 
-static const struct tape_rows *pool_rows(const struct record *r) {
+static const struct tape_rows *op_gather_pool_rows(const struct record *r) {
     return *(const struct tape_rows *const *)r->saved;
 }
 
@@ -85,7 +85,7 @@ static real *token_slot(struct tape *t, node x) {
 
 /* An empty sequence has no first row: its result is 0. */
 void pool_first_forward(struct tape *t, struct record *r) {
-    const struct tape_rows *rows = pool_rows(r);
+    const struct tape_rows *rows = op_gather_pool_rows(r);
     size_t d = (size_t)tape_cols_of(t, r->out);
     const real *x = tape_value(t, r->in[0]);
     real *y = record_result(t, r);
@@ -96,7 +96,7 @@ void pool_first_forward(struct tape *t, struct record *r) {
 }
 
 void pool_first_backward(struct tape *t, const struct record *r) {
-    const struct tape_rows *rows = pool_rows(r);
+    const struct tape_rows *rows = op_gather_pool_rows(r);
     size_t d = (size_t)tape_cols_of(t, r->out);
     const real *dy = grad_out(t, r);
     real *dx = token_slot(t, r->in[0]);
@@ -106,7 +106,7 @@ void pool_first_backward(struct tape *t, const struct record *r) {
 }
 
 void pool_mean_forward(struct tape *t, struct record *r) {
-    const struct tape_rows *rows = pool_rows(r);
+    const struct tape_rows *rows = op_gather_pool_rows(r);
     int d = tape_cols_of(t, r->out);
     const real *x = tape_value(t, r->in[0]);
     real *y = record_result(t, r);
@@ -122,7 +122,7 @@ void pool_mean_forward(struct tape *t, struct record *r) {
 }
 
 void pool_mean_backward(struct tape *t, const struct record *r) {
-    const struct tape_rows *rows = pool_rows(r);
+    const struct tape_rows *rows = op_gather_pool_rows(r);
     size_t d = (size_t)tape_cols_of(t, r->out);
     const real *dy = grad_out(t, r);
     real *dx = token_slot(t, r->in[0]);

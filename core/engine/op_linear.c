@@ -154,7 +154,7 @@ node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, 
 }
 
 /* The factor of a block: s, times its own learned value or the one for all. */
-static real factor_of(const struct tape *t, double s, node scale, int block) {
+static real op_linear_factor_of(const struct tape *t, double s, node scale, int block) {
     if (scale == NODE_NONE) return (real)s;
     return (real)(s * (double)tape_value(t, scale)[tape_rows_of(t, scale) > 1 ? block : 0]);
 }
@@ -174,7 +174,7 @@ void linear_add_forward(struct tape *t, struct record *r) {
     if (b == NODE_NONE) kernel_copy(size, tape_value(t, base), y);
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
-        real f = factor_of(t, s->s, r->in[ADD_SCALE], at.block);
+        real f = op_linear_factor_of(t, s->s, r->in[ADD_SCALE], at.block);
         size_t first = (size_t)at.first * (size_t)out;
         if (b != NODE_NONE) {
             kernel_fill_rows(at.rows, out, f, tape_value(t, b) + (size_t)at.block * (size_t)out, y + first);
@@ -230,7 +230,8 @@ static void scaled_back(struct tape *t, const struct record *r, const real *dy) 
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)out;
-        kernel_scale((size_t)at.rows * (size_t)out, factor_of(t, s->s, r->in[ADD_SCALE], at.block), dy + first,
+        kernel_scale((size_t)at.rows * (size_t)out, op_linear_factor_of(t, s->s, r->in[ADD_SCALE],
+                                                                        at.block), dy + first,
                      scaled + first);
     }
     product_back(t, r->in[ADD_X], r->in[ADD_W], 1, scaled, &s->groups);
@@ -245,7 +246,7 @@ void linear_add_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r);
     if (tape_needs_grad(t, scale)) scales_back(t, r, dy);
     if (scale == NODE_NONE || tape_rows_of(t, scale) == 1) {
-        real f = factor_of(t, s->s, scale, 0);
+        real f = op_linear_factor_of(t, s->s, scale, 0);
         product_back(t, x, w, f, dy, &s->groups);
         groups_col_sum(t, b, &s->groups, out, f, dy, NULL);
     } else {

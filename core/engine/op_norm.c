@@ -39,7 +39,7 @@ node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps) {
 }
 
 /* Row `first` of an operand, or NULL where it is left out. */
-static const real *row_of(const struct tape *t, node n, int first) {
+static const real *op_norm_row_of(const struct tape *t, node n, int first) {
     return n == NODE_NONE ? NULL : tape_value(t, n) + (size_t)first * (size_t)tape_cols_of(t, n);
 }
 
@@ -55,8 +55,9 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)d;
         kernel_norm(at.rows, d, centre, s->eps, tape_value(t, r->in[NORM_X]) + first,
-                    row_of(t, r->in[NORM_RESIDUAL], at.first), row_of(t, r->in[NORM_GAMMA], at.block),
-                    row_of(t, r->in[NORM_BETA], at.block), record_result(t, r) + first,
+                    op_norm_row_of(t, r->in[NORM_RESIDUAL], at.first), op_norm_row_of(t, r->in[NORM_GAMMA],
+                                                                                      at.block),
+                    op_norm_row_of(t, r->in[NORM_BETA], at.block), record_result(t, r) + first,
                     s->normed ? s->normed + first : NULL, s->inverse ? s->inverse + at.first : NULL);
     }
 }
@@ -72,7 +73,8 @@ static void norm_backward(struct tape *t, const struct record *r, bool centre) {
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)cols;
-        kernel_norm_back(at.rows, cols, centre, row_of(t, r->in[NORM_GAMMA], at.block), s->normed + first,
+        kernel_norm_back(at.rows, cols, centre, op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
+                         s->normed + first,
                          s->inverse + at.first, d + first, d + first);
     }
     grad_pass(t, r, x);

@@ -68,7 +68,7 @@ static double weight_of(const struct vocabulary *s, int i) {
 }
 
 /* A row's logits become its gradient when `back`; returns its weighted loss. */
-static double row_loss(const struct vocabulary *s, int i, int v, real *z, bool back) {
+static double op_vocabulary_row_loss(const struct vocabulary *s, int i, int v, real *z, bool back) {
     double w = weight_of(s, i), each = s->smoothing / v;
     size_t size = (size_t)v;
     if (w == 0) {
@@ -125,7 +125,7 @@ static double run_parts(struct tape *t, const struct record *r, struct logit_use
         int rows = n - from < part ? n - from : part;
         make_logits(t, r, x + (size_t)from * (size_t)d, rows, z);
         for (int i = 0; i < rows; i++) {
-            double one = row_loss(s, from + i, v, z + (size_t)i * (size_t)v, u != NULL);
+            double one = op_vocabulary_row_loss(s, from + i, v, z + (size_t)i * (size_t)v, u != NULL);
             if (s->each) s->each[from + i] = one;
             loss += one;
         }

@@ -153,14 +153,14 @@ static void give_memory(struct tape *t, size_t size, const real *memory) {
 
 /* ---- values ---- */
 
-static struct value *value_of(const struct tape *t, node n) {
+static struct value *tape_value_of(const struct tape *t, node n) {
     if (n <= 0 || (size_t)n >= t->values) BUG("no value %d on this tape", (int)n);
     return &t->value[n];
 }
 
-static size_t size_of(const struct value *v) { return (size_t)v->rows * (size_t)v->cols; }
+static size_t tape_size_of(const struct value *v) { return (size_t)v->rows * (size_t)v->cols; }
 
-static node add_value(struct tape *t, struct value v) {
+static node tape_add_value(struct tape *t, struct value v) {
     BUG_IF(v.rows < 0 || v.cols < 0);
     BUG_IF(t->done);
     TAPE_GROW(t, t->value, t->value_room, t->values + 1);
@@ -170,7 +170,7 @@ static node add_value(struct tape *t, struct value v) {
 }
 
 node tape_frozen(struct tape *t, int rows, int cols, const real *value) {
-    return add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value });
+    return tape_add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value });
 }
 
 node tape_trained(struct tape *t, int rows, int cols, const real *value, real *grad) {
@@ -181,7 +181,7 @@ node tape_trained(struct tape *t, int rows, int cols, const real *value, real *g
         BUG_IF(v->rows != rows || v->cols != cols);
         return t->leaf[i];
     }
-    node n = add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value,
+    node n = tape_add_value(t, (struct value){ .rows = rows, .cols = cols, .op = -1, .data = value,
                                           .needs = true, .leaf_grad = grad });
     TAPE_GROW(t, t->leaf, t->leaf_room, t->leaves + 1);
     t->leaf[t->leaves++] = n;
@@ -192,26 +192,26 @@ void tape_move_grads(struct tape *t, const real *from, size_t n, real *to) {
     BUG_IF(t->done);
     for (size_t i = 0; i < t->leaves; i++) {
         struct value *v = &t->value[t->leaf[i]];
-        BUG_IF(v->leaf_grad < from || v->leaf_grad + size_of(v) > from + n);
+        BUG_IF(v->leaf_grad < from || v->leaf_grad + tape_size_of(v) > from + n);
         v->leaf_grad = to + (v->leaf_grad - from);
     }
 }
 
-int tape_rows_of(const struct tape *t, node n) { return value_of(t, n)->rows; }
-int tape_cols_of(const struct tape *t, node n) { return value_of(t, n)->cols; }
+int tape_rows_of(const struct tape *t, node n) { return tape_value_of(t, n)->rows; }
+int tape_cols_of(const struct tape *t, node n) { return tape_value_of(t, n)->cols; }
 
 const real *tape_value(const struct tape *t, node n) {
-    const struct value *v = value_of(t, n);
+    const struct value *v = tape_value_of(t, n);
     if (!v->data) BUG("value %d was recycled", (int)n);
     return v->data;
 }
 
-bool tape_needs_grad(const struct tape *t, node n) { return n != NODE_NONE && value_of(t, n)->needs; }
+bool tape_needs_grad(const struct tape *t, node n) { return n != NODE_NONE && tape_value_of(t, n)->needs; }
 
-void tape_watch(struct tape *t, node n) { value_of(t, n)->watched = true; }
+void tape_watch(struct tape *t, node n) { tape_value_of(t, n)->watched = true; }
 
 const real *tape_grad(const struct tape *t, node n) {
-    const struct value *v = value_of(t, n);
+    const struct value *v = tape_value_of(t, n);
     if (v->leaf_grad) return t->done ? v->leaf_grad : NULL;
     return t->done && v->shown ? v->shown->data : NULL;
 }
@@ -221,11 +221,11 @@ struct tape_mark tape_mark(const struct tape *t) {
 }
 
 /* Values from `from` on that no backward reads give their memory to those to come. */
-static void settle(struct tape *t, size_t from, node keep) {
+static void tape_settle(struct tape *t, size_t from, node keep) {
     for (size_t i = from > t->settled ? from : t->settled; i < t->values; i++) {
         struct value *v = &t->value[i];
         if (v->op < 0 || v->watched || v->read_back || (node)i == keep || !v->data) continue;
-        give_memory(t, size_of(v), v->data);
+        give_memory(t, tape_size_of(v), v->data);
         v->data = NULL;
     }
     /* The kept one is looked at again when it is an older layer's. */
@@ -236,10 +236,10 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
     size_t from = (size_t)m.value;
     for (size_t i = from; i < t->values; i++)
         if (t->value[i].needs || t->value[i].watched) {
-            settle(t, from, *keep);
+            tape_settle(t, from, *keep);
             return;
         }
-    struct value kept = *value_of(t, *keep);
+    struct value kept = *tape_value_of(t, *keep);
     bool move = (size_t)*keep >= from;
     t->values = from;
     if (t->settled > from) t->settled = from;
@@ -248,12 +248,12 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
     if (!move) return;
     if (kept.op >= 0) {
         /* The released memory is still there; the two places may overlap. */
-        real *to = arena_keep(t->arena, size_of(&kept) * sizeof(real));
-        memmove(to, kept.data, size_of(&kept) * sizeof(real));
+        real *to = arena_keep(t->arena, tape_size_of(&kept) * sizeof(real));
+        memmove(to, kept.data, tape_size_of(&kept) * sizeof(real));
         kept.data = to;
     }
     int site = kept.site;
-    *keep = add_value(t, kept);
+    *keep = tape_add_value(t, kept);
     t->value[*keep].site = site;
 }
 
@@ -278,7 +278,7 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
     struct value v = { .rows = rows, .cols = cols, .op = (int)op };
     for (int i = 0; i < operands; i++)
         if (tape_needs_grad(t, in[i])) v.needs = true;
-    v.data = take_memory(t, size_of(&v));
+    v.data = take_memory(t, tape_size_of(&v));
     struct record r = { .op = op, .site = (int)t->sites - 1, .operands = operands, .in = in };
     if (v.needs) {
         node *copy = arena_keep(t->arena, (size_t)operands * sizeof *copy);
@@ -289,7 +289,7 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
         r.saved = arena_keep(t->arena, size);
         memcpy(r.saved, params, size);
     }
-    r.out = add_value(t, v);
+    r.out = tape_add_value(t, v);
     op_table[op].forward(t, &r);
     if (op_table[op].flops) t->flops += op_table[op].flops(t, &r);
     if (v.needs) {
@@ -319,7 +319,7 @@ static void drop_grad(struct tape *t, struct value *v) {
 }
 
 /* v's gradient buffer with no other holder, its content kept. */
-static real *own(struct tape *t, struct value *v) {
+static real *tape_own(struct tape *t, struct value *v) {
     if (v->grad->holders > 1) {
         struct grad *mine = take_grad(t, v->grad->size);
         memcpy(mine->data, v->grad->data, mine->size * sizeof(real));
@@ -333,11 +333,11 @@ const real *grad_out(const struct tape *t, const struct record *r) {
     return t->value[r->out].grad->data;
 }
 
-real *grad_own(struct tape *t, const struct record *r) { return own(t, &t->value[r->out]); }
+real *grad_own(struct tape *t, const struct record *r) { return tape_own(t, &t->value[r->out]); }
 
 real *grad_slot(struct tape *t, node n, real *beta) {
     if (n == NODE_NONE) return NULL;
-    struct value *v = value_of(t, n);
+    struct value *v = tape_value_of(t, n);
     if (!v->needs) return NULL;
     if (v->leaf_grad) {
         *beta = v->written ? 1 : 0;
@@ -346,9 +346,9 @@ real *grad_slot(struct tape *t, node n, real *beta) {
     }
     if (v->grad) {
         *beta = 1;
-        return own(t, v);
+        return tape_own(t, v);
     }
-    v->grad = take_grad(t, size_of(v));
+    v->grad = take_grad(t, tape_size_of(v));
     *beta = 0;
     return v->grad->data;
 }
@@ -356,16 +356,16 @@ real *grad_slot(struct tape *t, node n, real *beta) {
 static void contribute(struct tape *t, node n, const real *g) {
     real beta, *to = grad_slot(t, n, &beta);
     if (!to) return;
-    size_t size = size_of(value_of(t, n));
+    size_t size = tape_size_of(tape_value_of(t, n));
     if (beta == 0) memcpy(to, g, size * sizeof(real));
     else kernel_add_to(size, 1, g, to);
 }
 
 void grad_pass(struct tape *t, const struct record *r, node n) {
     if (n == NODE_NONE) return;
-    struct value *v = value_of(t, n), *out = &t->value[r->out];
+    struct value *v = tape_value_of(t, n), *out = &t->value[r->out];
     if (!v->needs) return;
-    BUG_IF(size_of(v) != out->grad->size);
+    BUG_IF(tape_size_of(v) != out->grad->size);
     if (!v->leaf_grad && !v->grad) {
         v->grad = out->grad;
         v->grad->holders++;
@@ -384,7 +384,7 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
             continue;
         }
         real beta, *to = grad_slot(t, values[i], &beta);
-        size_t size = size_of(value_of(t, values[i]));
+        size_t size = tape_size_of(tape_value_of(t, values[i]));
         for (size_t j = 0; j < size; j++) to[j] = beta * (beta == 0 ? 0 : to[j]) + 1;
     }
     for (size_t i = t->records; i-- > 0;) {
@@ -400,7 +400,7 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
     }
     for (size_t i = 0; i < t->leaves; i++) {
         struct value *v = &t->value[t->leaf[i]];
-        if (!v->written) memset(v->leaf_grad, 0, size_of(v) * sizeof(real));
+        if (!v->written) memset(v->leaf_grad, 0, tape_size_of(v) * sizeof(real));
     }
     t->done = true;
 }
@@ -408,7 +408,7 @@ void tape_backward(struct tape *t, int n, const node *values, const real *const 
 const char *tape_first_bad(const struct tape *t, char site[64]) {
     for (size_t i = 1; i < t->values; i++) {
         const struct value *v = &t->value[i];
-        size_t size = v->data ? size_of(v) : 0, j = 0;
+        size_t size = v->data ? tape_size_of(v) : 0, j = 0;
         while (j < size && isfinite(v->data[j])) j++;
         if (j == size) continue;
         memcpy(site, t->site[v->site].name, 64);

@@ -11,7 +11,7 @@
 #include "core/exchange/reading.h"
 
 /* A member of a folder's adapter_config.json as a string, or NULL; caller frees. */
-static char *member(const char *folder, const char *key) {
+static char *folder_member(const char *folder, const char *key) {
     struct err ignored = ERR_INIT;
     char *path = file_join(folder, "adapter_config.json");
     json_t *config = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
@@ -36,7 +36,7 @@ static int64_t checkpoint_number(const char *name) {
 }
 
 /* The only folder below that has an adapter, or the latest checkpoint. */
-static char *below(const char *path, struct err *e) {
+static char *folder_below(const char *path, struct err *e) {
     DIR *d = opendir(path);
     char *found = NULL;
     int others = 0;
@@ -63,24 +63,24 @@ static char *below(const char *path, struct err *e) {
 
 char *import_adapter_folder(const char *path, struct err *e) {
     if (!file_is_folder(path)) return NULL;
-    return has_config(path) ? xstrdup(path) : below(path, e);
+    return has_config(path) ? xstrdup(path) : folder_below(path, e);
 }
 
 bool import_is_peft(const char *folder) {
-    char *type = member(folder, "peft_type");
+    char *type = folder_member(folder, "peft_type");
     bool is = type != NULL;
     free(type);
     return is;
 }
 
 bool import_is_hub(const char *folder) {
-    char *type = member(folder, "model_type");
+    char *type = folder_member(folder, "model_type");
     bool is = type != NULL;
     free(type);
     return is;
 }
 
 char *import_base(const char *folder) {
-    char *base = member(folder, "base_model_name_or_path");
-    return base ? base : member(folder, "model_name");
+    char *base = folder_member(folder, "base_model_name_or_path");
+    return base ? base : folder_member(folder, "model_name");
 }

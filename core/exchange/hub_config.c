@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
 
-static const struct key_rule common[] = {
+static const struct key_rule hub_config_common[] = {
     { "architecture", NULL }, { "leave_out", NULL }, { "init_weights", NULL }, { "init_weights_seed", NULL },
     { "dropout", NULL }, { NULL, NULL },
 };
@@ -22,7 +22,7 @@ static const struct key_rule of_bottleneck[] = {
     /* that has tensors of its own, which are refused */
     { "inv_adapter", NULL }, { "inv_adapter_reduction_factor", NULL }, { NULL, NULL },
 };
-static const struct key_rule of_lora[] = {
+static const struct key_rule hub_config_of_lora[] = {
     { "r", NULL }, { "alpha", NULL }, { "attn_matrices", NULL }, { "selfattn_lora", NULL }, { "intermediate_lora", NULL },
     { "output_lora", NULL }, { "composition_mode", NULL }, { "dtype", NULL }, { NULL, NULL },
 };
@@ -45,19 +45,19 @@ static int check_bottleneck(const struct hub *h, const json_t *c, struct err *e)
     return 0;
 }
 
-static int take_config(struct hub *h, const json_t *c, struct err *e) {
+static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e) {
     const json_t *of = json_object_get(c, "architecture");
     const char *name = json_string_value(of);
     const struct key_rule *rules = NULL;
     const json_t **to = NULL;
     if (!json_is_object(c)) return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
     if (!of || json_is_null(of)) rules = of_bottleneck, to = &h->bottleneck;
-    else if (name && !strcmp(name, "lora")) rules = of_lora, to = &h->lora;
+    else if (name && !strcmp(name, "lora")) rules = hub_config_of_lora, to = &h->lora;
     else if (name && !strcmp(name, "prefix_tuning")) rules = of_prefix, to = &h->prefix;
     if (!rules) return reading_refuse_key(h->path, "architecture", of, "petri reads bottlenecks, lora, prefix_tuning and their union", e);
     if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
     *to = c;
-    int rc = reading_check_keys(h->path, c, common, rules, e);
+    int rc = reading_check_keys(h->path, c, hub_config_common, rules, e);
     return rc || rules != of_bottleneck ? rc : check_bottleneck(h, c, e);
 }
 
@@ -65,11 +65,11 @@ static int take_configs(struct hub *h, struct err *e) {
     const json_t *c = json_object_get(h->config, "config"), *list = json_object_get(c, "configs"), *v;
     const char *name = json_string_value(json_object_get(c, "architecture"));
     size_t i;
-    if (!name || strcmp(name, "union")) return take_config(h, c, e);
+    if (!name || strcmp(name, "union")) return hub_config_take_config(h, c, e);
     if (!json_is_array(list) || json_array_size(list) > HUB_PARTS)
         return err_set(e, ERR_INPUT, "%s: \"configs\" is no list of configs", h->path);
     json_array_foreach(list, i, v) {
-        int rc = take_config(h, v, e);
+        int rc = hub_config_take_config(h, v, e);
         if (rc) return rc;
     }
     return 0;

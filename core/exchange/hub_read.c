@@ -19,7 +19,8 @@ struct hub_reader {
 };
 
 /* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
-static char *split(const struct hub_reader *r, const char *name, const char *infix, const char **rest) {
+static char *hub_read_split(const struct hub_reader *r, const char *name, const char *infix,
+                            const char **rest) {
     char *mark = xprintf(".%s.%s.", infix, r->hub.name);
     const char *at = strstr(name, mark);
     *rest = at ? at + strlen(mark) : NULL;
@@ -46,7 +47,8 @@ static const struct tensor_info *map_before(const struct model *m, const char *p
     return t && (t->role == ROLE_O_W || t->role == ROLE_F2_W) ? t : NULL;
 }
 
-static struct bag_tensor *beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other) {
+static struct bag_tensor *hub_read_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
+                                          const char *other) {
     char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
     struct bag_tensor *x = bag_find(&r->in.bag, name);
     free(name);
@@ -56,8 +58,9 @@ static struct bag_tensor *beside(struct hub_reader *r, const struct bag_tensor *
 static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
     static const char own[] = "adapter_down.0.weight";
     const struct tensor_info *t = map_before(r->in.m, path);
-    struct bag_tensor *down_b = beside(r, down, own, "adapter_down.0.bias"), *up = beside(r, down, own, "adapter_up.weight"),
-                      *up_b = beside(r, down, own, "adapter_up.bias"), *s = beside(r, down, own, "scaling");
+    struct bag_tensor *down_b = hub_read_beside(r, down, own, "adapter_down.0.bias"), *up = hub_read_beside(r, down, own,
+            "adapter_up.weight"),
+                      *up_b = hub_read_beside(r, down, own, "adapter_up.bias"), *s = hub_read_beside(r, down, own, "scaling");
     struct module m;
     if (!t) return reading_refuse(&r->in, down, "the model has no such place", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
@@ -87,10 +90,10 @@ static bool is_scale(const struct hub_reader *r) {
     return mode && !strcmp(mode, "scale");
 }
 
-static int take_lora(struct hub_reader *r, struct bag_tensor *b, const char *module, struct err *e) {
+static int hub_read_take_lora(struct hub_reader *r, struct bag_tensor *b, const char *module, struct err *e) {
     const struct tensor_info *t = reading_map(r->in.m, module);
     enum tap tap = t ? reading_tap(t) : TAP_NONE;
-    struct bag_tensor *a = beside(r, b, "lora_B", "lora_A");
+    struct bag_tensor *a = hub_read_beside(r, b, "lora_B", "lora_A");
     if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
     if (tap == TAP_NONE) return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
     struct module m = module_default(is_scale(r) ? FN_SCALE : FN_LINEAR);
@@ -202,7 +205,7 @@ static int take_prefix(struct hub_reader *r, struct err *e) {
 
 /* ---- the head ---- */
 
-static int read_labels(struct hub_reader *r, const json_t *c, struct err *e) {
+static int hub_read_labels(struct hub_reader *r, const json_t *c, struct err *e) {
     const json_t *ids = json_object_get(c, "label2id"), *v;
     const char *name;
     if (r->in.classes < 2 || !json_object_size(ids)) return 0;
@@ -235,7 +238,8 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
 }
 
 /* What the config says stands between a row's first token and its outputs. */
-static int check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers, struct err *e) {
+static int hub_read_check_head(struct hub_reader *r, const char *path, const json_t *c, int64_t *layers,
+                               struct err *e) {
     const json_t *type = json_object_get(c, "head_type"), *act = json_object_get(c, "activation_function");
     const struct arch *a = &r->in.m->arch;
     struct classifier own = { .on = true, .act = ACT_TANH, .pooler = json_is_true(json_object_get(c, "use_pooler")) };
@@ -264,7 +268,7 @@ static void fill_bias(struct hub_reader *r, const json_t *c) {
     notes_add(&r->in.out->assumed, "the head's bias, which it has not, is 0 and trained from then on");
 }
 
-static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
+static int hub_read_head(struct hub_reader *r, const char *folder, struct err *e) {
     static const char *const files[] = { "model_head.safetensors", "pytorch_model_head.bin" };
     char *path = file_join(folder, "head_config.json");
     int64_t layers = 1;
@@ -282,11 +286,11 @@ static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
     const json_t *c = json_object_get(config, "config");
     const char *name = json_string_value(json_object_get(config, "name"));
     char *weights = file_join(folder, file);
-    int rc = config ? check_head(r, path, c, &layers, e) : e->code;
+    int rc = config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
     if (!rc) rc = bag_open(weights, &r->head, e);
     for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : r->hub.name, layers, e);
     if (!rc) fill_bias(r, c);
-    if (!rc) rc = read_labels(r, c, e);
+    if (!rc) rc = hub_read_labels(r, c, e);
     if (!rc) notes_add(&r->in.out->read, "head_config.json");
     if (!rc) notes_add(&r->in.out->read, "%s", file);
     json_decref(config);
@@ -297,24 +301,24 @@ static int read_head(struct hub_reader *r, const char *folder, struct err *e) {
 
 /* ---- all ---- */
 
-static int take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e) {
+static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const infixes[] = { "adapters", "layer_text_task_adapters", "layer_text_lang_adapters",
                                            "attention_text_task_adapters", "attention_text_lang_adapters" };
     const char *rest;
     int rc = 0;
     for (size_t i = 0; i < COUNT_OF(infixes) && !t->used; i++) {
-        char *path = split(r, t->name, infixes[i], &rest);
+        char *path = hub_read_split(r, t->name, infixes[i], &rest);
         if (path && !strcmp(rest, "adapter_down.0.weight")) rc = take_bottleneck(r, t, path, e);
         free(path);
         if (rc) return rc;
     }
-    char *module = t->used ? NULL : split(r, t->name, "loras", &rest);
-    if (module && !strcmp(rest, "lora_B")) rc = take_lora(r, t, module, e);
+    char *module = t->used ? NULL : hub_read_split(r, t->name, "loras", &rest);
+    if (module && !strcmp(rest, "lora_B")) rc = hub_read_take_lora(r, t, module, e);
     free(module);
     return rc;
 }
 
-static int read_folder(struct hub_reader *r, const char *folder, struct err *e) {
+static int hub_read_folder(struct hub_reader *r, const char *folder, struct err *e) {
     int rc = hub_open(folder, &r->hub, e);
     if (rc) return rc;
     char *path = file_join(folder, "adapter.safetensors");
@@ -329,12 +333,12 @@ static int read_folder(struct hub_reader *r, const char *folder, struct err *e) 
     notes_add(&r->in.out->read, "adapter_config.json");
     notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
-    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = take_tensor(r, &r->in.bag.tensor[i], e);
+    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = hub_read_take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc && r->hub.prefix) rc = take_prefix(r, e);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
     if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));
-    if (!rc) rc = read_head(r, folder, e);
+    if (!rc) rc = hub_read_head(r, folder, e);
     return rc ? rc : reading_build(&r->in, json_string_value(json_object_get(r->hub.config, "model_name")), e);
 }
 
@@ -342,7 +346,7 @@ int import_hub(const char *folder, struct model *m, struct imported *out, struct
     struct hub_reader r = { .in = { .m = m, .out = out } };
     *out = (struct imported){ .format = "adapterhub", .model = m };
     assembly_init(&r.in.to, m);
-    int rc = read_folder(&r, folder, e);
+    int rc = hub_read_folder(&r, folder, e);
     if (!rc) out->origin = xstrdup(r.hub.text);
     for (int i = 0; r.in.label && i < r.in.classes; i++) free(r.in.label[i]);
     free(r.in.label);

@@ -29,7 +29,7 @@ struct hub_out {
     real *flat;                          /* the prefix of all layers, owned */
 };
 
-static int refuse(int module, const struct module *m, const char *why, struct err *e) {
+static int hub_write_refuse(int module, const struct module *m, const char *why, struct err *e) {
     return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1, function_of(m)->name, why);
 }
 
@@ -80,7 +80,7 @@ static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
     int n = module_spans(m, &o->m->arch, span);
     if (o->bottleneck < 0) o->bottleneck = module;
     if (!same_config(m, &o->plan->method.module[o->bottleneck]))
-        return refuse(module, m, "its settings are others than those of the first bottleneck", e);
+        return hub_write_refuse(module, m, "its settings are others than those of the first bottleneck", e);
     *(is_attention(m) ? &o->at_attention : &o->at_ffn) = true;
     int *width = is_attention(m) ? o->attention : o->ffn;
     for (int k = 0; k < n; k++)
@@ -90,7 +90,7 @@ static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
 
 /* A config that has bottlenecks behind both has them in the same layers: one that is not among the tensors would be
  * made up. */
-static int check_layers(const struct hub_out *o, struct err *e) {
+static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
     for (int i = 0; o->at_attention && o->at_ffn && i < o->m->arch.encoder_layers; i++)
         if (o->attention[i] != o->ffn[i])
             return err_set(e, ERR_USAGE,
@@ -102,25 +102,25 @@ static int check_layers(const struct hub_out *o, struct err *e) {
 static int note_module(struct hub_out *o, int module, struct err *e) {
     const struct module *m = &o->plan->method.module[module];
     const char *why = trouble(m, &o->m->arch);
-    if (why) return refuse(module, m, why, e);
+    if (why) return hub_write_refuse(module, m, why, e);
     if (m->fn == FN_BOTTLENECK) return note_bottleneck(o, module, e);
     int *first = m->fn == FN_LINEAR ? &o->lora : m->fn == FN_SCALE ? &o->scale : m->fn == FN_SOFTMAX ? &o->prefix : NULL;
     if (!first) return 0;
     const struct module *was = *first < 0 ? m : &o->plan->method.module[*first];
     if (m->fn == FN_LINEAR && (was->size != m->size || was->scale != m->scale || was->comp != m->comp))
-        return refuse(module, m, "the library's LoRA has one rank and scale", e);
-    if (m->fn == FN_SOFTMAX && *first >= 0) return refuse(module, m, "the library has one prefix", e);
+        return hub_write_refuse(module, m, "the library's LoRA has one rank and scale", e);
+    if (m->fn == FN_SOFTMAX && *first >= 0) return hub_write_refuse(module, m, "the library has one prefix", e);
     if (*first < 0) *first = module;
     return 0;
 }
 
-static int check(struct hub_out *o, struct err *e) {
+static int hub_write_check(struct hub_out *o, struct err *e) {
     if (o->m->arch.decoder_layers || o->m->arch.encoder_layers > LAYERS_MOST)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: only of encoders (BERT, RoBERTa) so far");
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
     for (int i = 0; i < o->plan->method.count; i++)
         if (note_module(o, i, e)) return e->code;
-    if (check_layers(o, e)) return e->code;
+    if (hub_write_check_layers(o, e)) return e->code;
     if (o->lora >= 0 && o->scale >= 0) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->lora < 0 && o->scale < 0 && o->prefix < 0)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: there is no adapter in it");
@@ -129,10 +129,11 @@ static int check(struct hub_out *o, struct err *e) {
 
 /* ---- tensors ---- */
 
-static int site_of(const struct module *m) { return tap_is_ffn(m->write) ? SUB_FFN : SUB_SELF; }
+static int hub_write_site_of(const struct module *m) { return tap_is_ffn(m->write) ? SUB_FFN : SUB_SELF; }
 
 static const real *values(const struct hub_out *o, int module, enum slot slot, int layer) {
-    const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER, site_of(&o->plan->method.module[module]), layer);
+    const struct plan_tensor *t = plan_slot(o->plan, module, slot, STACK_ENCODER,
+                                            hub_write_site_of(&o->plan->method.module[module]), layer);
     BUG_IF(!t);
     return o->params + t->offset;
 }
@@ -153,7 +154,7 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
 static void add_beside_map(struct hub_out *o, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
     const struct arch *a = &o->m->arch;
-    char *map = writing_map(o->m, m->write, STACK_ENCODER, site_of(m), layer), *at = xprintf("%s.loras.%s", map, o->name);
+    char *map = writing_map(o->m, m->write, STACK_ENCODER, hub_write_site_of(m), layer), *at = xprintf("%s.loras.%s", map, o->name);
     bool scale = m->fn == FN_SCALE;
     if (!scale)
         writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)tap_width(a, m->read),
@@ -182,7 +183,7 @@ static void add_prefix(struct hub_out *o) {
     writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->name), 0, l * n, o->flat);
 }
 
-static void add_modules(struct hub_out *o) {
+static void hub_write_add_modules(struct hub_out *o) {
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
         struct span span[SPANS];
@@ -205,7 +206,9 @@ static const char *activation(enum act act) {
 }
 
 /* A factor that gives this width: the library takes ⌊d / factor⌋. */
-static json_t *factor(int d, int width) { return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width); }
+static json_t *hub_write_factor(int d,
+                                int width) { return d % width ? json_real(d / (width +
+                                                                               0.5)) : json_integer(d / width); }
 
 static json_t *factors(const struct hub_out *o, json_t *left_out) {
     int d = o->m->arch.width, usual = 0;
@@ -216,13 +219,13 @@ static json_t *factors(const struct hub_out *o, json_t *left_out) {
         snprintf(layer, sizeof layer, "%d", i);
         if (!width[i]) json_array_append_new(left_out, json_integer(i));
         else if (!usual) usual = width[i];
-        if (width[i] && width[i] != usual) json_object_set_new(map, layer, factor(d, width[i]));
+        if (width[i] && width[i] != usual) json_object_set_new(map, layer, hub_write_factor(d, width[i]));
     }
     if (!json_object_size(map)) {
         json_decref(map);
-        return factor(d, usual);
+        return hub_write_factor(d, usual);
     }
-    json_object_set_new(map, "default", factor(d, usual));
+    json_object_set_new(map, "default", hub_write_factor(d, usual));
     return map;
 }
 
@@ -303,7 +306,7 @@ static json_t *adapter_config(const struct hub_out *o) {
 }
 
 /* What stands around a config; `config` is taken over. */
-static char *wrapped(const struct hub_out *o, json_t *config) {
+static char *hub_write_wrapped(const struct hub_out *o, json_t *config) {
     json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", o->m->arch.width, "model_class",
                             o->m->arch.family == FAMILY_BERT ? "BertAdapterModel" : "RobertaAdapterModel", "model_name", o->base,
                             "model_type", family_name(o->m->arch.family), "name", o->name, "version", "adapters.1.3.0");
@@ -319,9 +322,10 @@ static char *head_config(const struct hub_out *o) {
     int n = predictor_classes(o->p);
     for (int i = 0; i < n; i++)
         json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
-    return wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function", activation(c ? c->act : ACT_TANH), "bias", 1,
-                                "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
-                                "num_labels", n, "use_pooler", c && c->pooler));
+    return hub_write_wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
+                                          activation(c ? c->act : ACT_TANH), "bias", 1,
+                                          "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
+                                          "num_labels", n, "use_pooler", c && c->pooler));
 }
 
 /* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ---- */
@@ -354,7 +358,7 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
 
 /* ---- writing ---- */
 
-static int write_files(struct hub_out *o, const char *config, const char *folder, struct err *e) {
+static int hub_write_files(struct hub_out *o, const char *config, const char *folder, struct err *e) {
     static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
     char *path[COUNT_OF(files)], *head = head_config(o);
     for (size_t i = 0; i < COUNT_OF(files); i++) path[i] = file_join(folder, files[i]);
@@ -376,9 +380,9 @@ static int write_files(struct hub_out *o, const char *config, const char *folder
 
 /* `was`: the config that came with the values, NULL: none of AdapterHub's.  It still holds, but for a prefix behind a
  * network, which is flat here. */
-static char *config_text(const struct hub_out *o, const json_t *was, const char *origin) {
+static char *hub_write_config_text(const struct hub_out *o, const json_t *was, const char *origin) {
     bool holds = was && (o->prefix < 0 || strstr(origin, "\"flat\": true"));
-    return holds ? xstrdup(origin) : wrapped(o, adapter_config(o));
+    return holds ? xstrdup(origin) : hub_write_wrapped(o, adapter_config(o));
 }
 
 int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e) {
@@ -387,15 +391,15 @@ int export_hub(struct predictor *p, const char *base, const char *folder, struct
     if (rc) return rc;
     struct hub_out o = { .p = p, .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base,
                          .bottleneck = -1, .lora = -1, .scale = -1, .prefix = -1 };
-    rc = check(&o, e);
+    rc = hub_write_check(&o, e);
     if (rc) return rc;
     json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
     const json_t *was = json_is_string(json_object_get(came, "model_type")) ? came : NULL;
     const char *name = json_string_value(json_object_get(was, "name"));
     o.name = name ? name : "petri";
-    add_modules(&o);
-    char *config = config_text(&o, was, origin);
-    rc = write_files(&o, config, folder, e);
+    hub_write_add_modules(&o);
+    char *config = hub_write_config_text(&o, was, origin);
+    rc = hub_write_files(&o, config, folder, e);
     free(config);
     if (came) json_decref(came);
     writing_release(&o.to);

@@ -11,22 +11,23 @@
 
 static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3" };
 
-static const struct key_rule common[] = {
+static const struct key_rule peft_config_common[] = {
     { "peft_type", NULL }, { "task_type", NULL }, { "base_model_name_or_path", NULL }, { "revision", NULL },
     { "inference_mode", NULL }, { "auto_mapping", NULL }, { "peft_version", NULL }, { "modules_to_save", NULL },
     { "target_modules", NULL }, { "exclude_modules", NULL }, { NULL, NULL },
 };
-static const struct key_rule of_lora[] = {
+static const struct key_rule peft_config_of_lora[] = {
     { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "use_rslora", NULL },
     { "rank_pattern", NULL }, { "alpha_pattern", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL },
     { "init_lora_weights", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
     { NULL, NULL },
 };
 static const struct key_rule of_ia3[] = { { "feedforward_modules", NULL }, { "init_ia3_weights", NULL }, { NULL, NULL } };
-static const struct key_rule *const rules[PEFT_TYPES] = { [PEFT_LORA] = of_lora, [PEFT_IA3] = of_ia3 };
+static const struct key_rule *const rules[PEFT_TYPES] = { [PEFT_LORA] = peft_config_of_lora,
+                                                         [PEFT_IA3] = of_ia3 };
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
-static int check_start(const struct peft *p, struct err *e) {
+static int peft_config_check_start(const struct peft *p, struct err *e) {
     static const char *const harmless[] = { "gaussian", "orthogonal", "eva" };
     const json_t *v = json_object_get(p->config, "init_lora_weights");
     if (!json_is_string(v)) return 0;
@@ -54,8 +55,8 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     *out = (struct peft){ 0 };
     out->config = reading_config(folder, &out->path, &out->text, e);
     int rc = out->config ? find_type(out, e) : e->code;
-    if (!rc) rc = reading_check_keys(out->path, out->config, common, rules[out->type], e);
-    if (!rc) rc = check_start(out, e);
+    if (!rc) rc = reading_check_keys(out->path, out->config, peft_config_common, rules[out->type], e);
+    if (!rc) rc = peft_config_check_start(out, e);
     if (rc) peft_close(out);
     return rc;
 }
@@ -99,7 +100,7 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
 /* ---- the config beside the tensors ---- */
 
 /* Whether a module's name is this, or ends in it behind a dot. */
-static bool is_named(const char *module, const char *target) {
+static bool peft_config_is_named(const char *module, const char *target) {
     size_t n = strlen(module), k = strlen(target);
     return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
 }
@@ -117,13 +118,13 @@ static int in_targets(const struct peft *p, const char *module, bool *in, struct
     }
     *in = false;
     json_array_foreach(list, i, v)
-        if (json_is_string(v) && is_named(module, json_string_value(v))) *in = true;
+        if (json_is_string(v) && peft_config_is_named(module, json_string_value(v))) *in = true;
     return 0;
 }
 
 static bool has_target(const char *target, const char *const *module, size_t modules) {
     for (size_t i = 0; i < modules; i++)
-        if (is_named(module[i], target)) return true;
+        if (peft_config_is_named(module[i], target)) return true;
     return false;
 }
 

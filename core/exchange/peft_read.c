@@ -11,7 +11,7 @@
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
 
-static const char config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
+static const char peft_read_config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
                   pickled_name[] = "adapter_model.bin";
 
 struct reader {
@@ -26,7 +26,7 @@ struct reader {
 /* ---- names ---- */
 
 /* "x.lora_A.weight" without ".lora_A.weight"; NULL when it does not end so; caller frees. */
-static char *without(const char *name, const char *end) {
+static char *peft_read_without(const char *name, const char *end) {
     return text_ends(name, end) ? xstrndup(name, strlen(name) - strlen(end)) : NULL;
 }
 
@@ -55,7 +55,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     return 0;
 }
 
-static int take_lora(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
+static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
     char *other = xprintf("base_model.model.%s.lora_B.weight", module);
     struct bag_tensor *b = bag_find(&r->in.bag, other);
     const struct tensor_info *t = reading_map(r->in.m, module);
@@ -121,7 +121,7 @@ static bool is_copy(struct reader *r, struct bag_tensor *t, const char *name) {
     return false;
 }
 
-static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
+static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
         { ".lora_magnitude_vector", "DoRA's magnitudes, which petri does not have yet" },
         { ".lora_embedding_A", "LoRA on an embedding, which petri does not have yet" },
@@ -137,18 +137,19 @@ static int take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
         if (text_ends(name, refused[i][0])) return reading_refuse(&r->in, t, refused[i][1], e);
     if (is_copy(r, t, name)) return 0;
     char *module;
-    if (r->peft.type == PEFT_LORA && (module = without(name, ".lora_A.weight"))) {
+    if (r->peft.type == PEFT_LORA && (module = peft_read_without(name, ".lora_A.weight"))) {
         know_module(r, module, (int)t->shape[0]);
-        return take_lora(r, t, module, e);
+        return peft_read_take_lora(r, t, module, e);
     }
-    if (r->peft.type == PEFT_IA3 && (module = without(name, ".ia3_l"))) {
+    if (r->peft.type == PEFT_IA3 && (module = peft_read_without(name, ".ia3_l"))) {
         know_module(r, module, 0);
         return take_ia3(r, t, module, e);
     }
     if (text_ends(name, ".lora_B.weight")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
-    char *wrapped = without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias", wrapped) : xstrdup(name);
+    char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias",
+                                                                                          wrapped) : xstrdup(name);
     int rc = reading_base(&r->in, t, own, e);
     free(wrapped);
     free(own);
@@ -161,7 +162,7 @@ static void end_pooler(struct reader *r) {
     if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
 }
 
-static int read_folder(struct reader *r, const char *folder, struct err *e) {
+static int peft_read_folder(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, weights_name);
     const char *weights = file_exists(path) ? weights_name : pickled_name;
     free(path);
@@ -170,11 +171,12 @@ static int read_folder(struct reader *r, const char *folder, struct err *e) {
     if (!rc) rc = bag_open(path, &r->in.bag, e);
     free(path);
     if (rc) return rc;
-    notes_add(&r->in.out->read, "%s", config_name);
+    notes_add(&r->in.out->read, "%s", peft_read_config_name);
     notes_add(&r->in.out->read, "%s", weights);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
     if (version) r->in.out->version = xstrdup(version);
-    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = take_tensor(r, &r->in.bag.tensor[i], e);
+    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = peft_read_take_tensor(r, &r->in.bag.tensor[i],
+                                                                                   e);
     end_pooler(r);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
@@ -187,7 +189,7 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     struct reader r = { .in = { .m = m, .out = out } };
     *out = (struct imported){ .format = "peft", .model = m };
     assembly_init(&r.in.to, m);
-    int rc = read_folder(&r, folder, e);
+    int rc = peft_read_folder(&r, folder, e);
     if (!rc) out->origin = xstrdup(r.peft.text);
     for (size_t i = 0; i < r.modules; i++) free((char *)(uintptr_t)r.module[i]);
     free(r.module);

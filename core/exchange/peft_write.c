@@ -60,7 +60,7 @@ static const char *why_not(const struct module *m) {
     return "PEFT has no form for it; --to petri keeps it whole";
 }
 
-static int check(struct out *o, struct err *e) {
+static int peft_write_check(struct out *o, struct err *e) {
     bool lora = false, ia3 = false;
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
@@ -89,7 +89,7 @@ static const real *slot_values(const struct out *o, int module, enum slot slot, 
     return o->params + t->offset;
 }
 
-static struct wrapped *wrap(struct out *o, char *module) {
+static struct wrapped *peft_write_wrap(struct out *o, char *module) {
     GROW(o->wrapped, o->wrapped_room, o->count + 1);
     struct wrapped *w = &o->wrapped[o->count++];
     *w = (struct wrapped){ .module = module };
@@ -98,7 +98,7 @@ static struct wrapped *wrap(struct out *o, char *module) {
 
 static void add_lora(struct out *o, int module, int stack, int site, int layer) {
     const struct module *m = &o->plan->method.module[module];
-    struct wrapped *w = wrap(o, writing_map(o->m, m->write, stack, site, layer));
+    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
     double s = m->comp == COMP_SCALED    ? m->scale
                : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
                                          : 1;
@@ -115,14 +115,14 @@ static void add_scale(struct out *o, int module, int stack, int site, int layer)
     const struct module *m = &o->plan->method.module[module];
     bool input;
     enum tap map = map_of_scale(m->write, &input);
-    struct wrapped *w = wrap(o, writing_map(o->m, map, stack, site, layer));
+    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, map, stack, site, layer));
     size_t n = (size_t)tap_width(&o->m->arch, m->write);
     w->input = input;
     writing_add(&o->to, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1,
                 slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
 }
 
-static void add_module(struct out *o, int module) {
+static void peft_write_add_module(struct out *o, int module) {
     const struct module *m = &o->plan->method.module[module];
     struct span span[SPANS];
     int n = module_spans(m, &o->m->arch, span);
@@ -180,7 +180,7 @@ static void add_halves(struct out *o) {
     }
 }
 
-static void add_head(struct out *o) {
+static void peft_write_add_head(struct out *o) {
     bool two = plan_head(o->plan, 0, SLOT_POOLER_W) && !o->m->arch.pooler;
     const struct {
         enum slot slot;
@@ -204,7 +204,7 @@ static void add_head(struct out *o) {
 
 /* ---- the config ---- */
 
-static json_t *names(const struct out *o, bool inputs) {
+static json_t *peft_write_names(const struct out *o, bool inputs) {
     json_t *list = json_array();
     for (size_t i = 0; i < o->count; i++)
         if (!inputs || o->wrapped[i].input) json_array_append_new(list, json_string(o->wrapped[i].module));
@@ -232,7 +232,7 @@ static bool is_by_root(const struct out *o) {
 }
 
 /* α as a whole number where it is one but for rounding. */
-static json_t *number(double alpha) {
+static json_t *peft_write_number(double alpha) {
     return is_whole(alpha) ? json_integer((json_int_t)round(alpha)) : json_real(alpha);
 }
 
@@ -247,11 +247,12 @@ static void add_lora_keys(const struct out *o, json_t *c) {
         const struct wrapped *w = &o->wrapped[i];
         double own = w->alpha / (root ? sqrt(w->rank) : 1);
         if (w->rank != first->rank) json_object_set_new(ranks, w->module, json_integer(w->rank));
-        if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha) json_object_set_new(alphas, w->module, number(own));
+        if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha) json_object_set_new(alphas,
+                                                                                              w->module, peft_write_number(own));
     }
     static const char *const nothing[] = { "layer_replication", "layers_pattern", "layers_to_transform", "megatron_config" };
     json_object_set_new(c, "r", json_integer(first->rank));
-    json_object_set_new(c, "lora_alpha", number(alpha));
+    json_object_set_new(c, "lora_alpha", peft_write_number(alpha));
     json_object_set_new(c, "lora_dropout", json_real(o->dropout));
     json_object_set_new(c, "bias", json_string(bias_word(o)));
     json_object_set_new(c, "rank_pattern", ranks);
@@ -264,7 +265,7 @@ static void add_lora_keys(const struct out *o, json_t *c) {
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }
 
-static char *config_text(const struct out *o) {
+static char *peft_write_config_text(const struct out *o) {
     json_t *c = json_object();
     json_object_set_new(c, "peft_type", json_string(o->type == PEFT_LORA ? "LORA" : "IA3"));
     json_object_set_new(c, "task_type", json_string(arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : "SEQ_CLS"));
@@ -274,10 +275,10 @@ static char *config_text(const struct out *o) {
     json_object_set_new(c, "inference_mode", json_true());
     json_object_set_new(c, "fan_in_fan_out", json_false());
     json_object_set_new(c, "modules_to_save", saved(o));
-    json_object_set_new(c, "target_modules", names(o, false));
+    json_object_set_new(c, "target_modules", peft_write_names(o, false));
     if (o->type == PEFT_LORA) add_lora_keys(o, c);
     else {
-        json_object_set_new(c, "feedforward_modules", names(o, true));
+        json_object_set_new(c, "feedforward_modules", peft_write_names(o, true));
         json_object_set_new(c, "init_ia3_weights", json_true());
     }
     char *text = json_dumps(c, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
@@ -287,7 +288,7 @@ static char *config_text(const struct out *o) {
 
 /* ---- writing ---- */
 
-static int write_files(struct out *o, const char *config, const char *folder, struct err *e) {
+static int peft_write_files(struct out *o, const char *config, const char *folder, struct err *e) {
     char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
     const struct st_pair meta = { "format", "pt" };
     int rc = writing_order(&o->to, "PEFT", e);
@@ -322,15 +323,15 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     int rc = predictor_make_plain(p, e);
     if (rc) return rc;
     struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
-    rc = check(&o, e);
+    rc = peft_write_check(&o, e);
     if (rc) return rc;
-    for (int i = 0; i < o.plan->method.count; i++) add_module(&o, i);
+    for (int i = 0; i < o.plan->method.count; i++) peft_write_add_module(&o, i);
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
     add_halves(&o);
-    add_head(&o);
-    char *config = origin_holds(&o, origin) ? xstrdup(origin) : config_text(&o);
-    rc = write_files(&o, config, folder, e);
+    peft_write_add_head(&o);
+    char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
+    rc = peft_write_files(&o, config, folder, e);
     free(config);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
     for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);

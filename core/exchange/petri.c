@@ -14,7 +14,7 @@ static const char own_name[] = "petri.safetensors";
 
 /* ---- import ---- */
 
-static bool is_own(const char *file) {
+static bool petri_is_own(const char *file) {
     struct err ignored = ERR_INIT;
     struct st_file *f = st_open(file, &ignored);
     bool own = f && st_meta(f, "petri");
@@ -24,7 +24,7 @@ static bool is_own(const char *file) {
 
 char *import_petri_file(const char *path) {
     char *file = file_is_folder(path) ? file_join(path, own_name) : xstrdup(path);
-    if (file_exists(file) && is_own(file)) return file;
+    if (file_exists(file) && petri_is_own(file)) return file;
     free(file);
     return NULL;
 }

@@ -141,7 +141,7 @@ static bool has_head(const struct adapter_reading *r, const char *name) {
 }
 
 /* A head from the file is whole: nothing of it is made up here. */
-static int check_head(const struct adapter_reading *r, struct err *e) {
+static int reading_check_head(const struct adapter_reading *r, struct err *e) {
     static const char *const parts[] = { "head.weight", "head.bias", "head.dense.weight", "head.dense.bias",
                                          "head.pooler.weight", "head.pooler.bias" };
     const struct arch *a = &r->m->arch;
@@ -157,7 +157,7 @@ static int check_head(const struct adapter_reading *r, struct err *e) {
     return 0;
 }
 
-static int describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
+static int reading_describe(struct adapter_reading *r, const char *base, char ***label, struct err *e) {
     struct run_config *c = &r->out->config;
     bool writes = arch_generates(&r->m->arch);
     config_init(c);
@@ -172,7 +172,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
         r->classes = r->m->head_rows;
         notes_add(&r->out->assumed, "the head is the model folder's own");
     }
-    if (check_head(r, e)) return e->code;
+    if (reading_check_head(r, e)) return e->code;
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);
     bool named = !r->label && r->m->arch.labels == r->classes;
     for (int i = 0; i < r->classes && r->classes > 1; i++)
@@ -187,7 +187,7 @@ static int describe(struct adapter_reading *r, const char *base, char ***label, 
 
 int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
     char **label = NULL;
-    int rc = describe(r, base, &label, e);
+    int rc = reading_describe(r, base, &label, e);
     if (!rc) {
         bool writes = r->out->config.form == FORM_TEXT;
         const struct predictor_parts parts = {

@@ -15,12 +15,12 @@ void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols
     t->shape[1] = rows ? cols : 0;
 }
 
-static int by_name(const void *a, const void *b) {
+static int writing_by_name(const void *a, const void *b) {
     return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
 }
 
 int writing_order(struct adapter_writing *w, const char *library, struct err *e) {
-    if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, by_name);
+    if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, writing_by_name);
     for (size_t i = 1; i < w->tensors; i++)
         if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
             return err_set(e, ERR_USAGE, "cannot be written for %s: two modules are at one place, where it has one: %s", library,

@@ -53,18 +53,18 @@ struct attach {
     bool vectors_only; /* the decoder does not run */
 };
 
-static bool by_task(const struct attach *a, int module);
+static bool attach_by_task(const struct attach *a, int module);
 static bool by_row(const struct attach *a, int module);
 
 /* ---- places ---- */
 
-static size_t place_of(const struct attach *a, int stack, int sublayer, int layer) {
+static size_t attach_place_of(const struct attach *a, int stack, int sublayer, int layer) {
     return ((size_t)stack * SITE_ALL + (size_t)sublayer) * ((size_t)a->layers + 1) +
            (size_t)(layer + 1);
 }
 
-static size_t place_at(const struct attach *a, const struct site *s) {
-    return place_of(a, (int)s->stack, (int)s->sublayer, s->layer);
+static size_t attach_place_at(const struct attach *a, const struct site *s) {
+    return attach_place_of(a, (int)s->stack, (int)s->sublayer, s->layer);
 }
 
 static int *slots_at(const struct attach *a, int module, size_t place) {
@@ -76,17 +76,17 @@ static int *made_slots(const struct attach *a, int module, size_t place) {
 }
 
 static uint64_t *drop_at(const struct attach *a, int module, const struct site *s) {
-    return &a->drop[((size_t)module * a->places + place_at(a, s)) * 2];
+    return &a->drop[((size_t)module * a->places + attach_place_at(a, s)) * 2];
 }
 
 static node leaf_at(const struct attach *a, int module, const struct site *s, enum slot slot) {
-    int i = slots_at(a, module, place_at(a, s))[slot];
+    int i = slots_at(a, module, attach_place_at(a, s))[slot];
     return i < 0 ? NODE_NONE : a->leaf[i];
 }
 
 static void index_place(struct attach *a, int module, const struct span *at, int layer) {
     const struct module *m = &a->p->method.module[module];
-    size_t place = place_of(a, at->stack, at->site, layer);
+    size_t place = attach_place_of(a, at->stack, at->site, layer);
     for (int s = 0; s < SLOT_COUNT; s++) {
         const struct plan_tensor *t =
             plan_slot(a->p, module, (enum slot)s, at->stack, at->site, layer);
@@ -114,7 +114,7 @@ static void index_module(struct attach *a, int module) {
         for (int layer = span[i].first; layer < span[i].end; layer++)
             index_place(a, module, &span[i], layer);
     struct prefix_rows *r = &a->prefix[module];
-    r->start[1] = m->size * (by_task(a, module) ? a->p->tasks : 1);
+    r->start[1] = m->size * (attach_by_task(a, module) ? a->p->tasks : 1);
     r->rows = (struct tape_rows){1, r->start, r->id};
 }
 
@@ -122,7 +122,7 @@ static void index_module(struct attach *a, int module) {
 
 static bool hook_wants(void *self, const struct site *site, enum tap tap) {
     const struct attach *a = self;
-    return a->wanted[place_at(a, site)] >> tap & 1;
+    return a->wanted[attach_place_at(a, site)] >> tap & 1;
 }
 
 static node hook_weight(void *self, struct tape *t, int tensor) {
@@ -133,7 +133,7 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
 
 node use_slot(const struct use *u, enum slot slot) {
     const struct attach *a = u->attach;
-    int made = made_slots(a, u->module, place_at(a, u->site))[slot], row = made - a->p->made;
+    int made = made_slots(a, u->module, attach_place_at(a, u->site))[slot], row = made - a->p->made;
     if (made >= 0 && row < 0) return a->made[made];
     if (made < 0) return leaf_at(a, u->module, u->site, slot);
     bool keys = function_of(u->m)->form == FORM_KEYS;
@@ -142,7 +142,7 @@ node use_slot(const struct use *u, enum slot slot) {
 
 /* One of the module's values that are made for each row. */
 static int row_value_at(const struct attach *a, int module, const struct site *site) {
-    const int *made = made_slots(a, module, place_at(a, site));
+    const int *made = made_slots(a, module, attach_place_at(a, site));
     int s = 0;
     while (s < SLOT_COUNT && made[s] < a->p->made) s++;
     BUG_IF(s == SLOT_COUNT);
@@ -183,7 +183,7 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
 
 static bool by_row(const struct attach *a, int module) { return a->rows && hyper_makes_rows(&a->p->method, module); }
 
-static bool by_task(const struct attach *a, int module) {
+static bool attach_by_task(const struct attach *a, int module) {
     return a->p->tasks > 1 && !by_row(a, module) && source_row(a->p->method.module[module].source)->by_task;
 }
 
@@ -209,13 +209,14 @@ static node read_of(const struct forward *f, struct site *site, const struct mod
     return m->read == TAP_A_IN && key_side ? site->source : site->value[m->read];
 }
 
-static node apply(struct attach *a, struct tape *t, const struct forward *f, struct site *site, int module,
-                  node value) {
+static node attach_apply(struct attach *a, struct tape *t, const struct forward *f, struct site *site,
+                         int module,
+                         node value) {
     const struct module *m = &a->p->method.module[module];
     bool key_side = m->write == TAP_A_K || m->write == TAP_A_V;
     struct use u = use_of(a, module, site, key_side ? site->key_rows : site->rows);
     u.value = value;
-    if (by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
+    if (attach_by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
     if (by_row(a, module))
         u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
     u.x = read_of(f, site, m, key_side, value);
@@ -231,7 +232,7 @@ static node hook_write(void *self, struct tape *t, const struct forward *f, stru
         if (m->write != tap || !function_of(m)->apply) continue;
         if (stage != (module_is_map(m) ? TAP_RAW : TAP_DONE)) continue;
         if (!works_at(a, i, site)) continue;
-        value = apply(a, t, f, site, i, value);
+        value = attach_apply(a, t, f, site, i, value);
     }
     return value;
 }
@@ -260,8 +261,9 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         function_of(m)->keys_of(t, &u, x);
         x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
-        x->blocks = row ? rows_count(a->rows) : by_task(a, i) ? a->p->tasks : 1;
-        x->block = row ? rows_sequences(a->rows, f, site) : by_task(a, i) ? row_tasks(a, f->batch) : NULL;
+        x->blocks = row ? rows_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
+        x->block = row ? rows_sequences(a->rows, f, site) : attach_by_task(a, i) ? row_tasks(a,
+                                                                                             f->batch) : NULL;
     }
     return n;
 }
@@ -342,11 +344,11 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
             a->of_model[p->tensor[i].tensor] = i;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
+        made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *x = &p->row_tensor[i];
-        made_slots(a, x->module, place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made + i;
+        made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made + i;
     }
     return a;
 }

@@ -2,16 +2,16 @@
 
 #include "core/base/mem.h"
 
-static const struct classifier usual = {.on = true, .layers = 2, .act = ACT_TANH};
+static const struct classifier classifier_usual = {.on = true, .layers = 2, .act = ACT_TANH};
 
 #define KEY(member, kind, ...) {#member, offsetof(struct classifier, member), kind, __VA_ARGS__, false}
-static const struct network_key keys[] = {
+static const struct network_key classifier_keys[] = {
     KEY(layers, NETWORK_SIZE, 1, NULL, 0),
     KEY(act, NETWORK_WORD, 0, method_act_names, ACT_COUNT),
     KEY(pooler, NETWORK_FLAG, 0, NULL, 0),
 };
 const struct network classifier_network = {"classifier", "classifier", offsetof(struct method, classifier),
-                                           sizeof usual, &usual, keys, COUNT_OF(keys)};
+                                           sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys)};
 
 static bool is_two(const struct classifier *c) { return c->layers == 2 && c->act == ACT_TANH && !c->pooler; }
 

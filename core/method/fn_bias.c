@@ -3,7 +3,8 @@
 
 #include "core/method/fn.h"
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_bias_formula(const struct module *m, const char *x, const char *sub, const char *place,
+                            char out[160]) {
     (void)m;
     (void)x;
     snprintf(out, 160, "b%s: additive vectors, %s", sub, place);
@@ -18,5 +19,5 @@ const struct function function_bias = {
     .comps = COMPS_IN_WEIGHT,
     .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
     .vectors_only = true,
-    .formula = formula,
+    .formula = fn_bias_formula,
 };

@@ -13,7 +13,7 @@ static int inner(const struct module *m, const struct arch *a) {
     return m->heads == HEADS_SHARED ? m->size : a->heads * m->size;
 }
 
-static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_bottleneck_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     bool own_part = m->heads == HEADS_FACTORISED;
     *out = (struct slot_shape){inner(m, a), own_part ? a->head_width : tap_width(a, m->read), false};
     return true;
@@ -24,7 +24,7 @@ static bool shape_down_bias(const struct module *m, const struct arch *a, struct
     return m->biases;
 }
 
-static bool shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_bottleneck_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
     return true;
 }
@@ -39,10 +39,10 @@ static bool shape_norm(const struct module *m, const struct arch *a, struct slot
     return m->norm != NORM_NONE;
 }
 
-static const struct function_slot slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, shape_down},
+static const struct function_slot fn_bottleneck_slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_bottleneck_shape_down},
     {SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, shape_up},
+    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_bottleneck_shape_up},
     {SLOT_UP_B, "b_u", true, START_ZERO, shape_up_bias},
     {SLOT_NORM_W, "gamma", true, START_ONE, shape_norm},
     {SLOT_NORM_B, "beta", true, START_ZERO, shape_norm},
@@ -50,7 +50,7 @@ static const struct function_slot slots[] = {
 };
 
 /* What is added last to all rows alike. */
-static bool still(const struct module *m, int slot, bool shift) {
+static bool fn_bottleneck_still(const struct module *m, int slot, bool shift) {
     bool last = slot == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
     return last && m->write == TAP_A_K && !shift;
 }
@@ -65,7 +65,7 @@ static node normed(struct tape *t, const struct use *u, node x) {
                                LAYERNORM_EPS_E7 * 1e-7, u->m->norm == NORM_OWN ? u->groups : NULL);
 }
 
-static node apply(struct tape *t, const struct use *u) {
+static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
     const struct module *m = u->m;
     const struct arch *arch = u->arch;
     node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W), x = u->x;
@@ -93,13 +93,13 @@ static node apply(struct tape *t, const struct use *u) {
 
 /* ---- rules, counts, texts ---- */
 
-static void advise(struct check *c, const struct module *m) {
+static void fn_bottleneck_advise(struct check *c, const struct module *m) {
     double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write), ffn = 2.0 * c->a->width * c->a->inner;
     if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
         WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
 }
 
-static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void fn_bottleneck_terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     terms_matrices(t, a, m);
     if (!m->biases) return;
@@ -107,7 +107,8 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
     terms_add(t, letters, "%d + %d", inner(m, a), tap_width(a, m->write));
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_bottleneck_formula(const struct module *m, const char *x, const char *sub, const char *place,
+                                  char out[160]) {
     const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "", *up = m->biases ? " + b_u" : "";
     (void)place;
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
@@ -115,7 +116,7 @@ static void formula(const struct module *m, const char *x, const char *sub, cons
     else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", sub, act, x, down, up);
 }
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
+static const char *fn_bottleneck_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     (void)m;
     return "a bottleneck bends its input: no weight of the model does the same";
@@ -132,12 +133,12 @@ const struct function function_bottleneck = {
     .per_head = true,
     .usual = {.size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
               .init = INIT_BERT},
-    .slots = slots,
-    .still = still,
-    .apply = apply,
-    .advise = advise,
-    .terms = terms,
-    .formula = formula,
+    .slots = fn_bottleneck_slots,
+    .still = fn_bottleneck_still,
+    .apply = fn_bottleneck_apply,
+    .advise = fn_bottleneck_advise,
+    .terms = fn_bottleneck_terms,
+    .formula = fn_bottleneck_formula,
     .label = terms_label,
-    .unmergeable = unmergeable,
+    .unmergeable = fn_bottleneck_unmergeable,
 };

@@ -5,7 +5,7 @@
 #include "core/method/check.h"
 #include "core/method/fn.h"
 
-static void advise(struct check *c, const struct module *m) {
+static void fn_full_advise(struct check *c, const struct module *m) {
     double values = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (int i = 0; i < c->tensors; i++)
         if (module_selects(m, c->a, &c->tensor[i])) values += (double)c->tensor[i].rows * c->tensor[i].cols;
@@ -16,7 +16,8 @@ static void advise(struct check *c, const struct module *m) {
              values, values * 16e-9, memory * 1e-9);
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_full_formula(const struct module *m, const char *x, const char *sub, const char *place,
+                            char out[160]) {
     (void)m;
     (void)x;
     snprintf(out, 160, "W%s: weights, %s", sub, place);
@@ -30,6 +31,6 @@ const struct function function_full = {
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
-    .advise = advise,
-    .formula = formula,
+    .advise = fn_full_advise,
+    .formula = fn_full_formula,
 };

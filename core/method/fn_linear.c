@@ -7,23 +7,23 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_linear_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
     return true;
 }
 
-static bool shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_linear_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
     return true;
 }
 
-static const struct function_slot slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, shape_down},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, shape_up},
+static const struct function_slot fn_linear_slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_linear_shape_down},
+    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_linear_shape_up},
     {0},
 };
 
-static node apply(struct tape *t, const struct use *u) {
+static node fn_linear_apply(struct tape *t, const struct use *u) {
     node scale, down = use_slot(u, SLOT_DOWN_W);
     double s = use_factor(u, &scale);
     node x = use_dropout(t, u, u->x, 0);
@@ -31,12 +31,12 @@ static node apply(struct tape *t, const struct use *u) {
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
-static const struct function_place places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
-                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+static const struct function_place fn_linear_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
+                                                         {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
 
 /* ---- rules, counts, texts ---- */
 
-static void advise(struct check *c, const struct module *m) {
+static void fn_linear_advise(struct check *c, const struct module *m) {
     enum tap r = m->read, w = m->write;
     double in = tap_width(c->a, r), out = tap_width(c->a, w), values = m->size * (in + out);
     if (module_is_map(m) && values >= in * out)
@@ -54,15 +54,17 @@ static void advise(struct check *c, const struct module *m) {
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 
-static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+static void fn_linear_pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (x->read == y->read && x->comp == y->comp && x->scale == y->scale)
         WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
              y->size);
 }
 
-static void terms(struct terms *t, const struct module *m, const struct arch *a) { terms_matrices(t, a, m); }
+static void fn_linear_terms(struct terms *t, const struct module *m,
+                            const struct arch *a) { terms_matrices(t, a, m); }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_linear_formula(const struct module *m, const char *x, const char *sub, const char *place,
+                              char out[160]) {
     (void)m;
     (void)place;
     snprintf(out, 160, "Δh%s = %s W_d W_u", sub, x);
@@ -70,13 +72,13 @@ static void formula(const struct module *m, const char *x, const char *sub, cons
 
 /* ---- merging ---- */
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
+static const char *fn_linear_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
 }
 
 /* W += s·W_u W_d, or back. */
-static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
     const struct tensor_info *t = &x->m->tensor[i];
@@ -99,15 +101,15 @@ const struct function function_linear = {
     .comps = COMPS_ADDING,
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,
-    .places = places,
-    .slots = slots,
-    .apply = apply,
-    .advise = advise,
-    .pair = pair,
-    .terms = terms,
-    .formula = formula,
+    .places = fn_linear_places,
+    .slots = fn_linear_slots,
+    .apply = fn_linear_apply,
+    .advise = fn_linear_advise,
+    .pair = fn_linear_pair,
+    .terms = fn_linear_terms,
+    .formula = fn_linear_formula,
     .label = terms_label,
-    .unmergeable = unmergeable,
-    .merge = merge,
+    .unmergeable = fn_linear_unmergeable,
+    .merge = fn_linear_merge,
     .turn = MERGE_ADDS,
 };

@@ -5,19 +5,19 @@
 #include "core/method/count.h"
 #include "core/method/fn.h"
 
-static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_softmax_shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){m->size, tap_width(a, m->write), false};
     return true;
 }
 
-static const struct function_slot slots[] = {
-    {SLOT_KEY, "P_k", false, START_DRAWN, shape},
-    {SLOT_VALUE, "P_v", false, START_DRAWN, shape},
+static const struct function_slot fn_softmax_slots[] = {
+    {SLOT_KEY, "P_k", false, START_DRAWN, fn_softmax_shape},
+    {SLOT_VALUE, "P_v", false, START_DRAWN, fn_softmax_shape},
     {0},
 };
 
 /* A softmax over one key of its own is 1 whatever the key. */
-static bool still(const struct module *m, int slot, bool shift) {
+static bool fn_softmax_still(const struct module *m, int slot, bool shift) {
     (void)shift;
     return slot == SLOT_KEY && m->comp != COMP_GATED && m->size == 1;
 }
@@ -30,7 +30,7 @@ static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
 /* ---- rules, counts, texts ---- */
 
 /* A gated one elsewhere is told why the gate is there alone. */
-static bool check(struct check *c, const struct module *m) {
+static bool fn_softmax_check(struct check *c, const struct module *m) {
     if (m->write == TAP_A_HEAD || m->comp == COMP_GATED) return true;
     ERROR(c, "V2",
           "softmax keys belong to the attention heads (write=a.head); a bottleneck whose "
@@ -38,7 +38,7 @@ static bool check(struct check *c, const struct module *m) {
     return false;
 }
 
-static void advise(struct check *c, const struct module *m) {
+static void fn_softmax_advise(struct check *c, const struct module *m) {
     if (m->size > c->a->head_width)
         INFO(c, "V20",
              "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
@@ -50,31 +50,32 @@ static void advise(struct check *c, const struct module *m) {
              c->a->attention_dropout);
 }
 
-static void pair(struct check *c, const struct module *x, int first, const struct module *y) {
+static void fn_softmax_pair(struct check *c, const struct module *x, int first, const struct module *y) {
     if (x->comp == COMP_GATED && y->comp == COMP_GATED)
         WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
              x->size, y->size);
 }
 
-static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void fn_softmax_terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     snprintf(letters, sizeof letters, "2·l·%s", terms_letter(a, m->write));
     terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_softmax_formula(const struct module *m, const char *x, const char *sub, const char *place,
+                               char out[160]) {
     (void)x;
     (void)place;
     const char *made = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
     snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ/√d_h) P_v%s", sub, made);
 }
 
-static void label(const struct module *m, const struct arch *a, char out[64]) {
+static void fn_softmax_label(const struct module *m, const struct arch *a, char out[64]) {
     if (a) snprintf(out, 64, "P %d×%d", m->size, tap_width(a, TAP_A_HEAD));
     else snprintf(out, 64, "P l %d", m->size);
 }
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
+static const char *fn_softmax_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     (void)m;
     return "a prefix takes part in the softmax: no weight of the model does the same";
@@ -92,14 +93,14 @@ const struct function function_softmax = {
     /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all
      * of them would come out as one. */
     .made_init = INIT_NORMAL,
-    .slots = slots,
-    .still = still,
+    .slots = fn_softmax_slots,
+    .still = fn_softmax_still,
     .keys_of = keys_of,
-    .check = check,
-    .advise = advise,
-    .pair = pair,
-    .terms = terms,
-    .formula = formula,
-    .label = label,
-    .unmergeable = unmergeable,
+    .check = fn_softmax_check,
+    .advise = fn_softmax_advise,
+    .pair = fn_softmax_pair,
+    .terms = fn_softmax_terms,
+    .formula = fn_softmax_formula,
+    .label = fn_softmax_label,
+    .unmergeable = fn_softmax_unmergeable,
 };

@@ -12,15 +12,15 @@
 #include "core/method/space.h"
 
 /* Adds "key=value" with what separates it from the one before. */
-static void pair(struct buf *b, const char *key, const char *value) {
+static void format_pair(struct buf *b, const char *key, const char *value) {
     char last = b->size ? b->data[b->size - 1] : 0;
     buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", key, value);
 }
 
-static void number(struct buf *b, const char *key, double v) {
+static void format_number(struct buf *b, const char *key, double v) {
     char text[32];
     text_from_double(v, text);
-    pair(b, key, text);
+    format_pair(b, key, text);
 }
 
 void format_comp(const struct module *m, char out[64]) {
@@ -41,7 +41,7 @@ static void add_size(struct buf *b, const struct module *m) {
     if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
 }
 
-static void add_source(struct buf *b, const struct module *m) {
+static void format_add_source(struct buf *b, const struct module *m) {
     char text[80], mlp[64];
     if (m->source == SOURCE_FREE) return;
     snprintf(text, sizeof text, "%s", source_name(m->source));
@@ -51,11 +51,11 @@ static void add_source(struct buf *b, const struct module *m) {
     } else if (source_width(m->source)) {
         snprintf(text, sizeof text, "%s(%d)", source_name(m->source), m->mid);
     }
-    pair(b, "source", text);
+    format_pair(b, "source", text);
 }
 
 /* One module; `full`: also what equals the function's usual value. */
-static void add_module(struct buf *b, const struct module *m, bool full) {
+static void format_add_module(struct buf *b, const struct module *m, bool full) {
     struct module usual = module_default(m->fn);
     const struct function *f = function_of(m);
     if (source_width(m->source)) {
@@ -67,30 +67,30 @@ static void add_module(struct buf *b, const struct module *m, bool full) {
     size_t open = b->size;
     add_size(b, m);
     if (module_takes(m, TAKES_ACT) && (full || m->act != usual.act))
-        pair(b, "act", method_act_name(m->act));
-    if (module_takes(m, TAKES_BIASES) && !m->biases) pair(b, "biases", "no");
-    if (module_takes(m, TAKES_READ)) pair(b, "read", tap_name(m->read));
+        format_pair(b, "act", method_act_name(m->act));
+    if (module_takes(m, TAKES_BIASES) && !m->biases) format_pair(b, "biases", "no");
+    if (module_takes(m, TAKES_READ)) format_pair(b, "read", tap_name(m->read));
     if (f->form == FORM_IN_WEIGHT && m->target != TARGET_TAP) {
-        if (full || m->target != TARGET_ALL) pair(b, "target", target_name(m->target));
+        if (full || m->target != TARGET_ALL) format_pair(b, "target", target_name(m->target));
     } else if (full || f->form != FORM_KEYS || m->write != usual.write) {
-        pair(b, "write", tap_name(m->write));
+        format_pair(b, "write", tap_name(m->write));
     }
     char comp[64];
     format_comp(m, comp);
     bool several = f->comps & (f->comps - 1);
-    if (m->comp != usual.comp || (full && several)) pair(b, "comp", comp);
-    if (m->heads != usual.heads) pair(b, "heads", heads_name(m->heads));
-    add_source(b, m);
-    if (m->norm != NORM_NONE) pair(b, "norm", norm_name(m->norm));
+    if (m->comp != usual.comp || (full && several)) format_pair(b, "comp", comp);
+    if (m->heads != usual.heads) format_pair(b, "heads", heads_name(m->heads));
+    format_add_source(b, m);
+    if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
     if (m->init != INIT_DEFAULT && (full || m->init != usual.init))
-        pair(b, "init", init_name(m->init));
-    if (m->dropout != 0) number(b, "dropout", m->dropout);
+        format_pair(b, "init", init_name(m->init));
+    if (m->dropout != 0) format_number(b, "dropout", m->dropout);
     char layers[32];
     key_layers_text(m, layers);
-    if (m->first != 1 || m->last) pair(b, "layers", layers);
-    if (m->stack != STACK_ALL) pair(b, "stack", stack_name(m->stack));
-    if (module_takes_site(m) && m->site != SITE_ALL) pair(b, "site", site_name(m->site));
-    if (m->learn != LEARN_BOTH) pair(b, "learn", learn_name(m->learn));
+    if (m->first != 1 || m->last) format_pair(b, "layers", layers);
+    if (m->stack != STACK_ALL) format_pair(b, "stack", stack_name(m->stack));
+    if (module_takes_site(m) && m->site != SITE_ALL) format_pair(b, "site", site_name(m->site));
+    if (m->learn != LEARN_BOTH) format_pair(b, "learn", learn_name(m->learn));
     if (b->size == open) { /* nothing to say: no brackets */
         b->data[--b->size] = 0;
         return;
@@ -104,18 +104,18 @@ char *format_module(const struct module *m, bool full) {
     struct buf b = BUF_INIT;
     struct module x = *m;
     module_normalise(&x);
-    add_module(&b, &x, full);
+    format_add_module(&b, &x, full);
     return buf_take(&b);
 }
 
-static void add_head(struct buf *b, const struct method *m) {
+static void format_add_head(struct buf *b, const struct method *m) {
     if (m->head == METHOD_HEAD_FROZEN) buf_printf(b, "%shead(frozen)", b->size ? " + " : "");
     else if (!m->count) buf_puts(b, "head");
 }
 
 /* What stands behind the modules. */
 static void add_rest(struct buf *b, const struct method *m, bool full) {
-    add_head(b, m);
+    format_add_head(b, m);
     networks_text(m, full, b);
 }
 
@@ -125,7 +125,7 @@ char *method_canonical(const struct method *m) {
     method_normalise(&x);
     for (int i = 0; i < x.count; i++) {
         if (i) buf_puts(&b, " + ");
-        add_module(&b, &x.module[i], true);
+        format_add_module(&b, &x.module[i], true);
     }
     add_rest(&b, &x, true);
     return buf_take(&b);
@@ -181,7 +181,7 @@ char *method_text(const struct method *m) {
     if (published) {
         buf_puts(&b, published);
         free(published);
-        add_head(&b, &x);
+        format_add_head(&b, &x);
         return buf_take(&b);
     }
     for (int i = 0; i < x.count; i++) module_normalise(&x.module[i]);

@@ -6,22 +6,23 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct made_head usual = {.on = true, .hidden = 384, .width = 256, .learn = LEARN_OUTER,
-                                       .rates = RATES_MOVING};
+static const struct made_head generated_usual = {.on = true, .hidden = 384, .width = 256,
+                                                 .learn = LEARN_OUTER,
+                                                 .rates = RATES_MOVING};
 static const char *const learns[LEARN_COUNT] = {"both", "inner", "outer"};
 static const char *const rates[] = {"moving", "all"};
 
 #define KEY(member, kind, ...) {#member, offsetof(struct made_head, member), kind, __VA_ARGS__, false}
-static const struct network_key keys[] = {
+static const struct network_key generated_keys[] = {
     KEY(hidden, NETWORK_SIZE, 1, NULL, 0),
     KEY(width, NETWORK_SIZE, 1, NULL, 0),
     KEY(learn, NETWORK_WORD, 0, learns, LEARN_COUNT),
     KEY(rates, NETWORK_WORD, 0, rates, COUNT_OF(rates)),
 };
 const struct network generated_network = {"generated-head", "generated head", offsetof(struct method, generated),
-                                          sizeof usual, &usual, keys, COUNT_OF(keys)};
+                                          sizeof generated_usual, &generated_usual, generated_keys, COUNT_OF(generated_keys)};
 
-void method_take_generated(struct method *m) { m->generated = usual; }
+void method_take_generated(struct method *m) { m->generated = generated_usual; }
 
 void generated_plan(struct build *b) {
     const struct made_head *g = &b->p->method.generated;

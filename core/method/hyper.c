@@ -9,30 +9,32 @@
 #include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
-static const struct hyper usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128, .inner = 64,
-                                   .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1};
+static const struct hyper hyper_usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128,
+                                         .inner = 64,
+                                         .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1};
 static const char *const nets[] = {"stack", "layer", "site"};
-static const char *const starts[] = {"normal", "fan", "hyperfan"};
-static const char *const instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
+static const char *const hyper_starts[] = {"normal", "fan", "hyperfan"};
+static const char *const hyper_instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
 
 #define KEY(name, member, kind, ...) {name, offsetof(struct hyper, member), kind, __VA_ARGS__}
-static const struct network_key keys[] = {
+static const struct network_key hyper_keys[] = {
     KEY("task", task, NETWORK_SIZE, 0, NULL, 0, false),
     KEY("prototype", prototype, NETWORK_SIZE, 0, NULL, 0, true),
     KEY("layer", layer, NETWORK_SIZE, 0, NULL, 0, false),
     KEY("place", place, NETWORK_SIZE, 0, NULL, 0, false),
-    KEY("instance", instance, NETWORK_WORD, 0, instances, ROW_COUNT, true),
+    KEY("instance", instance, NETWORK_WORD, 0, hyper_instances, ROW_COUNT, true),
     KEY("tap", tap, NETWORK_SIZE, 0, NULL, 0, true),
     KEY("pass", passes, NETWORK_SIZE, 1, NULL, 0, true),
     KEY("hidden", hidden, NETWORK_SIZE, 1, NULL, 0, false),
     KEY("inner", inner, NETWORK_SIZE, 0, NULL, 0, false),
     KEY("norm", norm, NETWORK_FLAG, 0, NULL, 0, false),
     KEY("net", net, NETWORK_WORD, 0, nets, COUNT_OF(nets), false),
-    KEY("start", start, NETWORK_WORD, 0, starts, COUNT_OF(starts), false),
+    KEY("start", start, NETWORK_WORD, 0, hyper_starts, COUNT_OF(hyper_starts), false),
     KEY("biases", biases, NETWORK_FLAG, 0, NULL, 0, true),
 };
-#define GENERATOR(name, noun, at) {name, noun, offsetof(struct method, hyper) + (at) * sizeof usual, sizeof usual, &usual, \
-                                   keys, COUNT_OF(keys)}
+#define GENERATOR(name, noun, at)                                                                    \
+    {name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \
+     COUNT_OF(hyper_keys)}
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);
 
@@ -193,7 +195,7 @@ bool hyper_fit(struct method *m, const struct arch *a) {
 }
 
 /* Whether all places of a stack have the same slots, so that one head can make them. */
-static bool alike(const struct method *m, int g, const struct arch *a, int stack) {
+static bool hyper_alike(const struct method *m, int g, const struct arch *a, int stack) {
     struct module_place place[PLACES];
     struct head_slot x[HEAD_SLOTS], y[HEAD_SLOTS];
     int n = places_in(m, g, a, stack, place), slots = n ? head_slots(&m->module[place[0].module], a, x) : 0;
@@ -248,7 +250,8 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
         return "a generator without a condition: say task=, prototype= or instance=";
-    if (h->net == HYPER_STACK && (!alike(m, g, a, STACK_ENCODER) || !alike(m, g, a, STACK_DECODER)))
+    if (h->net == HYPER_STACK && (!hyper_alike(m, g, a, STACK_ENCODER) || !hyper_alike(m, g, a,
+                                                                                       STACK_DECODER)))
         return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
     *rule = "V54";
     if (prompts && reads_rows(h)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";
@@ -310,7 +313,8 @@ static struct plan_tensor outside(int g, int stack) {
 }
 
 __attribute__((format(printf, 7, 8)))
-static void add(struct build *b, struct plan_tensor t, enum slot role, int rows, int cols, bool vector, const char *name, ...) {
+static void hyper_add(struct build *b, struct plan_tensor t, enum slot role, int rows, int cols,
+                      bool vector, const char *name, ...) {
     va_list args;
     va_start(args, name);
     vsnprintf(t.name, sizeof t.name, name, args);
@@ -330,18 +334,18 @@ static void add(struct build *b, struct plan_tensor t, enum slot role, int rows,
 static void add_projection(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
     const struct plan_tensor at = outside(g, stack);
-    if (h->task) add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "%s.W_1.task", word);
-    if (h->prototype) add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
+    if (h->task) hyper_add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "%s.W_1.task", word);
+    if (h->prototype) hyper_add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
     if (h->instance != ROW_NONE)
-        add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "%s.W_1.instance", word);
-    if (h->layer) add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "%s.W_1.layer", word);
-    if (h->place) add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "%s.W_1.place", word);
-    if (h->biases) add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "%s.b_1", word);
-    if (h->inner) add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "%s.W_2", word);
-    if (h->inner && h->biases) add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "%s.b_2", word);
+        hyper_add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "%s.W_1.instance", word);
+    if (h->layer) hyper_add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "%s.W_1.layer", word);
+    if (h->place) hyper_add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "%s.W_1.place", word);
+    if (h->biases) hyper_add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "%s.b_1", word);
+    if (h->inner) hyper_add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "%s.W_2", word);
+    if (h->inner && h->biases) hyper_add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "%s.b_2", word);
     if (!h->norm) return;
-    add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "%s.norm.gamma", word);
-    add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "%s.norm.beta", word);
+    hyper_add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "%s.norm.gamma", word);
+    hyper_add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "%s.norm.beta", word);
 }
 
 /* The two maps that a row's vector goes through first. */
@@ -350,10 +354,10 @@ static void add_row_maps(struct build *b, int g, int stack, const char *word) {
     const struct plan_tensor at = outside(g, stack);
     int d = b->a->width;
     if (h->instance != ROW_MLP) return;
-    add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "%s.instance.W_1", word);
-    if (h->biases) add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "%s.instance.b_1", word);
-    add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "%s.instance.W_2", word);
-    if (h->biases) add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "%s.instance.b_2", word);
+    hyper_add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "%s.instance.W_1", word);
+    if (h->biases) hyper_add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "%s.instance.b_1", word);
+    hyper_add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "%s.instance.W_2", word);
+    if (h->biases) hyper_add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "%s.instance.b_2", word);
 }
 
 /* The heads of a module's slots. */
@@ -365,8 +369,10 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
-        add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word, s->name);
-        if (h->biases) add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "%s.%s.bias", word, s->name);
+        hyper_add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word,
+                  s->name);
+        if (h->biases) hyper_add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "%s.%s.bias", word,
+                                 s->name);
     }
 }
 
@@ -402,8 +408,8 @@ static void plan_stack(struct build *b, int g, int stack) {
     for (int i = 0; i < values; i++)
         if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i])) of[i].place = place_index(place, places, &of[i]);
     add_row_maps(b, g, stack, word);
-    if (h->layer) add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "%s.layer", word);
-    if (h->place) add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "%s.place", word);
+    if (h->layer) hyper_add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "%s.layer", word);
+    if (h->place) hyper_add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "%s.place", word);
     if (!hyper_one_projection(h)) add_projection(b, g, stack, word);
     if (h->net == HYPER_STACK) add_heads(b, &m->module[place[0].module], at, word);
     for (at.place = 0; h->net != HYPER_STACK && at.place < places; at.place++)
@@ -417,8 +423,8 @@ static void plan_generator(struct build *b, int g) {
     char all[16];
     snprintf(all, sizeof all, "%s.all", name);
     b->p->made_from[g] = first_layer(&b->p->method, g, b->a);
-    if (h->task) add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "%s.task", name);
-    if (h->prototype) add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
+    if (h->task) hyper_add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "%s.task", name);
+    if (h->prototype) hyper_add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
     if (hyper_one_projection(h)) add_projection(b, g, STACK_ENCODER, all);
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, g, stack);
 }

@@ -29,8 +29,9 @@ struct hyper_work {
     node all[SLOT_COUNT]; /* net=stack: a slot of all of I */
 };
 
-static const struct plan_tensor *find(const struct plan *p, int generator, enum slot role, int stack, int layer, int place,
-                                      int of_slot) {
+static const struct plan_tensor *hyper_make_find(const struct plan *p, int generator, enum slot role,
+                                                 int stack, int layer, int place,
+                                                 int of_slot) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role && t->stack == stack &&
@@ -43,7 +44,7 @@ static const struct plan_tensor *find(const struct plan *p, int generator, enum 
 const struct plan_tensor *plan_prototypes(const struct plan *p) {
     int g = hyper_of_prototypes(&p->method);
     enum slot role = g >= 0 && p->method.hyper[g].prototype ? SLOT_HYPER_PROTOTYPE : SLOT_HYPER_TASK;
-    return g < 0 ? NULL : find(p, g, role, STACK_ENCODER, -1, 0, 0);
+    return g < 0 ? NULL : hyper_make_find(p, g, role, STACK_ENCODER, -1, 0, 0);
 }
 
 static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
@@ -51,15 +52,16 @@ static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
     return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->params, w->grads);
 }
 
-static node leaf(const struct hyper_work *w, enum slot role, int stack) {
-    return leaf_of(w, find(w->p, w->generator, role, stack, -1, 0, 0));
+static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stack) {
+    return leaf_of(w, hyper_make_find(w->p, w->generator, role, stack, -1, 0, 0));
 }
 
 /* What a condition's vectors add to the first map's result; ids: the vector of each row of it. */
 static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors, enum slot map, int stack,
                           const int32_t *ids) {
     if (vectors == NODE_NONE) return;
-    table[(*n)++] = (struct embed_table){op_linear(w->t, vectors, leaf(w, map, stack), NODE_NONE), ids, 0};
+    table[(*n)++] = (struct embed_table){op_linear(w->t, vectors, hyper_make_leaf(w, map, stack),
+                                                   NODE_NONE), ids, 0};
 }
 
 /* Rows (ℓ, p, unit): the conditions through the first map, added up. */
@@ -73,34 +75,42 @@ static node conditions(const struct hyper_work *w, int stack, int layers, int pl
         layer[i] = i / units / places;
         place[i] = i / units % places;
     }
-    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), SLOT_HYPER_W_TASK, stack, task);
-    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_PROTOTYPE, STACK_ENCODER), SLOT_HYPER_W_PROTOTYPE, stack, task);
+    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_TASK, STACK_ENCODER), SLOT_HYPER_W_TASK,
+                  stack, task);
+    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_PROTOTYPE, STACK_ENCODER),
+                  SLOT_HYPER_W_PROTOTYPE, stack, task);
     add_condition(w, table, &tables, w->row, SLOT_HYPER_W_ROW, stack, unit);
-    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_LAYER, stack), SLOT_HYPER_W_LAYER, stack, layer);
-    add_condition(w, table, &tables, leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE, stack, place);
+    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_LAYER, stack), SLOT_HYPER_W_LAYER, stack,
+                  layer);
+    add_condition(w, table, &tables, hyper_make_leaf(w, SLOT_HYPER_PLACE, stack), SLOT_HYPER_W_PLACE, stack,
+                  place);
     node sum = op_embed_sum(w->t, n, table, tables);
     free(ids);
-    if (w->h->biases) sum = op_bias(w->t, sum, leaf(w, SLOT_HYPER_B1, stack));
+    if (w->h->biases) sum = op_bias(w->t, sum, hyper_make_leaf(w, SLOT_HYPER_B1, stack));
     return op_act(w->t, sum, ACT_RELU);
 }
 
 static node project(const struct hyper_work *w, int stack, int layers, int places) {
     node x = conditions(w, stack, layers, places);
     if (w->h->inner)
-        x = op_linear(w->t, x, leaf(w, SLOT_HYPER_W2, stack), leaf(w, SLOT_HYPER_B2, stack));
+        x = op_linear(w->t, x, hyper_make_leaf(w, SLOT_HYPER_W2, stack),
+                      hyper_make_leaf(w, SLOT_HYPER_B2, stack));
     if (!w->h->norm) return x;
-    return op_layernorm(w->t, x, NODE_NONE, leaf(w, SLOT_HYPER_NORM_W, stack), leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
+    return op_layernorm(w->t, x, NODE_NONE, hyper_make_leaf(w, SLOT_HYPER_NORM_W, stack),
+                        hyper_make_leaf(w, SLOT_HYPER_NORM_B, stack), norm_eps);
 }
 
 /* `cols` 0: one row a unit; else as op_linear_made gives them. */
-static node head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
-    node weight = leaf_of(w, find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place, slot));
-    node bias = leaf_of(w, find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place, slot));
+static node hyper_make_head(const struct hyper_work *w, node x, int layer, int place, int slot, int cols) {
+    node weight = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_W, w->stack, layer, place,
+                                             slot));
+    node bias = leaf_of(w, hyper_make_find(w->p, w->generator, SLOT_HYPER_HEAD_B, w->stack, layer, place,
+                                           slot));
     return cols ? op_linear_made(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
 /* The layer as the generator counts.  The embedding has the condition of the first layer, which it is below. */
-static int layer_of(const struct hyper_work *w, const struct plan_made *of) {
+static int hyper_make_layer_of(const struct hyper_work *w, const struct plan_made *of) {
     int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->made_from[w->generator] : 0);
     return layer < 0 ? 0 : layer;
 }
@@ -111,8 +121,9 @@ static int head_layer(const struct hyper_work *w, const struct plan_made *of) {
 }
 
 /* How many layers and places of the stack in hand there is something made for. */
-static void measure(struct hyper_work *w) {
-    const struct plan_tensor *table = find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0, 0);
+static void hyper_make_measure(struct hyper_work *w) {
+    const struct plan_tensor *table = hyper_make_find(w->p, w->generator, SLOT_HYPER_LAYER, w->stack, -1, 0,
+                                                      0);
     int n;
     const struct plan_made *values = hyper_values(w->p, w->generator, &n);
     w->layers = table ? table->rows : 0;
@@ -121,20 +132,20 @@ static void measure(struct hyper_work *w) {
         const struct plan_made *of = &values[i];
         if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         if (of->place >= w->places) w->places = of->place + 1;
-        if (layer_of(w, of) >= w->layers) w->layers = layer_of(w, of) + 1;
+        if (hyper_make_layer_of(w, of) >= w->layers) w->layers = hyper_make_layer_of(w, of) + 1;
     }
 }
 
 /* ---- for each task ---- */
 
 /* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above another. */
-static node slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
-    int row = w->one ? 0 : (layer_of(w, of) * w->places + of->place) * w->units;
+static node hyper_make_slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
+    int row = w->one ? 0 : (hyper_make_layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
         node own = w->one ? w->inner : op_rows(w->t, w->inner, row, row + w->units);
-        return head(w, own, head_layer(w, of), of->place, slot, cols);
+        return hyper_make_head(w, own, head_layer(w, of), of->place, slot, cols);
     }
-    if (w->all[slot] == NODE_NONE) w->all[slot] = head(w, w->inner, -1, 0, slot, cols);
+    if (w->all[slot] == NODE_NONE) w->all[slot] = hyper_make_head(w, w->inner, -1, 0, slot, cols);
     if (w->one) return w->all[slot];
     int rows = tape_rows_of(w->t, w->all[slot]) / tape_rows_of(w->t, w->inner); /* of one of them */
     return op_rows(w->t, w->all[slot], row * rows, (row + w->units) * rows);
@@ -145,8 +156,9 @@ static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
     enum slot map[2];
     node prompt = prompt_of(w->p, w->t, w->params, w->grads, of);
     prompt_slots(of, map);
-    node down = slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
-    return prompt_value(w->p, w->t, prompt, down, slot_of(w, of, map[1], w->p->method.module[of->module].mid));
+    node down = hyper_make_slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
+    return prompt_value(w->p, w->t, prompt, down,
+                        hyper_make_slot_of(w, of, map[1], w->p->method.module[of->module].mid));
 }
 
 /* Everything of a stack; `shared`: the projection of all stacks, or NODE_NONE. */
@@ -159,7 +171,7 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
         if (of->stack != w->stack || !hyper_made_by(w->p, w->generator, of)) continue;
         tape_site(w->t, "generator of module %d", of->module + 1);
         bool prompt = source_is_prompt(w->p->method.module[of->module].source);
-        made[i] = prompt ? of_prompts(w, of) : slot_of(w, of, of->slot, 0);
+        made[i] = prompt ? of_prompts(w, of) : hyper_make_slot_of(w, of, of->slot, 0);
     }
 }
 
@@ -168,7 +180,7 @@ void hyper_make(const struct plan *p, int g, struct tape *t, const real *params,
                            .units = p->tasks};
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
-        measure(&w);
+        hyper_make_measure(&w);
         if (w.places) make_stack(&w, shared, made);
     }
 }
@@ -176,10 +188,12 @@ void hyper_make(const struct plan *p, int g, struct tape *t, const real *params,
 /* ---- for each row ---- */
 
 /* g of h: through its two maps, where there are. */
-static node row_vector(const struct hyper_work *w, node h) {
+static node hyper_make_row_vector(const struct hyper_work *w, node h) {
     if (w->h->instance != ROW_MLP) return h;
-    node x = op_linear_act(w->t, h, leaf(w, SLOT_HYPER_ROW_W1, w->stack), leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
-    return op_linear(w->t, x, leaf(w, SLOT_HYPER_ROW_W2, w->stack), leaf(w, SLOT_HYPER_ROW_B2, w->stack));
+    node x = op_linear_act(w->t, h, hyper_make_leaf(w, SLOT_HYPER_ROW_W1, w->stack),
+                           hyper_make_leaf(w, SLOT_HYPER_ROW_B1, w->stack), ACT_RELU);
+    return op_linear(w->t, x, hyper_make_leaf(w, SLOT_HYPER_ROW_W2, w->stack),
+                     hyper_make_leaf(w, SLOT_HYPER_ROW_B2, w->stack));
 }
 
 void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
@@ -187,22 +201,23 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
     const struct hyper *by = hyper_of_rows(&p->method);
     struct hyper_work w = {.p = p, .generator = (int)(by - p->method.hyper), .h = by, .t = t, .leaf = leaves, .stack = stack,
                            .units = tape_rows_of(t, h), .task = task};
-    measure(&w);
+    hyper_make_measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");
-    w.row = row_vector(&w, h);
+    w.row = hyper_make_row_vector(&w, h);
     node x = project(&w, stack, w.layers, w.places);
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *of = &p->row_tensor[i];
         if (of->stack != stack) continue;
-        int first = (layer_of(&w, of) * w.places + of->place) * w.units;
+        int first = (hyper_make_layer_of(&w, of) * w.places + of->place) * w.units;
         tape_site(t, "generator of module %d", of->module + 1);
         if (by->net != HYPER_STACK) {
-            node own = head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of), of->place, of->slot, of->cols);
+            node own = hyper_make_head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of),
+                                       of->place, of->slot, of->cols);
             value[i] = (struct row_value){own, 0, w.units};
             continue;
         }
-        if (w.all[of->slot] == NODE_NONE) w.all[of->slot] = head(&w, x, -1, 0, of->slot, of->cols);
+        if (w.all[of->slot] == NODE_NONE) w.all[of->slot] = hyper_make_head(&w, x, -1, 0, of->slot, of->cols);
         value[i] = (struct row_value){w.all[of->slot], first, w.layers * w.places * w.units};
     }
 }

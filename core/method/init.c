@@ -61,7 +61,7 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     }
 }
 
-static void own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+static void init_own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
     const struct function_slot *slot = function_slot(m, (enum slot)t->role);
     if (!slot) {
         not_of_function(key, m, t, out);
@@ -75,17 +75,18 @@ static void own(struct rng_key key, const struct module *m, const struct plan_te
 }
 
 /* Row i of `to` is row row[i] of `from`, of `cols` values. */
-static void take_rows(real *to, const real *from, const int *row, int rows, int cols) {
+static void init_take_rows(real *to, const real *from, const int *row, int rows, int cols) {
     for (int i = 0; i < rows; i++)
         memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols, (size_t)cols * sizeof *to);
 }
 
-static void head(struct rng_key key, const struct model *m, const struct plan_tensor *t, const int *row, int classes,
-                 real *out) {
+static void init_head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
+                      const int *row, int classes,
+                      real *out) {
     const real *own = NULL; /* the folder's */
     switch (row ? t->role : SLOT_COUNT) {
-    case SLOT_HEAD_W: take_rows(out, m->head_w, row, classes, t->cols); return;
-    case SLOT_HEAD_B: take_rows(out, m->head_b, row, classes, 1); return;
+    case SLOT_HEAD_W: init_take_rows(out, m->head_w, row, classes, t->cols); return;
+    case SLOT_HEAD_B: init_take_rows(out, m->head_b, row, classes, 1); return;
     case SLOT_POOLER_W: own = m->dense_w; break;
     case SLOT_POOLER_B: own = m->dense_b; break;
     default: break;
@@ -106,10 +107,11 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);
         else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
-        else if (t->kind == PLAN_HEAD) head(key, m, t, other ? NULL : row[t->task], p->outputs[t->task], out);
+        else if (t->kind == PLAN_HEAD) init_head(key, m, t, other ? NULL : row[t->task],
+                                                 p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
-        else own(key, &p->method.module[t->module], t, out);
+        else init_own(key, &p->method.module[t->module], t, out);
     }
 }
 

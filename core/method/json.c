@@ -20,14 +20,14 @@ static void word(struct buf *b, const char *key, const char *value) {
 }
 
 /* Version 1 knew the encoder alone: there "encoder" is all that a model has. */
-static void add_place(struct buf *b, const struct module *m, bool decoder) {
+static void json_add_place(struct buf *b, const struct module *m, bool decoder) {
     bool site = module_takes_site(m) && m->site != SITE_ALL;
     if (!decoder && m->stack == STACK_ALL) word(b, "stack", stack_name(STACK_ENCODER));
     else word(b, "stack", stack_name(m->stack));
     if (site && (decoder || m->site != SUB_SELF)) word(b, "site", site_name(m->site));
 }
 
-static void add_module(struct buf *b, const struct module *m, bool decoder) {
+static void json_add_module(struct buf *b, const struct module *m, bool decoder) {
     bool in_weight = module_in_weight(m);
     buf_puts(b, "{\"function\":");
     json_add_string(b, fn_name(m->fn));
@@ -58,7 +58,7 @@ static void add_module(struct buf *b, const struct module *m, bool decoder) {
     buf_printf(b, ",\"layers\":[%d,", m->first);
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
-    add_place(b, m, decoder);
+    json_add_place(b, m, decoder);
     if (m->learn != LEARN_BOTH) word(b, "learn", learn_name(m->learn));
     buf_putc(b, '}');
 }
@@ -80,7 +80,7 @@ char *method_json(const struct method *m, bool decoder) {
         struct module x = m->module[i];
         module_normalise(&x);
         if (i) buf_putc(&b, ',');
-        add_module(&b, &x, decoder);
+        json_add_module(&b, &x, decoder);
     }
     buf_putc(&b, ']');
     networks_json(m, &b);
@@ -91,15 +91,15 @@ char *method_json(const struct method *m, bool decoder) {
 /* ---- reading ---- */
 
 static const char *fn_at(int i) { return fn_name((enum fn)i); }
-static const char *act_at(int i) { return method_act_name((enum act)i); }
-static const char *target_at(int i) { return target_name((enum target)i); }
-static const char *tap_at(int i) { return tap_name((enum tap)i); }
-static const char *comp_at(int i) { return comp_name((enum comp)i); }
-static const char *heads_at(int i) { return heads_name((enum head_form)i); }
-static const char *source_at(int i) { return source_name((enum source)i); }
-static const char *norm_at(int i) { return norm_name((enum norm)i); }
-static const char *init_at(int i) { return init_name((enum init)i); }
-static const char *learn_at(int i) { return learn_name((enum learn)i); }
+static const char *json_act_at(int i) { return method_act_name((enum act)i); }
+static const char *json_target_at(int i) { return target_name((enum target)i); }
+static const char *json_tap_at(int i) { return tap_name((enum tap)i); }
+static const char *json_comp_at(int i) { return comp_name((enum comp)i); }
+static const char *json_heads_at(int i) { return heads_name((enum head_form)i); }
+static const char *json_source_at(int i) { return source_name((enum source)i); }
+static const char *json_norm_at(int i) { return norm_name((enum norm)i); }
+static const char *json_init_at(int i) { return init_name((enum init)i); }
+static const char *json_learn_at(int i) { return learn_name((enum learn)i); }
 static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
@@ -130,8 +130,8 @@ static int member_int(const json_t *o, const char *where, const char *key, int l
     return 0;
 }
 
-static int known_keys(const json_t *o, const char *where, const char *const *known, size_t n,
-                      struct err *e) {
+static int json_known_keys(const json_t *o, const char *where, const char *const *known, size_t n,
+                           struct err *e) {
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)o, key, value) {
@@ -197,7 +197,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
         "norm",     "learn"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
-    if (known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
+    if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
     if (member_word(o, where, "function", fn_at, FN_COUNT, &fn, e)) return e->code;
     if (fn < 0) return err_set(e, ERR_INPUT, "%s: \"function\" is missing", where);
@@ -205,17 +205,17 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     m->init = INIT_DEFAULT; /* the usual one of function and source, unless it is said */
     if (member_int(o, where, "size", 1, SIZE_LIMIT, &m->size, e)) return e->code;
     if (member_int(o, where, "mid", 1, SIZE_LIMIT, &m->mid, e)) return e->code;
-    WORD("activation", act_at, ACT_COUNT, act);
-    WORD("target", target_at, TARGET_COUNT, target);
-    WORD("read", tap_at, TAP_COUNT, read);
-    WORD("write", tap_at, TAP_COUNT, write);
-    WORD("composition", comp_at, COMP_COUNT, comp);
-    WORD("heads", heads_at, HEADS_COUNT, heads);
-    WORD("source", source_at, SOURCE_COUNT, source);
-    WORD("mid_activation", act_at, ACT_COUNT, mid_act);
-    WORD("norm", norm_at, NORM_COUNT, norm);
-    WORD("init", init_at, INIT_COUNT, init);
-    WORD("learn", learn_at, LEARN_COUNT, learn);
+    WORD("activation", json_act_at, ACT_COUNT, act);
+    WORD("target", json_target_at, TARGET_COUNT, target);
+    WORD("read", json_tap_at, TAP_COUNT, read);
+    WORD("write", json_tap_at, TAP_COUNT, write);
+    WORD("composition", json_comp_at, COMP_COUNT, comp);
+    WORD("heads", json_heads_at, HEADS_COUNT, heads);
+    WORD("source", json_source_at, SOURCE_COUNT, source);
+    WORD("mid_activation", json_act_at, ACT_COUNT, mid_act);
+    WORD("norm", json_norm_at, NORM_COUNT, norm);
+    WORD("init", json_init_at, INIT_COUNT, init);
+    WORD("learn", json_learn_at, LEARN_COUNT, learn);
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
     if (read_place(o, where, version, m, e)) return e->code;
@@ -236,7 +236,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
                                         "classifier"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
-    if (known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
+    if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
     if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
     if (version != ENCODER_VERSION && version != FORM_VERSION)
         return err_set(e, ERR_INPUT,

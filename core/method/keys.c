@@ -38,7 +38,7 @@ int key_word_of(const char *what, const char *value, const char *const *words, i
     return -1;
 }
 
-static int whole(const char *key, const char *value, int least, int *out, struct err *e) {
+static int keys_whole(const char *key, const char *value, int least, int *out, struct err *e) {
     int64_t v;
     if (!text_to_int(value, &v) || v < least || v > SIZE_LIMIT)
         return err_set(e, ERR_USAGE, "%s=%s: must be a whole number from %d to %d", key, value,
@@ -47,7 +47,7 @@ static int whole(const char *key, const char *value, int least, int *out, struct
     return 0;
 }
 
-static int number(const char *key, const char *value, double *out, struct err *e) {
+static int keys_number(const char *key, const char *value, double *out, struct err *e) {
     if (!text_to_double(value, out))
         return err_set(e, ERR_USAGE, "%s=%s: must be a finite number such as 0.5", key, value);
     return 0;
@@ -77,22 +77,22 @@ static int call(const char *key, const char *value, char word[32], char inner[64
     return 0;
 }
 
-static const char *act_at(int i) { return method_act_name((enum act)i); }
+static const char *keys_act_at(int i) { return method_act_name((enum act)i); }
 static const char *bend_at(int i) { return method_act_name((enum act)(i + ACT_RELU)); }
-static const char *comp_at(int i) { return comp_name((enum comp)i); }
-static const char *source_at(int i) { return source_name((enum source)i); }
-static const char *norm_at(int i) { return norm_name((enum norm)i); }
-static const char *heads_at(int i) { return heads_name((enum head_form)i); }
-static const char *init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
-static const char *target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
-static const char *tap_at(int i) { return tap_name((enum tap)(i + 1)); }
+static const char *keys_comp_at(int i) { return comp_name((enum comp)i); }
+static const char *keys_source_at(int i) { return source_name((enum source)i); }
+static const char *keys_norm_at(int i) { return norm_name((enum norm)i); }
+static const char *keys_heads_at(int i) { return heads_name((enum head_form)i); }
+static const char *keys_init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
+static const char *keys_target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
+static const char *keys_tap_at(int i) { return tap_name((enum tap)(i + 1)); }
 
 static int set_size(struct module *m, const char *v, struct err *e) {
-    return whole(module_takes(m, TAKES_L) ? "l" : "r", v, 1, &m->size, e);
+    return keys_whole(module_takes(m, TAKES_L) ? "l" : "r", v, 1, &m->size, e);
 }
 
 static int set_act(struct module *m, const char *v, struct err *e) {
-    int i = key_word("act", v, act_at, ACT_COUNT, e);
+    int i = key_word("act", v, keys_act_at, ACT_COUNT, e);
     if (i >= 0) m->act = (enum act)i;
     return i < 0 ? ERR_USAGE : 0;
 }
@@ -102,13 +102,13 @@ static int set_biases(struct module *m, const char *v, struct err *e) {
 }
 
 static int set_norm(struct module *m, const char *v, struct err *e) {
-    int i = key_word("norm", v, norm_at, NORM_COUNT, e);
+    int i = key_word("norm", v, keys_norm_at, NORM_COUNT, e);
     if (i >= 0) m->norm = (enum norm)i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_tap(const char *key, enum tap *tap, const char *v, struct err *e) {
-    int i = key_word(key, v, tap_at, TAP_COUNT - 1, e);
+    int i = key_word(key, v, keys_tap_at, TAP_COUNT - 1, e);
     if (i >= 0) *tap = (enum tap)(i + 1);
     return i < 0 ? ERR_USAGE : 0;
 }
@@ -125,14 +125,14 @@ static int set_write(struct module *m, const char *v, struct err *e) {
 static int set_comp(struct module *m, const char *v, struct err *e) {
     char word[32], inner[64];
     if (call("comp", v, word, inner, e)) return e->code;
-    int i = key_word("comp", word, comp_at, COMP_COUNT, e);
+    int i = key_word("comp", word, keys_comp_at, COMP_COUNT, e);
     if (i < 0) return ERR_USAGE;
     double s = 1;
     if (i == COMP_SCALED && !*inner)
         return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
     if (*inner && i != COMP_SCALED && i != COMP_LEARNED)
         return err_set(e, ERR_USAGE, "comp=%s: only scaled(s) and learned(s) take a number", v);
-    if (*inner && number("comp", inner, &s, e)) return e->code;
+    if (*inner && keys_number("comp", inner, &s, e)) return e->code;
     m->comp = (enum comp)i;
     m->scale = s;
     return 0;
@@ -142,7 +142,7 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
 static int set_s(struct module *m, const char *v, struct err *e) {
     if (text_starts(v, "learned")) return set_comp(m, v, e);
     double s;
-    if (number("s", v, &s, e)) return e->code;
+    if (keys_number("s", v, &s, e)) return e->code;
     m->comp = COMP_SCALED;
     m->scale = s;
     return 0;
@@ -151,7 +151,7 @@ static int set_s(struct module *m, const char *v, struct err *e) {
 /* LoRA's α: s = α/r.  Applied after r (parse.c). */
 static int set_alpha(struct module *m, const char *v, struct err *e) {
     double alpha;
-    if (number("alpha", v, &alpha, e)) return e->code;
+    if (keys_number("alpha", v, &alpha, e)) return e->code;
     m->comp = COMP_SCALED;
     m->scale = alpha / m->size;
     return 0;
@@ -160,14 +160,14 @@ static int set_alpha(struct module *m, const char *v, struct err *e) {
 /* rsLoRA's: s = α/√r. */
 static int set_rsalpha(struct module *m, const char *v, struct err *e) {
     double alpha;
-    if (number("rsalpha", v, &alpha, e)) return e->code;
+    if (keys_number("rsalpha", v, &alpha, e)) return e->code;
     m->comp = COMP_SCALED;
     m->scale = alpha / sqrt(m->size);
     return 0;
 }
 
 static int set_heads(struct module *m, const char *v, struct err *e) {
-    int i = key_word("heads", v, heads_at, HEADS_COUNT, e);
+    int i = key_word("heads", v, keys_heads_at, HEADS_COUNT, e);
     if (i >= 0) m->heads = (enum head_form)i;
     return i < 0 ? ERR_USAGE : 0;
 }
@@ -187,7 +187,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
         if (i < 0) return ERR_USAGE;
         act = (enum act)(i + ACT_RELU);
     }
-    if (whole("mlp", width, 1, &m->mid, e)) return e->code;
+    if (keys_whole("mlp", width, 1, &m->mid, e)) return e->code;
     m->source = SOURCE_MLP;
     m->mid_act = act;
     m->init = INIT_DEFAULT; /* of such a source; init= comes after */
@@ -198,12 +198,12 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
 static int set_source(struct module *m, const char *v, struct err *e) {
     char word[32], inner[64];
     if (call("source", v, word, inner, e)) return e->code;
-    int i = key_word("source", word, source_at, SOURCE_COUNT, e);
+    int i = key_word("source", word, keys_source_at, SOURCE_COUNT, e);
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
     int mid = source_width((enum source)i);
     if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp and prompt-… take a width", v);
-    if (*inner && whole("source", inner, 1, &mid, e)) return e->code;
+    if (*inner && keys_whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
     m->mid = mid;
     if (mid) m->init = INIT_DEFAULT; /* of such a source; init= comes after */
@@ -215,18 +215,18 @@ static int set_source(struct module *m, const char *v, struct err *e) {
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
         return err_set(e, ERR_USAGE, "b=%s: the width of a prompt's maps: say source=prompt-share, prompt-sep or prompt-global", v);
-    return whole("b", v, 1, &m->mid, e);
+    return keys_whole("b", v, 1, &m->mid, e);
 }
 
 static int set_init(struct module *m, const char *v, struct err *e) {
-    int i = key_word("init", v, init_at, INIT_COUNT - INIT_LORA, e);
+    int i = key_word("init", v, keys_init_at, INIT_COUNT - INIT_LORA, e);
     if (i >= 0) m->init = (enum init)(i + INIT_LORA);
     return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_dropout(struct module *m, const char *v, struct err *e) {
     double p;
-    if (number("dropout", v, &p, e)) return e->code;
+    if (keys_number("dropout", v, &p, e)) return e->code;
     if (p < 0 || p >= 1)
         return err_set(e, ERR_USAGE, "dropout=%s: must be at least 0 and below 1", v);
     m->dropout = p;
@@ -278,21 +278,21 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-static const char *learn_at(int i) { return learn_name((enum learn)i); }
+static const char *keys_learn_at(int i) { return learn_name((enum learn)i); }
 
 static int set_learn(struct module *m, const char *v, struct err *e) {
-    int i = key_word("learn", v, learn_at, LEARN_COUNT, e);
+    int i = key_word("learn", v, keys_learn_at, LEARN_COUNT, e);
     if (i >= 0) m->learn = (enum learn)i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_target(struct module *m, const char *v, struct err *e) {
-    int i = key_word("target", v, target_at, TARGET_COUNT - TARGET_ALL, e);
+    int i = key_word("target", v, keys_target_at, TARGET_COUNT - TARGET_ALL, e);
     if (i >= 0) m->target = (enum target)(i + TARGET_ALL);
     return i < 0 ? ERR_USAGE : 0;
 }
 
-static const struct key keys[] = {
+static const struct key keys_table[] = {
     {"r", TAKES_R, false, set_size},
     {"l", TAKES_L, false, set_size},
     {"s", TAKES_S, false, set_s},
@@ -317,11 +317,11 @@ static const struct key keys[] = {
     {"learn", TAKES_PLACE, false, set_learn},
 };
 
-const struct key *key_at(int i) { return i < (int)COUNT_OF(keys) ? &keys[i] : NULL; }
+const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }
 
 const struct key *key_find(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(keys); i++)
-        if (!strcmp(keys[i].name, name)) return &keys[i];
+    for (size_t i = 0; i < COUNT_OF(keys_table); i++)
+        if (!strcmp(keys_table[i].name, name)) return &keys_table[i];
     return NULL;
 }
 

@@ -22,15 +22,15 @@ struct call_text {
     enum far far;
 };
 
-static void add(struct call_text *c, const char *key, const char *value, enum far far) {
+static void match_add(struct call_text *c, const char *key, const char *value, enum far far) {
     buf_printf(&c->args, "%s%s=%s", c->args.size ? "," : "", key, value);
     if (far > c->far) c->far = far;
 }
 
-static void add_double(struct call_text *c, const char *key, double v) {
+static void match_add_double(struct call_text *c, const char *key, double v) {
     char text[32];
     text_from_double(v, text);
-    add(c, key, text, FAR_SIZE);
+    match_add(c, key, text, FAR_SIZE);
 }
 
 /* The first module that takes the key, and the preset's at the same place. */
@@ -64,31 +64,31 @@ static void add_sizes(struct call_text *c, const struct module *run, struct modu
     for (size_t k = 0; k < COUNT_OF(letters); k++)
         if (takers(letters[k], run, base, n, &x, &y) && x->size != y->size) {
             snprintf(text, sizeof text, "%d", x->size);
-            add(c, letters[k], text, FAR_SIZE);
+            match_add(c, letters[k], text, FAR_SIZE);
         }
     if (takers("s", run, base, n, &x, &y) && (x->comp != y->comp || x->scale != y->scale)) {
         format_comp(x, text);
-        if (x->comp == COMP_SCALED && y->comp == COMP_SCALED) add_double(c, "s", x->scale);
-        else if (x->comp == COMP_LEARNED) add(c, "s", text, FAR_SWITCH);
-        else add(c, "comp", text, FAR_SWITCH);
+        if (x->comp == COMP_SCALED && y->comp == COMP_SCALED) match_add_double(c, "s", x->scale);
+        else if (x->comp == COMP_LEARNED) match_add(c, "s", text, FAR_SWITCH);
+        else match_add(c, "comp", text, FAR_SWITCH);
     }
     if (takers("mlp", run, base, n, &x, &y) && x->source == SOURCE_MLP &&
         (y->source != SOURCE_MLP || x->mid != y->mid || x->mid_act != y->mid_act)) {
         format_mlp(x, text);
         char inner[80];
         snprintf(inner, sizeof inner, strchr(text, ',') ? "mlp(%s)" : "%s", text);
-        add(c, strchr(text, ',') ? "source" : "mlp", inner,
-            y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
+        match_add(c, strchr(text, ',') ? "source" : "mlp", inner,
+                  y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
         give_mlp(run, base, n);
     }
     if (takers("b", run, base, n, &x, &y) && source_is_prompt(x->source) && source_is_prompt(y->source) && x->mid != y->mid) {
         snprintf(text, sizeof text, "%d", x->mid);
-        add(c, "b", text, FAR_SIZE);
+        match_add(c, "b", text, FAR_SIZE);
         for (int i = 0; i < n; i++)
             if (source_is_prompt(base[i].source)) base[i].mid = x->mid;
     }
     if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
-        add_double(c, "dropout", x->dropout);
+        match_add_double(c, "dropout", x->dropout);
 }
 
 static void add_switches(struct call_text *c, const struct module *run, const struct module *base,
@@ -96,40 +96,40 @@ static void add_switches(struct call_text *c, const struct module *run, const st
     const struct module *x, *y;
     char text[64];
     if (takers("act", run, base, n, &x, &y) && x->act != y->act)
-        add(c, "act", method_act_name(x->act), FAR_SWITCH);
+        match_add(c, "act", method_act_name(x->act), FAR_SWITCH);
     if (takers("biases", run, base, n, &x, &y) && x->biases != y->biases)
-        add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
+        match_add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
     if (takers("norm", run, base, n, &x, &y) && x->norm != y->norm)
-        add(c, "norm", norm_name(x->norm), FAR_SWITCH);
+        match_add(c, "norm", norm_name(x->norm), FAR_SWITCH);
     if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
         !(key_takes(key_find("s"), x) && key_takes(key_find("s"), y))) {
         format_comp(x, text);
-        add(c, "comp", text, FAR_SWITCH);
+        match_add(c, "comp", text, FAR_SWITCH);
     }
     if (takers("source", run, base, n, &x, &y) && x->source != y->source && x->source != SOURCE_MLP) {
         if (source_width(x->source)) snprintf(text, sizeof text, "%s(%d)", source_name(x->source), x->mid);
         else snprintf(text, sizeof text, "%s", source_name(x->source));
-        add(c, "source", text, FAR_SWITCH);
+        match_add(c, "source", text, FAR_SWITCH);
     }
     if (takers("heads", run, base, n, &x, &y) && x->heads != y->heads) {
-        add(c, "heads", heads_name(x->heads), FAR_SWITCH);
-        if (x->read != y->read) add(c, "read", tap_name(x->read), FAR_SWITCH);
+        match_add(c, "heads", heads_name(x->heads), FAR_SWITCH);
+        if (x->read != y->read) match_add(c, "read", tap_name(x->read), FAR_SWITCH);
     }
     if (takers("init", run, base, n, &x, &y) && x->init != y->init)
-        add(c, "init", init_name(x->init), FAR_SWITCH);
+        match_add(c, "init", init_name(x->init), FAR_SWITCH);
     if (run->first != base->first || run->last != base->last) {
         key_layers_text(run, text);
-        add(c, "layers", text, FAR_SWITCH);
+        match_add(c, "layers", text, FAR_SWITCH);
     }
     for (int i = 0; i < n; i++) {
         if (run[i].stack == base[i].stack) continue;
-        add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
+        match_add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
         break;
     }
-    if (run->learn != base->learn) add(c, "learn", learn_name(run->learn), FAR_SWITCH);
+    if (run->learn != base->learn) match_add(c, "learn", learn_name(run->learn), FAR_SWITCH);
     for (int i = 0; i < n; i++) {
         if (run[i].site == base[i].site) continue;
-        add(c, "site", site_name(run[i].site), FAR_SWITCH);
+        match_add(c, "site", site_name(run[i].site), FAR_SWITCH);
         return;
     }
 }
@@ -144,7 +144,7 @@ static const char *place_word(const struct module *m) {
 }
 
 /* Moves the preset to the run's places by at=; false when that cannot be. */
-static bool move(struct call_text *c, struct method *base, const struct module *run, int n) {
+static bool match_move(struct call_text *c, struct method *base, const struct module *run, int n) {
     struct buf places = BUF_INIT;
     enum fn fn = base->module[0].fn;
     bool good = function_at(fn)->places;
@@ -193,8 +193,8 @@ static bool with_backbone(struct call_text *c, const struct preset *p, struct me
     method_normalise(&other);
     if (!same_places(&other, run, n)) return false;
     *base = other;
-    if (own == BACKBONE_NORMS && its == BACKBONE_FROZEN) add(c, "norms", "no", FAR_SWITCH);
-    else add(c, "backbone", backbone_name((int)its), FAR_SWITCH);
+    if (own == BACKBONE_NORMS && its == BACKBONE_FROZEN) match_add(c, "norms", "no", FAR_SWITCH);
+    else match_add(c, "backbone", backbone_name((int)its), FAR_SWITCH);
     return true;
 }
 
@@ -215,7 +215,7 @@ static enum source prompts_of(const struct module *m, int n) {
     return SOURCE_FREE;
 }
 
-static bool by_task(const struct module *m, int n) {
+static bool match_by_task(const struct module *m, int n) {
     for (int i = 0; i < n; i++)
         if (source_row(m[i].source)->by_task) return true;
     return false;
@@ -226,7 +226,7 @@ static bool by_task(const struct module *m, int n) {
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
     if (prompts_of(run, n) != SOURCE_FREE && prompts_of(run, n) != prompts_of(p->method.module, p->method.count)) return false;
-    return by_task(run, n) || !by_task(p->method.module, p->method.count);
+    return match_by_task(run, n) || !match_by_task(p->method.module, p->method.count);
 }
 
 /* The call of one preset, or NULL.  `run` is normalised. */
@@ -236,7 +236,7 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     char *text = NULL;
     method_normalise(&base);
     if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
-                                                      move(&c, &base, run, n)))) {
+                                                      match_move(&c, &base, run, n)))) {
         add_sizes(&c, run, base.module, n);
         add_switches(&c, run, base.module, n);
         text = c.args.size ? xprintf("%s(%s)", p->name, buf_text(&c.args)) : xstrdup(p->name);

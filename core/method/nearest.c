@@ -46,8 +46,8 @@ static bool has_like(const struct method *m, const struct module *x) {
 }
 
 /* The pair nearest to each other of those that are free, or false when none is near enough. */
-static bool nearest_pair(const struct method *p, const struct method *m, const int *partner,
-                         const bool *taken, int *at, int *with, int *least) {
+static bool nearest_nearest_pair(const struct method *p, const struct method *m, const int *partner,
+                                 const bool *taken, int *at, int *with, int *least) {
     *least = FAR_MODULE + 1;
     for (int i = 0; i < p->count; i++)
         for (int j = 0; j < m->count; j++) {
@@ -66,7 +66,7 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
     bool taken[METHOD_MODULES] = {false};
     int sum = 0, paired = 0, i, j, d;
     for (int k = 0; k < p->count; k++) partner[k] = -1;
-    for (; nearest_pair(p, m, partner, taken, &i, &j, &d); paired++) {
+    for (; nearest_nearest_pair(p, m, partner, taken, &i, &j, &d); paired++) {
         partner[i] = j;
         taken[j] = true;
         sum += d;
@@ -76,7 +76,7 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
     return sum + (m->count - paired) * FAR_MODULE;
 }
 
-static const char *where(const struct module *m) {
+static const char *nearest_where(const struct module *m) {
     return m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write);
 }
 
@@ -93,41 +93,42 @@ static void narrowed(struct buf *b, const struct module *x, const struct module 
     static const char *const sites[] = {"self-attention", "cross-attention", "the ffn",
                                         "the outside of the blocks"};
     if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
-        phrase(b, " only at ", where(x), sites[x->site]);
+        phrase(b, " only at ", nearest_where(x), sites[x->site]);
     if (x->stack != y->stack && x->stack != STACK_ALL)
-        phrase(b, " only in the ", where(x), stack_name(x->stack));
+        phrase(b, " only in the ", nearest_where(x), stack_name(x->stack));
 }
 
 /* What `x` does otherwise than the preset's module `y`. */
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
     char comp[64];
     if (x->fn != y->fn) phrase(b, " in place of ", fn_name(x->fn), fn_name(y->fn));
-    if (strcmp(where(x), where(y))) phrase(b, " in place of ", where(x), where(y));
+    if (strcmp(nearest_where(x), nearest_where(y))) phrase(b, " in place of ", nearest_where(x),
+                                                           nearest_where(y));
     if (x->read != y->read && x->fn == y->fn) {
         if (module_is_sequential(x) != module_is_sequential(y))
-            phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", where(x));
-        else phrase(b, " reads ", where(x), tap_name(x->read));
+            phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", nearest_where(x));
+        else phrase(b, " reads ", nearest_where(x), tap_name(x->read));
     }
     if (x->comp != y->comp && x->fn == y->fn) {
         format_comp(x, comp);
-        phrase(b, " at ", comp, where(x));
+        phrase(b, " at ", comp, nearest_where(x));
     }
     if (x->heads != y->heads && x->fn == y->fn)
-        phrase(b, " heads at ", heads_name(x->heads), where(x));
-    if (x->source != y->source) phrase(b, " weights at ", source_name(x->source), where(x));
-    if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), where(x));
+        phrase(b, " heads at ", heads_name(x->heads), nearest_where(x));
+    if (x->source != y->source) phrase(b, " weights at ", source_name(x->source), nearest_where(x));
+    if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), nearest_where(x));
     if (x->biases != y->biases && x->fn == y->fn)
-        phrase(b, " biases at ", x->biases ? "with" : "without", where(x));
+        phrase(b, " biases at ", x->biases ? "with" : "without", nearest_where(x));
     if (x->norm != y->norm && x->fn == y->fn)
-        phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), where(x));
-    if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), where(x));
+        phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), nearest_where(x));
+    if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), nearest_where(x));
     if (x->first != y->first || x->last != y->last) {
         char layers[48];
         bool one = x->last == x->first;
         if (one) snprintf(layers, sizeof layers, "%d", x->first);
         else if (x->last) snprintf(layers, sizeof layers, "%d to %d", x->first, x->last);
         else snprintf(layers, sizeof layers, "from %d", x->first);
-        phrase(b, one ? " in layer " : " in layers ", where(x), layers);
+        phrase(b, one ? " in layer " : " in layers ", nearest_where(x), layers);
     }
     narrowed(b, x, y);
 }
@@ -170,7 +171,7 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     bool taken[METHOD_MODULES] = {false};
     for (int i = 0; i < p.count; i++) {
         if (best_partner[i] < 0) {
-            phrase(&b, " at ", "without its module", where(&p.module[i]));
+            phrase(&b, " at ", "without its module", nearest_where(&p.module[i]));
             continue;
         }
         taken[best_partner[i]] = true;
@@ -179,7 +180,7 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     for (int j = 0; j < m.count; j++)
         if (!taken[j]) {
             if (b.size) buf_puts(&b, ", ");
-            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), where(&m.module[j]));
+            buf_printf(&b, "with a further %s at %s", fn_name(m.module[j].fn), nearest_where(&m.module[j]));
         }
     other_networks(&b, &m, &p);
     if (m.head == METHOD_HEAD_FROZEN) phrase(&b, "", "the head frozen", "");

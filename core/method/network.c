@@ -32,13 +32,14 @@ bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->
 
 /* ---- values ---- */
 
-static const void *in(const struct network *n, const struct method *m) { return (const char *)m + n->offset; }
+static const void *network_in(const struct network *n,
+                              const struct method *m) { return (const char *)m + n->offset; }
 
 /* A word is kept as an enum, which is as wide as an int. */
-static const int *whole(const struct network_key *k, const void *at) {
+static const int *network_whole(const struct network_key *k, const void *at) {
     return (const int *)(const void *)((const char *)at + k->offset);
 }
-static const double *number(const struct network_key *k, const void *at) {
+static const double *network_number(const struct network_key *k, const void *at) {
     return (const double *)(const void *)((const char *)at + k->offset);
 }
 static const bool *flag(const struct network_key *k, const void *at) {
@@ -46,12 +47,12 @@ static const bool *flag(const struct network_key *k, const void *at) {
 }
 
 /* As network_set takes it. */
-static void value_of(const struct network_key *k, const void *at, char out[32]) {
+static void network_value_of(const struct network_key *k, const void *at, char out[32]) {
     switch (k->kind) {
-    case NETWORK_SIZE: snprintf(out, 32, "%d", *whole(k, at)); return;
-    case NETWORK_NUMBER: text_from_double(*number(k, at), out); return;
+    case NETWORK_SIZE: snprintf(out, 32, "%d", *network_whole(k, at)); return;
+    case NETWORK_NUMBER: text_from_double(*network_number(k, at), out); return;
     case NETWORK_FLAG: snprintf(out, 32, "%s", *flag(k, at) ? "yes" : "no"); return;
-    case NETWORK_WORD: snprintf(out, 32, "%s", k->words[*whole(k, at)]); return;
+    case NETWORK_WORD: snprintf(out, 32, "%s", k->words[*network_whole(k, at)]); return;
     }
 }
 
@@ -86,7 +87,7 @@ static int set(const struct network *n, const struct network_key *k, void *at, c
     return 0;
 }
 
-static int unknown(const struct network *n, const char *key, struct err *e) {
+static int network_unknown(const struct network *n, const char *key, struct err *e) {
     struct buf list = BUF_INIT;
     const char *name[16];
     BUG_IF(n->keys > (int)COUNT_OF(name));
@@ -103,27 +104,28 @@ static int unknown(const struct network *n, const char *key, struct err *e) {
 
 /* ---- one ---- */
 
-bool network_is_on(const struct network *n, const struct method *m) { return *(const bool *)in(n, m); }
+bool network_is_on(const struct network *n, const struct method *m) { return *(const bool *)network_in(n,
+                                                                                                       m); }
 
 void network_take_usual(const struct network *n, struct method *m) { memcpy((char *)m + n->offset, n->usual, n->size); }
 
 void network_take(const struct network *n, struct method *m, const struct method *from) {
-    memcpy((char *)m + n->offset, in(n, from), n->size);
+    memcpy((char *)m + n->offset, network_in(n, from), n->size);
 }
 
 bool network_equal(const struct network *n, const struct method *a, const struct method *b) {
-    const void *x = in(n, a), *y = in(n, b);
+    const void *x = network_in(n, a), *y = network_in(n, b);
     if (!network_is_on(n, a) || !network_is_on(n, b)) return network_is_on(n, a) == network_is_on(n, b);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
-        if (k->kind == NETWORK_NUMBER ? *number(k, x) != *number(k, y)
+        if (k->kind == NETWORK_NUMBER ? *network_number(k, x) != *network_number(k, y)
             : k->kind == NETWORK_FLAG ? *flag(k, x) != *flag(k, y)
-                                      : *whole(k, x) != *whole(k, y))
+                                      : *network_whole(k, x) != *network_whole(k, y))
             return false;
     return true;
 }
 
 void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]) {
-    value_of(k, in(n, m), out);
+    network_value_of(k, network_in(n, m), out);
 }
 
 void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
@@ -141,17 +143,18 @@ void network_settle(struct method *m) {
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key)) return set(n, k, (char *)m + n->offset, value, e);
-    return unknown(n, key, e);
+    return network_unknown(n, key, e);
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */
-static void add_text(const struct network *n, const struct method *m, const void *base, bool full, struct buf *out) {
+static void network_add_text(const struct network *n, const struct method *m, const void *base, bool full,
+                             struct buf *out) {
     char value[32], standard[32];
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
-        value_of(k, in(n, m), value);
-        value_of(k, base, standard);
+        network_value_of(k, network_in(n, m), value);
+        network_value_of(k, base, standard);
         if ((!full || k->later) && !strcmp(value, standard)) continue;
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
@@ -163,8 +166,8 @@ static void add_json(const struct network *n, const struct method *m, struct buf
     buf_printf(out, ",\"%s\":{", n->name);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
         bool bare = k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER;
-        value_of(k, in(n, m), value);
-        value_of(k, n->usual, standard);
+        network_value_of(k, network_in(n, m), value);
+        network_value_of(k, n->usual, standard);
         if (k->later && !strcmp(value, standard)) continue;
         buf_printf(out, bare ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name, value);
     }
@@ -210,7 +213,7 @@ bool networks_equal(const struct method *a, const struct method *b) {
 void networks_text(const struct method *m, bool full, struct buf *out) {
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++)
-        if (network_is_on(n, m)) add_text(n, m, n->usual, full, out);
+        if (network_is_on(n, m)) network_add_text(n, m, n->usual, full, out);
 }
 
 bool networks_extend(const struct method *m, const struct method *base) {
@@ -224,7 +227,8 @@ void networks_changes(const struct method *m, const struct method *base, struct 
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++) {
         bool own = !network_is_on(n, base);
-        if (network_is_on(n, m) && !network_equal(n, m, base)) add_text(n, m, own ? n->usual : in(n, base), false, out);
+        if (network_is_on(n, m) && !network_equal(n, m, base)) network_add_text(n, m,
+                                                                                own ? n->usual : network_in(n, base), false, out);
     }
 }
 

@@ -147,7 +147,7 @@ static const struct arg *argument(const struct method_item *item, const char *ke
 /* Keys are applied in turns: what decides a source before init, alpha after r, a site
  * after the tap. */
 enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
-static int turn(const char *key) {
+static int parse_turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
     return strcmp(key, "alpha") && strcmp(key, "rsalpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
 }
@@ -193,7 +193,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
             bool site = k && !strcmp(k->name, "site");
             if (!k || (!site && !key_takes(k, &m)))
                 return no_such_key(item->name, a->key, &m, 1, no_more, e);
-            if (turn(a->key) != now) continue;
+            if (parse_turn(a->key) != now) continue;
             if (!*a->value)
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
@@ -220,7 +220,7 @@ static bool takes_at(const struct method *m) {
 }
 
 /* at=: a linear map by its matrix, a scaled tap by the last part of its name. */
-static int place_at(const struct function *f, const char *word, struct err *e) {
+static int parse_place_at(const struct function *f, const char *word, struct err *e) {
     const char *words[32];
     int n = 0;
     for (const struct function_place *at = f->places; at->word; at++) {
@@ -239,7 +239,7 @@ static int retarget(struct method *m, const char *value, struct err *e) {
         const char *plus = strchr(p, '+');
         char word[128];
         if (!copy_part(word, sizeof word, p, plus ? plus : p + strlen(p))) BUG("at= was cut to fit");
-        int i = place_at(f, word, e);
+        int i = parse_place_at(f, word, e);
         if (i < 0) return ERR_USAGE;
         struct module x = first;
         x.write = f->places[i].tap;
@@ -329,7 +329,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
             const struct arg *a = &item->arg[i];
             bool peft = ia3 && !strcmp(a->key, "peft"), backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
             bool at = !strcmp(a->key, "at") && more != usual;
-            int when = at || peft || backbone ? TURN_PLACE : turn(a->key);
+            int when = at || peft || backbone ? TURN_PLACE : parse_turn(a->key);
             if (when != now) continue;
             if (!peft && !*a->value && (at || backbone || key_find(a->key)))
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
@@ -352,7 +352,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
 
 /* ---- the whole ---- */
 
-static int unknown(const char *name, struct err *e) {
+static int parse_unknown(const char *name, struct err *e) {
     const char *known[FN_COUNT + 64];
     int n = 0;
     for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
@@ -396,7 +396,7 @@ static int parse_item(const struct method_item *item, unsigned *said, struct met
     int fn = 0;
     while (fn < FN_COUNT && strcmp(item->name, fn_name((enum fn)fn))) fn++;
     const struct preset *p = fn < FN_COUNT ? NULL : preset_find(item->name);
-    if (fn == FN_COUNT && !p) return unknown(item->name, e);
+    if (fn == FN_COUNT && !p) return parse_unknown(item->name, e);
     int rc = p ? parse_preset(item, p, &part, e) : parse_module(item, (enum fn)fn, part.module, e);
     if (rc) return rc;
     for (int i = 0; (n = network_at(i)); i++) {

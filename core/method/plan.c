@@ -49,7 +49,7 @@ void build_place(struct build *b, int module, const struct span *s, int layer) {
 
 /* ---- tensors ---- */
 
-static struct plan_tensor *add_tensor(struct build *b, struct plan_tensor t) {
+static struct plan_tensor *plan_add_tensor(struct build *b, struct plan_tensor t) {
     struct plan *p = b->p;
     GROW(p->tensor, b->room, p->tensors + 1);
     t.offset = p->trained;
@@ -100,7 +100,7 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
                             .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
                             .role = (int)slot};
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(m, slot));
-    add_tensor(b, t);
+    plan_add_tensor(b, t);
 }
 
 void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
@@ -108,10 +108,10 @@ void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
                             .blocks = 1, .rows = rows, .cols = cols, .kept = true,
                             .decays = !network_slot_is_vector(slot), .role = (int)slot};
     snprintf(t.name, sizeof t.name, "retriever.%s", network_slot_name(slot));
-    add_tensor(b, t);
+    plan_add_tensor(b, t);
 }
 
-void build_network(struct build *b, const struct plan_tensor *t) { add_tensor(b, *t); }
+void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tensor(b, *t); }
 
 static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
                                 int blocks, int rows, int cols) {
@@ -156,10 +156,10 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
                             .cols = t->cols, .kept = true, .decays = !t->vector,
                             .role = SLOT_MODEL, .pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B};
     memcpy(x.name, t->name, sizeof x.name);
-    add_tensor(b, x);
+    plan_add_tensor(b, x);
 }
 
-static void add_module(struct build *b, int module, const struct tensor_info *list, int n) {
+static void plan_add_module(struct build *b, int module, const struct tensor_info *list, int n) {
     const struct module *m = &b->p->method.module[module];
     struct span span[SPANS];
     if (module_in_weight(m)) {
@@ -172,7 +172,7 @@ static void add_module(struct build *b, int module, const struct tensor_info *li
 }
 
 /* A frozen head stays in the block, where it gets no gradient and no decay. */
-static void add_head(struct build *b, int task, const struct tensor_info *list, int n) {
+static void plan_add_head(struct build *b, int task, const struct tensor_info *list, int n) {
     const struct arch *a = b->a;
     bool moves = b->p->method.head == METHOD_HEAD_TRAINED, several = b->p->tasks > 1;
     bool generated = b->p->method.generated.on && b->p->meta.on;
@@ -205,7 +205,7 @@ static void add_head(struct build *b, int task, const struct tensor_info *list, 
                                  STACK_ENCODER, SUB_EMBED, -1);
         snprintf(t.name, sizeof t.name, "%s%s%s", several ? b->p->task[task] : "", several ? "/" : "",
                  parts[i].name);
-        b->p->head += add_tensor(b, t)->count;
+        b->p->head += plan_add_tensor(b, t)->count;
     }
 }
 
@@ -276,7 +276,7 @@ static int first_use(const struct plan *p, const struct arch *a, const struct te
     return base + layer;
 }
 
-static void sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
+static void plan_sum_up(struct plan *p, const struct arch *a, const struct tensor_info *list, int n) {
     p->lowest_layer = a->encoder_layers + (a->decoder_layers ? a->decoder_layers + 1 : 0);
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -301,7 +301,7 @@ struct plan *plan_new(const struct method *m, const struct arch *a, int classes,
     return plan_new_tasks(m, a, &one, e);
 }
 
-static void set_tasks(struct plan *p, const struct plan_tasks *tasks) {
+static void plan_set_tasks(struct plan *p, const struct plan_tasks *tasks) {
     BUG_IF(tasks->count < 1);
     p->tasks = tasks->count;
     p->task = xcalloc((size_t)tasks->count, sizeof *p->task);
@@ -329,20 +329,20 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     int n = arch_tensors(a, &list);
     p->method = *m;
     hyper_fit(&p->method, a);
-    set_tasks(p, tasks);
+    plan_set_tasks(p, tasks);
     if (tasks->meta) p->meta = *tasks->meta;
     p->decoder = a->decoder_layers > 0;
     p->embed_norm = a->embed_norm;
     for (int i = 0; i < m->count; i++) {
         module_normalise(&p->method.module[i]);
-        add_module(&b, i, list, n);
+        plan_add_module(&b, i, list, n);
     }
     hyper_plan(&b);
     retriever_plan(&b);
     generated_plan(&b);
-    for (int i = 0; i < p->tasks; i++) add_head(&b, i, list, n);
+    for (int i = 0; i < p->tasks; i++) plan_add_head(&b, i, list, n);
     learn_plan(&b);
-    sum_up(p, a, list, n);
+    plan_sum_up(p, a, list, n);
     free(list);
     return p;
 }
@@ -365,7 +365,7 @@ bool build_same_place(const struct plan_tensor *x, const struct plan_tensor *y) 
 }
 
 /* What was one a task is the task's alone. */
-static void narrow(struct method *m) {
+static void plan_narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
@@ -378,7 +378,7 @@ static void narrow(struct method *m) {
 }
 
 /* The tensor of p that holds the values of one of the narrowed plan. */
-static const struct plan_tensor *origin(const struct plan *p, int task, const struct plan_tensor *of) {
+static const struct plan_tensor *plan_origin(const struct plan *p, int task, const struct plan_tensor *of) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind != of->kind || t->module != of->module || t->role != of->role) continue;
@@ -418,7 +418,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
                t->count * sizeof **own_made);
     }
     for (int i = 0; i < own->tensors; i++) {
-        const struct plan_tensor *t = &own->tensor[i], *from = origin(p, task, t);
+        const struct plan_tensor *t = &own->tensor[i], *from = plan_origin(p, task, t);
         const struct plan_made *made_from =
             from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role);
         BUG_IF(!from && (!made_from || !made));
@@ -433,7 +433,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e) {
     struct method m = p->method;
-    narrow(&m);
+    plan_narrow(&m);
     return narrowed_plan(p, &m, a, task, params, made, own_params, own_made, e);
 }
 
@@ -444,7 +444,7 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     BUG_IF(p->tasks != 1);
     for (int i = 0; i < m.count; i++)
         if (source_row(m.module[i].source)->in_training) m.module[i].source = SOURCE_FREE;
-    narrow(&m);
+    plan_narrow(&m);
     struct plan *own = narrowed_plan(p, &m, a, 0, params, made, own_params, &none, e);
     if (!own) return NULL;
     BUG_IF(own->made);

@@ -5,23 +5,25 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct retriever usual = {.on = true, .hidden = 128, .width = 64, .instance = INSTANCE_SUPCON,
-                                       .weight = 0.1, .temperature = 0.1};
-static const char *const instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
+static const struct retriever retriever_usual = {.on = true, .hidden = 128, .width = 64,
+                                                 .instance = INSTANCE_SUPCON,
+                                                 .weight = 0.1, .temperature = 0.1};
+static const char *const retriever_instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
 static const char *const prototypes[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
 
 #define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__}
-static const struct network_key keys[] = {
+static const struct network_key retriever_keys[] = {
     KEY(hidden, NETWORK_SIZE, NULL, 0, false),
     KEY(width, NETWORK_SIZE, NULL, 0, false),
-    KEY(instance, NETWORK_WORD, instances, INSTANCE_COUNT, false),
+    KEY(instance, NETWORK_WORD, retriever_instances, INSTANCE_COUNT, false),
     KEY(prototype, NETWORK_WORD, prototypes, PROTOTYPE_COUNT, false),
     KEY(weight, NETWORK_NUMBER, NULL, 0, false),
     KEY(temperature, NETWORK_NUMBER, NULL, 0, false),
     KEY(tap, NETWORK_SIZE, NULL, 0, true),
 };
-const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever), sizeof usual,
-                                          &usual, keys, COUNT_OF(keys)};
+const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever),
+                                          sizeof retriever_usual,
+                                          &retriever_usual, retriever_keys, COUNT_OF(retriever_keys)};
 
 int retriever_width(const struct retriever *r, const struct arch *a) { return r->width ? r->width : a->width; }
 

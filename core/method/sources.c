@@ -86,7 +86,7 @@ static int make_generated(const struct plan *p, struct tape *t, const real *para
     return first + 1;
 }
 
-static const struct source_row rows[SOURCE_COUNT] = {
+static const struct source_row sources_rows[SOURCE_COUNT] = {
     [SOURCE_FREE] = {SOURCE_IN_PLACE, .plan = plan_layers},
     [SOURCE_SHARED] = {SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared},
     [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
@@ -100,5 +100,5 @@ static const struct source_row rows[SOURCE_COUNT] = {
 
 const struct source_row *source_row(enum source s) {
     BUG_IF(s >= SOURCE_COUNT);
-    return &rows[s];
+    return &sources_rows[s];
 }

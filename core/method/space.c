@@ -99,7 +99,7 @@ bool module_is_at(const struct module *m, int stack, int site) {
 }
 
 /* What the tap leaves open of `site`. */
-static int site_of(const struct module *m) {
+static int space_site_of(const struct module *m) {
     if (tap_is_ffn(m->write)) return SUB_FFN;
     if (m->write == TAP_EMBED) return SUB_EMBED;
     if (!module_takes_site(m)) return SITE_ALL;
@@ -114,7 +114,7 @@ static enum tap head_or_context(enum tap tap, bool per_head) {
 }
 
 /* What the function takes no key for is as in its usual module. */
-static void leave_out(struct module *m) {
+static void space_leave_out(struct module *m) {
     const struct module *usual = &function_of(m)->usual;
     if (!module_takes(m, TAKES_ACT)) m->act = usual->act;
     if (!module_takes(m, TAKES_BIASES)) m->biases = usual->biases;
@@ -140,7 +140,7 @@ static enum tap fixed_read(const struct module *m) {
 }
 
 void module_normalise(struct module *m) {
-    leave_out(m);
+    space_leave_out(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
@@ -157,7 +157,7 @@ void module_normalise(struct module *m) {
     if (!module_takes(m, TAKES_READ)) m->read = fixed_read(m);
     if (m->first < 1) m->first = 1;
     if (m->last < 0) m->last = 0;
-    m->site = site_of(m);
+    m->site = space_site_of(m);
 }
 
 bool module_equal(const struct module *a, const struct module *b) {
@@ -171,7 +171,7 @@ bool module_equal(const struct module *a, const struct module *b) {
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works
  * on its output. */
-static int place(const struct module *m) {
+static int space_place(const struct module *m) {
     bool folded = function_of(m)->linear && m->read == tap_map_input(m->write);
     int tap = m->write == TAP_A_HEAD ? TAP_A_CTX : (int)m->write;
     int where = m->write == TAP_NONE ? (int)m->target - TARGET_COUNT : tap;
@@ -182,12 +182,12 @@ static int place(const struct module *m) {
 static bool meet(const struct module *a, const struct module *b) {
     bool stacks = a->stack == STACK_ALL || b->stack == STACK_ALL || a->stack == b->stack;
     bool sites = a->site == SITE_ALL || b->site == SITE_ALL || a->site == b->site;
-    return place(a) == place(b) && stacks && sites;
+    return space_place(a) == space_place(b) && stacks && sites;
 }
 
 /* Of two modules that do not meet, which is written first. */
-static bool before(const struct module *a, const struct module *b) {
-    if (place(a) != place(b)) return place(a) < place(b);
+static bool space_before(const struct module *a, const struct module *b) {
+    if (space_place(a) != space_place(b)) return space_place(a) < space_place(b);
     int stack_a = (a->stack + 1) % 3, stack_b = (b->stack + 1) % 3; /* all before the single */
     if (stack_a != stack_b) return stack_a < stack_b;
     return (a->site + 1) % 5 < (b->site + 1) % 5;
@@ -207,7 +207,7 @@ void method_order(const struct method *m, int order[METHOD_MODULES]) {
         for (int i = 1; i < count; i++) {
             bool free = true;
             for (int j = 0; j < i; j++) free &= !meet(&x[left[j]], &x[left[i]]);
-            if (free && before(&x[left[i]], &x[left[best]])) best = i;
+            if (free && space_before(&x[left[i]], &x[left[best]])) best = i;
         }
         order[n] = left[best];
         count--;

@@ -128,7 +128,7 @@ static int get_id(struct arch_reading *r, const char *key, int fallback) {
     return err_set(r->e, ERR_INPUT, "%s: \"%s\" is not the id of a token", r->file, key), fallback;
 }
 
-static void refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
+static void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
     if (r->failed) return;
     r->failed = true;
     err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; %s", r->file, key, found, right);
@@ -155,7 +155,7 @@ static enum act get_act(struct arch_reading *r, const char *key, const char *fal
     for (size_t i = 0; i < COUNT_OF(act_names); i++)
         buf_printf(&known, "%s%s", i ? ", " : "petri knows ", act_names[i].name);
     char *found = xprintf("\"%s\"", name);
-    refuse(r, key, found, buf_text(&known));
+    arch_refuse(r, key, found, buf_text(&known));
     free(found);
     buf_release(&known);
     return ACT_NONE;
@@ -166,7 +166,7 @@ static void divide_heads(struct arch_reading *r, const char *key, struct arch *a
     if (a->width % a->heads) {
         char *found = xprintf("%d", a->heads);
         char *right = xprintf("it must divide the width %d", a->width);
-        refuse(r, key, found, right);
+        arch_refuse(r, key, found, right);
         free(found);
         free(right);
         return;
@@ -174,7 +174,7 @@ static void divide_heads(struct arch_reading *r, const char *key, struct arch *a
     a->head_width = a->width / a->heads;
 }
 
-static void read_bert(struct arch_reading *r, struct arch *a) {
+static void arch_read_bert(struct arch_reading *r, struct arch *a) {
     bool roberta = a->family == FAMILY_ROBERTA;
     a->width = get_int(r, "hidden_size", -1, 1, WIDTH_MAX);
     a->encoder_layers = get_int(r, "num_hidden_layers", -1, 1, LAYERS_MAX);
@@ -195,18 +195,18 @@ static void read_bert(struct arch_reading *r, struct arch *a) {
     a->pooler = !roberta;
     const char *kind = get_string(r, "position_embedding_type");
     if (kind && strcmp(kind, "absolute"))
-        refuse(r, "position_embedding_type", kind, "petri reads only absolute positions");
+        arch_refuse(r, "position_embedding_type", kind, "petri reads only absolute positions");
     if (get_bool(r, "is_decoder", false))
-        refuse(r, "is_decoder", "true", "petri reads this family as an encoder only");
+        arch_refuse(r, "is_decoder", "true", "petri reads this family as an encoder only");
     if (get_bool(r, "add_cross_attention", false))
-        refuse(r, "add_cross_attention", "true", "petri reads this family as an encoder only");
+        arch_refuse(r, "add_cross_attention", "true", "petri reads this family as an encoder only");
 }
 
 /* petri's blocks have one count of heads and one inner width for both stacks. */
 static void same_on_both(struct arch_reading *r, const char *key, int a, int b) {
     if (r->failed || a == b) return;
     char *found = xprintf("%d and differs from the encoder's %d", b, a);
-    refuse(r, key, found, "petri reads only equal ones");
+    arch_refuse(r, key, found, "petri reads only equal ones");
     free(found);
 }
 
@@ -277,14 +277,14 @@ static void read_t5(struct arch_reading *r, struct arch *a) {
         a->gated = true;
     } else {
         char *found = xprintf("\"%s\"", kind);
-        refuse(r, "feed_forward_proj", found, "petri knows relu and gated-gelu");
+        arch_refuse(r, "feed_forward_proj", found, "petri knows relu and gated-gelu");
         free(found);
     }
     if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
-        refuse(r, "d_kv", "too large", "num_heads × d_kv may be 65536 at most");
+        arch_refuse(r, "d_kv", "too large", "num_heads × d_kv may be 65536 at most");
     if (!r->failed && a->bucket_distance <= a->buckets / 2)
-        refuse(r, "relative_attention_max_distance", "too small",
-               "it must be more than half of relative_attention_num_buckets");
+        arch_refuse(r, "relative_attention_max_distance", "too small",
+                    "it must be more than half of relative_attention_num_buckets");
 }
 
 static const struct {
@@ -292,8 +292,8 @@ static const struct {
     const char *architecture; /* how the class names in "architectures" begin */
     void (*read)(struct arch_reading *r, struct arch *a);
 } families[FAMILY_COUNT] = {
-    [FAMILY_BERT] = {"bert", "Bert", read_bert},
-    [FAMILY_ROBERTA] = {"roberta", "Roberta", read_bert},
+    [FAMILY_BERT] = {"bert", "Bert", arch_read_bert},
+    [FAMILY_ROBERTA] = {"roberta", "Roberta", arch_read_bert},
     [FAMILY_BART] = {"bart", "Bart", read_bart},
     [FAMILY_MBART] = {"mbart", "MBart", read_bart},
     [FAMILY_T5] = {"t5", "T5", read_t5},
@@ -355,13 +355,13 @@ static void read_ids(struct arch_reading *r, struct arch *a) {
         if (r->failed || ids[i].id < a->vocabulary) continue;
         char *found = xprintf("%d", ids[i].id);
         char *right = xprintf("the vocabulary has %d tokens", a->vocabulary);
-        refuse(r, ids[i].key, found, right);
+        arch_refuse(r, ids[i].key, found, right);
         free(found);
         free(right);
     }
 }
 
-static void read_family(struct arch_reading *r, struct arch *a) {
+static void arch_read_family(struct arch_reading *r, struct arch *a) {
     const char *type = get_string(r, "model_type");
     if (r->failed) return;
     if (!type) type = type_of_architecture(r);
@@ -383,12 +383,12 @@ static void read_family(struct arch_reading *r, struct arch *a) {
 }
 
 /* id2label: an object from "0", "1", … to names, each id once and none left out. */
-static void read_labels(struct arch_reading *r, struct arch *a) {
+static void arch_read_labels(struct arch_reading *r, struct arch *a) {
     const json_t *map = json_object_get(r->config, "id2label");
     if (r->failed || !map || json_is_null(map)) return;
     size_t n = json_object_size(map);
     if (!json_is_object(map) || n > LABELS_MAX) {
-        refuse(r, "id2label", "not right", "it must be an object of at most 65,536 ids and names");
+        arch_refuse(r, "id2label", "not right", "it must be an object of at most 65,536 ids and names");
         return;
     }
     a->label = xcalloc(n ? n : 1, sizeof *a->label);
@@ -401,8 +401,8 @@ static void read_labels(struct arch_reading *r, struct arch *a) {
         if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name ||
             !*name) {
             char *found = xprintf("wrong at the key \"%s\"", key);
-            refuse(r, "id2label", found,
-                   "its keys must be 0, 1, … without a gap, its values names");
+            arch_refuse(r, "id2label", found,
+                        "its keys must be 0, 1, … without a gap, its values names");
             free(found);
             return;
         }
@@ -411,8 +411,8 @@ static void read_labels(struct arch_reading *r, struct arch *a) {
 }
 
 /* Takes `config` over; NULL when it could not be read, *first says why. */
-static int read_config(const char *file, json_t *config, struct err *first, struct arch *out,
-                       struct buf *report, struct err *e) {
+static int arch_read_config(const char *file, json_t *config, struct err *first, struct arch *out,
+                            struct buf *report, struct err *e) {
     *out = (struct arch){
         .bos_id = -1, .eos_id = -1, .decoder_start = -1, .forced_bos = -1, .forced_eos = -1};
     struct arch_reading r = {file, config, report, first, !config};
@@ -420,16 +420,16 @@ static int read_config(const char *file, json_t *config, struct err *first, stru
         r.failed = true;
         err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
     }
-    read_family(&r, out);
+    arch_read_family(&r, out);
     if (!r.failed) families[out->family].read(&r, out);
     read_ids(&r, out);
-    read_labels(&r, out);
+    arch_read_labels(&r, out);
     const char *class = first_architecture(&r), *type = get_string(&r, "torch_dtype");
     if (!type) type = get_string(&r, "dtype");
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
     snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
     if (!r.failed && out->positions && arch_longest(out) < 3)
-        refuse(&r, "max_position_embeddings", "too small", "no text fits");
+        arch_refuse(&r, "max_position_embeddings", "too small", "no text fits");
     json_decref(config);
     if (!r.failed) return 0;
     arch_release(out);
@@ -440,13 +440,13 @@ static int read_config(const char *file, json_t *config, struct err *first, stru
 int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,
                struct err *e) {
     struct err first = ERR_INIT;
-    return read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
+    return arch_read_config(name, json_parse(name, bytes, n, &first), &first, out, report, e);
 }
 
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e) {
     struct err first = ERR_INIT;
     char *file = file_is_folder(path) ? file_join(path, "config.json") : xstrdup(path);
-    int rc = read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
+    int rc = arch_read_config(file, json_read(file, CONFIG_LIMIT, &first), &first, out, report, e);
     free(file);
     return rc;
 }

@@ -171,7 +171,7 @@ static const struct {
     [FAMILY_T5] = {t5, COUNT_OF(t5)},
 };
 
-static int size_of(const struct arch *a, enum size s) {
+static int arch_tensors_size_of(const struct arch *a, enum size s) {
     switch (s) {
     case ONE: return 1;
     case WIDTH: return a->width;
@@ -217,11 +217,12 @@ static void write_name(char *out, size_t room, const char *format, int layer) {
     else snprintf(out, room, "%.*s%d%s", (int)(mark - format), format, layer, mark + 2);
 }
 
-static void fill(const struct arch *a, const struct segment *s, const struct tensor_part *p, int layer,
-                 struct tensor_info *out) {
+static void arch_tensors_fill(const struct arch *a, const struct segment *s, const struct tensor_part *p,
+                              int layer,
+                              struct tensor_info *out) {
     *out = (struct tensor_info){
-        .rows = size_of(a, p->rows),
-        .cols = size_of(a, p->cols),
+        .rows = arch_tensors_size_of(a, p->rows),
+        .cols = arch_tensors_size_of(a, p->cols),
         .role = p->role,
         .stack = s->stack,
         .sublayer = p->sublayer,
@@ -243,7 +244,7 @@ int arch_tensors(const struct arch *a, struct tensor_info **out) {
             for (size_t j = 0; j < s->parts; j++) {
                 if (!is_there(a, s->part[j].when, layer)) continue;
                 GROW(list, room, n + 1);
-                fill(a, s, &s->part[j], layer, &list[n++]);
+                arch_tensors_fill(a, s, &s->part[j], layer, &list[n++]);
             }
         }
     }

@@ -77,10 +77,10 @@ int cache_source_rows(const struct decode_cache *c, int i) { return c->live[i].r
 
 /* ---- who is live ---- */
 
-static int slots(const struct decode_cache *c) { return c->sources * c->beams; }
+static int cache_slots(const struct decode_cache *c) { return c->sources * c->beams; }
 
 /* The rows of the attentions of the next step. */
-static void describe(struct decode_cache *c) {
+static void cache_describe(struct decode_cache *c) {
     int row = 0;
     for (int i = 0; i < c->lives; i++) {
         const struct live *l = &c->live[i];
@@ -125,7 +125,7 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
     memset(c->crossed, 0, (size_t)c->layers * sizeof *c->crossed);
     for (int i = 0; i < sources; i++)
         c->live[i] = (struct live){ .source = i, .rows = 1, .slot = { i * beams } };
-    describe(c);
+    cache_describe(c);
 }
 
 /* ---- room ---- */
@@ -165,10 +165,10 @@ static int widen(struct decode_cache *c, int layer, size_t size, int room, struc
 
 int cache_room(struct decode_cache *c, struct err *e) {
     if (c->length < c->room) return 0;
-    size_t size, have = c->layers ? c->self[0].size / (size_t)c->cols / (size_t)slots(c) : 0;
+    size_t size, have = c->layers ? c->self[0].size / (size_t)c->cols / (size_t)cache_slots(c) : 0;
     int room = c->room ? 2 * c->room : FIRST_ROOM;
     if (!c->room && have > (size_t)room && have < INT32_MAX) room = (int)have; /* from texts before */
-    if (!mem_mul((size_t)slots(c), (size_t)room, &size) || size > INT32_MAX ||
+    if (!mem_mul((size_t)cache_slots(c), (size_t)room, &size) || size > INT32_MAX ||
         !mem_mul(size, (size_t)c->cols, &size))
         return err_set(e, ERR_SYSTEM, "no memory for texts of %d tokens with %d beams", room, c->beams);
     for (int layer = 0; layer < c->layers; layer++) {
@@ -176,7 +176,7 @@ int cache_room(struct decode_cache *c, struct err *e) {
         if (rc) return rc;
     }
     c->room = room;
-    describe(c);
+    cache_describe(c);
     return 0;
 }
 
@@ -226,7 +226,7 @@ void cache_step(struct decode_cache *c, const int *rows, const int *parent) {
         c->live[kept++] = l;
     }
     c->lives = kept;
-    describe(c);
+    cache_describe(c);
 }
 
 /* ---- attention ---- */
@@ -242,8 +242,8 @@ void cache_self(struct decode_cache *c, struct tape *t, int layer, node *k, node
         memcpy(s->k + to, tape_value(t, *k) + (size_t)i * cols, bytes);
         memcpy(s->v + to, tape_value(t, *v) + (size_t)i * cols, bytes);
     }
-    *k = tape_frozen(t, slots(c) * c->room, c->cols, s->k);
-    *v = tape_frozen(t, slots(c) * c->room, c->cols, s->v);
+    *k = tape_frozen(t, cache_slots(c) * c->room, c->cols, s->k);
+    *v = tape_frozen(t, cache_slots(c) * c->room, c->cols, s->v);
     how->query_rows = &c->self_query;
     how->key_rows = &c->self_keys;
     how->key_length = c->slot_length;
@@ -268,7 +268,7 @@ static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
     memcpy(s->v, tape_value(t, v), size * sizeof *s->v);
     memcpy(c->source_start, sources->start, ((size_t)c->sources + 1) * sizeof(int));
     c->crossed[layer] = true;
-    describe(c);
+    cache_describe(c);
 }
 
 void cache_cross(struct decode_cache *c, struct tape *t, int layer, const struct tape_rows *sources,

@@ -25,7 +25,7 @@ static real *copy_values(const struct tape *t, node x) {
 }
 
 /* One row through the encoder. */
-static void run(const struct model *m, const struct encoded *x, real **cls, real **mean) {
+static void encode_run(const struct model *m, const struct encoded *x, real **cls, real **mean) {
     int start[2] = {0, (int)x->n};
     uint64_t id = 0;
     int32_t *positions = xcalloc(x->n, sizeof *positions);
@@ -69,6 +69,6 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
         encoded_release(out);
         return rc;
     }
-    if (cls) run(m, out, cls, mean);
+    if (cls) encode_run(m, out, cls, mean);
     return 0;
 }

@@ -54,12 +54,12 @@ static char *canonical(const struct arch *a, const char *name) {
     return xstrdup(name);
 }
 
-static int by_name(const void *a, const void *b) {
+static int entries_by_name(const void *a, const void *b) {
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
 static void sort(struct entries *x) {
-    if (x->n) qsort(x->entry, x->n, sizeof *x->entry, by_name);
+    if (x->n) qsort(x->entry, x->n, sizeof *x->entry, entries_by_name);
 }
 
 int entries_list(struct entries *x, const struct weights *w, const struct arch *a,
@@ -90,7 +90,7 @@ void entries_release(struct entries *x) {
 
 struct entry *entries_find(struct entries *x, const char *name) {
     struct entry key = {.name = (char *)name};
-    return x->n ? bsearch(&key, x->entry, x->n, sizeof key, by_name) : NULL;
+    return x->n ? bsearch(&key, x->entry, x->n, sizeof key, entries_by_name) : NULL;
 }
 
 /* ---- one table under several names ---- */
@@ -98,19 +98,19 @@ struct entry *entries_find(struct entries *x, const char *name) {
 #define SHARED "shared.weight"
 #define HEAD "lm_head.weight"
 
-static int read_values(const struct entry *x, real **out, struct err *e) {
+static int entries_read_values(const struct entry *x, real **out, struct err *e) {
     *out = mem_try(x->tensor->count, sizeof **out);
     if (!*out)
         return err_set(e, ERR_SYSTEM, "%s: no memory for \"%s\"", x->file->name, x->tensor->name);
     return st_read(x->file->st, x->tensor, *out, e);
 }
 
-static int compare(const struct entry *a, const struct entry *b, bool *equal, struct err *e) {
+static int entries_compare(const struct entry *a, const struct entry *b, bool *equal, struct err *e) {
     real *va = NULL, *vb = NULL;
     *equal = false;
     if (a->tensor->count != b->tensor->count) return 0;
-    int rc = read_values(a, &va, e);
-    if (!rc) rc = read_values(b, &vb, e);
+    int rc = entries_read_values(a, &va, e);
+    if (!rc) rc = entries_read_values(b, &vb, e);
     *equal = !rc && !memcmp(va, vb, a->tensor->count * sizeof *va);
     free(va);
     free(vb);
@@ -134,7 +134,7 @@ static int tie_stack(struct entries *x, const char *name, struct err *e) {
         become_shared(x, own);
         return 0;
     }
-    int rc = compare(shared, own, &equal, e);
+    int rc = entries_compare(shared, own, &equal, e);
     if (rc) return rc;
     if (!equal)
         return err_set(e, ERR_INPUT,
@@ -159,7 +159,7 @@ static int tie_head(struct entries *x, struct arch *a, struct buf *report, struc
         become_shared(x, head);
         return 0;
     }
-    int rc = compare(shared, head, &equal, e);
+    int rc = entries_compare(shared, head, &equal, e);
     if (rc) return rc;
     if (a->tied && !equal && report)
         buf_printf(report, "%s differs from %s, so they are not tied, whatever config.json says\n",

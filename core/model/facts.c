@@ -18,7 +18,7 @@ static const char settings_file[] = "generation_config.json";
 
 static void add_int(struct buf *b, const char *name, int v) { buf_printf(b, "%s=%d ", name, v); }
 
-static void add_double(struct buf *b, const char *name, double v) {
+static void facts_add_double(struct buf *b, const char *name, double v) {
     char text[32];
     text_from_double(v, text);
     buf_printf(b, "%s=%s ", name, text);
@@ -45,7 +45,7 @@ static void add_shape(struct buf *b, const struct arch *a) {
     add_int(b, "forced_eos", a->forced_eos);
     add_int(b, "buckets", a->buckets);
     add_int(b, "bucket_distance", a->bucket_distance);
-    add_double(b, "norm_epsilon", a->norm_eps);
+    facts_add_double(b, "norm_epsilon", a->norm_eps);
     add_int(b, "gated", a->gated);
     add_int(b, "pre_norm", a->pre_norm);
     add_int(b, "rms_norm", a->rms_norm);
@@ -55,11 +55,11 @@ static void add_shape(struct buf *b, const struct arch *a) {
     add_int(b, "embedding_scale", a->embed_scale);
     add_int(b, "tied", a->tied);
     add_int(b, "final_dropout", a->final_dropout);
-    add_double(b, "decoded_scale", a->decoded_scale);
-    add_double(b, "dropout", a->dropout);
-    add_double(b, "attention_dropout", a->attention_dropout);
-    add_double(b, "activation_dropout", a->activation_dropout);
-    add_double(b, "classifier_dropout", a->classifier_dropout);
+    facts_add_double(b, "decoded_scale", a->decoded_scale);
+    facts_add_double(b, "dropout", a->dropout);
+    facts_add_double(b, "attention_dropout", a->attention_dropout);
+    facts_add_double(b, "activation_dropout", a->activation_dropout);
+    facts_add_double(b, "classifier_dropout", a->classifier_dropout);
 }
 
 /* The bias of the logits is a used tensor that the weights' hash leaves out. */
@@ -70,7 +70,7 @@ static void add_bias(struct buf *b, const struct model *m) {
     buf_printf(b, "logits_bias=%s", hash);
 }
 
-static int add_file(struct buf *b, const char *folder, const char *name, struct err *e) {
+static int facts_add_file(struct buf *b, const char *folder, const char *name, struct err *e) {
     char *path = file_join(folder, name), hash[65];
     bool there = file_exists(path);
     int rc = there ? file_sha256(path, hash, e) : 0;
@@ -86,8 +86,8 @@ int facts_fill(struct model *m, struct err *e) {
     int rc = 0;
     const char *name;
     for (int i = 0; !rc && m->tokenizer && (name = tokenizer_file(m->tokenizer, i)); i++)
-        rc = add_file(&b, m->folder, name, e);
-    if (!rc && arch_generates(&m->arch)) rc = add_file(&b, m->folder, settings_file, e);
+        rc = facts_add_file(&b, m->folder, name, e);
+    if (!rc && arch_generates(&m->arch)) rc = facts_add_file(&b, m->folder, settings_file, e);
     m->facts = buf_take(&b);
     char *all = xprintf("%s\n%s", m->sha256, m->facts);
     sha256_hex(all, strlen(all), m->fingerprint);
@@ -98,7 +98,7 @@ int facts_fill(struct model *m, struct err *e) {
 /* ---- comparing ---- */
 
 /* The value of the fact whose name is the n bytes at `name`, up to the next blank; NULL when there is none. */
-static const char *find(const char *facts, const char *name, size_t n) {
+static const char *facts_find(const char *facts, const char *name, size_t n) {
     for (const char *at = facts; *at; at += strcspn(at, " "), at += *at == ' ')
         if (!strncmp(at, name, n) && at[n] == '=') return at + n + 1;
     return NULL;
@@ -106,7 +106,7 @@ static const char *find(const char *facts, const char *name, size_t n) {
 
 static bool is_file(const char *name, size_t n) { return memchr(name, '.', n) != NULL; }
 
-static bool same_value(const char *a, const char *b) {
+static bool facts_same_value(const char *a, const char *b) {
     size_t n = strcspn(a, " "), k = strcspn(b, " ");
     return n == k && !memcmp(a, b, n);
 }
@@ -116,8 +116,8 @@ static const char *first_other(const char *in, const char *other, size_t *n) {
     for (const char *at = in; *at; at += strcspn(at, " "), at += *at == ' ') {
         *n = strcspn(at, "= ");
         if (at[*n] != '=') continue;
-        const char *value = find(other, at, *n);
-        if (value ? !same_value(at + *n + 1, value) : is_file(at, *n)) return at;
+        const char *value = facts_find(other, at, *n);
+        if (value ? !facts_same_value(at + *n + 1, value) : is_file(at, *n)) return at;
     }
     return NULL;
 }
@@ -133,7 +133,7 @@ int facts_check(const struct model *m, const char *was, const char *since, struc
     const char *name = first_other(was, m->facts, &n);
     if (!name) name = first_other(m->facts, was, &n);
     if (!name) return 0;
-    const char *then = find(was, name, n), *now = find(m->facts, name, n);
+    const char *then = facts_find(was, name, n), *now = facts_find(m->facts, name, n);
     if (is_file(name, n) && !strncmp(name, settings_file, n) && broken_settings(m, e)) return e->code;
     if (is_file(name, n))
         return err_set(e, ERR_INPUT, "%s/%.*s: %s since %s; use the model as it was", m->folder, (int)n, name,

@@ -107,7 +107,7 @@ static const real *next_logits(const struct group *x) {
     return tape_value(d->tape, forward_logits(&f, forward_decode(&f, encoded)));
 }
 
-static int step(struct group *x, struct err *e) {
+static int generate_step(struct group *x, struct err *e) {
     const struct generate_memory *d = x->memory;
     size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
     if (d->stop && d->stop(d->stop_self)) return err_set(e, ERR_INTERRUPTED, "stopped");
@@ -130,7 +130,7 @@ static int step(struct group *x, struct err *e) {
     return 0;
 }
 
-static void take_texts(const struct group *x, struct generated *out) {
+static void generate_take_texts(const struct group *x, struct generated *out) {
     for (int i = 0; i < x->sources; i++) {
         struct generated *g = &out[x->first + (size_t)i];
         const int32_t *ids = search_best(&x->search[i], &g->count, &g->score);
@@ -154,8 +154,8 @@ int generation_group(const struct generation *g, int group, const struct generat
         x.live[i] = (int)i;
     }
     cache_begin(memory->cache, (int)n, g->options->beams);
-    while (!rc && x.lives) rc = step(&x, e);
-    if (!rc) take_texts(&x, out);
+    while (!rc && x.lives) rc = generate_step(&x, e);
+    if (!rc) generate_take_texts(&x, out);
     for (size_t i = 0; i < n; i++) search_release(&x.search[i]);
     free(x.search);
     free(x.live);
@@ -186,13 +186,13 @@ struct generate_work {
     struct err e;         /* of the group `bad` */
 };
 
-static bool asked_to_stop(void *self) {
+static bool generate_asked_to_stop(void *self) {
     const struct generate_work *w = self;
     return w->watch && w->watch->stop && w->watch->stop(w->watch->self);
 }
 
 /* Under the lock. */
-static void tell(struct generate_work *w) {
+static void generate_tell(struct generate_work *w) {
     const struct generation *g = w->g;
     for (; w->told < g->groups && w->done[w->told]; w->told++)
         for (size_t i = g->first[w->told]; i < g->first[w->told + 1]; i++)
@@ -214,11 +214,11 @@ static void finish_group(struct generate_work *w, int group, int rc, const struc
         w->e = *e;
     }
     w->done[group] = !rc;
-    if (!rc) tell(w);
+    if (!rc) generate_tell(w);
     pthread_mutex_unlock(&w->lock);
 }
 
-static void open_seat(struct generate_work *w, struct generate_seat *s) {
+static void generate_open_seat(struct generate_work *w, struct generate_seat *s) {
     const struct generate_method *m = w->method;
     struct arena *arena = arena_new();
     s->open = true;
@@ -226,7 +226,7 @@ static void open_seat(struct generate_work *w, struct generate_seat *s) {
     s->memory = (struct generate_memory){ .tape = tape_new(arena), .arena = arena,
                                       .cache = cache_new(&w->g->model->arch),
                                       .begin = m ? m->begin : NULL, .self = s->opened,
-                                      .stop = asked_to_stop, .stop_self = w };
+                                      .stop = generate_asked_to_stop, .stop_self = w };
 }
 
 static void close_seat(const struct generate_work *w, struct generate_seat *s) {
@@ -242,7 +242,7 @@ static void do_group(void *self, int group, int worker) {
     struct generate_seat *s = &w->seat[worker];
     struct err e = ERR_INIT;
     if (has_failed(w)) return;
-    if (!s->open) open_seat(w, s);
+    if (!s->open) generate_open_seat(w, s);
     finish_group(w, group, generation_group(w->g, group, &s->memory, w->out, &e), &e);
 }
 

@@ -115,7 +115,7 @@ static void say_ignored(const struct options_reading *r) {
     }
 }
 
-static void read_all(struct options_reading *r, struct generate_options *o) {
+static void generate_options_read_all(struct options_reading *r, struct generate_options *o) {
     const struct arch *a = r->arch;
     o->beams = int_of(r, "num_beams", 1, 1, BEAMS_MOST);
     read_lengths(r, o);
@@ -142,7 +142,7 @@ static int read_object(const struct arch *a, const char *file, json_t *object, b
     *out = (struct generate_options){ .length_penalty = 1 };
     if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
     struct options_reading r = { file, object, own, a, report, first };
-    if (!first->code) read_all(&r, out);
+    if (!first->code) generate_options_read_all(&r, out);
     json_decref(object);
     if (first->code && e) *e = *first;
     return first->code;

@@ -161,7 +161,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
 }
 
 /* A candidate that ends joins the finished texts, when it is among the best. */
-static void finish(struct search *s, const struct continuation *c) {
+static void generate_search_finish(struct search *s, const struct continuation *c) {
     const struct generate_options *o = s->o;
     size_t most = (size_t)o->max_new;
     real score = c->score / (real)pow(s->length + 1, o->length_penalty);
@@ -182,7 +182,7 @@ static void finish(struct search *s, const struct continuation *c) {
 }
 
 /* The best candidates that do not end become the live rows. */
-static void go_on(struct search *s, int n, int *parent) {
+static void generate_search_go_on(struct search *s, int n, int *parent) {
     int32_t *spare = s->ids;
     size_t most = (size_t)s->o->max_new;
     s->rows = 0;
@@ -220,9 +220,9 @@ static bool beams(struct search *s, const real *logits, int *parent) {
     for (int i = 0; i < n; i++) {
         struct continuation *c = &s->candidate[i];
         c->ends = s->length + 1 == o->max_new || is_end(o, c->id);
-        if (c->ends && i < o->beams) finish(s, c);
+        if (c->ends && i < o->beams) generate_search_finish(s, c);
     }
-    go_on(s, n, parent);
+    generate_search_go_on(s, n, parent);
     if (s->rows && !may_improve(s)) s->rows = 0;
     return true;
 }

@@ -95,7 +95,7 @@ static bool other_classifier(const struct arch *a) {
 
 /* Whether all of them are finite.  Eight sums of v·0 side by side, which are NaN as soon as one value
  * is not: this costs a fifth of the hash that follows. */
-static bool all_finite(const real *v, size_t n) {
+static bool load_all_finite(const real *v, size_t n) {
     real sum[8] = {0}, all = 0;
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
@@ -108,7 +108,7 @@ static bool all_finite(const real *v, size_t n) {
 /* Reads a tensor that is used: all its values must be numbers. */
 static int read_used(struct loading *l, const struct entry *x, real *out) {
     int rc = st_read(x->file->st, x->tensor, out, l->e);
-    if (rc || all_finite(out, x->tensor->count)) return rc;
+    if (rc || load_all_finite(out, x->tensor->count)) return rc;
     size_t first = 0, bad = 0, cols = 1;
     for (size_t i = x->tensor->count; i-- > 0;)
         if (!isfinite(out[i])) {
@@ -150,7 +150,7 @@ static int half_a_head(struct loading *l, const char *name, const char *missing)
 }
 
 /* Both tensors of a part of the head, or neither. */
-static int find_pair(struct loading *l, const char *name, struct entry **w, struct entry **b) {
+static int load_find_pair(struct loading *l, const char *name, struct entry **w, struct entry **b) {
     char *of_w = xprintf("%s.weight", name), *of_b = xprintf("%s.bias", name);
     *w = find_entry(l, of_w);
     *b = find_entry(l, of_b);
@@ -160,14 +160,14 @@ static int find_pair(struct loading *l, const char *name, struct entry **w, stru
     return half_a_head(l, name, *w ? "bias" : "weight");
 }
 
-static int read_head(struct loading *l) {
+static int load_read_head(struct loading *l) {
     struct model *m = l->m;
     const bool two = m->arch.family == FAMILY_ROBERTA;
     const char *name = two ? "classifier.out_proj" : "classifier";
     struct entry *w, *b, *dense_w = NULL, *dense_b = NULL;
     if (other_classifier(&m->arch) || arch_generates(&m->arch)) return 0;
-    int rc = find_pair(l, name, &w, &b);
-    if (!rc && two) rc = find_pair(l, "classifier.dense", &dense_w, &dense_b);
+    int rc = load_find_pair(l, name, &w, &b);
+    if (!rc && two) rc = load_find_pair(l, "classifier.dense", &dense_w, &dense_b);
     if (!rc && two && !w != !dense_w)
         rc = half_a_head(l, w ? "classifier.dense" : name, "weight");
     if (rc || !w) return rc;
@@ -214,7 +214,7 @@ void model_fill_buckets(struct model *m) {
 
 /* ---- values ---- */
 
-static int read_values(struct loading *l, size_t values) {
+static int load_read_values(struct loading *l, size_t values) {
     struct model *m = l->m;
     /* Each tensor begins at a multiple of 64 bytes. */
     size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
@@ -350,8 +350,8 @@ static int load(struct loading *l) {
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
     size_t values = 0;
     rc = check_tensors(l, &values);
-    if (!rc) rc = read_values(l, values);
-    if (!rc) rc = read_head(l);
+    if (!rc) rc = load_read_values(l, values);
+    if (!rc) rc = load_read_head(l);
     if (!rc) rc = read_logits_bias(l);
     if (rc) return rc;
     model_fill_buckets(m);

@@ -33,7 +33,7 @@ static void free_model(struct model *m) {
 }
 
 /* The last part of what the user wrote; of the real path for "." and the like. */
-static char *name_of(const char *where, const char *folder) {
+static char *model_name_of(const char *where, const char *folder) {
     char *name = file_base_name(where);
     if (strcmp(name, ".") && strcmp(name, "..")) return name;
     char *path = realpath(folder, NULL);
@@ -50,7 +50,7 @@ static struct model *load_folder(const char *where, char *folder, struct err *e)
     struct err own = ERR_INIT;
     struct model *m = xcalloc(1, sizeof *m);
     m->folder = folder;
-    m->name = name_of(where, folder);
+    m->name = model_name_of(where, folder);
     if (!model_fill(m, e ? e : &own)) return m;
     free_model(m);
     return NULL;
@@ -72,7 +72,7 @@ struct shared {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shared *list;
+static struct shared *model_list;
 
 /* What a model is read from; whatever else lies in the folder may change. */
 static int is_part(const struct dirent *x) {
@@ -81,7 +81,7 @@ static int is_part(const struct dirent *x) {
 }
 
 /* The folder and the state of every file that a model can be read from, shards too. */
-static char *key_of(const char *folder) {
+static char *model_key_of(const char *folder) {
     struct buf key = BUF_INIT;
     struct dirent **part = NULL;
     char *path = realpath(folder, NULL);
@@ -100,7 +100,7 @@ static char *key_of(const char *folder) {
 }
 
 static struct shared *find_shared(const char *key) {
-    for (struct shared *s = list; s; s = s->next)
+    for (struct shared *s = model_list; s; s = s->next)
         if (!strcmp(s->key, key)) return s;
     return NULL;
 }
@@ -108,7 +108,7 @@ static struct shared *find_shared(const char *key) {
 struct model *model_share(const char *where, struct err *e) {
     char *folder = model_find(where, e);
     if (!folder) return NULL;
-    char *key = key_of(folder);
+    char *key = model_key_of(folder);
     struct model *m = NULL;
     pthread_mutex_lock(&lock);
     struct shared *s = find_shared(key);
@@ -118,8 +118,8 @@ struct model *model_share(const char *where, struct err *e) {
         free(folder);
     } else if ((m = load_folder(where, folder, e))) {
         s = xmalloc(sizeof *s);
-        *s = (struct shared){key, m, 1, list};
-        list = s;
+        *s = (struct shared){key, m, 1, model_list};
+        model_list = s;
         key = NULL;
     }
     pthread_mutex_unlock(&lock);
@@ -129,7 +129,7 @@ struct model *model_share(const char *where, struct err *e) {
 
 /* Takes one user away; true when the model is not, or no longer, shared. */
 static bool drop_user(const struct model *m) {
-    for (struct shared **at = &list; *at; at = &(*at)->next) {
+    for (struct shared **at = &model_list; *at; at = &(*at)->next) {
         struct shared *s = *at;
         if (s->model != m) continue;
         if (--s->users) return false;

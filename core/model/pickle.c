@@ -31,7 +31,7 @@ enum name {
 static const struct {
     const char *module, *name;
     enum st_type type; /* of a storage */
-} names[] = {
+} pickle_names[] = {
     [NAME_TENSOR_2] = { "torch._utils", "_rebuild_tensor_v2", ST_TYPES },
     [NAME_TENSOR] = { "torch._utils", "_rebuild_tensor", ST_TYPES },
     [NAME_PARAMETER] = { "torch._utils", "_rebuild_parameter", ST_TYPES },
@@ -46,16 +46,16 @@ static const struct {
 /* ---- failing ---- */
 
 /* The text nearest to the top: the key under which what is read now is to stand. */
-static char *key_of(const struct pickle *p) {
+static char *pickle_key_of(const struct pickle *p) {
     for (size_t i = p->depth; i-- > 0;)
         if (p->stack[i]->kind == PICKLE_TEXT)
             return text_visible((const char *)p->stack[i]->bytes, (size_t)p->stack[i]->number);
     return NULL;
 }
 
-static void fail(struct pickle *p, const char *what) {
+static void pickle_fail(struct pickle *p, const char *what) {
     if (p->failed) return;
-    char *key = key_of(p);
+    char *key = pickle_key_of(p);
     err_set(p->e, ERR_INPUT, "%s: %s%s%.200s%s", p->name, what, key ? " (at \"" : "", key ? key : "", key ? "\")" : "");
     free(key);
     p->failed = true;
@@ -66,7 +66,7 @@ static void fail(struct pickle *p, const char *what) {
 /* The next n bytes, or NULL. */
 static const unsigned char *take_bytes(struct pickle *p, size_t n) {
     if (p->failed || (size_t)(p->end - p->at) < n) {
-        fail(p, "its pickle ends in the middle");
+        pickle_fail(p, "its pickle ends in the middle");
         return NULL;
     }
     p->at += n;
@@ -81,28 +81,28 @@ static int64_t little(struct pickle *p, size_t n, bool negative) {
     return (int64_t)v;
 }
 
-static void push(struct pickle *p, struct pickle_value *v) {
-    if (p->depth >= STACK_MOST) fail(p, "its pickle holds too much at once");
+static void pickle_push(struct pickle *p, struct pickle_value *v) {
+    if (p->depth >= STACK_MOST) pickle_fail(p, "its pickle holds too much at once");
     if (p->failed) return;
     GROW(p->stack, p->stack_room, p->depth + 1);
     p->stack[p->depth++] = v;
 }
 
 static struct pickle_value *push_new(struct pickle *p, enum pickle_kind kind, int64_t number) {
-    if (p->values >= VALUES_MOST) fail(p, "its pickle has too many values");
+    if (p->values >= VALUES_MOST) pickle_fail(p, "its pickle has too many values");
     struct pickle_value *v = xcalloc(1, sizeof *v);
     v->kind = kind;
     v->number = number;
     GROW(p->value, p->values_room, p->values + 1);
     p->value[p->values++] = v;
-    push(p, v);
+    pickle_push(p, v);
     return v;
 }
 
 /* The value on top, taken off; NULL, failed, where there is none of values. */
-static struct pickle_value *pop(struct pickle *p) {
+static struct pickle_value *pickle_pop(struct pickle *p) {
     if (!p->failed && p->depth && p->stack[p->depth - 1]->kind != PICKLE_MARK) return p->stack[--p->depth];
-    fail(p, "its pickle takes a value where there is none");
+    pickle_fail(p, "its pickle takes a value where there is none");
     return NULL;
 }
 
@@ -110,7 +110,7 @@ static struct pickle_value *pop(struct pickle *p) {
 static size_t after_mark(struct pickle *p) {
     for (size_t i = p->depth; !p->failed && i-- > 0;)
         if (p->stack[i]->kind == PICKLE_MARK) return i + 1;
-    fail(p, "its pickle closes what was not opened");
+    pickle_fail(p, "its pickle closes what was not opened");
     return 0;
 }
 
@@ -121,14 +121,14 @@ static void add_item(struct pickle_value *v, struct pickle_value *item) {
 
 static void make_tuple(struct pickle *p, size_t first) {
     if (p->failed || first > p->depth) {
-        fail(p, "its pickle takes a value where there is none");
+        pickle_fail(p, "its pickle takes a value where there is none");
         return;
     }
     size_t n = p->depth - first;
     struct pickle_value **item = n ? xcalloc(n, sizeof *item) : NULL;
     for (size_t i = 0; i < n; i++) {
         item[i] = p->stack[first + i];
-        if (item[i]->kind == PICKLE_MARK) fail(p, "its pickle has a mark in a tuple");
+        if (item[i]->kind == PICKLE_MARK) pickle_fail(p, "its pickle has a mark in a tuple");
     }
     p->depth = first;
     struct pickle_value *v = push_new(p, PICKLE_TUPLE, 0);
@@ -138,11 +138,11 @@ static void make_tuple(struct pickle *p, size_t first) {
 
 /* ---- names and what they build ---- */
 
-static size_t line(struct pickle *p, const unsigned char **text) {
+static size_t pickle_line(struct pickle *p, const unsigned char **text) {
     const unsigned char *end = memchr(p->at, '\n', (size_t)(p->end - p->at));
     *text = p->at;
     if (!end) {
-        fail(p, "its pickle ends in the middle");
+        pickle_fail(p, "its pickle ends in the middle");
         return 0;
     }
     p->at = end + 1;
@@ -153,16 +153,16 @@ static bool is(const unsigned char *text, size_t n, const char *word) { return n
 
 static void on_name(struct pickle *p) {
     const unsigned char *module, *name;
-    size_t modules = line(p, &module), n = line(p, &name);
+    size_t modules = pickle_line(p, &module), n = pickle_line(p, &name);
     if (p->failed) return;
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (is(module, modules, names[i].module) && is(name, n, names[i].name)) {
+    for (size_t i = 0; i < COUNT_OF(pickle_names); i++)
+        if (is(module, modules, pickle_names[i].module) && is(name, n, pickle_names[i].name)) {
             push_new(p, PICKLE_NAME, (int64_t)i);
             return;
         }
     char *shown = text_visible((const char *)module, modules), *of = text_visible((const char *)name, n);
     char *what = xprintf("its pickle names %.100s.%.100s, which is no part of a tensor; nothing of it is run", shown, of);
-    fail(p, what);
+    pickle_fail(p, what);
     free(what);
     free(shown);
     free(of);
@@ -174,17 +174,17 @@ static bool is_kind(const struct pickle_value *v, size_t i, enum pickle_kind kin
 
 /* ('storage', class, key, location, count), in old files with a view or None behind. */
 static void on_storage(struct pickle *p) {
-    struct pickle_value *id = pop(p);
+    struct pickle_value *id = pickle_pop(p);
     if (!id) return;
     bool good = id->kind == PICKLE_TUPLE && (id->items == 5 || id->items == 6) && pickle_text_is(id->item[0], "storage") &&
                 is_kind(id, 1, PICKLE_NAME) && id->item[1]->number >= NAME_STORAGES && is_kind(id, 2, PICKLE_TEXT) &&
                 is_kind(id, 4, PICKLE_INT) && id->item[4]->number >= 0;
     if (!good) {
-        fail(p, "its pickle has a storage that is not told as torch.save does");
+        pickle_fail(p, "its pickle has a storage that is not told as torch.save does");
         return;
     }
     struct pickle_value *s = push_new(p, PICKLE_STORAGE, 0);
-    s->type = names[id->item[1]->number].type;
+    s->type = pickle_names[id->item[1]->number].type;
     s->key = id->item[2]->bytes;
     s->key_size = (size_t)id->item[2]->number;
     s->count = id->item[4]->number;
@@ -192,7 +192,7 @@ static void on_storage(struct pickle *p) {
     const struct pickle_value *view = id->item[5]; /* (its key, where it begins, how long it is) */
     if (!is_kind(view, 1, PICKLE_INT) || !is_kind(view, 2, PICKLE_INT) || view->items != 3 || view->item[1]->number < 0 ||
         view->item[2]->number < 0 || view->item[1]->number > s->count || view->item[2]->number > s->count - view->item[1]->number)
-        fail(p, "its pickle has a view of a storage that leads out of it");
+        pickle_fail(p, "its pickle has a view of a storage that leads out of it");
     else s->view = view->item[1]->number;
 }
 
@@ -207,7 +207,7 @@ static bool sizes_of(const struct pickle_value *v, int64_t *out, int *rank) {
 }
 
 /* Whether every element lies in the storage. */
-static bool within(const struct pickle_value *t) {
+static bool pickle_within(const struct pickle_value *t) {
     int64_t last = t->offset + t->view;
     for (int i = 0; i < t->rank; i++)
         if (!t->shape[i]) return true;
@@ -228,7 +228,7 @@ static void build_tensor(struct pickle *p, const struct pickle_value *args) {
                 sizes_of(args->item[2], t->shape, &t->rank) && sizes_of(args->item[3], t->stride, &ranks) && ranks == t->rank &&
                 args->item[1]->number >= 0;
     if (!good) {
-        fail(p, "its pickle has a tensor that is not told as torch.save does");
+        pickle_fail(p, "its pickle has a tensor that is not told as torch.save does");
         return;
     }
     const struct pickle_value *s = args->item[0];
@@ -238,30 +238,30 @@ static void build_tensor(struct pickle *p, const struct pickle_value *args) {
     t->count = s->count;
     t->view = s->view;
     t->offset = args->item[1]->number;
-    if (!within(t)) fail(p, "its pickle has a tensor that leads out of its storage");
+    if (!pickle_within(t)) pickle_fail(p, "its pickle has a tensor that leads out of its storage");
 }
 
 static void on_reduce(struct pickle *p) {
-    struct pickle_value *args = pop(p), *f = args ? pop(p) : NULL;
+    struct pickle_value *args = pickle_pop(p), *f = args ? pickle_pop(p) : NULL;
     if (!f) return;
     if (f->kind != PICKLE_NAME || args->kind != PICKLE_TUPLE || f->number >= NAME_STORAGES) {
-        fail(p, "its pickle calls something that is no part of a tensor");
+        pickle_fail(p, "its pickle calls something that is no part of a tensor");
         return;
     }
     switch ((enum name)f->number) {
     case NAME_TENSOR_2:
     case NAME_TENSOR: build_tensor(p, args); return;
     case NAME_PARAMETER:
-        if (is_kind(args, 0, PICKLE_TENSOR)) push(p, args->item[0]);
-        else fail(p, "its pickle has a parameter without a tensor");
+        if (is_kind(args, 0, PICKLE_TENSOR)) pickle_push(p, args->item[0]);
+        else pickle_fail(p, "its pickle has a parameter without a tensor");
         return;
     case NAME_DICT:
-        if (args->items) fail(p, "its pickle has a dictionary that is not told as torch.save does");
+        if (args->items) pickle_fail(p, "its pickle has a dictionary that is not told as torch.save does");
         push_new(p, PICKLE_DICT, 0);
         return;
     case NAME_SIZE:
-        if (is_kind(args, 0, PICKLE_TUPLE)) push(p, args->item[0]);
-        else fail(p, "its pickle has a size without numbers");
+        if (is_kind(args, 0, PICKLE_TUPLE)) pickle_push(p, args->item[0]);
+        else pickle_fail(p, "its pickle has a size without numbers");
         return;
     default: BUG("name %lld", (long long)f->number);
     }
@@ -274,7 +274,7 @@ static void set_items(struct pickle *p, size_t first, enum pickle_kind kind) {
     size_t n = p->depth - first;
     size_t to = p->depth - n - (first && p->stack[first - 1]->kind == PICKLE_MARK ? 2 : 1);
     if (to >= p->depth || p->stack[to]->kind != kind || (kind == PICKLE_DICT && n % 2)) {
-        fail(p, "its pickle fills what is no dictionary or list");
+        pickle_fail(p, "its pickle fills what is no dictionary or list");
         return;
     }
     for (size_t i = 0; i < n; i++) add_item(p->stack[to], p->stack[first + i]);
@@ -284,11 +284,11 @@ static void set_items(struct pickle *p, size_t first, enum pickle_kind kind) {
 static void on_memo(struct pickle *p, int64_t i, bool put) {
     if (p->failed) return;
     if (i < 0 || i >= MEMO_MOST || (put ? !p->depth : (size_t)i >= p->memos || !p->memo[i])) {
-        fail(p, "its pickle keeps or takes a value at a number that it has not");
+        pickle_fail(p, "its pickle keeps or takes a value at a number that it has not");
         return;
     }
     if (!put) {
-        push(p, p->memo[i]);
+        pickle_push(p, p->memo[i]);
         return;
     }
     if ((size_t)i >= p->memos) {
@@ -303,7 +303,7 @@ static void on_memo(struct pickle *p, int64_t i, bool put) {
 static void on_text(struct pickle *p) {
     int64_t n = little(p, 4, false);
     const unsigned char *b = take_bytes(p, (size_t)n);
-    if (b && !utf8_valid((const char *)b, (size_t)n)) fail(p, "its pickle has text that is no UTF-8");
+    if (b && !utf8_valid((const char *)b, (size_t)n)) pickle_fail(p, "its pickle has text that is no UTF-8");
     if (!p->failed) push_new(p, PICKLE_TEXT, n)->bytes = b;
 }
 
@@ -322,25 +322,25 @@ static void on_long(struct pickle *p) {
 
 /* What an OrderedDict carries beside its items (versions of modules) is read and dropped. */
 static void on_build(struct pickle *p) {
-    if (!pop(p)) return;
-    if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT) fail(p, "its pickle sets what no tensor has");
+    if (!pickle_pop(p)) return;
+    if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT) pickle_fail(p, "its pickle sets what no tensor has");
 }
 
 static void refuse_opcode(struct pickle *p, unsigned char op) {
     char what[96];
     snprintf(what, sizeof what, "its pickle has the opcode 0x%02x, which dictionaries of tensors have not", op);
-    fail(p, what);
+    pickle_fail(p, what);
 }
 
 /* One opcode; false: it was the last. */
-static bool step(struct pickle *p) {
+static bool pickle_step(struct pickle *p) {
     const unsigned char *op = take_bytes(p, 1);
     if (!op) return false;
     switch (*op) {
     case 0x80:
-        if (little(p, 1, false) != 2) fail(p, "its pickle is of another protocol than 2");
+        if (little(p, 1, false) != 2) pickle_fail(p, "its pickle is of another protocol than 2");
         return true;
-    case '.': p->result = pop(p); return false;
+    case '.': p->result = pickle_pop(p); return false;
     case '(': push_new(p, PICKLE_MARK, 0); return true;
     case '}': push_new(p, PICKLE_DICT, 0); return true;
     case ']': push_new(p, PICKLE_LIST, 0); return true;
@@ -373,12 +373,12 @@ static bool step(struct pickle *p) {
     case 'R': on_reduce(p); return true;
     case 'u': set_items(p, after_mark(p), PICKLE_DICT); return true;
     case 's':
-        if (p->depth < 3) fail(p, "its pickle fills what is no dictionary or list");
+        if (p->depth < 3) pickle_fail(p, "its pickle fills what is no dictionary or list");
         set_items(p, p->depth - 2, PICKLE_DICT);
         return true;
     case 'e': set_items(p, after_mark(p), PICKLE_LIST); return true;
     case 'a':
-        if (p->depth < 2) fail(p, "its pickle fills what is no dictionary or list");
+        if (p->depth < 2) pickle_fail(p, "its pickle fills what is no dictionary or list");
         set_items(p, p->depth - 1, PICKLE_LIST);
         return true;
     case 'b': on_build(p); return true;
@@ -392,8 +392,8 @@ struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t 
     p->at = p->begin = bytes;
     p->end = bytes + n;
     p->e = e;
-    while (!p->failed && step(p)) continue;
-    if (!p->failed && (!p->result || p->depth)) fail(p, "its pickle leaves more than one value");
+    while (!p->failed && pickle_step(p)) continue;
+    if (!p->failed && (!p->result || p->depth)) pickle_fail(p, "its pickle leaves more than one value");
     *used = (size_t)(p->at - p->begin);
     if (!p->failed) return p;
     pickle_free(p);

@@ -125,7 +125,7 @@ static int recognise(const struct st_file *f, struct err *e) {
     return 0;
 }
 
-static void thousands(size_t v, char out[32]) { text_thousands((int64_t)v, out); }
+static void safetensors_thousands(size_t v, char out[32]) { text_thousands((int64_t)v, out); }
 
 /* Reads and parses the header; sets f->data. */
 static int read_header(struct st_file *f, struct err *e) {
@@ -140,7 +140,7 @@ static int read_header(struct st_file *f, struct err *e) {
                        f->name, (unsigned long long)length);
     if (length > room) {
         char missing[32];
-        thousands((size_t)length - room, missing);
+        safetensors_thousands((size_t)length - room, missing);
         return err_set(e, ERR_INPUT,
                        "%s: is cut off inside its header: at least %s bytes are missing", f->name,
                        missing);
@@ -219,8 +219,8 @@ static int read_shape(const struct st_file *f, const json_t *entry, struct st_te
     return 0;
 }
 
-static int read_range(const struct st_file *f, const json_t *entry, struct st_tensor *t,
-                      struct err *e) {
+static int safetensors_read_range(const struct st_file *f, const json_t *entry, struct st_tensor *t,
+                                  struct err *e) {
     const json_t *range = json_object_get(entry, "data_offsets");
     if (json_array_size(range) != 2)
         return bad_tensor(f, t->name, e, "has no two \"data_offsets\"");
@@ -246,7 +246,7 @@ static int read_range(const struct st_file *f, const json_t *entry, struct st_te
     return 0;
 }
 
-static int read_meta(const struct st_file *f, const json_t *meta, struct err *e) {
+static int safetensors_read_meta(const struct st_file *f, const json_t *meta, struct err *e) {
     if (!json_is_object(meta))
         return err_set(e, ERR_INPUT, "%s: __metadata__ is not an object", f->name);
     const char *key;
@@ -257,7 +257,7 @@ static int read_meta(const struct st_file *f, const json_t *meta, struct err *e)
     return 0;
 }
 
-static int read_entries(struct st_file *f, struct err *e) {
+static int safetensors_read_entries(struct st_file *f, struct err *e) {
     size_t n = json_object_size(f->header);
     if (n > TENSORS_MAX)
         return err_set(e, ERR_INPUT, "%s: has %zu tensors; 100,000 is the most", f->name, n);
@@ -267,7 +267,7 @@ static int read_entries(struct st_file *f, struct err *e) {
     int rc = 0;
     json_object_foreach(f->header, key, entry) {
         if (!strcmp(key, "__metadata__")) {
-            rc = read_meta(f, entry, e);
+            rc = safetensors_read_meta(f, entry, e);
         } else {
             struct st_tensor *t = &f->tensor[f->count];
             rc = check_name(f, key, e);
@@ -277,7 +277,7 @@ static int read_entries(struct st_file *f, struct err *e) {
             if (!json_is_object(entry)) rc = bad_tensor(f, key, e, "is not described by an object");
             if (!rc) rc = read_type(f, entry, t, e);
             if (!rc) rc = read_shape(f, entry, t, e);
-            if (!rc) rc = read_range(f, entry, t, e);
+            if (!rc) rc = safetensors_read_range(f, entry, t, e);
         }
         if (rc) return rc;
     }
@@ -286,14 +286,14 @@ static int read_entries(struct st_file *f, struct err *e) {
 
 /* ---- the entries together ---- */
 
-static int by_place(const void *a, const void *b) {
+static int safetensors_by_place(const void *a, const void *b) {
     const struct st_tensor *x = a, *y = b;
     if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
     if (x->end != y->end) return x->end < y->end ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-static int by_name(const void *a, const void *b, void *tensors) {
+static int safetensors_by_name(const void *a, const void *b, void *tensors) {
     const struct st_tensor *t = tensors;
     return strcmp(t[*(const size_t *)a].name, t[*(const size_t *)b].name);
 }
@@ -301,12 +301,12 @@ static int by_name(const void *a, const void *b, void *tensors) {
 static void sort_names(struct st_file *f) {
     f->by_name = xcalloc(f->count + 1, sizeof *f->by_name);
     for (size_t i = 0; i < f->count; i++) f->by_name[i] = i;
-    if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, by_name, f->tensor);
+    if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, safetensors_by_name, f->tensor);
 }
 
 /* The ranges follow one another from 0 to the end of the file. */
 static int check_ranges(struct st_file *f, struct err *e) {
-    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, by_place);
+    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, safetensors_by_place);
     size_t at = 0, room = f->size - f->data;
     char text[32];
     for (size_t i = 0; i < f->count; i++) {
@@ -320,13 +320,13 @@ static int check_ranges(struct st_file *f, struct err *e) {
         at = t->end;
     }
     if (at > room) {
-        thousands(at - room, text);
+        safetensors_thousands(at - room, text);
         return err_set(e, ERR_INPUT,
                        "%s: %s bytes are missing at its end (tensor \"%s\" ends past it)", f->name,
                        text, f->tensor[f->count - 1].name);
     }
     if (at < room) {
-        thousands(room - at, text);
+        safetensors_thousands(room - at, text);
         return err_set(e, ERR_INPUT, "%s: %s bytes too many follow the last tensor", f->name, text);
     }
     sort_names(f);
@@ -343,7 +343,7 @@ static int read_torch(struct st_file *f, struct err *e) {
     f->header = json_object();
     int rc = torch_list(&bytes, &f->tensor, &f->count, e);
     if (rc) return rc;
-    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, by_place);
+    if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, safetensors_by_place);
     sort_names(f);
     for (size_t i = 1; i < f->count; i++)
         if (!strcmp(f->tensor[f->by_name[i]].name, f->tensor[f->by_name[i - 1]].name))
@@ -351,20 +351,20 @@ static int read_torch(struct st_file *f, struct err *e) {
     return 0;
 }
 
-static int read_any(struct st_file *f, struct err *e) {
+static int safetensors_read_any(struct st_file *f, struct err *e) {
     unsigned char head[TORCH_HEAD];
     size_t n = f->size < sizeof head ? f->size : sizeof head;
     int rc = fetch(f, 0, head, n, e);
     if (rc) return rc;
     if (torch_is(head, n)) return read_torch(f, e);
     rc = read_header(f, e);
-    if (!rc) rc = read_entries(f, e);
+    if (!rc) rc = safetensors_read_entries(f, e);
     return rc ? rc : check_ranges(f, e);
 }
 
 static struct st_file *open_checked(struct st_file *f, struct err *e) {
     struct err own = ERR_INIT;
-    if (!read_any(f, e ? e : &own)) return f;
+    if (!safetensors_read_any(f, e ? e : &own)) return f;
     st_close(f);
     return NULL;
 }

@@ -52,7 +52,7 @@ static void write_header(struct buf *out, const struct st_write *tensors, size_t
 }
 
 /* F32 from real: as it lies in the float build, converted in pieces in the double one. */
-static int add_values(struct file_aside *f, const struct st_write *w, struct err *e) {
+static int safetensors_save_add_values(struct file_aside *f, const struct st_write *w, struct err *e) {
     size_t bytes = bytes_of(w);
     if (w->type != ST_F32 || !REAL_IS_DOUBLE) return file_aside_add(f, w->data, bytes, e);
     const real *from = w->data;
@@ -78,7 +78,7 @@ int st_save(const char *path, const struct st_write *tensors, size_t n, const st
     write_header(&header, tensors, n, meta, metas);
     rc = file_aside_add(&f, header.data, header.size, e);
     buf_release(&header);
-    for (size_t i = 0; !rc && i < n; i++) rc = add_values(&f, &tensors[i], e);
+    for (size_t i = 0; !rc && i < n; i++) rc = safetensors_save_add_values(&f, &tensors[i], e);
     if (!rc) return file_aside_commit(&f, e);
     file_aside_abandon(&f);
     return rc;

@@ -71,7 +71,8 @@ static bool is_packed(const struct pickle_value *v) {
     return true;
 }
 
-static int add_tensor(struct torch_file *t, const struct pickle_value *key, const struct pickle_value *v) {
+static int torch_add_tensor(struct torch_file *t, const struct pickle_value *key,
+                            const struct pickle_value *v) {
     size_t begin = 0, size = st_type_size(v->type), count = 1, last = 0;
     if (find_storage(t, v, &begin)) return t->e->code;
     GROW(t->tensor, t->tensor_room, t->tensors + 1);
@@ -105,7 +106,7 @@ static int list_object(struct torch_file *t) {
         if (key->kind != PICKLE_TEXT || !key->number || key->number > NAME_MOST || memchr(key->bytes, 0, (size_t)key->number))
             return err_set(t->e, ERR_INPUT, "%s: a key of its dictionary is no name", t->f->name);
         char *shown = text_visible((const char *)key->bytes, (size_t)key->number);
-        int rc = v->kind == PICKLE_TENSOR ? add_tensor(t, key, v)
+        int rc = v->kind == PICKLE_TENSOR ? torch_add_tensor(t, key, v)
                                           : err_set(t->e, ERR_INPUT, "%s: \"%.200s\" is no tensor", t->f->name, shown);
         free(shown);
         if (rc) return rc;
@@ -133,7 +134,7 @@ static int read_zip(struct torch_file *t) {
  * each storage as a count and its values ---- */
 
 /* What the object says of a storage of this name. */
-static const struct pickle_value *told(const struct torch_file *t, const struct pickle_value *key) {
+static const struct pickle_value *torch_told(const struct torch_file *t, const struct pickle_value *key) {
     const struct pickle_value *all = pickle_result(t->object);
     for (size_t i = 1; i < all->items; i += 2) {
         const struct pickle_value *v = all->item[i];
@@ -147,7 +148,8 @@ static int add_storages(struct torch_file *t, const struct pickle_value *keys, s
         return err_set(t->e, ERR_INPUT, "%s: is not told as torch.save does", t->f->name);
     if (keys->items > STORAGES_MOST) return err_set(t->e, ERR_INPUT, "%s: has too many storages", t->f->name);
     for (size_t i = 0; i < keys->items; i++) {
-        const struct pickle_value *key = keys->item[i], *v = key->kind == PICKLE_TEXT ? told(t, key) : NULL;
+        const struct pickle_value *key = keys->item[i], *v = key->kind == PICKLE_TEXT
+            ? torch_told(t, key) : NULL;
         int64_t count = 0;
         size_t bytes;
         if (!v) return err_set(t->e, ERR_INPUT, "%s: has a storage that no tensor is in", t->f->name);

@@ -12,7 +12,7 @@ enum {
     DIRECTORY_MOST = 64 << 20, ENTRIES_MOST = 300000, NAME_MOST = 600
 };
 
-static uint64_t number(const unsigned char *b, size_t n) {
+static uint64_t torch_zip_number(const unsigned char *b, size_t n) {
     uint64_t v = 0;
     for (size_t i = 0; i < n; i++) v |= (uint64_t)b[i] << (8 * i);
     return v;
@@ -31,12 +31,13 @@ struct directory {
 /* The 64-bit record, where its locator stands before the end record. */
 static int read_end64(const struct torch_bytes *f, const unsigned char *locator, struct directory *d, struct err *e) {
     unsigned char end[END64_BYTES];
-    uint64_t at = number(locator + 8, 8);
+    uint64_t at = torch_zip_number(locator + 8, 8);
     if (at > f->size || f->size - at < sizeof end) return bad(f, "its zip directory lies beyond its end", e);
     int rc = f->fetch(f->self, (size_t)at, end, sizeof end, e);
     if (rc) return rc;
     if (memcmp(end, "PK\6\6", 4)) return bad(f, "its zip directory is damaged", e);
-    *d = (struct directory){ number(end + 48, 8), number(end + 40, 8), number(end + 32, 8) };
+    *d = (struct directory){ torch_zip_number(end + 48, 8), torch_zip_number(end + 40, 8),
+                            torch_zip_number(end + 32, 8) };
     return 0;
 }
 
@@ -47,13 +48,14 @@ static int find_directory(const struct torch_bytes *f, struct directory *d, stru
     size_t at = n < END_BYTES ? n : n - END_BYTES + 1;
     bool found = false;
     while (!rc && n >= END_BYTES && at-- > 0) {
-        found = !memcmp(tail + at, "PK\5\6", 4) && at + END_BYTES + number(tail + at + 20, 2) == n;
+        found = !memcmp(tail + at, "PK\5\6", 4) && at + END_BYTES + torch_zip_number(tail + at + 20, 2) == n;
         if (found) break;
     }
     if (!rc && !found) rc = bad(f, "is a zip without a directory: cut off, or damaged", e);
     if (!rc) {
         const unsigned char *end = tail + at;
-        *d = (struct directory){ number(end + 16, 4), number(end + 12, 4), number(end + 10, 2) };
+        *d = (struct directory){ torch_zip_number(end + 16, 4), torch_zip_number(end + 12, 4),
+                                torch_zip_number(end + 10, 2) };
         bool wide = at >= LOCATOR_BYTES && !memcmp(end - LOCATOR_BYTES, "PK\6\7", 4);
         if (wide) rc = read_end64(f, end - LOCATOR_BYTES, d, e);
     }
@@ -70,13 +72,13 @@ static int find_directory(const struct torch_bytes *f, struct directory *d, stru
 static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, uint64_t *packed, uint64_t *at) {
     uint64_t *const of[] = { size, packed, at };
     for (size_t i = 0; i + 4 <= n;) {
-        size_t length = (size_t)number(extra + i + 2, 2), k = i + 4;
+        size_t length = (size_t)torch_zip_number(extra + i + 2, 2), k = i + 4;
         if (length > n - k) return false;
-        if (number(extra + i, 2) == 1)
+        if (torch_zip_number(extra + i, 2) == 1)
             for (size_t j = 0; j < COUNT_OF(of); j++) {
                 if (*of[j] != UINT32_MAX) continue;
                 if (k + 8 > i + 4 + length) return false;
-                *of[j] = number(extra + k, 8);
+                *of[j] = torch_zip_number(extra + k, 8);
                 k += 8;
             }
         i += 4 + length;
@@ -91,7 +93,7 @@ static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, 
     int rc = f->fetch(f->self, (size_t)at, local, sizeof local, e);
     if (rc) return rc;
     if (memcmp(local, "PK\3\4", 4)) return bad(f, "an entry of its zip is not where the directory says", e);
-    uint64_t begin = at + LOCAL_BYTES + number(local + 26, 2) + number(local + 28, 2);
+    uint64_t begin = at + LOCAL_BYTES + torch_zip_number(local + 26, 2) + torch_zip_number(local + 28, 2);
     if (begin > f->size || size > f->size - begin) return bad(f, "an entry of its zip lies beyond its end", e);
     x->begin = (size_t)begin;
     x->size = (size_t)size;
@@ -101,16 +103,19 @@ static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, 
 static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used, struct torch_zip *z,
                      const char **top, size_t *top_size, struct err *e) {
     if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "its zip directory is damaged", e);
-    size_t names = (size_t)number(c + 28, 2), extra = (size_t)number(c + 30, 2), comment = (size_t)number(c + 32, 2);
-    uint64_t packed = number(c + 20, 4), size = number(c + 24, 4), at = number(c + 42, 4);
+    size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30,
+                                                                                         2), comment = (size_t)torch_zip_number(c + 32, 2);
+    uint64_t packed = torch_zip_number(c + 20, 4), size = torch_zip_number(c + 24,
+                                                                           4), at = torch_zip_number(c + 42,
+                                                                                                     4);
     *used = CENTRAL_BYTES + names + extra + comment;
     if (*used > room) return bad(f, "its zip directory is damaged", e);
     const char *name = (const char *)c + CENTRAL_BYTES, *slash = memchr(name, '/', names);
     if (names > NAME_MOST || !slash || slash == name || memchr(name, 0, names) || !utf8_valid(name, names))
         return bad(f, "an entry of its zip has a name that torch.save does not give", e);
     if (!wide_values(c + CENTRAL_BYTES + names, extra, &size, &packed, &at)) return bad(f, "its zip directory is damaged", e);
-    if (number(c + 8, 2) & 1) return bad(f, "its zip is encrypted", e);
-    if (number(c + 10, 2) || packed != size) return bad(f, "an entry of its zip is compressed, which torch.save never does", e);
+    if (torch_zip_number(c + 8, 2) & 1) return bad(f, "its zip is encrypted", e);
+    if (torch_zip_number(c + 10, 2) || packed != size) return bad(f, "an entry of its zip is compressed, which torch.save never does", e);
     if (!*top) {
         *top = name;
         *top_size = (size_t)(slash - name);
@@ -121,35 +126,35 @@ static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t
     return find_values(f, at, size, x, e);
 }
 
-static int by_name(const void *a, const void *b) {
+static int torch_zip_by_name(const void *a, const void *b) {
     return strcmp(((const struct torch_entry *)a)->name, ((const struct torch_entry *)b)->name);
 }
 
-static int by_place(const void *a, const void *b) {
+static int torch_zip_by_place(const void *a, const void *b) {
     const struct torch_entry *x = a, *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
 static int check_entries(const struct torch_bytes *f, const struct directory *d, struct torch_zip *z, struct err *e) {
-    if (z->count) qsort(z->entry, z->count, sizeof *z->entry, by_place);
+    if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_place);
     for (size_t i = 0; i < z->count; i++) {
         uint64_t end = (uint64_t)z->entry[i].begin + z->entry[i].size;
         if (end > d->begin || (i + 1 < z->count && end > z->entry[i + 1].begin))
             return bad(f, "entries of its zip overlap", e);
     }
-    if (z->count) qsort(z->entry, z->count, sizeof *z->entry, by_name);
+    if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_name);
     for (size_t i = 1; i < z->count; i++)
         if (!strcmp(z->entry[i].name, z->entry[i - 1].name)) return bad(f, "an entry of its zip is there twice", e);
     return 0;
 }
 
-static const struct torch_entry *find(const struct torch_zip *z, const char *name) {
+static const struct torch_entry *torch_zip_find(const struct torch_zip *z, const char *name) {
     struct torch_entry key = { .name = (char *)(uintptr_t)name };
-    return z->count ? bsearch(&key, z->entry, z->count, sizeof key, by_name) : NULL;
+    return z->count ? bsearch(&key, z->entry, z->count, sizeof key, torch_zip_by_name) : NULL;
 }
 
 static int check_order(const struct torch_bytes *f, const struct torch_zip *z, struct err *e) {
-    const struct torch_entry *x = find(z, "byteorder");
+    const struct torch_entry *x = torch_zip_find(z, "byteorder");
     char word[7] = "";
     if (!x) return 0;
     int rc = x->size < sizeof word ? f->fetch(f->self, x->begin, word, x->size, e) : 0;
@@ -173,7 +178,7 @@ int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct er
     if (!rc) rc = check_entries(f, &d, out, e);
     if (!rc) rc = check_order(f, out, e);
     free(bytes);
-    if (!rc && !(out->pickle = find(out, "data.pkl"))) rc = bad(f, "is a zip without data.pkl: not one of torch.save", e);
+    if (!rc && !(out->pickle = torch_zip_find(out, "data.pkl"))) rc = bad(f, "is a zip without data.pkl: not one of torch.save", e);
     return rc;
 }
 
@@ -185,7 +190,7 @@ void torch_zip_close(struct torch_zip *z) {
 
 const struct torch_entry *torch_zip_data(const struct torch_zip *z, const unsigned char *key, size_t n) {
     char *name = n < NAME_MOST ? xprintf("data/%.*s", (int)n, (const char *)key) : NULL;
-    const struct torch_entry *x = name ? find(z, name) : NULL;
+    const struct torch_entry *x = name ? torch_zip_find(z, name) : NULL;
     free(name);
     return x;
 }

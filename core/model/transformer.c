@@ -23,8 +23,8 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
 
 /* ---- embeddings ---- */
 
-static struct site site_of(const struct forward *f, enum stack stack, enum sublayer sublayer,
-                           int layer) {
+static struct site transformer_site_of(const struct forward *f, enum stack stack, enum sublayer sublayer,
+                                       int layer) {
     const struct tape_rows *own = stack == STACK_DECODER ? &f->target_rows : &f->rows;
     return (struct site){.stack = stack,
                          .sublayer = sublayer,
@@ -39,7 +39,7 @@ static node sum_embeddings(const struct forward *f, const struct site *s) {
     const struct arch *a = &f->model->arch;
     const struct batch *b = f->batch;
     const bool decoder = s->stack == STACK_DECODER;
-    const struct site shared = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     int n = decoder ? b->target_tokens : b->tokens, tables = 1;
     struct embed_table table[EMBED_TABLES] = {
         {weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? b->target_in : b->ids, 0}};
@@ -55,7 +55,7 @@ static node sum_embeddings(const struct forward *f, const struct site *s) {
     return op_add(f->tape, word, op_embed_sum(f->tape, n, table + 1, tables - 1));
 }
 
-static node embed(const struct forward *f, struct site *s) {
+static node transformer_embed(const struct forward *f, struct site *s) {
     tape_site(f->tape, "%sembedding", s->stack == STACK_DECODER ? "decoder " : "");
     node x = sum_embeddings(f, s);
     if (f->model->arch.embed_norm)
@@ -72,7 +72,7 @@ static void layer_done(const struct forward *f, int layer, node output) {
 }
 
 /* The norm that closes a stack of pre-norm blocks. */
-static node finish(const struct forward *f, const struct site *s, node x) {
+static node transformer_finish(const struct forward *f, const struct site *s, node x) {
     const struct arch *a = &f->model->arch;
     if (!a->pre_norm) return x;
     tape_site(f->tape, "%sfinal norm", s->stack == STACK_DECODER ? "decoder " : "");
@@ -80,30 +80,30 @@ static node finish(const struct forward *f, const struct site *s, node x) {
     return a->final_dropout ? sublayer_drop(f, s, "final", f->dropout, x) : x;
 }
 
-static bool tell(const struct forward *f, int layer, node x) {
+static bool transformer_tell(const struct forward *f, int layer, node x) {
     return f->hooks && f->hooks->reached && f->hooks->reached(f->hooks->self, f->tape, f, layer, x);
 }
 
-static node encode(const struct forward *f) {
+static node transformer_encode(const struct forward *f) {
     struct tape *t = f->tape;
     /* One mark for all layers: of those below the lowest adapted site only the latest
      * output stays. */
     struct tape_mark mark = tape_mark(t);
-    struct site start = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    node x = embed(f, &start);
+    struct site start = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    node x = transformer_embed(f, &start);
     layer_done(f, 0, x);
     tape_recycle(t, mark, &x);
     for (int layer = 0; layer < f->model->arch.encoder_layers; layer++) {
-        struct site s = site_of(f, STACK_ENCODER, SUB_SELF, layer);
+        struct site s = transformer_site_of(f, STACK_ENCODER, SUB_SELF, layer);
         x = sublayer_attend(f, &s, x, NODE_NONE);
         s.sublayer = SUB_FFN;
         x = sublayer_feed_forward(f, &s, x);
         layer_done(f, layer + 1, x);
         tape_recycle(t, mark, &x);
-        if (tell(f, layer + 1, x)) mark = tape_mark(t);
+        if (transformer_tell(f, layer + 1, x)) mark = tape_mark(t);
     }
-    x = finish(f, &start, x);
-    tell(f, 0, x);
+    x = transformer_finish(f, &start, x);
+    transformer_tell(f, 0, x);
     return x;
 }
 
@@ -112,14 +112,14 @@ static void encode_first(struct forward *f) {
     const struct forward as_asked = *f;
     f->layer_done = NULL;
     f->attention_seen = NULL;
-    encode(f);
+    transformer_encode(f);
     f->layer_done = as_asked.layer_done;
     f->attention_seen = as_asked.attention_seen;
 }
 
 node forward_encode(struct forward *f) {
     if (f->hooks && f->hooks->passes == 2) encode_first(f);
-    return encode(f);
+    return transformer_encode(f);
 }
 
 node forward_decode(struct forward *f, node encoded) {
@@ -129,13 +129,13 @@ node forward_decode(struct forward *f, node encoded) {
     /* `encoded` lies below the mark. */
     const struct tape_mark mark = tape_mark(t);
     const int before = a->encoder_layers + 1;
-    struct site start = site_of(f, STACK_DECODER, SUB_EMBED, -1);
-    node x = embed(f, &start);
+    struct site start = transformer_site_of(f, STACK_DECODER, SUB_EMBED, -1);
+    node x = transformer_embed(f, &start);
     layer_done(f, before, x);
     tape_recycle(t, mark, &x);
     for (int layer = 0; layer < a->decoder_layers; layer++) {
-        struct site self = site_of(f, STACK_DECODER, SUB_SELF, layer);
-        struct site cross = site_of(f, STACK_DECODER, SUB_CROSS, layer);
+        struct site self = transformer_site_of(f, STACK_DECODER, SUB_SELF, layer);
+        struct site cross = transformer_site_of(f, STACK_DECODER, SUB_CROSS, layer);
         x = sublayer_attend(f, &self, x, NODE_NONE);
         x = sublayer_attend(f, &cross, x, encoded);
         self.sublayer = SUB_FFN;
@@ -143,7 +143,7 @@ node forward_decode(struct forward *f, node encoded) {
         layer_done(f, before + 1 + layer, x);
         tape_recycle(t, mark, &x);
     }
-    x = finish(f, &start, x);
+    x = transformer_finish(f, &start, x);
     return a->decoded_scale == 1 ? x : op_scale(t, x, a->decoded_scale);
 }
 
@@ -155,7 +155,7 @@ node forward_first(struct forward *f, node encoded) {
 }
 
 node forward_pool(struct forward *f, node encoded) {
-    struct site s = site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    struct site s = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     node first = forward_first(f, encoded);
     if (!f->model->arch.pooler) return first;
     node w = weight_at(f, ROLE_POOLER_W, &s), b = weight_at(f, ROLE_POOLER_B, &s);
@@ -166,7 +166,7 @@ node forward_pool(struct forward *f, node encoded) {
 /* The map to the vocabulary: its own, or the word table where they are tied. */
 static node vocabulary_map(const struct forward *f) {
     bool tied = f->model->arch.tied;
-    struct site s = site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
+    struct site s = transformer_site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);
     tape_site(f->tape, "vocabulary");
     return weight_at(f, tied ? ROLE_EMBED_WORD : ROLE_LM_HEAD, &s);
 }

@@ -41,7 +41,7 @@ static char *link_root(const char *real_folder) {
 }
 
 /* Where the link folder/name leads, or NULL with *e when that is outside. */
-static char *follow(const char *folder, const char *name, struct err *e) {
+static char *weights_follow(const char *folder, const char *name, struct err *e) {
     char *path = file_join(folder, name);
     char *target = realpath(path, NULL), *real_folder = realpath(folder, NULL);
     char *root = real_folder ? link_root(real_folder) : NULL;
@@ -71,7 +71,7 @@ static struct st_file *open_in(int folder_fd, const char *folder, const char *na
         goto done;
     }
     bool link = S_ISLNK(st.st_mode);
-    if (link && !(target = follow(folder, name, e))) goto done;
+    if (link && !(target = weights_follow(folder, name, e))) goto done;
     fd = openat(folder_fd, link ? target : name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0) err_set(e, ERR_SYSTEM, "%s: cannot be opened: %s", path, strerror(errno));
     else f = st_open_fd(path, fd, e);
@@ -81,8 +81,8 @@ done:
     return f;
 }
 
-static int add_file(struct weights *w, int folder_fd, const char *folder, const char *name,
-                    struct err *e) {
+static int weights_add_file(struct weights *w, int folder_fd, const char *folder, const char *name,
+                            struct err *e) {
     struct st_file *st = open_in(folder_fd, folder, name, e);
     if (!st) return e->code;
     w->file = xrealloc(w->file, w->files + 1, sizeof *w->file);
@@ -177,7 +177,7 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, con
         if (shard_by_name(w, shard)) continue;
         if (w->files == SHARDS_MAX)
             rc = err_set(e, ERR_INPUT, "%s: names more than 1,024 files", index);
-        else rc = add_file(w, folder_fd, folder, shard, e);
+        else rc = weights_add_file(w, folder_fd, folder, shard, e);
         if (rc == ERR_NOT_FOUND)
             rc = err_set(e, ERR_INPUT, "%s: the shard %s, where \"%s\" should be, is missing",
                          index, shard, tensor);
@@ -218,13 +218,13 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
                        folder, strerror(errno));
     int rc;
     if (exists_in(fd, SINGLE)) {
-        rc = add_file(out, fd, folder, SINGLE, e);
+        rc = weights_add_file(out, fd, folder, SINGLE, e);
         if (exists_in(fd, INDEX) && report)
             buf_printf(report, "%s is ignored: " SINGLE " lies beside it\n", INDEX);
     } else if (exists_in(fd, INDEX)) {
         rc = open_shards(out, fd, folder, INDEX, e);
     } else if (exists_in(fd, PICKLED)) {
-        rc = add_file(out, fd, folder, PICKLED, e);
+        rc = weights_add_file(out, fd, folder, PICKLED, e);
     } else if (exists_in(fd, PICKLED_INDEX)) {
         rc = open_shards(out, fd, folder, PICKLED_INDEX, e);
     } else {

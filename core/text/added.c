@@ -11,7 +11,7 @@ void added_add(struct added_set *a, const struct added_token *t) {
     a->token[a->count++] = *t;
 }
 
-static int by_bytes(const void *x, const void *y) {
+static int added_by_bytes(const void *x, const void *y) {
     const struct added_token *a = x, *b = y;
     int c = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
     if (c) return c;
@@ -20,7 +20,7 @@ static int by_bytes(const void *x, const void *y) {
 }
 
 void added_sort(struct added_set *a) {
-    if (a->count) qsort(a->token, a->count, sizeof *a->token, by_bytes);
+    if (a->count) qsort(a->token, a->count, sizeof *a->token, added_by_bytes);
     for (size_t i = 0; i < a->count; i++) a->first[(unsigned char)a->token[i].text[0]] = true;
 }
 
@@ -56,7 +56,7 @@ static const struct added_token *longest_at(const struct added_set *a, const cha
     return best;
 }
 
-static bool word_before(const char *s, size_t at) {
+static bool added_word_before(const char *s, size_t at) {
     if (!at) return false;
     size_t i = at - 1;
     while (i && at - i < 4 && ((unsigned char)s[i] & 0xC0) == 0x80) i--;
@@ -102,7 +102,7 @@ bool added_next(const struct added_set *a, const char *s, size_t n, size_t at, s
             continue;
         }
         size_t end = at + t->size;
-        if (t->single_word && (word_before(s, at) || word_after(s, n, end))) {
+        if (t->single_word && (added_word_before(s, at) || word_after(s, n, end))) {
             at = end;
             continue;
         }

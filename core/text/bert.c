@@ -27,7 +27,7 @@ static void flush(const struct bert_normalizer *z, struct pending *p, struct buf
 
 /* Decomposes, orders and drops nonspacing marks.  A mark that is dropped still ends a run
  * when it is a starter, as ordering comes before dropping. */
-static void strip(const struct bert_normalizer *z, uint32_t cp, struct pending *p, struct buf *out) {
+static void bert_strip(const struct bert_normalizer *z, uint32_t cp, struct pending *p, struct buf *out) {
     uint32_t part[UNICODE_PARTS];
     size_t n = unicode_decompose(cp, part);
     for (size_t i = 0; i < n; i++) {
@@ -65,7 +65,7 @@ void bert_normalize(const struct bert_normalizer *z, const char *s, size_t n, st
             flush(z, &wait, out);
             buf_putc(out, ' ');
         }
-        if (z->strip_accents) strip(z, cp, &wait, out);
+        if (z->strip_accents) bert_strip(z, cp, &wait, out);
         else put_code_point(z, cp, out);
         if (alone) {
             flush(z, &wait, out);

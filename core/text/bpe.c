@@ -27,7 +27,7 @@ void bpe_release(struct bpe *b) {
 }
 
 /* The place of a pair, or the free one where it would be. */
-static struct bpe_merge *place(const struct bpe *b, int32_t left, int32_t right) {
+static struct bpe_merge *bpe_place(const struct bpe *b, int32_t left, int32_t right) {
     uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * (b->point | 1);
     h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
     for (size_t i = (size_t)(h >> 24) & (b->places - 1);; i = (i + 1) & (b->places - 1)) {
@@ -36,7 +36,7 @@ static struct bpe_merge *place(const struct bpe *b, int32_t left, int32_t right)
     }
 }
 
-static int not_there(const char *where, const char *what, const char *s, size_t n, struct err *e) {
+static int bpe_not_there(const char *where, const char *what, const char *s, size_t n, struct err *e) {
     char *shown = text_visible(s, n > 80 ? 80 : n);
     err_set(e, ERR_INPUT, "%s: its %s \"%s\" is not in the vocabulary; every merge needs its two "
             "tokens and the one they make", where, what, shown);
@@ -52,19 +52,19 @@ static int32_t token(const struct vocab *v, const char *s, size_t n) {
 int bpe_add(struct bpe *b, const struct vocab *v, const char *where, const char *left,
             size_t left_size, const char *right, size_t right_size, struct err *e) {
     int32_t l = token(v, left, left_size), r = token(v, right, right_size);
-    if (l < 0) return not_there(where, "left side", left, left_size, e);
-    if (r < 0) return not_there(where, "right side", right, right_size, e);
+    if (l < 0) return bpe_not_there(where, "left side", left, left_size, e);
+    if (r < 0) return bpe_not_there(where, "right side", right, right_size, e);
     size_t prefix = strlen(b->prefix);
     if (prefix > right_size) prefix = right_size;
     char *whole = xmalloc(left_size + right_size - prefix + 1);
     memcpy(whole, left, left_size);
     memcpy(whole + left_size, right + prefix, right_size - prefix);
     int32_t id = token(v, whole, left_size + right_size - prefix);
-    if (id < 0) not_there(where, "result", whole, left_size + right_size - prefix, e);
+    if (id < 0) bpe_not_there(where, "result", whole, left_size + right_size - prefix, e);
     free(whole);
     if (id < 0) return e->code;
     /* of a pair listed twice the later holds, as in the reference */
-    *place(b, l, r) = (struct bpe_merge){l, r, (int32_t)b->count++, id};
+    *bpe_place(b, l, r) = (struct bpe_merge){l, r, (int32_t)b->count++, id};
     return 0;
 }
 
@@ -135,30 +135,30 @@ static size_t characters(const struct bpe *b, const struct vocab *v, const char 
     return unknown;
 }
 
-static bool before(const struct bpe_next *x, const struct bpe_next *y) {
+static bool bpe_before(const struct bpe_next *x, const struct bpe_next *y) {
     return x->rank != y->rank ? x->rank < y->rank : x->at < y->at;
 }
 
-static void push(const struct bpe *b, struct bpe_work *w, int32_t at) {
+static void bpe_push(const struct bpe *b, struct bpe_work *w, int32_t at) {
     if (at < 0 || w->symbol[at].next < 0) return;
-    const struct bpe_merge *m = place(b, w->symbol[at].id, w->symbol[w->symbol[at].next].id);
+    const struct bpe_merge *m = bpe_place(b, w->symbol[at].id, w->symbol[w->symbol[at].next].id);
     if (m->left < 0) return;
     GROW(w->heap, w->heap_room, w->heap_size + 1);
     struct bpe_next next = {m->rank, at, m->whole};
     size_t i = w->heap_size++;
-    while (i && before(&next, &w->heap[(i - 1) / 2])) {
+    while (i && bpe_before(&next, &w->heap[(i - 1) / 2])) {
         w->heap[i] = w->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
     w->heap[i] = next;
 }
 
-static struct bpe_next pop(struct bpe_work *w) {
+static struct bpe_next bpe_pop(struct bpe_work *w) {
     struct bpe_next top = w->heap[0], last = w->heap[--w->heap_size];
     size_t i = 0, child;
     while ((child = 2 * i + 1) < w->heap_size) {
-        if (child + 1 < w->heap_size && before(&w->heap[child + 1], &w->heap[child])) child++;
-        if (!before(&w->heap[child], &last)) break;
+        if (child + 1 < w->heap_size && bpe_before(&w->heap[child + 1], &w->heap[child])) child++;
+        if (!bpe_before(&w->heap[child], &last)) break;
         w->heap[i] = w->heap[child];
         i = child;
     }
@@ -168,18 +168,18 @@ static struct bpe_next pop(struct bpe_work *w) {
 
 /* A place may wait with a pair that is no longer there.  It counts when the pair that is
  * there now makes the same token, as in the reference. */
-static void merge(const struct bpe *b, struct bpe_work *w, const struct bpe_next *next) {
+static void text_bpe_merge(const struct bpe *b, struct bpe_work *w, const struct bpe_next *next) {
     struct bpe_symbol *here = &w->symbol[next->at];
     if (here->gone || here->next < 0) return;
     struct bpe_symbol *right = &w->symbol[here->next];
-    const struct bpe_merge *m = place(b, here->id, right->id);
+    const struct bpe_merge *m = bpe_place(b, here->id, right->id);
     if (m->left < 0 || m->whole != next->whole) return;
     here->id = m->whole;
     here->next = right->next;
     right->gone = true;
     if (right->next >= 0) w->symbol[right->next].prev = next->at;
-    push(b, w, here->prev);
-    push(b, w, next->at);
+    bpe_push(b, w, here->prev);
+    bpe_push(b, w, next->at);
 }
 
 size_t bpe_word(const struct bpe *b, const struct vocab *v, const char *s, size_t n,
@@ -193,10 +193,10 @@ size_t bpe_word(const struct bpe *b, const struct vocab *v, const char *s, size_
         }
     }
     size_t unknown = characters(b, v, s, n, w), kept = 0;
-    for (size_t i = 0; i + 1 < w->symbols; i++) push(b, w, (int32_t)i);
+    for (size_t i = 0; i + 1 < w->symbols; i++) bpe_push(b, w, (int32_t)i);
     while (w->heap_size) {
-        struct bpe_next next = pop(w);
-        merge(b, w, &next);
+        struct bpe_next next = bpe_pop(w);
+        text_bpe_merge(b, w, &next);
     }
     for (size_t i = 0; i < w->symbols; i++)
         if (!w->symbol[i].gone) w->symbol[kept++].id = w->symbol[i].id;

@@ -12,7 +12,7 @@ uint32_t bytes_sign(unsigned char byte) {
     return 0x100u + (byte <= 0x20 ? byte : byte <= 0xA0 ? byte - 0x7Fu + 33 : 67);
 }
 
-static int byte_of(uint32_t cp) {
+static int bytes_byte_of(uint32_t cp) {
     if (cp < 0x100) return stands_for_itself(cp) ? (int)cp : -1;
     if (cp >= BYTES_SIGNS) return -1;
     int i = (int)cp - 0x100;
@@ -31,7 +31,7 @@ bool bytes_from_signs(const char *s, size_t n, struct buf *out) {
     while (n) {
         uint32_t cp;
         size_t used = utf8_decode(s, n, &cp);
-        int byte = byte_of(cp);
+        int byte = bytes_byte_of(cp);
         if (byte < 0) return false;
         buf_putc(out, (char)byte);
         s += used;

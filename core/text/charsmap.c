@@ -11,7 +11,7 @@ enum { CLUSTER_BYTES = 5 }; /* a longer cluster is never looked up as a whole */
 
 /* ---- reading ---- */
 
-static int digit(char c) {
+static int charsmap_digit(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26
          : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
@@ -24,7 +24,7 @@ static size_t from_base64(const char *s, size_t n, struct buf *out) {
     uint32_t bits = 0;
     int have = 0;
     for (size_t i = 0; i < end; i++) {
-        int v = digit(s[i]);
+        int v = charsmap_digit(s[i]);
         if (v < 0) return i;
         bits = bits << 6 | (uint32_t)v;
         have += 6;
@@ -91,7 +91,7 @@ void charsmap_release(struct charsmap *m) {
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 
 /* The replacement of the shortest beginning of s that the map knows, or NULL. */
-static const char *look_up(const struct charsmap *m, const char *s, size_t n) {
+static const char *charsmap_look_up(const struct charsmap *m, const char *s, size_t n) {
     size_t at = offset_of(m->unit[0]);
     for (size_t i = 0; i < n && s[i]; i++) {
         unsigned char byte = (unsigned char)s[i];
@@ -111,7 +111,7 @@ static const char *look_up(const struct charsmap *m, const char *s, size_t n) {
 }
 
 /* Bytes of the grapheme cluster that s begins with. */
-static size_t cluster(const char *s, size_t n) {
+static size_t charsmap_cluster(const char *s, size_t n) {
     uint32_t last, cp;
     size_t at = utf8_decode(s, n, &last);
     struct unicode_cluster c = {0};
@@ -129,8 +129,8 @@ void charsmap_run(const struct charsmap *m, const char *s, size_t n, struct buf 
     while (at < n) {
         bool alone = (unsigned char)s[at] >= ' ' && (unsigned char)s[at] < 0x7F &&
                      (at + 1 == n || (unsigned char)s[at + 1] < 0x80);
-        size_t size = alone ? 1 : cluster(s + at, n - at), end = at + size;
-        const char *whole = size <= CLUSTER_BYTES ? look_up(m, s + at, size) : NULL;
+        size_t size = alone ? 1 : charsmap_cluster(s + at, n - at), end = at + size;
+        const char *whole = size <= CLUSTER_BYTES ? charsmap_look_up(m, s + at, size) : NULL;
         if (whole) {
             buf_puts(out, whole);
             at = end;
@@ -138,7 +138,7 @@ void charsmap_run(const struct charsmap *m, const char *s, size_t n, struct buf 
         while (at < end) {
             uint32_t cp;
             size_t used = utf8_decode(s + at, end - at, &cp);
-            const char *one = look_up(m, s + at, used);
+            const char *one = charsmap_look_up(m, s + at, used);
             if (one) buf_puts(out, one);
             else buf_add(out, s + at, used);
             at += used;

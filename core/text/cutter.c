@@ -67,7 +67,7 @@ struct cutter_run {
     void *self;
 };
 
-static void cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start);
+static void cutter_cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start);
 
 static void at_blanks(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     size_t at = 0, from = 0;
@@ -75,14 +75,15 @@ static void at_blanks(const struct cutter_run *r, size_t level, const char *s, s
         uint32_t cp = ' ';
         size_t used = at < n ? utf8_decode(s + at, n - at, &cp) : 1;
         if (unicode_is_space(cp)) {
-            if (at > from) cut(r, level + 1, s + from, at - from, start && !from);
+            if (at > from) cutter_cut(r, level + 1, s + from, at - from, start && !from);
             from = at + used;
         }
         at += used;
     }
 }
 
-static void byte_level(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
+static void text_cutter_byte_level(const struct cutter_run *r, size_t level, const char *s, size_t n,
+                                   bool start) {
     const struct cut *c = &r->cutter->step[level];
     struct buf *text = &r->work->text[level], *signs = &r->work->signs[level];
     if (c->prepend == PREPEND_ALWAYS && n && s[0] != ' ') {
@@ -96,11 +97,11 @@ static void byte_level(const struct cutter_run *r, size_t level, const char *s, 
         end = c->split ? cutter_gpt2(s, n, at) : n;
         buf_clear(signs);
         bytes_to_signs(s + at, end - at, signs);
-        cut(r, level + 1, signs->data, signs->size, start && !at);
+        cutter_cut(r, level + 1, signs->data, signs->size, start && !at);
     }
 }
 
-static void metaspace(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
+static void cutter_metaspace(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     const struct cut *c = &r->cutter->step[level];
     struct buf *text = &r->work->text[level];
     bool signed_already = s[0] == ' ' || (n >= c->sign_size && !memcmp(s, c->sign, c->sign_size));
@@ -120,11 +121,11 @@ static void metaspace(const struct cutter_run *r, size_t level, const char *s, s
             const char *next = memmem(s + at + 1, n - at - 1, c->sign, c->sign_size);
             if (next) end = (size_t)(next - s);
         }
-        cut(r, level + 1, s + at, end - at, start && !at);
+        cutter_cut(r, level + 1, s + at, end - at, start && !at);
     }
 }
 
-static void cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
+static void cutter_cut(const struct cutter_run *r, size_t level, const char *s, size_t n, bool start) {
     if (!n) return;
     if (level == r->cutter->count) {
         r->piece(r->self, s, n);
@@ -134,17 +135,17 @@ static void cut(const struct cutter_run *r, size_t level, const char *s, size_t 
     switch (r->cutter->step[level].kind) {
     case CUT_BERT:
         while (bert_next_word(s, n, &at, &from, &to))
-            cut(r, level + 1, s + from, to - from, start && !from);
+            cutter_cut(r, level + 1, s + from, to - from, start && !from);
         break;
     case CUT_BLANKS: at_blanks(r, level, s, n, start); break;
-    case CUT_BYTE_LEVEL: byte_level(r, level, s, n, start); break;
-    case CUT_METASPACE: metaspace(r, level, s, n, start); break;
+    case CUT_BYTE_LEVEL: text_cutter_byte_level(r, level, s, n, start); break;
+    case CUT_METASPACE: cutter_metaspace(r, level, s, n, start); break;
     }
 }
 
 void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
                 void (*piece)(void *self, const char *s, size_t n), void *self) {
-    cut(&(struct cutter_run){c, w, piece, self}, 0, s, n, start);
+    cutter_cut(&(struct cutter_run){c, w, piece, self}, 0, s, n, start);
 }
 
 /* ---- reading ---- */
@@ -164,7 +165,7 @@ static int read_byte_level(struct cut *c, const char *path, const json_t *part, 
     return e->code ? err_prefix(e, "pre_tokenizer ByteLevel") : 0;
 }
 
-static int read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
+static int cutter_read_metaspace(struct cut *c, const char *path, const json_t *part, struct err *e) {
     const char *sign = "\u2581", *scheme = NULL;
     bool prefix = true, split = true;
     e->code = 0;
@@ -207,7 +208,7 @@ int cutter_read(struct cutter *c, const char *path, const json_t *part, struct e
                        CUTTER_STEPS);
     struct cut *step = &c->step[c->count++];
     if (!strcmp(type, "ByteLevel")) return read_byte_level(step, path, part, e);
-    if (!strcmp(type, "Metaspace")) return read_metaspace(step, path, part, e);
+    if (!strcmp(type, "Metaspace")) return cutter_read_metaspace(step, path, part, e);
     bool bert = !strcmp(type, "BertPreTokenizer");
     if (!bert && strcmp(type, "WhitespaceSplit"))
         return err_set(e, ERR_INPUT,

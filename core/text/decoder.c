@@ -67,8 +67,8 @@ static void wordpiece(const struct decoder_step *d, size_t i, const char *s, siz
     if (d->on) clean_up(out, from);
 }
 
-static void metaspace(const struct decoder_step *d, size_t i, const char *s, size_t n,
-                      struct buf *out) {
+static void decoder_metaspace(const struct decoder_step *d, size_t i, const char *s, size_t n,
+                              struct buf *out) {
     const char *end = s + n, *hit;
     while ((hit = memmem(s, (size_t)(end - s), d->text, d->size))) {
         buf_add(out, s, (size_t)(hit - s));
@@ -78,7 +78,7 @@ static void metaspace(const struct decoder_step *d, size_t i, const char *s, siz
     buf_add(out, s, (size_t)(end - s));
 }
 
-static void strip(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
+static void decoder_strip(const struct decoder_step *d, const char *s, size_t n, struct buf *out) {
     for (size_t i = 0; i < d->start && n >= d->size && !memcmp(s, d->text, d->size); i++) {
         s += d->size;
         n -= d->size;
@@ -93,7 +93,7 @@ static void strip(const struct decoder_step *d, const char *s, size_t n, struct 
 
 /* Signs back to bytes; a piece with any other character stays as it is.  All becomes one
  * piece, in which what is not UTF-8 is shown as U+FFFD. */
-static void byte_level(const struct pieces *in, struct pieces *out) {
+static void text_decoder_byte_level(const struct pieces *in, struct pieces *out) {
     struct buf raw = BUF_INIT;
     size_t from = 0;
     for (size_t i = 0; i < in->n; from = in->end[i++]) {
@@ -114,7 +114,7 @@ static int hex(char c) {
          : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int byte_of(const char *s, size_t n) {
+static int decoder_byte_of(const char *s, size_t n) {
     if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex(s[3]) < 0 || hex(s[4]) < 0) return -1;
     return 16 * hex(s[3]) + hex(s[4]);
 }
@@ -139,7 +139,7 @@ static void byte_fallback(const struct pieces *in, struct pieces *out) {
     size_t from = 0;
     for (size_t i = 0; i < in->n; from = in->end[i++]) {
         const char *s = buf_text(&in->text) + from;
-        int byte = byte_of(s, in->end[i] - from);
+        int byte = decoder_byte_of(s, in->end[i] - from);
         if (byte >= 0) {
             buf_putc(&run, (char)byte);
             continue;
@@ -152,9 +152,9 @@ static void byte_fallback(const struct pieces *in, struct pieces *out) {
     buf_release(&run);
 }
 
-static void step(const struct decoder_step *d, const struct pieces *in, struct pieces *out) {
+static void text_decoder_step(const struct decoder_step *d, const struct pieces *in, struct pieces *out) {
     if (d->kind == DECODER_BYTE_LEVEL) {
-        byte_level(in, out);
+        text_decoder_byte_level(in, out);
         return;
     }
     if (d->kind == DECODER_BYTE_FALLBACK) {
@@ -167,11 +167,11 @@ static void step(const struct decoder_step *d, const struct pieces *in, struct p
         size_t n = in->end[i] - from;
         switch (d->kind) {
         case DECODER_WORDPIECE: wordpiece(d, i, s, n, &out->text); break;
-        case DECODER_METASPACE: metaspace(d, i, s, n, &out->text); break;
+        case DECODER_METASPACE: decoder_metaspace(d, i, s, n, &out->text); break;
         case DECODER_REPLACE:
             pattern_replace(&d->pattern, s, n, d->text, d->size, &out->text);
             break;
-        case DECODER_STRIP: strip(d, s, n, &out->text); break;
+        case DECODER_STRIP: decoder_strip(d, s, n, &out->text); break;
         case DECODER_SUFFIX:
             replace_all(s, n, d->text, i + 1 == in->n ? "" : " ", &out->text);
             break;
@@ -193,7 +193,7 @@ void decoder_run(const struct decoder *d, struct pieces *in, struct buf *out) {
     struct pieces other = {0}, *now = in, *next = &other;
     for (size_t i = 0; i < d->count; i++) {
         pieces_clear(next);
-        step(&d->step[i], now, next);
+        text_decoder_step(&d->step[i], now, next);
         struct pieces *swap = now;
         now = next;
         next = swap;
@@ -204,7 +204,7 @@ void decoder_run(const struct decoder *d, struct pieces *in, struct buf *out) {
 
 /* ---- reading ---- */
 
-static struct decoder_step *add(struct decoder *d, enum decoder_kind kind, const char *text) {
+static struct decoder_step *decoder_add(struct decoder *d, enum decoder_kind kind, const char *text) {
     struct decoder_step *s = &d->step[d->count++];
     *s = (struct decoder_step){.kind = kind, .text = xstrdup(text), .size = strlen(text)};
     d->given = true;
@@ -212,10 +212,10 @@ static struct decoder_step *add(struct decoder *d, enum decoder_kind kind, const
 }
 
 void decoder_wordpiece(struct decoder *d, const char *prefix) {
-    add(d, DECODER_WORDPIECE, prefix)->on = true;
+    decoder_add(d, DECODER_WORDPIECE, prefix)->on = true;
 }
 
-void decoder_byte_level(struct decoder *d) { add(d, DECODER_BYTE_LEVEL, ""); }
+void decoder_byte_level(struct decoder *d) { decoder_add(d, DECODER_BYTE_LEVEL, ""); }
 
 void decoder_release(struct decoder *d) {
     for (size_t i = 0; i < d->count; i++) {
@@ -225,8 +225,8 @@ void decoder_release(struct decoder *d) {
     memset(d, 0, sizeof *d);
 }
 
-static int text_of(const char *path, const char *what, const json_t *part, const char *key,
-                   const char **text, struct err *e) {
+static int decoder_text_of(const char *path, const char *what, const json_t *part, const char *key,
+                           const char **text, struct err *e) {
     e->code = 0;
     json_get_string(part, path, key, text, e);
     if (e->code) return err_prefix(e, "decoder %s", what);
@@ -236,7 +236,7 @@ static int text_of(const char *path, const char *what, const json_t *part, const
     return 0;
 }
 
-static int read_metaspace(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+static int decoder_read_metaspace(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     const char *sign = "\u2581", *scheme = "always";
     bool prefix = true;
     e->code = 0;
@@ -248,14 +248,14 @@ static int read_metaspace(struct decoder *d, const char *path, const json_t *par
         return err_set(e, ERR_INPUT,
                        "%s: the \"replacement\" of the decoder Metaspace must be one character",
                        path);
-    add(d, DECODER_METASPACE, sign)->on = prefix && strcmp(scheme, "never") != 0;
+    decoder_add(d, DECODER_METASPACE, sign)->on = prefix && strcmp(scheme, "never") != 0;
     return 0;
 }
 
 static int read_strip(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     const char *sign = NULL;
     json_int_t start = 0, stop = 0;
-    if (text_of(path, "Strip", part, "content", &sign, e)) return e->code;
+    if (decoder_text_of(path, "Strip", part, "content", &sign, e)) return e->code;
     json_get_int(part, path, "start", &start, e);
     json_get_int(part, path, "stop", &stop, e);
     if (e->code) return err_prefix(e, "decoder Strip");
@@ -263,13 +263,13 @@ static int read_strip(struct decoder *d, const char *path, const json_t *part, s
         return err_set(e, ERR_INPUT,
                        "%s: the decoder Strip needs one character as \"content\", and \"start\" "
                        "and \"stop\" from 0 to 1000", path);
-    struct decoder_step *s = add(d, DECODER_STRIP, sign);
+    struct decoder_step *s = decoder_add(d, DECODER_STRIP, sign);
     s->start = (size_t)start;
     s->stop = (size_t)stop;
     return 0;
 }
 
-static int read_step(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+static int decoder_read_step(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     const char *type = json_string_value(json_object_get(part, "type")), *text = NULL;
     bool clean = true;
     if (!type) type = "nameless";
@@ -277,31 +277,31 @@ static int read_step(struct decoder *d, const char *path, const json_t *part, st
         return err_set(e, ERR_INPUT, "%s: the decoder has more than %d steps", path, DECODER_STEPS);
     if (!strcmp(type, "WordPiece")) {
         text = "##";
-        if (text_of(path, type, part, "prefix", &text, e)) return e->code;
+        if (decoder_text_of(path, type, part, "prefix", &text, e)) return e->code;
         json_get_bool(part, path, "cleanup", &clean, e);
         if (e->code) return err_prefix(e, "decoder WordPiece");
-        add(d, DECODER_WORDPIECE, text)->on = clean;
+        decoder_add(d, DECODER_WORDPIECE, text)->on = clean;
     } else if (!strcmp(type, "ByteLevel")) {
         decoder_byte_level(d);
     } else if (!strcmp(type, "Metaspace")) {
-        return read_metaspace(d, path, part, e);
+        return decoder_read_metaspace(d, path, part, e);
     } else if (!strcmp(type, "Strip")) {
         return read_strip(d, path, part, e);
     } else if (!strcmp(type, "Fuse")) {
-        add(d, DECODER_FUSE, "");
+        decoder_add(d, DECODER_FUSE, "");
     } else if (!strcmp(type, "ByteFallback")) {
-        add(d, DECODER_BYTE_FALLBACK, "");
+        decoder_add(d, DECODER_BYTE_FALLBACK, "");
     } else if (!strcmp(type, "BPEDecoder")) {
         text = "</w>";
-        if (text_of(path, type, part, "suffix", &text, e)) return e->code;
+        if (decoder_text_of(path, type, part, "suffix", &text, e)) return e->code;
         if (!*text) return err_set(e, ERR_INPUT, "%s: the \"suffix\" of BPEDecoder is empty", path);
-        add(d, DECODER_SUFFIX, text);
+        decoder_add(d, DECODER_SUFFIX, text);
     } else if (!strcmp(type, "Replace")) {
         struct pattern p;
-        if (text_of(path, type, part, "content", &text, e) ||
+        if (decoder_text_of(path, type, part, "content", &text, e) ||
             pattern_read(&p, path, "the decoder Replace", json_object_get(part, "pattern"), e))
             return e->code;
-        add(d, DECODER_REPLACE, text)->pattern = p;
+        decoder_add(d, DECODER_REPLACE, text)->pattern = p;
     } else {
         return err_set(e, ERR_INPUT,
                        "%s: the decoder is %s; petri reads WordPiece, ByteLevel, Metaspace, "
@@ -311,22 +311,22 @@ static int read_step(struct decoder *d, const char *path, const json_t *part, st
     return 0;
 }
 
-static int read_chain(struct decoder *d, const char *path, const json_t *part, struct err *e) {
+static int decoder_read_chain(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
-    if (!type || strcmp(type, "Sequence")) return read_step(d, path, part, e);
+    if (!type || strcmp(type, "Sequence")) return decoder_read_step(d, path, part, e);
     const json_t *list = json_object_get(part, "decoders");
     if (!json_is_array(list))
         return err_set(e, ERR_INPUT, "%s: the decoder Sequence needs \"decoders\"", path);
     d->given = true;
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (read_chain(d, path, json_array_get(list, i), e)) return e->code;
+        if (decoder_read_chain(d, path, json_array_get(list, i), e)) return e->code;
     return 0;
 }
 
 int decoder_read(struct decoder *d, const char *path, const json_t *part, struct err *e) {
     size_t growth = 1;
-    if (read_chain(d, path, part, e)) return e->code;
+    if (decoder_read_chain(d, path, part, e)) return e->code;
     for (size_t i = 0; i < d->count && growth <= DECODER_GROWTH; i++)
         if (d->step[i].kind == DECODER_REPLACE)
             growth *= pattern_growth(&d->step[i].pattern, d->step[i].size);

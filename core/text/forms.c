@@ -11,7 +11,7 @@ struct points {
     size_t n, room;
 };
 
-static void decompose(bool compatible, const char *s, size_t n, struct points *p) {
+static void forms_decompose(bool compatible, const char *s, size_t n, struct points *p) {
     while (n) {
         uint32_t cp, part[UNICODE_PARTS];
         size_t used = utf8_decode(s, n, &cp);
@@ -28,7 +28,7 @@ static void decompose(bool compatible, const char *s, size_t n, struct points *p
 }
 
 /* Canonical order: every run without a starter is sorted by class. */
-static void order(struct points *p) {
+static void forms_order(struct points *p) {
     for (size_t i = 0; i < p->n;) {
         size_t from = i;
         while (i < p->n && p->item[i].combining) i++;
@@ -69,8 +69,8 @@ void normalizer_form(bool compatible, bool composed, const char *s, size_t n, st
         return;
     }
     struct points p = {0};
-    decompose(compatible, s, n, &p);
-    order(&p);
+    forms_decompose(compatible, s, n, &p);
+    forms_order(&p);
     if (composed) compose(&p);
     for (size_t i = 0; i < p.n; i++) utf8_add(out, p.item[i].cp);
     free(p.item);

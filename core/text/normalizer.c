@@ -30,7 +30,7 @@ static void strip_accents(const char *s, size_t n, struct buf *out) {
     }
 }
 
-static void strip(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
+static void normalizer_strip(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
     uint32_t cp;
     size_t used;
     while (z->left && n && (used = utf8_decode(s, n, &cp)) && unicode_is_space(cp)) {
@@ -46,13 +46,13 @@ static void strip(const struct normalizer_step *z, const char *s, size_t n, stru
     buf_add(out, s, n);
 }
 
-static void step(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
+static void text_normalizer_step(const struct normalizer_step *z, const char *s, size_t n, struct buf *out) {
     switch (z->kind) {
     case NORMALIZER_BERT: bert_normalize(&z->bert, s, n, out); break;
     case NORMALIZER_FORM: normalizer_form(z->compatible, z->compose, s, n, out); break;
     case NORMALIZER_LOWERCASE: lowercase(s, n, out); break;
     case NORMALIZER_STRIP_ACCENTS: strip_accents(s, n, out); break;
-    case NORMALIZER_STRIP: strip(z, s, n, out); break;
+    case NORMALIZER_STRIP: normalizer_strip(z, s, n, out); break;
     case NORMALIZER_REPLACE: pattern_replace(&z->pattern, s, n, z->text, z->size, out); break;
     case NORMALIZER_CHARSMAP: charsmap_run(&z->map, s, n, out); break;
     case NORMALIZER_PREPEND:
@@ -73,7 +73,7 @@ static bool drops_first(const struct normalizer_step *z, const char *s, size_t n
         return !z->size && pattern_next(&z->pattern, s, n, 0, &from, &to) && !from;
     uint32_t cp;
     struct buf out = BUF_INIT;
-    step(z, s, utf8_decode(s, n, &cp), &out);
+    text_normalizer_step(z, s, utf8_decode(s, n, &cp), &out);
     bool gone = !out.size;
     buf_release(&out);
     return gone;
@@ -87,7 +87,7 @@ void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *s
         struct buf *to = i + 1 == z->count ? out : &between[i & 1];
         if (to != out) buf_clear(to);
         if (start && *start && drops_first(&z->step[i], s, n)) *start = false;
-        step(&z->step[i], s, n, to);
+        text_normalizer_step(&z->step[i], s, n, to);
         s = buf_text(to);
         n = to->size;
     }
@@ -97,8 +97,8 @@ void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *s
 
 /* ---- reading ---- */
 
-static int read_bert(struct normalizer_step *s, const char *path, const json_t *part,
-                     struct err *e) {
+static int normalizer_read_bert(struct normalizer_step *s, const char *path, const json_t *part,
+                                struct err *e) {
     struct bert_normalizer *z = &s->bert;
     *z = (struct bert_normalizer){true, true, true, true};
     e->code = 0;
@@ -145,12 +145,12 @@ static bool plain_step(struct normalizer_step *s, const char *type) {
     return false;
 }
 
-static int read_step(struct normalizer_step *s, const char *path, const char *type,
-                     const json_t *part, struct err *e) {
+static int normalizer_read_step(struct normalizer_step *s, const char *path, const char *type,
+                                const json_t *part, struct err *e) {
     if (plain_step(s, type)) return 0;
     if (!strcmp(type, "BertNormalizer")) {
         s->kind = NORMALIZER_BERT;
-        return read_bert(s, path, part, e);
+        return normalizer_read_bert(s, path, part, e);
     }
     if (!strcmp(type, "Strip")) {
         s->kind = NORMALIZER_STRIP;
@@ -180,7 +180,7 @@ static int read_step(struct normalizer_step *s, const char *path, const char *ty
                    "them", path, type);
 }
 
-static int read_chain(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
+static int normalizer_read_chain(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
     if (!part || json_is_null(part)) return 0;
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type) type = "nameless";
@@ -189,13 +189,13 @@ static int read_chain(struct normalizer *z, const char *path, const json_t *part
         if (!json_is_array(list))
             return err_set(e, ERR_INPUT, "%s: the normalizer Sequence needs \"normalizers\"", path);
         for (size_t i = 0; i < json_array_size(list); i++)
-            if (read_chain(z, path, json_array_get(list, i), e)) return e->code;
+            if (normalizer_read_chain(z, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
     if (z->count == NORMALIZER_STEPS)
         return err_set(e, ERR_INPUT, "%s: the normalizer has more than %d steps", path,
                        NORMALIZER_STEPS);
-    return read_step(&z->step[z->count++], path, type, part, e);
+    return normalizer_read_step(&z->step[z->count++], path, type, part, e);
 }
 
 /* Steps that multiply each other's output could fill any memory. */
@@ -213,7 +213,7 @@ static int check_growth(const struct normalizer *z, const char *path, struct err
 }
 
 int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
-    return read_chain(z, path, part, e) ? e->code : check_growth(z, path, e);
+    return normalizer_read_chain(z, path, part, e) ? e->code : check_growth(z, path, e);
 }
 
 void normalizer_release(struct normalizer *z) {

@@ -9,7 +9,7 @@
 
 enum { PATTERN_SIZE = 512, PATTERN_LEAST = 1000 };
 
-static int refuse(const char *path, const char *what, const char *found, struct err *e) {
+static int pattern_refuse(const char *path, const char *what, const char *found, struct err *e) {
     char *shown = text_visible(found, strlen(found) > 80 ? 80 : strlen(found));
     err_set(e, ERR_INPUT,
             "%s: the pattern of %s is the regular expression \"%s\"; petri knows plain text "
@@ -44,7 +44,7 @@ int pattern_read(struct pattern *p, const char *path, const char *what, const js
         size = p->blanks ? 2 : utf8_decode(found, size, &cp);
         p->least = repetition(found + size);
         if (!p->least || (!p->blanks && strchr("\\^$.|?*+()[]{}", found[0])))
-            return refuse(path, what, found, e);
+            return pattern_refuse(path, what, found, e);
         if (p->blanks) size = 0;
     }
     p->text = xstrndup(found, size);
@@ -63,7 +63,7 @@ void pattern_release(struct pattern *p) {
 }
 
 /* Bytes of s that one unit of the run takes; 0 when s does not begin with it. */
-static size_t unit(const struct pattern *p, const char *s, size_t n) {
+static size_t pattern_unit(const struct pattern *p, const char *s, size_t n) {
     if (!p->blanks) return n >= p->size && !memcmp(s, p->text, p->size) ? p->size : 0;
     uint32_t cp;
     size_t used = n ? utf8_decode(s, n, &cp) : 0;
@@ -79,7 +79,7 @@ bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, s
             at = (size_t)(hit - s);
         }
         size_t end = at, used, count = 0;
-        while ((used = unit(p, s + end, n - end))) {
+        while ((used = pattern_unit(p, s + end, n - end))) {
             end += used;
             count++;
             if (!p->least) break;

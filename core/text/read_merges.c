@@ -9,8 +9,8 @@
 #include "core/text/parts.h"
 
 /* One "a b" a line after an optional first line that begins with "#version". */
-static int read_line(struct tokenizer *t, const char *path, size_t line, const char *s, size_t n,
-                     struct err *e) {
+static int read_merges_read_line(struct tokenizer *t, const char *path, size_t line, const char *s, size_t n,
+                                 struct err *e) {
     const char *blank = memchr(s, ' ', n);
     size_t left = blank ? (size_t)(blank - s) : n;
     if (!left || left + 1 >= n || memchr(blank + 1, ' ', n - left - 1)) {
@@ -26,7 +26,7 @@ static int read_line(struct tokenizer *t, const char *path, size_t line, const c
     return rc;
 }
 
-static int read_lines(struct tokenizer *t, const char *path, struct err *e) {
+static int read_merges_read_lines(struct tokenizer *t, const char *path, struct err *e) {
     struct buf text;
     if (file_read(path, TOKENIZER_FILE, &text, e)) return e->code;
     const char *s = buf_text(&text);
@@ -45,7 +45,7 @@ static int read_lines(struct tokenizer *t, const char *path, struct err *e) {
         line++;
         if (n && s[at + n - 1] == '\r') n--;
         bool version = n >= 8 && !memcmp(s + at, "#version", 8);
-        if (n && !version) rc = read_line(t, path, line, s + at, n, e);
+        if (n && !version) rc = read_merges_read_line(t, path, line, s + at, n, e);
         at += whole + 1;
     }
     buf_release(&text);
@@ -102,7 +102,7 @@ int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const cha
     int rc = tokenizer_read_ids(t, vocab_path, "must be an object", vocab, e);
     json_decref(vocab);
     t->kind = MODEL_BPE;
-    if (rc || read_lines(t, merges_path, e)) return e->code;
+    if (rc || read_merges_read_lines(t, merges_path, e)) return e->code;
     cutter_byte_level(&t->cutter, prefix);
     decoder_byte_level(&t->decoder);
     return specials(t, vocab_path, is_gpt2(t, r), r, e);

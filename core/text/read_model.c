@@ -155,8 +155,8 @@ static int read_bpe(struct tokenizer *t, const char *path, const json_t *model,
 /* ---- Unigram ---- */
 
 /* [["token", score], …]: the id is the place. */
-static int read_scores(struct tokenizer *t, const char *path, const json_t *list, double *score,
-                       struct err *e) {
+static int read_model_read_scores(struct tokenizer *t, const char *path, const json_t *list, double *score,
+                                  struct err *e) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i), *text = json_array_get(item, 0),
                      *value = json_array_get(item, 1);
@@ -192,7 +192,7 @@ static int read_unigram(struct tokenizer *t, const char *path, const json_t *mod
     t->kind = MODEL_UNIGRAM;
     t->unigram.unknown = (int32_t)unknown;
     double *score = xcalloc(n, sizeof *score);
-    if (read_scores(t, path, list, score, e)) {
+    if (read_model_read_scores(t, path, list, score, e)) {
         free(score);
         return e->code;
     }

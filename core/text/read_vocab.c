@@ -9,7 +9,7 @@
 #include "core/text/parts.h"
 
 /* One token a line, its id the line's number from 0. */
-static int read_lines(struct tokenizer *t, const char *path, struct err *e) {
+static int read_vocab_read_lines(struct tokenizer *t, const char *path, struct err *e) {
     struct buf text;
     if (file_read(path, TOKENIZER_FILE, &text, e)) return e->code;
     const char *s = buf_text(&text);
@@ -51,7 +51,7 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
     t->normalizer.step[0] = (struct normalizer_step){.kind = NORMALIZER_BERT, .bert = z};
     t->cutter.count = 1;
     t->cutter.step[0] = (struct cut){.kind = CUT_BERT};
-    if (read_lines(t, path, e)) return e->code;
+    if (read_vocab_read_lines(t, path, e)) return e->code;
     for (size_t i = 0; i < COUNT_OF(key); i++)
         if (tokenizer_special(t, path, r, key[i], &text[i], false, e)) return e->code;
     if (tokenizer_added_decoder(t, r, e)) return e->code;

@@ -19,8 +19,8 @@ void template_cut(size_t room, size_t *a, size_t *b) {
 /* ---- forms of the families ---- */
 
 /* The ids of two special tokens. */
-static int find(const struct tokenizer *t, const char *file, const char *cls, const char *sep,
-                int32_t *c, int32_t *s, struct err *e) {
+static int template_find(const struct tokenizer *t, const char *file, const char *cls, const char *sep,
+                         int32_t *c, int32_t *s, struct err *e) {
     *c = vocab_find(&t->vocab, cls, strlen(cls));
     *s = vocab_find(&t->vocab, sep, strlen(sep));
     if (*c >= 0 && *s >= 0) return 0;
@@ -31,7 +31,7 @@ static int find(const struct tokenizer *t, const char *file, const char *cls, co
 int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *cls,
                              const char *sep, struct err *e) {
     int32_t c, s;
-    if (find(t, file, cls, sep, &c, &s, e)) return e->code;
+    if (template_find(t, file, cls, sep, &c, &s, e)) return e->code;
     t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
     t->pair = (struct template){5, 3, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {1, -1, 1}, {-1, s, 1}}};
     return 0;
@@ -40,7 +40,7 @@ int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *
 int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const char *cls,
                                 const char *sep, struct err *e) {
     int32_t c, s;
-    if (find(t, file, cls, sep, &c, &s, e)) return e->code;
+    if (template_find(t, file, cls, sep, &c, &s, e)) return e->code;
     t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
     t->pair = (struct template){6, 4, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {-1, s, 0}, {1, -1, 0},
                                        {-1, s, 0}}};
@@ -95,8 +95,8 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
                               "above 255", path, TEMPLATE_PIECES);
 }
 
-static int read_form(struct tokenizer *t, struct template *f, const char *path, const json_t *part,
-                     const char *key, struct err *e) {
+static int template_read_form(struct tokenizer *t, struct template *f, const char *path, const json_t *part,
+                              const char *key, struct err *e) {
     const json_t *list = json_object_get(part, key);
     int seen[2] = {0, 0};
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -111,8 +111,8 @@ static int read_form(struct tokenizer *t, struct template *f, const char *path, 
 }
 
 /* {"cls": ["[CLS]", 101], "sep": ["[SEP]", 102]} of BertProcessing and RobertaProcessing. */
-static int read_family(struct tokenizer *t, const char *path, const char *type, const json_t *part,
-                       struct err *e) {
+static int template_read_family(struct tokenizer *t, const char *path, const char *type, const json_t *part,
+                                struct err *e) {
     const char *cls = json_string_value(json_array_get(json_object_get(part, "cls"), 0));
     const char *sep = json_string_value(json_array_get(json_object_get(part, "sep"), 0));
     if (!cls || !sep)
@@ -122,7 +122,7 @@ static int read_family(struct tokenizer *t, const char *path, const char *type, 
 }
 
 /* One step; ByteLevel changes offsets only. */
-static int read_step(struct tokenizer *t, const char *path, const json_t *part, struct err *e) {
+static int template_read_step(struct tokenizer *t, const char *path, const json_t *part, struct err *e) {
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type) type = "nameless";
     if (!strcmp(type, "ByteLevel")) return 0;
@@ -132,7 +132,7 @@ static int read_step(struct tokenizer *t, const char *path, const json_t *part, 
             return err_set(e, ERR_INPUT, "%s: the post_processor Sequence needs \"processors\"",
                            path);
         for (size_t i = 0; i < json_array_size(list); i++)
-            if (read_step(t, path, json_array_get(list, i), e)) return e->code;
+            if (template_read_step(t, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
     if (t->single.pieces)
@@ -140,20 +140,20 @@ static int read_step(struct tokenizer *t, const char *path, const json_t *part, 
                        "%s: the post_processor Sequence sets special tokens twice; once is known",
                        path);
     if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
-        return read_family(t, path, type, part, e);
+        return template_read_family(t, path, type, part, e);
     if (strcmp(type, "TemplateProcessing"))
         return err_set(e, ERR_INPUT,
                        "%s: the post_processor is %s; petri reads TemplateProcessing, "
                        "BertProcessing, RobertaProcessing, ByteLevel and Sequences of them",
                        path, type);
-    if (read_form(t, &t->single, path, part, "single", e)) return e->code;
-    return read_form(t, &t->pair, path, part, "pair", e);
+    if (template_read_form(t, &t->single, path, part, "single", e)) return e->code;
+    return template_read_form(t, &t->pair, path, part, "pair", e);
 }
 
 int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t *part,
                              struct buf *report, struct err *e) {
     if (part && !json_is_null(part)) {
-        if (read_step(t, path, part, e)) return e->code;
+        if (template_read_step(t, path, part, e)) return e->code;
     } else if (t->kind == MODEL_WORDPIECE) {
         text_line(report, "%s has no post_processor: [CLS] and [SEP] are set as BERT does", path);
         return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);

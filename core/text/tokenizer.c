@@ -52,7 +52,7 @@ static int nothing_to_read(const char *folder, struct err *e) {
                    "%s: no tokenizer.json, no vocab.json with merges.txt and no vocab.txt", folder);
 }
 
-static int read_folder(struct tokenizer *t, const struct reading *r, struct err *e) {
+static int tokenizer_read_folder(struct tokenizer *t, const struct reading *r, struct err *e) {
     enum { JSON, VOCAB, MERGES, LINES, FILES };
     static const char *const name[FILES] = {"tokenizer.json", "vocab.json", "merges.txt",
                                             "vocab.txt"};
@@ -87,7 +87,7 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
         else if (!json_is_object(settings))
             rc = err_set(e, ERR_INPUT, "%s: must be a JSON object", settings_path);
     }
-    if (!rc) rc = read_folder(t, &(struct reading){folder, settings_path, settings, report}, e);
+    if (!rc) rc = tokenizer_read_folder(t, &(struct reading){folder, settings_path, settings, report}, e);
     added_sort(&t->raw);
     added_sort(&t->normalized);
     json_decref(settings);
@@ -129,8 +129,9 @@ static void piece(void *self, const char *s, size_t n) {
 typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, bool start);
 
 /* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
-static void split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n, bool start,
-                  rest_of_text *rest) {
+static void tokenizer_split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n,
+                            bool start,
+                            rest_of_text *rest) {
     size_t at = 0, done = 0, from, to;
     const struct added_token *token;
     while (set->count && added_next(set, s, n, at, done, &from, &to, &token)) {
@@ -142,14 +143,14 @@ static void split(struct tokenizer_work *w, const struct added_set *set, const c
     if (n > done) rest(w, s + done, n - done, start && !done);
 }
 
-static void cut(struct tokenizer_work *w, const char *s, size_t n, bool start) {
+static void tokenizer_cut(struct tokenizer_work *w, const char *s, size_t n, bool start) {
     cutter_run(&w->t->cutter, s, n, start, &w->cutter, piece, w);
 }
 
 static void normalize_and_split(struct tokenizer_work *w, const char *s, size_t n, bool start) {
     struct buf text = BUF_INIT;
     normalizer_run(&w->t->normalizer, s, n, &start, &text);
-    split(w, &w->t->normalized, buf_text(&text), text.size, start, cut);
+    tokenizer_split(w, &w->t->normalized, buf_text(&text), text.size, start, tokenizer_cut);
     buf_release(&text);
 }
 
@@ -171,7 +172,7 @@ static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct 
         s = mended.data;
         n = mended.size;
     }
-    split(&w, &t->raw, s, n, true, normalize_and_split);
+    tokenizer_split(&w, &t->raw, s, n, true, normalize_and_split);
     c->unknown += w.unknown;
     c->special += w.special;
     cutter_work_release(&w.cutter);
@@ -190,8 +191,8 @@ size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int3
     return out.n;
 }
 
-static void fill(const struct template *form, const struct id_list *side, const size_t *kept,
-                 struct encoded *out) {
+static void tokenizer_fill(const struct template *form, const struct id_list *side, const size_t *kept,
+                           struct encoded *out) {
     size_t n = (size_t)form->tokens + kept[0] + kept[1], at = 0;
     out->ids = xmalloc((n ? n : 1) * sizeof *out->ids);
     out->types = xmalloc((n ? n : 1) * sizeof *out->types);
@@ -228,7 +229,7 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
     out->unknown = c.unknown;
     out->plain = side[0].n + side[1].n;
     out->special_in_text = c.special > 0;
-    fill(form, side, kept, out);
+    tokenizer_fill(form, side, kept, out);
     free(side[0].ids);
     free(side[1].ids);
     return 0;

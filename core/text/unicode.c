@@ -130,7 +130,7 @@ static const struct {
     {0x16EA0, 0x16EB8, 1, 0x1B},
 };
 
-static bool within(uint32_t cp, const struct range *r, size_t n) {
+static bool unicode_within(uint32_t cp, const struct range *r, size_t n) {
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -139,7 +139,7 @@ static bool within(uint32_t cp, const struct range *r, size_t n) {
     }
     return low < n && cp >= r[low].first;
 }
-#define WITHIN(cp, list) within(cp, list, COUNT_OF(list))
+#define WITHIN(cp, list) unicode_within(cp, list, COUNT_OF(list))
 
 static utf8proc_category_t category(uint32_t cp) {
     return utf8proc_category((utf8proc_int32_t)cp);
@@ -212,7 +212,7 @@ int unicode_combining(uint32_t cp) {
     return combining && WITHIN(cp, later_classes) ? 0 : combining;
 }
 
-static size_t decompose(uint32_t cp, bool compatible, uint32_t out[UNICODE_PARTS]) {
+static size_t text_unicode_decompose(uint32_t cp, bool compatible, uint32_t out[UNICODE_PARTS]) {
     out[0] = cp;
     if (cp < 0xA0 || cp == 0x11938) return 1; /* 0x11938 came with Unicode 13 */
     if (compatible && WITHIN(cp, later_decompositions)) compatible = false;
@@ -227,11 +227,11 @@ static size_t decompose(uint32_t cp, bool compatible, uint32_t out[UNICODE_PARTS
 }
 
 size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]) {
-    return decompose(cp, false, out);
+    return text_unicode_decompose(cp, false, out);
 }
 
 size_t unicode_decompose_compatible(uint32_t cp, uint32_t out[UNICODE_PARTS]) {
-    return decompose(cp, true, out);
+    return text_unicode_decompose(cp, true, out);
 }
 
 uint32_t unicode_compose(uint32_t a, uint32_t b) {

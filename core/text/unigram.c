@@ -18,7 +18,7 @@ struct trie_spelling {
     int32_t id;
 };
 
-static int by_bytes(const void *a, const void *b) {
+static int unigram_by_bytes(const void *a, const void *b) {
     const struct trie_spelling *x = a, *y = b;
     int c = memcmp(x->s, y->s, x->size < y->size ? x->size : y->size);
     return c ? c : x->size < y->size ? -1 : x->size > y->size;
@@ -58,7 +58,7 @@ static bool branch(struct growth *g, size_t at, size_t depth) {
     return true;
 }
 
-static bool build(struct unigram *u, const struct trie_spelling *spelling, size_t count) {
+static bool unigram_build(struct unigram *u, const struct trie_spelling *spelling, size_t count) {
     struct growth g = {.u = u, .spelling = spelling};
     bool fits = add_node(&g, 0, count, 0);
     size_t depth = 0, level = 1; /* nodes before `level` lie at `depth` or above */
@@ -87,8 +87,8 @@ int unigram_ready(struct unigram *u, const struct vocab *v, const char *path, do
                                                   (int32_t)i};
     }
     u->unknown_score = least - UNKNOWN_PENALTY;
-    if (count) qsort(spelling, count, sizeof *spelling, by_bytes);
-    bool fits = build(u, spelling, count);
+    if (count) qsort(spelling, count, sizeof *spelling, unigram_by_bytes);
+    bool fits = unigram_build(u, spelling, count);
     free(spelling);
     if (!fits)
         return err_set(e, ERR_INPUT, "%s: the tokens spell more than %d different beginnings",
@@ -154,7 +154,7 @@ static void forward(const struct unigram *u, const char *s, size_t n, struct uni
     }
 }
 
-static void add(struct unigram_work *w, int32_t id) {
+static void unigram_add(struct unigram_work *w, int32_t id) {
     GROW(w->ids, w->id_room, w->count + 1);
     w->ids[w->count++] = id;
 }
@@ -165,15 +165,15 @@ static size_t unknown_run(const struct unigram *u, const struct vocab *v, const 
     int32_t id = vocab_find(v, s, n);
     bool bytes = u->byte_fallback;
     if (id >= 0 && (size_t)id < u->tokens) {
-        add(w, id);
+        unigram_add(w, id);
         return id == u->unknown;
     }
     for (size_t i = 0; bytes && i < n; i++) bytes = u->byte[(unsigned char)s[i]] >= 0;
     if (!bytes) {
-        add(w, u->unknown);
+        unigram_add(w, u->unknown);
         return 1;
     }
-    while (n--) add(w, u->byte[(unsigned char)s[n]]);
+    while (n--) unigram_add(w, u->byte[(unsigned char)s[n]]);
     return 0;
 }
 
@@ -186,7 +186,7 @@ size_t unigram_piece(const struct unigram *u, const struct vocab *v, const char 
     while (end) {
         size_t from = (size_t)w->best[end].from;
         if (w->best[end].id != u->unknown) {
-            add(w, w->best[end].id);
+            unigram_add(w, w->best[end].id);
         } else {
             while (from && w->best[from].id == u->unknown) from = (size_t)w->best[from].from;
             unknown += unknown_run(u, v, s + from, end - from, w);

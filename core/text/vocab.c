@@ -31,20 +31,20 @@ uint64_t vocab_hash_add(const struct vocab *v, uint64_t h, unsigned char byte) {
     return folded >= PRIME ? folded - PRIME : folded;
 }
 
-static uint64_t hash_of(const struct vocab *v, const char *s, size_t n) {
+static uint64_t vocab_hash_of(const struct vocab *v, const char *s, size_t n) {
     uint64_t h = 0;
     for (size_t i = 0; i < n; i++) h = vocab_hash_add(v, h, (unsigned char)s[i]);
     return h;
 }
 
-static size_t slot_of(const struct vocab *v, uint64_t h) {
+static size_t vocab_slot_of(const struct vocab *v, uint64_t h) {
     return (size_t)((h ^ h >> 29) * 0x9E3779B97F4A7C15u >> 20) & (v->slots - 1);
 }
 
 int32_t vocab_find_hashed(const struct vocab *v, uint64_t h, const char *prefix, size_t prefix_size,
                           const char *rest, size_t rest_size) {
     if (!v->slots) return -1;
-    for (size_t s = slot_of(v, h);; s = (s + 1) & (v->slots - 1)) {
+    for (size_t s = vocab_slot_of(v, h);; s = (s + 1) & (v->slots - 1)) {
         int32_t id = v->slot[s];
         if (id < 0) return -1;
         const struct vocab_token *t = &v->token[id];
@@ -56,12 +56,12 @@ int32_t vocab_find_hashed(const struct vocab *v, uint64_t h, const char *prefix,
 }
 
 int32_t vocab_find(const struct vocab *v, const char *token, size_t n) {
-    return vocab_find_hashed(v, hash_of(v, token, n), "", 0, token, n);
+    return vocab_find_hashed(v, vocab_hash_of(v, token, n), "", 0, token, n);
 }
 
-static void place(struct vocab *v, int32_t id) {
+static void vocab_place(struct vocab *v, int32_t id) {
     const struct vocab_token *t = &v->token[id];
-    size_t s = slot_of(v, hash_of(v, v->text.data + t->at, t->size));
+    size_t s = vocab_slot_of(v, vocab_hash_of(v, v->text.data + t->at, t->size));
     while (v->slot[s] >= 0) s = (s + 1) & (v->slots - 1);
     v->slot[s] = id;
 }
@@ -72,11 +72,11 @@ static void grow_slots(struct vocab *v) {
     v->slot = xrealloc(v->slot, v->slots, sizeof *v->slot);
     memset(v->slot, 0xFF, v->slots * sizeof *v->slot);
     for (size_t i = 0; i < v->ids; i++)
-        if (v->token[i].used) place(v, (int32_t)i);
+        if (v->token[i].used) vocab_place(v, (int32_t)i);
 }
 
-static int refuse(const char *file, const char *token, size_t n, struct err *e, const char *why,
-                  long long id) {
+static int vocab_refuse(const char *file, const char *token, size_t n, struct err *e, const char *why,
+                        long long id) {
     char *shown = text_visible(token, n > 80 ? 80 : n);
     err_set(e, ERR_INPUT, "%s: token \"%s\" with id %lld: %s", file, shown, id, why);
     free(shown);
@@ -85,18 +85,18 @@ static int refuse(const char *file, const char *token, size_t n, struct err *e, 
 
 int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, int64_t id,
               struct err *e) {
-    if (id < 0 || id >= VOCAB_IDS) return refuse(file, token, n, e, "ids go from 0 to 4194303", id);
-    if (n >= VOCAB_TOKEN) return refuse(file, token, n, e, "longer than 65535 bytes", id);
+    if (id < 0 || id >= VOCAB_IDS) return vocab_refuse(file, token, n, e, "ids go from 0 to 4194303", id);
+    if (n >= VOCAB_TOKEN) return vocab_refuse(file, token, n, e, "longer than 65535 bytes", id);
     if ((size_t)id < v->ids && v->token[id].used) {
         char *other = text_visible(vocab_text(v, (int32_t)id), v->token[id].size);
         char *why = xprintf("the id belongs to \"%.80s\" already", other);
-        refuse(file, token, n, e, why, id);
+        vocab_refuse(file, token, n, e, why, id);
         free(why);
         free(other);
         return ERR_INPUT;
     }
     if (vocab_find(v, token, n) >= 0)
-        return refuse(file, token, n, e, "the token has an id already", id);
+        return vocab_refuse(file, token, n, e, "the token has an id already", id);
     if ((size_t)id >= v->ids) {
         GROW(v->token, v->room, (size_t)id + 1);
         memset(v->token + v->ids, 0, ((size_t)id + 1 - v->ids) * sizeof *v->token);
@@ -108,7 +108,7 @@ int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, in
     buf_putc(&v->text, '\0');
     v->count++;
     if (n > v->longest) v->longest = n;
-    place(v, (int32_t)id);
+    vocab_place(v, (int32_t)id);
     return 0;
 }
 

@@ -19,8 +19,8 @@ static bool more_chars_than(const char *s, size_t n, size_t most) {
 
 /* Longest token that s begins with (after the prefix, when `continuing`): its id, with its
  * bytes of s in *size; or -1. */
-static int32_t longest(const struct wordpiece *w, const struct vocab *v, bool continuing,
-                       const char *s, size_t n, size_t *size) {
+static int32_t wordpiece_longest(const struct wordpiece *w, const struct vocab *v, bool continuing,
+                                 const char *s, size_t n, size_t *size) {
     enum { ENDS = 512 };
     struct {
         uint64_t hash;
@@ -53,7 +53,7 @@ size_t wordpiece_word(const struct wordpiece *w, const struct vocab *v, const ch
     bool bad = more_chars_than(s, n, w->most_chars);
     while (!bad && at < n) {
         size_t size = 0;
-        int32_t id = longest(w, v, at > 0, s + at, n - at, &size);
+        int32_t id = wordpiece_longest(w, v, at > 0, s + at, n - at, &size);
         if (id < 0) bad = true;
         else id_list_add(out, id);
         at += size;

@@ -5,7 +5,7 @@
 
 enum { TASK_SHIFT = 40 }; /* a row's number in its file is far below */
 
-static void add_range(struct batch *b, int task, int row) {
+static void batch_add_range(struct batch *b, int task, int row) {
     struct task_range *last = b->ranges ? &b->range[b->ranges - 1] : NULL;
     if (last && last->task == task) {
         last->end = row + 1;
@@ -15,11 +15,12 @@ static void add_range(struct batch *b, int task, int row) {
     b->range[b->ranges++] = (struct task_range){ task, row, row + 1 };
 }
 
-static size_t length_of(const struct batch_row *r) { return r->data->start[r->row + 1] - r->data->start[r->row]; }
+static size_t batch_length_of(const struct batch_row *r) { return r->data->start[r->row +
+                                                                                 1] - r->data->start[r->row]; }
 
 void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n) {
     size_t count = (size_t)n, tokens = 0;
-    for (int i = 0; i < n; i++) tokens += length_of(&rows[i]);
+    for (int i = 0; i < n; i++) tokens += batch_length_of(&rows[i]);
     *b = (struct batch){
         .rows = n,
         .tokens = (int)tokens,
@@ -37,7 +38,7 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
     for (int i = 0; i < n; i++) {
         const struct dataset *d = rows[i].data;
         const struct dataset_row *row = &d->row[rows[i].row];
-        size_t from = d->start[rows[i].row], length = length_of(&rows[i]);
+        size_t from = d->start[rows[i].row], length = batch_length_of(&rows[i]);
         b->start[i] = at;
         arch_positions(arch, d->ids + from, length, b->positions + at);
         for (size_t j = 0; j < length; j++, at++) {
@@ -48,7 +49,7 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
         b->label[i] = row->label;
         b->target[i] = (real)row->target;
         b->weight[i] = rows[i].weight;
-        add_range(b, rows[i].task, i);
+        batch_add_range(b, rows[i].task, i);
     }
     b->start[n] = at;
 }

@@ -44,7 +44,7 @@ void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->p
 
 /* ---- what is said in the metadata ---- */
 
-static void add_best(struct buf *b, const struct best *best, const char *metric) {
+static void checkpoint_add_best(struct buf *b, const struct best *best, const char *metric) {
     if (!best->has) {
         buf_puts(b, "null");
         return;
@@ -64,12 +64,12 @@ static char *state_json(const struct run *r) {
     json_add_double(&b, r->loss);
     buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":",
                (long long)r->evaluated, r->worse, done ? "true" : "false");
-    add_best(&b, &r->best, r->c.metric);
+    checkpoint_add_best(&b, &r->best, r->c.metric);
     if (!run_is_single(r)) {
         buf_puts(&b, ",\"tasks\":[");
         for (int i = 0; i < r->tasks; i++) {
             if (i) buf_putc(&b, ',');
-            add_best(&b, &r->of[i].best, metric_name(r->of[i].metric));
+            checkpoint_add_best(&b, &r->of[i].best, metric_name(r->of[i].metric));
         }
         buf_putc(&b, ']');
     }
@@ -90,7 +90,7 @@ static const char *gold_name(enum data_kind gold) {
     return gold == DATA_TEXT ? "text" : gold == DATA_REGRESSION ? "scores" : "classes";
 }
 
-static char *tasks_json(const struct run *r) {
+static char *checkpoint_tasks_json(const struct run *r) {
     struct buf b = BUF_INIT;
     if (run_is_single(r)) {
         add_labels(&b, r->of[0].task->class_name, r->of[0].task->classes);
@@ -116,7 +116,8 @@ struct checkpoint_writer {
 };
 
 /* `name` is taken over. */
-static void add_tensor(struct checkpoint_writer *w, char *name, int rows, int cols, const real *data) {
+static void checkpoint_add_tensor(struct checkpoint_writer *w, char *name, int rows, int cols,
+                                  const real *data) {
     GROW(w->tensor, w->room, w->count + 1);
     struct st_write *t = &w->tensor[w->count++];
     *t = (struct st_write){ .name = name,
@@ -130,11 +131,11 @@ static void add_tensor(struct checkpoint_writer *w, char *name, int rows, int co
     }
 }
 
-static void add_state(struct checkpoint_writer *w, const struct plan *p, const char *kind,
-                      const real *values) {
+static void checkpoint_add_state(struct checkpoint_writer *w, const struct plan *p, const char *kind,
+                                 const real *values) {
     for (int i = 0; i < p->tensors && values; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        add_tensor(w, xprintf("%s/%s", kind, t->name), t->rows, t->cols, values + t->offset);
+        checkpoint_add_tensor(w, xprintf("%s/%s", kind, t->name), t->rows, t->cols, values + t->offset);
     }
 }
 
@@ -143,11 +144,12 @@ static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (all || t->kept)
-            add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, params + t->offset);
+            checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, params + t->offset);
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (t->kept) add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols, made + t->offset);
+        if (t->kept) checkpoint_add_tensor(w, xprintf("param/%s", t->name), t->rows, t->cols,
+                                           made + t->offset);
     }
 }
 
@@ -160,7 +162,8 @@ struct about {
     enum data_kind gold;
 };
 
-static int save(const char *path, struct checkpoint_writer *w, const struct plan *p, const struct about *x, struct err *e) {
+static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, const struct plan *p,
+                                 const struct about *x, struct err *e) {
     char *config = config_json(x->config), *canonical = method_canonical(&p->method),
          *method = method_text(&x->config->method);
     const struct st_pair meta[] = {
@@ -191,16 +194,16 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
     struct checkpoint_writer w = { NULL, 0, 0 };
     bool last = which == CHECKPOINT_LAST;
     char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
-    char sha256[65], *state = state_json(r), *tasks = tasks_json(r);
+    char sha256[65], *state = state_json(r), *tasks = checkpoint_tasks_json(r);
     step_make(r);
     run_weights_sha256(r, sha256);
     add_tensors(&w, r->plan, r->params, r->made, last);
     if (last) {
-        add_state(&w, r->plan, "adam.m", r->adam_m);
-        add_state(&w, r->plan, "adam.v", r->adam_v);
+        checkpoint_add_state(&w, r->plan, "adam.m", r->adam_m);
+        checkpoint_add_state(&w, r->plan, "adam.v", r->adam_v);
     }
     const struct about about = { &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold };
-    int rc = save(path, &w, r->plan, &about, e);
+    int rc = train_checkpoint_save(path, &w, r->plan, &about, e);
     if (!rc)
         run_send(r, (struct event){
                         .kind = EVENT_CHECKPOINT, .task = which >= 0 ? r->of[which].name : NULL, .best = !last,
@@ -222,7 +225,7 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
     weights_sha256(p->plan, p->params, sha256);
     add_tensors(&w, p->plan, p->params, NULL, false);
     const struct about about = { c, p->m, state, buf_text(&labels), sha256, p->origin, true, p->of->gold };
-    int rc = save(path, &w, p->plan, &about, e);
+    int rc = train_checkpoint_save(path, &w, p->plan, &about, e);
     buf_release(&labels);
     return rc;
 }

@@ -15,7 +15,7 @@ static const char *meta(const struct checkpoint *c, const char *key, struct err 
     return s;
 }
 
-static int wrong(const struct checkpoint *c, const char *key, struct err *e) {
+static int checkpoint_read_wrong(const struct checkpoint *c, const char *key, struct err *e) {
     return err_set(e, ERR_INPUT, "%s: the metadata's \"%s\" is damaged", c->path, key);
 }
 
@@ -24,7 +24,7 @@ static int read_best(const struct checkpoint *c, const json_t *o, struct best *b
     if (!json_is_object(o)) return 0;
     if (!json_get_double(o, c->path, "value", &best->value, e) ||
         !json_get_int(o, c->path, "step", &step, e))
-        return wrong(c, "state", e);
+        return checkpoint_read_wrong(c, "state", e);
     best->has = true;
     best->step = step;
     return 0;
@@ -38,7 +38,7 @@ static int read_bests(struct checkpoint *c, const json_t *o, struct err *e) {
     return rc;
 }
 
-static int read_state(struct checkpoint *c, struct err *e) {
+static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
     const char *s = meta(c, "state", e);
     if (!s) return e->code;
     json_t *o = json_parse(c->path, s, strlen(s), e);
@@ -53,7 +53,7 @@ static int read_state(struct checkpoint *c, struct err *e) {
            worse <= INT32_MAX && c->seconds >= 0;
     json_t *loss = good ? json_object_get(o, "loss") : NULL;
     if (json_is_number(loss)) c->loss = json_number_value(loss);
-    int rc = good ? read_bests(c, o, e) : wrong(c, "state", e);
+    int rc = good ? read_bests(c, o, e) : checkpoint_read_wrong(c, "state", e);
     json_decref(o);
     c->step = step;
     c->evaluated = evaluated;
@@ -70,12 +70,12 @@ static int read_task(const struct checkpoint *c, struct checkpoint_task *t, cons
     if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
-    else return wrong(c, "kind", e);
+    else return checkpoint_read_wrong(c, "kind", e);
     if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES && !episodes))
-        return wrong(c, "labels", e);
+        return checkpoint_read_wrong(c, "labels", e);
     t->label = xcalloc(json_array_size(list) + 1, sizeof *t->label);
     json_array_foreach(list, i, item) {
-        if (!json_is_string(item)) return wrong(c, "labels", e);
+        if (!json_is_string(item)) return checkpoint_read_wrong(c, "labels", e);
         t->label[t->labels++] = xstrdup(json_string_value(item));
     }
     return 0;
@@ -94,20 +94,20 @@ static int read_one_task(struct checkpoint *c, struct err *e) {
     return rc;
 }
 
-static int read_tasks(struct checkpoint *c, struct err *e) {
+static int checkpoint_read_tasks(struct checkpoint *c, struct err *e) {
     const char *s = st_meta(c->file, "tasks");
     if (!s) return read_one_task(c, e);
     json_t *list = json_parse(c->path, s, strlen(s), e), *item;
     if (!list) return e->code;
     size_t i, n = json_is_array(list) ? json_array_size(list) : 0;
-    int rc = n == (size_t)c->config.tasks && n > 1 ? 0 : wrong(c, "tasks", e);
+    int rc = n == (size_t)c->config.tasks && n > 1 ? 0 : checkpoint_read_wrong(c, "tasks", e);
     if (!rc) c->task = xcalloc(n, sizeof *c->task);
     json_array_foreach(list, i, item) {
         const char *name = json_string_value(json_object_get(item, "name"));
         const char *kind = json_string_value(json_object_get(item, "kind"));
         if (rc) break;
         if (!name || !kind || strcmp(name, c->config.of[i].task_name)) {
-            rc = wrong(c, "tasks", e);
+            rc = checkpoint_read_wrong(c, "tasks", e);
             break;
         }
         struct checkpoint_task *t = &c->task[c->tasks++];
@@ -118,7 +118,7 @@ static int read_tasks(struct checkpoint *c, struct err *e) {
     return rc;
 }
 
-static int read_meta(struct checkpoint *c, struct err *e) {
+static int checkpoint_read_meta(struct checkpoint *c, struct err *e) {
     const char *format = meta(c, "petri", e), *method, *config;
     if (!format) return e->code;
     if (strcmp(format, "1")) {
@@ -131,14 +131,14 @@ static int read_meta(struct checkpoint *c, struct err *e) {
     if (method_parse(method, &c->method, e)) return err_prefix(e, "%s", c->path);
     if (config_from_json(config, strlen(config), &c->config, e))
         return err_prefix(e, "%s", c->path);
-    if (read_tasks(c, e)) return e->code;
-    return read_state(c, e);
+    if (checkpoint_read_tasks(c, e)) return e->code;
+    return checkpoint_read_state(c, e);
 }
 
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e) {
     *c = (struct checkpoint){ .path = xstrdup(path) };
     c->file = st_open(path, e);
-    int rc = c->file ? read_meta(c, e) : e->code;
+    int rc = c->file ? checkpoint_read_meta(c, e) : e->code;
     if (rc) checkpoint_close(c);
     return rc;
 }

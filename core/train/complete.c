@@ -156,12 +156,12 @@ static int resolve_form(struct run_config *c, const struct model *m, const struc
 }
 
 /* realpath's, or the path itself where there is no such file; caller frees. */
-static char *absolute(const char *path) {
+static char *complete_absolute(const char *path) {
     char *full = path ? realpath(path, NULL) : NULL;
     return full ? full : path ? xstrdup(path) : NULL;
 }
 
-static char *folder_of(const char *path) {
+static char *complete_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash && slash != path ? xstrndup(path, (size_t)(slash - path)) : xstrdup(path);
 }
@@ -174,12 +174,12 @@ static void hold_text(char **to, char *value) {
 static void complete_files(struct run_config *c, const struct task *t) {
     const struct dataset *dev = t->has_test ? &t->test : t->devs && !(c->split > 0) ? &t->dev[0] : NULL;
     bool folder = config_source(c, NULL).where != NULL;
-    hold_text(&c->train_file, absolute(t->train.path));
-    hold_text(&c->dev_file, dev ? absolute(dev->path) : NULL);
+    hold_text(&c->train_file, complete_absolute(t->train.path));
+    hold_text(&c->dev_file, dev ? complete_absolute(dev->path) : NULL);
     xreplace(&c->train_sha256, t->train.sha256);
     xreplace(&c->dev_sha256, dev ? dev->sha256 : NULL);
     xreplace(&c->second_dev_sha256, dev == &t->dev[0] && t->devs > 1 ? t->dev[1].sha256 : NULL);
-    hold_text(&c->task_folder, folder && c->train_file ? folder_of(c->train_file) : NULL);
+    hold_text(&c->task_folder, folder && c->train_file ? complete_folder_of(c->train_file) : NULL);
     xreplace(&c->task, t->name);
     /* the names that stand in sources, for rows that come later */
     for (int i = 0; i < 2 && t->kind == DATA_TEXT && t->gold != DATA_TEXT && !t->layout; i++) {
@@ -189,8 +189,9 @@ static void complete_files(struct run_config *c, const struct task *t) {
 }
 
 /* One task's rows; `rows` is where c describes them. */
-static int complete_task(struct run_config *c, struct run_config *rows, const struct model *m, const struct task *t,
-                         struct err *e) {
+static int complete_complete_task(struct run_config *c, struct run_config *rows, const struct model *m,
+                                  const struct task *t,
+                                  struct err *e) {
     if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
     if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)
@@ -229,7 +230,7 @@ static int complete_corpus(struct run_config *c, struct err *e) {
     char sha256[65], *full;
     if (episodes_source(c->episodes, &file, e) || file_sha256(file, sha256, e)) return e->code;
     xreplace(&c->episodes_sha256, sha256);
-    full = absolute(file);
+    full = complete_absolute(file);
     hold_text(&c->episodes, xprintf("smlmt:%s", full));
     free(full);
     if (config_has_rows(c)) return 0;
@@ -269,11 +270,11 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     c->max_len = run_max_len(c, m);
     for (int i = 0; i < tasks->count; i++) {
         rows += tasks->task[i]->train.rows;
-        if (!complete_task(c, config_rows(c, i), m, tasks->task[i], e)) continue;
+        if (!complete_complete_task(c, config_rows(c, i), m, tasks->task[i], e)) continue;
         return c->tasks ? err_prefix(e, "task %s", c->of[i].task_name) : e->code;
     }
     if (!c->model) xreplace(&c->model, m->folder);
-    hold_text(&c->model_folder, absolute(m->folder));
+    hold_text(&c->model_folder, complete_absolute(m->folder));
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
     if (complete_together(c, tasks, e) || complete_meta(c, m, e)) return e->code;

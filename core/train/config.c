@@ -73,7 +73,7 @@ void config_release(struct run_config *c) {
 
 /* ---- options ---- */
 
-static int unknown_option(const char *name, struct err *e) {
+static int config_unknown_option(const char *name, struct err *e) {
     const char *names[128];
     size_t n = 0;
     for (size_t i = 0; i < option_count() && n < COUNT_OF(names); i++)
@@ -84,7 +84,7 @@ static int unknown_option(const char *name, struct err *e) {
 }
 
 /* `name` is the spelling that was given. */
-static int refused(const struct option *o, const char *name, const char *value, struct err *e) {
+static int config_refused(const struct option *o, const char *name, const char *value, struct err *e) {
     const char *must = o->values ? o->values : "on|off";
     size_t words = 0;
     if (!*value) return err_set(e, ERR_USAGE, "--%s: is empty, must be %s", name, must);
@@ -96,7 +96,7 @@ static int refused(const struct option *o, const char *name, const char *value, 
 }
 
 /* It is read at once, so that what is wrong is said before anything else is looked at. */
-static int set_regime(struct run_config *c, const char *value, struct err *e) {
+static int config_set_regime(struct run_config *c, const char *value, struct err *e) {
     struct regime r = regime_usual(REGIME_SINGLE);
     bool usual = !strcmp(value, "default");
     if (!usual && regime_take(value, &r, e)) return e->code;
@@ -108,10 +108,10 @@ int config_set(struct run_config *c, const char *name, const char *value, struct
     struct err own = ERR_INIT;
     if (!e) e = &own;
     const struct option *o = option_find(name);
-    if (!o) return unknown_option(name, e);
-    if (o->offset == offsetof(struct run_config, regime) && *value) return set_regime(c, value, e);
+    if (!o) return config_unknown_option(name, e);
+    if (o->offset == offsetof(struct run_config, regime) && *value) return config_set_regime(c, value, e);
     bool method = o->kind == OPTION_METHOD && *value;
-    if (!option_take(c, o, value, e)) return method ? e->code : refused(o, name, value, e);
+    if (!option_take(c, o, value, e)) return method ? e->code : config_refused(o, name, value, e);
     if (o->offset == offsetof(struct run_config, steps)) c->epochs = 0;
     if (o->offset == offsetof(struct run_config, epochs)) c->steps = 0;
     return 0;
@@ -207,7 +207,7 @@ void config_take_model(struct run_config *c, const char *model) {
     c->form = FORM_AUTO;
 }
 
-static void take_part(struct run_config *c, const struct run_config *from, int which) {
+static void config_take_part(struct run_config *c, const struct run_config *from, int which) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (o->is & which) option_copy(c, from, o);
@@ -215,13 +215,13 @@ static void take_part(struct run_config *c, const struct run_config *from, int w
 }
 
 void config_take_rows(struct run_config *c, const struct run_config *from) {
-    take_part(c, from, OPTION_ROWS);
+    config_take_part(c, from, OPTION_ROWS);
     config_drop_tasks(c);
     copy_tasks(c, from);
 }
 
 void config_take_source(struct run_config *c, const struct run_config *from) {
-    take_part(c, from, OPTION_MODEL);
+    config_take_part(c, from, OPTION_MODEL);
     c->form = from->form;
     config_take_rows(c, from);
 }

@@ -8,7 +8,7 @@
 #include "core/train/option.h"
 #include "core/train/regime.h"
 
-static const char config_name[] = "the run's config";
+static const char config_json_config_name[] = "the run's config";
 
 static bool is_string(const struct option *o) {
     return o->kind == OPTION_METHOD || o->kind == OPTION_TEXT || o->kind == OPTION_KEEP || o->word != NULL;
@@ -16,7 +16,7 @@ static bool is_string(const struct option *o) {
 
 static void add_config(struct buf *b, const struct run_config *c, int only);
 
-static void add_tasks(struct buf *b, const struct run_config *c) {
+static void config_json_add_tasks(struct buf *b, const struct run_config *c) {
     json_add_key(b, "tasks");
     buf_putc(b, '[');
     for (int i = 0; i < c->tasks; i++) {
@@ -48,7 +48,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         }
         free(s);
     }
-    if (!only && c->tasks) add_tasks(b, c);
+    if (!only && c->tasks) config_json_add_tasks(b, c);
     buf_putc(b, '}');
 }
 
@@ -58,24 +58,27 @@ char *config_json(const struct run_config *c) {
     return buf_take(&b);
 }
 
-static int wrong(const struct option *o, const char *value, struct err *e) {
-    return err_set(e, ERR_INPUT, "%s: \"%s\" is \"%s\", not %s", config_name, o->key, value,
+static int config_json_wrong(const struct option *o, const char *value, struct err *e) {
+    return err_set(e, ERR_INPUT, "%s: \"%s\" is \"%s\", not %s", config_json_config_name, o->key, value,
                    o->values ? o->values : "on|off");
 }
 
-static int read_member(struct run_config *c, const struct option *o, const json_t *all, struct err *e) {
+static int config_json_read_member(struct run_config *c, const struct option *o, const json_t *all,
+                                   struct err *e) {
     const char *s = NULL;
     double v;
     e->code = 0;
     if (is_string(o)) {
-        if (!json_get_string(all, config_name, o->key, &s, e)) return e->code;
+        if (!json_get_string(all, config_json_config_name, o->key, &s, e)) return e->code;
         if (o->kind == OPTION_TEXT && !*s) return 0;
         if (option_take(c, o, s, e)) return 0;
-        return o->kind == OPTION_METHOD ? err_prefix(e, "%s", config_name) : wrong(o, s, e);
+        return o->kind == OPTION_METHOD
+            ? err_prefix(e, "%s", config_json_config_name) : config_json_wrong(o, s, e);
     }
-    if (!json_get_double(all, config_name, o->key, &v, e)) return e->code;
+    if (!json_get_double(all, config_json_config_name, o->key, &v, e)) return e->code;
     if (!(o->has_unset && v == o->unset) && !option_in_range(o, v))
-        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_name, o->key, o->values);
+        return err_set(e, ERR_INPUT, "%s: \"%s\" is out of its range %s", config_json_config_name, o->key,
+                       o->values);
     option_set_number(c, o, v);
     return 0;
 }
@@ -88,19 +91,21 @@ static void read_rows_as_then(struct run_config *c) {
     for (size_t i = 0; i < COUNT_OF(column); i++) c->header = c->header || (column[i] && column[i][0] == '#');
 }
 
-static int read_tasks(struct run_config *c, const json_t *list, struct err *e) {
+static int config_json_read_tasks(struct run_config *c, const json_t *list, struct err *e) {
     if (!list) return 0;
     size_t n = json_array_size(list);
     if (!json_is_array(list) || n < 2 || n > RUN_TASKS)
-        return err_set(e, ERR_INPUT, "%s: \"tasks\" is no list of 2 to %d tasks", config_name, RUN_TASKS);
+        return err_set(e, ERR_INPUT, "%s: \"tasks\" is no list of 2 to %d tasks", config_json_config_name,
+                       RUN_TASKS);
     c->of = xcalloc(n, sizeof *c->of);
     for (size_t k = 0; k < n; k++) {
         struct run_config *of = &c->of[c->tasks++];
         config_init(of);
         for (size_t i = 0; i < option_count(); i++)
-            if (option_at(i)->is & OPTION_ROWS && read_member(of, option_at(i), json_array_get(list, k), e))
+            if (option_at(i)->is & OPTION_ROWS && config_json_read_member(of, option_at(i),
+                                                                          json_array_get(list, k), e))
                 return e->code;
-        if (!of->task_name) return err_set(e, ERR_INPUT, "%s: a task has no name", config_name);
+        if (!of->task_name) return err_set(e, ERR_INPUT, "%s: a task has no name", config_json_config_name);
     }
     return 0;
 }
@@ -109,13 +114,15 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
     struct err own = ERR_INIT;
     if (!e) e = &own;
     config_init(out);
-    json_t *all = json_parse(config_name, json, n, e);
+    json_t *all = json_parse(config_json_config_name, json, n, e);
     if (!all) return e->code;
-    int rc = json_is_object(all) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object", config_name);
+    int rc = json_is_object(all) ? 0 : err_set(e, ERR_INPUT, "%s: not a JSON object",
+                                               config_json_config_name);
     out->epochs = 0;
     out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
-    for (size_t i = 0; i < option_count() && !rc; i++) rc = read_member(out, option_at(i), all, e);
-    if (!rc) rc = read_tasks(out, json_object_get(all, "tasks"), e);
+    for (size_t i = 0; i < option_count() && !rc; i++) rc = config_json_read_member(out, option_at(i), all,
+                                                                                    e);
+    if (!rc) rc = config_json_read_tasks(out, json_object_get(all, "tasks"), e);
     /* nor did it say this */
     if (!rc && !json_object_get(all, "official_dev"))
         out->official_dev = out->dev_file && text_ends(out->dev_file, "/dev_official.tsv");

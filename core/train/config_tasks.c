@@ -28,23 +28,23 @@ const struct run_config *config_rows_of(const struct run_config *c, int i) { ret
 
 const char *config_task_name(const struct run_config *c, int i) { return c->tasks ? c->of[i].task_name : ""; }
 
-static int find(const struct run_config *c, const char *name) {
+static int config_tasks_find(const struct run_config *c, const char *name) {
     int i = 0;
     while (i < c->tasks && strcmp(c->of[i].task_name, name)) i++;
     return i < c->tasks ? i : -1;
 }
 
 /* "alpha, beta"; caller frees. */
-static char *names(const struct run_config *c) {
+static char *config_tasks_names(const struct run_config *c) {
     struct buf list = BUF_INIT;
     for (int i = 0; i < c->tasks; i++) buf_printf(&list, "%s%s", i ? ", " : "", c->of[i].task_name);
     return buf_take(&list);
 }
 
 int config_task_find(const struct run_config *c, const char *name, struct err *e) {
-    int found = name ? find(c, name) : -1;
+    int found = name ? config_tasks_find(c, name) : -1;
     if (found >= 0) return found;
-    char *list = names(c);
+    char *list = config_tasks_names(c);
     if (c->tasks && !name) err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", list);
     else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, list);
     else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
@@ -72,7 +72,7 @@ static void take_each(struct run_config *of, const struct run_config *c) {
         if (option_at(i)->is & OPTION_EACH) option_copy(of, c, option_at(i));
 }
 
-static struct run_config *add(struct run_config *c) {
+static struct run_config *config_tasks_add(struct run_config *c) {
     c->of = xrealloc(c->of, (size_t)c->tasks + 1, sizeof *c->of);
     struct run_config *of = &c->of[c->tasks++];
     config_init(of);
@@ -111,7 +111,7 @@ int config_add_task(struct run_config *c, const struct run_config *rows, const c
     if (c->tasks == RUN_TASKS) return err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
     for (size_t k = 0; k < option_count() && !c->tasks; k++)
         if (option_of_one_task(option_at(k))) option_reset(c, option_at(k));
-    struct run_config *of = add(c);
+    struct run_config *of = config_tasks_add(c);
     config_take_rows(of, rows);
     return name_task(c, of, xstrdup(name), e);
 }
@@ -125,7 +125,7 @@ void config_put_task(struct run_config *c, int i, const struct run_config *one) 
     }
 }
 
-static int read_names(struct run_config *c, const char *text, struct err *e) {
+static int config_tasks_read_names(struct run_config *c, const char *text, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     int rc = 0;
     while (!rc && (part = strsep(&rest, ","))) {
@@ -135,7 +135,7 @@ static int read_names(struct run_config *c, const char *text, struct err *e) {
         if (!*part) rc = err_set(e, ERR_USAGE, "--tasks %s: a name is empty", text);
         else if (c->tasks == RUN_TASKS) rc = err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
         if (rc) break;
-        struct run_config *of = add(c);
+        struct run_config *of = config_tasks_add(c);
         of->task = xstrdup(part);
         rc = name_task(c, of, file_base_name(part), e);
     }
@@ -144,7 +144,7 @@ static int read_names(struct run_config *c, const char *text, struct err *e) {
 }
 
 /* A path beside the list file. */
-static char *beside(const char *list, const char *path) {
+static char *config_tasks_beside(const char *list, const char *path) {
     const char *slash = strrchr(list, '/');
     if (*path == '/' || !slash) return xstrdup(path);
     char *folder = xstrndup(list, (size_t)(slash - list)), *full = file_join(folder, path);
@@ -156,7 +156,7 @@ static char *beside(const char *list, const char *path) {
 static const struct {
     const char *key, *option;
     bool path;
-} known[] = {
+} config_tasks_known[] = {
     { "task", "task", true },           { "train", "train", true },   { "dev", "dev", true },
     { "text", "text", false },          { "text_b", "text-b", false }, { "label", "label", false },
     { "source", "source", false },      { "target", "target", false }, { "kind", "kind", false },
@@ -164,15 +164,16 @@ static const struct {
     { "delimiter", "delimiter", false }, { "header", "header", false }, { "no_header", "no-header", false },
 };
 
-static int read_member(struct run_config *of, const char *list, const char *key, const char *value, struct err *e) {
+static int config_tasks_read_member(struct run_config *of, const char *list, const char *key,
+                                    const char *value, struct err *e) {
     struct buf keys = BUF_INIT;
-    for (size_t i = 0; i < COUNT_OF(known); i++) {
-        buf_printf(&keys, ", %s", known[i].key);
-        if (strcmp(known[i].key, key)) continue;
-        char *path = known[i].path ? beside(list, value) : NULL;
+    for (size_t i = 0; i < COUNT_OF(config_tasks_known); i++) {
+        buf_printf(&keys, ", %s", config_tasks_known[i].key);
+        if (strcmp(config_tasks_known[i].key, key)) continue;
+        char *path = config_tasks_known[i].path ? config_tasks_beside(list, value) : NULL;
         /* a task's name stays one where there is no such folder beside the list */
         bool name = path && !strcmp(key, "task") && !file_exists(path);
-        int rc = config_set(of, known[i].option, path && !name ? path : value, e);
+        int rc = config_set(of, config_tasks_known[i].option, path && !name ? path : value, e);
         free(path);
         buf_release(&keys);
         return rc;
@@ -186,11 +187,11 @@ static int read_entry(struct run_config *c, const char *list, const json_t *o, s
     const char *key, *name = NULL;
     json_t *value;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "is no object");
-    struct run_config *of = add(c);
+    struct run_config *of = config_tasks_add(c);
     json_object_foreach((json_t *)o, key, value) {
         if (!json_is_string(value)) return err_set(e, ERR_INPUT, "\"%s\" is no string", key);
         if (!strcmp(key, "name")) name = json_string_value(value);
-        else if (read_member(of, list, key, json_string_value(value), e)) return e->code;
+        else if (config_tasks_read_member(of, list, key, json_string_value(value), e)) return e->code;
     }
     if (!of->task == !of->train_file)
         return err_set(e, ERR_INPUT, "needs \"task\", or \"train\" with \"dev\", and not both");
@@ -198,7 +199,7 @@ static int read_entry(struct run_config *c, const char *list, const json_t *o, s
     return name_task(c, of, name ? xstrdup(name) : file_base_name(of->task), e);
 }
 
-static int read_list(struct run_config *c, const char *path, struct err *e) {
+static int config_tasks_read_list(struct run_config *c, const char *path, struct err *e) {
     json_t *all = json_read(path, LIST_BYTES, e), *item;
     size_t i;
     if (!all) return e->code;
@@ -219,9 +220,9 @@ static int read_weight(struct run_config *c, char *part, bool *said, struct err 
     if (!equals || !text_to_double(equals + 1, &v) || !(v > 0) || v > 1e9)
         return err_set(e, ERR_USAGE, "--weights %s: must be like rte=2,cola=0.5, each above 0", c->weights);
     *equals = 0;
-    int i = find(c, part);
+    int i = config_tasks_find(c, part);
     if (i < 0) {
-        char *list = names(c);
+        char *list = config_tasks_names(c);
         err_set(e, ERR_USAGE, "--weights %s: no task is called %s; there are %s", c->weights, part, list);
         free(list);
         return e->code;
@@ -265,7 +266,7 @@ int config_set_tasks(struct run_config *c, const char *text, struct err *e) {
     if (!given) return err_set(e, ERR_SYSTEM, "%s: cannot be found again", text);
     free(c->tasks_given);
     c->tasks_given = given;
-    int rc = list ? read_list(c, given, e) : read_names(c, given, e);
+    int rc = list ? config_tasks_read_list(c, given, e) : config_tasks_read_names(c, given, e);
     if (!rc && c->tasks < 2)
         rc = err_set(e, ERR_USAGE, "--tasks %s: needs two tasks or more; --task trains one", given);
     return rc ? rc : read_weights(c, e);

@@ -18,7 +18,7 @@ static void normalise(int rows, int width, const real *z, double *unit, double *
     }
 }
 
-static double dot(const double *a, const double *b, int n) {
+static double contrast_dot(const double *a, const double *b, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += a[i] * b[i];
     return sum;
@@ -69,7 +69,7 @@ static void denormalise(int rows, int width, const double *unit, const double *l
                         real *grad) {
     for (int i = 0; i < rows; i++) {
         const double *u = unit + i * width, *d = du + i * width;
-        double along = dot(u, d, width);
+        double along = contrast_dot(u, d, width);
         for (int c = 0; c < width; c++)
             grad[(size_t)i * (size_t)width + (size_t)c] =
                 (real)(length[i] > 0 ? by * (d[c] - along * u[c]) / length[i] : 0);
@@ -88,7 +88,7 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
         struct anchor x = { kind, rows, 0, temperature, similar, task, i };
         double loss;
         for (int j = 0; j < rows; j++) {
-            similar[j] = dot(unit + i * width, unit + j * width, width);
+            similar[j] = contrast_dot(unit + i * width, unit + j * width, width);
             x.positives += j != i && task[j] == task[i];
         }
         if (!anchor_loss(&x, &loss, slope)) continue;
@@ -132,7 +132,7 @@ double contrast_prototypes(enum prototype_loss kind, double temperature, double 
     normalise(rows, width, z, zu, zl);
     normalise(tasks, width, k, ku, kl);
     for (int i = 0; i < rows; i++) {
-        for (int m = 0; m < tasks; m++) similar[m] = dot(zu + i * width, ku + m * width, width);
+        for (int m = 0; m < tasks; m++) similar[m] = contrast_dot(zu + i * width, ku + m * width, width);
         sum += prototype_loss(kind, temperature, similar, task[i], tasks, slope);
         for (int m = 0; m < tasks; m++)
             for (int c = 0; c < width; c++) {

@@ -91,7 +91,7 @@ struct spellings {
     size_t count, room;
 };
 
-static uint32_t find(struct spellings *t, const char *text) {
+static uint32_t corpus_find(struct spellings *t, const char *text) {
     if (2 * t->count >= t->slots) {
         size_t slots = t->slots ? 2 * t->slots : 4096;
         free(t->slot);
@@ -171,7 +171,7 @@ static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
     uint32_t number;                                                                                            \
     while (seen_++ < (size_t)(c)->how.max_len / 2 &&                                                            \
            next_word((c)->text.data + (c)->start[i], (c)->size[i], &end, &begin, spelt_))                        \
-        if (number = find(t, spelt_), (t)->entry[number].last != (uint32_t)i + 1 &&                             \
+        if (number = corpus_find(t, spelt_), (t)->entry[number].last != (uint32_t)i + 1 &&                             \
                                           ((t)->entry[number].last = (uint32_t)i + 1))
 
 /* How many sentences of its own each word has: held ones, or the others. */
@@ -184,7 +184,7 @@ static void count_words(struct corpus *c, struct spellings *t) {
             struct spelling *x = &t->entry[w];
             if (!x->stem) {
                 const sb_symbol *s = sb_stemmer_stem(stemmer, (const sb_symbol *)x->text, (int)strlen(x->text));
-                x->stem = find(&stems, (const char *)s) + 1;
+                x->stem = corpus_find(&stems, (const char *)s) + 1;
             }
             x->count += entry_held(x) == is_held(i);
         }
@@ -243,7 +243,7 @@ static void vector_of(const struct corpus *c, const struct model *m, const char 
     free(ids);
 }
 
-static int nearest(const float *x, const float *centre, int clusters, size_t d) {
+static int corpus_nearest(const float *x, const float *centre, int clusters, size_t d) {
     double best = -1e30;
     int at = 0;
     for (int k = 0; k < clusters; k++) {
@@ -258,7 +258,7 @@ static int nearest(const float *x, const float *centre, int clusters, size_t d) 
 }
 
 /* Spherical k-means over some words, begun at words drawn by the seed. */
-static void cluster(struct corpus *c, const struct model *m, size_t first, size_t n) {
+static void corpus_cluster(struct corpus *c, const struct model *m, size_t first, size_t n) {
     enum { ROUNDS = 20 };
     int table = arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
     size_t d = (size_t)m->arch.width;
@@ -270,7 +270,8 @@ static void cluster(struct corpus *c, const struct model *m, size_t first, size_
     rng_permute(rng_key(c->how.seed, RNG_DRAW, first, rng_site("clusters")), order, n);
     for (int k = 0; k < clusters; k++) memcpy(centre + (size_t)k * d, x + order[k] * d, d * sizeof *centre);
     for (int round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < n; i++) c->word[first + i].cluster = nearest(x + i * d, centre, clusters, d);
+        for (size_t i = 0; i < n; i++) c->word[first + i].cluster = corpus_nearest(x + i * d, centre,
+                                                                                   clusters, d);
         memset(centre, 0, (size_t)clusters * d * sizeof *centre);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < d; j++) centre[(size_t)c->word[first + i].cluster * d + j] += x[i * d + j];
@@ -351,8 +352,8 @@ struct corpus *corpus_open(const char *path, const struct corpus_how *how, const
         return NULL;
     }
     if (how->rule == CORPUS_CLUSTERS) {
-        cluster(c, m, 0, c->words[0]);
-        cluster(c, m, c->words[0], c->words[1]);
+        corpus_cluster(c, m, 0, c->words[0]);
+        corpus_cluster(c, m, c->words[0], c->words[1]);
     }
     weigh(c);
     write_report(c, path);
@@ -385,7 +386,7 @@ struct word_draw {
     const struct word *word[MOST_WAYS];
 };
 
-static uint64_t below(struct word_draw *d, uint64_t n) { return rng_below(d->key, d->count++, n); }
+static uint64_t corpus_below(struct word_draw *d, uint64_t n) { return rng_below(d->key, d->count++, n); }
 
 static const struct word *draw_word(struct word_draw *d) {
     const struct corpus *c = d->c;
@@ -425,7 +426,8 @@ static bool has_word(const struct word *w, const struct corpus *c, uint32_t sent
  * goes, none is taken twice for one word. */
 enum apart { APART_WORDS, APART_ROWS, APART_OWN };
 
-static bool fits(const struct word_draw *d, int k, const struct place *p, const struct place *const *taken, int n, enum apart apart) {
+static bool corpus_fits(const struct word_draw *d, int k, const struct place *p,
+                        const struct place *const *taken, int n, enum apart apart) {
     int support = d->c->how.support;
     for (int i = 0; i < n; i++) {
         bool own = (i < support ? i : i - support) % d->ways == k;
@@ -441,11 +443,11 @@ static const struct place *draw_place(struct word_draw *d, int k, const struct p
     const struct place *of = d->c->place + d->word[k]->first;
     uint32_t count = d->word[k]->count;
     for (int tries = 0; tries < TRIES; tries++) {
-        const struct place *p = &of[below(d, count)];
-        if (fits(d, k, p, taken, n, apart)) return p;
+        const struct place *p = &of[corpus_below(d, count)];
+        if (corpus_fits(d, k, p, taken, n, apart)) return p;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (fits(d, k, &of[i], taken, n, apart)) return &of[i];
+        if (corpus_fits(d, k, &of[i], taken, n, apart)) return &of[i];
     return NULL;
 }
 
@@ -458,7 +460,7 @@ static bool draw_places(struct word_draw *d, const struct place **row, enum apar
 }
 
 /* The sentence with its word masked. */
-static void encode_row(const struct corpus *c, const struct place *p, struct encoded *out) {
+static void corpus_encode_row(const struct corpus *c, const struct place *p, struct encoded *out) {
     struct buf b = BUF_INIT;
     struct err e = ERR_INIT;
     const char *s = c->text.data + c->start[p->sentence];
@@ -475,14 +477,14 @@ int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct co
     const struct place **place = xcalloc((size_t)n, sizeof *place);
     bool good = false;
     for (int tries = 0; !good; tries++) {
-        d.ways = c->how.least + (int)below(&d, (uint64_t)(c->how.most - c->how.least) + 1);
+        d.ways = c->how.least + (int)corpus_below(&d, (uint64_t)(c->how.most - c->how.least) + 1);
         draw_words(&d);
         good = draw_places(&d, place, tries < TRIES ? APART_WORDS : tries < 2 * TRIES ? APART_ROWS : APART_OWN);
     }
     for (int i = 0; i < n; i++) {
         row[i].sentence = place[i]->sentence;
         row[i].label = (i < c->how.support ? i : i - c->how.support) % d.ways;
-        encode_row(c, place[i], &row[i].tokens);
+        corpus_encode_row(c, place[i], &row[i].tokens);
     }
     free(place);
     return d.ways;

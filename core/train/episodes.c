@@ -52,8 +52,9 @@ static int list_classes(struct class_list *l, const struct dataset *d, int class
     return (int)at;
 }
 
-static int check_rows(const struct regime *r, const struct task *t, const struct dataset *d, const struct class_list *l,
-                      int rows, struct err *e) {
+static int episodes_check_rows(const struct regime *r, const struct task *t, const struct dataset *d,
+                               const struct class_list *l,
+                               int rows, struct err *e) {
     int batch = r->support / regime_batches(r);
     for (int k = 0; k < l->classes; k++)
         if (l->start[k] == l->start[k + 1]) {
@@ -72,7 +73,7 @@ static int check_rows(const struct regime *r, const struct task *t, const struct
     return 0;
 }
 
-static int add_task(struct episodes *s, int i, const struct task *t, struct err *e) {
+static int episodes_add_task(struct episodes *s, int i, const struct task *t, struct err *e) {
     if (t->kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name, task_kind_name(t->gold));
     if (t->classes < 2) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
@@ -82,7 +83,7 @@ static int add_task(struct episodes *s, int i, const struct task *t, struct err 
     for (int held = 0; held < 2; held++) {
         const struct dataset *d = held ? &t->dev[0] : &t->train;
         int rows = list_classes(&s->list[held][i], d, t->classes);
-        if (check_rows(&s->regime, t, d, &s->list[held][i], rows, e)) return e->code;
+        if (episodes_check_rows(&s->regime, t, d, &s->list[held][i], rows, e)) return e->code;
     }
     s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
     buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name, t->classes,
@@ -118,7 +119,7 @@ struct episodes *episodes_open(const struct run_config *c, const struct regime *
     s->mix = !c->episodes ? 1 : tasks->count ? c->mix : 0;
     s->share = xcalloc((size_t)s->tasks + 1, sizeof *s->share);
     for (int held = 0; held < 2; held++) s->list[held] = xcalloc((size_t)s->tasks + 1, sizeof *s->list[held]);
-    for (int i = 0; i < s->tasks && !rc; i++) rc = add_task(s, i, tasks->task[i], e);
+    for (int i = 0; i < s->tasks && !rc; i++) rc = episodes_add_task(s, i, tasks->task[i], e);
     if (!rc && c->episodes) rc = open_corpus(s, c, m, e);
     if (rc) {
         episodes_free(s);
@@ -159,7 +160,7 @@ void episodes_room_release(struct episodes_room *r) {
     *r = (struct episodes_room){ 0 };
 }
 
-static void make_room(const struct episodes *s, struct episodes_room *m) {
+static void episodes_make_room(const struct episodes *s, struct episodes_room *m) {
     size_t rows = (size_t)s->regime.support + (size_t)s->regime.query, batches = (size_t)regime_batches(&s->regime);
     if (m->rows) return;
     m->rows = rows;
@@ -171,7 +172,7 @@ static void make_room(const struct episodes *s, struct episodes_room *m) {
 }
 
 /* Rows of the whole support in equal batches, as far as it goes. */
-static void cut(const struct episodes *s, struct episode *e, int classes) {
+static void episodes_cut(const struct episodes *s, struct episode *e, int classes) {
     e->classes = classes;
     e->batches = regime_batches(&s->regime);
     for (int b = 0; b <= e->batches; b++) e->start[b] = (int)((int64_t)s->regime.support * b / e->batches);
@@ -230,7 +231,7 @@ static void draw_labelled(const struct episodes *s, const struct class_list *l, 
                 if (taken[k] == support[k] + (of_query ? query[k] : 0)) continue;
                 row[at++] = (struct episode_row){ l->data, m->pick[(size_t)k * (size_t)most + (size_t)taken[k]++], k };
             }
-    cut(s, &m->episode, classes);
+    episodes_cut(s, &m->episode, classes);
 }
 
 static void draw_corpus(const struct episodes *s, bool held, uint64_t number, struct episodes_room *m) {
@@ -255,13 +256,13 @@ static void draw_corpus(const struct episodes *s, bool held, uint64_t number, st
         m->episode.row[i] = (struct episode_row){ d, (uint32_t)i, m->row[i].label };
     }
     d->start[m->rows] = at;
-    cut(s, &m->episode, classes);
+    episodes_cut(s, &m->episode, classes);
 }
 
 const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number, struct episodes_room *room) {
     uint64_t n = 2 * number + held; /* held ones are numbered apart */
     struct rng_key key = rng_key(s->seed, RNG_DRAW, n, rng_site("episode"));
-    make_room(s, room);
+    episodes_make_room(s, room);
     if (rng_uniform(key, 0) >= s->mix) {
         draw_corpus(s, held, n, room);
         return &room->episode;

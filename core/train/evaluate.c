@@ -48,7 +48,7 @@ struct unit_place {
     int split; /* SPLIT_TEST; the run's splits: watched, one more: sampled */
     int unit;
 };
-static struct unit_place place_of(const struct run *r, int index) {
+static struct unit_place evaluate_place_of(const struct run *r, int index) {
     if (r->testing) return (struct unit_place){ SPLIT_TEST, index };
     int split = 0, splits = r->evaluating ? r->splits : 0;
     while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
@@ -67,7 +67,7 @@ static int64_t chunk_rows(const struct scoring *s, int chunk) {
 
 int64_t evaluation_rows(const struct run *r, int index) {
     if (r->meta) return 1;
-    struct unit_place at = place_of(r, index);
+    struct unit_place at = evaluate_place_of(r, index);
     if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
     if (at.split > r->splits) return samples_rows(r, at.unit);
     if (at.split == r->splits) return watch_rows(r, at.unit);
@@ -75,7 +75,7 @@ int64_t evaluation_rows(const struct run *r, int index) {
     return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
 }
 
-static bool score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
+static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
     const real *params = r->kept ? r->kept : r->params, *made = r->kept ? r->kept_made : r->made;
     if (r->text) return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
@@ -87,11 +87,11 @@ void evaluation_chunk(struct run *r, int index, struct worker *w) {
         meta_chunk(r, index, w);
         return;
     }
-    struct unit_place at = place_of(r, index);
+    struct unit_place at = evaluate_place_of(r, index);
     uint64_t bad = 0;
     if (at.split == r->splits) watch_chunk(r, at.unit, w);
     else if (at.split > r->splits) samples_unit(r, at.unit, w);
-    if (at.split >= r->splits || score(r, split_at(r, at.split), at.unit, w, &bad)) return;
+    if (at.split >= r->splits || evaluate_score(r, split_at(r, at.split), at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
     if (r->bad_chunk < 0 || index < r->bad_chunk) {
@@ -101,7 +101,7 @@ void evaluation_chunk(struct run *r, int index, struct worker *w) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static void add_metric(struct event *e, const char *name, struct metric_value v) {
+static void evaluate_add_metric(struct event *e, const char *name, struct metric_value v) {
     if (e->metrics == EVENT_METRICS) return;
     e->metric[e->metrics++] = (struct event_metric){ name, v.value, v.defined ? NULL : v.why };
 }
@@ -109,16 +109,16 @@ static void add_metric(struct event *e, const char *name, struct metric_value v)
 /* The metrics that a task of this kind has, "best"'s own first. */
 static void add_metrics(struct event *e, const struct run *r, const struct run_task *of, const struct metrics *m,
                         const struct metric_value *tokens) {
-    add_metric(e, metric_name(of->metric), m->value[of->metric]);
+    evaluate_add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
         if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->gold))
-            add_metric(e, metric_name((enum metric_id)id), m->value[id]);
+            evaluate_add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (of->task->gold == DATA_CLASSES) add_metric(e, "majority", m->majority);
+    if (of->task->gold == DATA_CLASSES) evaluate_add_metric(e, "majority", m->majority);
     if (!r->text) return;
-    add_metric(e, "token_accuracy", *tokens);
+    evaluate_add_metric(e, "token_accuracy", *tokens);
     if (of->task->gold != DATA_TEXT)
-        add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
+        evaluate_add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
 }
 
 static void tell_split(struct run *r, const struct run_split *s, const struct metrics *m,
@@ -163,7 +163,8 @@ static void add_to_mean(struct mean *x, enum metric_id id, struct metric_value v
 }
 
 /* What a task's first split adds to the average: its deciding metric, or all that are no loss. */
-static void add_task(struct mean *x, const struct run *r, const struct run_task *of, const struct metrics *m) {
+static void evaluate_add_task(struct mean *x, const struct run *r, const struct run_task *of,
+                              const struct metrics *m) {
     if (r->c.average == AVERAGE_ONE) {
         add_to_mean(x, of->metric, m->value[of->metric]);
         return;
@@ -187,14 +188,14 @@ static void tell_average(struct run *r, const struct mean *x) {
     snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
              x->undefined ? ", undefined ones as 0" : "");
     struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best };
-    add_metric(&e, "average", v);
-    if (x->undefined) add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
+    evaluate_add_metric(&e, "average", v);
+    if (x->undefined) evaluate_add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
     run_send(r, e);
 }
 
 /* ---- the end of an evaluation ---- */
 
-static bool all_finite(struct run *r) {
+static bool evaluate_all_finite(struct run *r) {
     if (r->bad_chunk < 0) return true;
     snprintf(r->failure, sizeof r->failure,
              "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
@@ -216,7 +217,8 @@ static bool offer_split(struct run *r, const struct run_split *s, const struct m
 }
 
 /* All chunks are scored; metrics_release. */
-static void measure(struct run *r, struct run_split *s, struct metrics *m, struct metric_value *tokens) {
+static void evaluate_measure(struct run *r, struct run_split *s, struct metrics *m,
+                             struct metric_value *tokens) {
     const struct task *t = r->of[s->task].task;
     *tokens = (struct metric_value){ 0 };
     if (r->text) text_scoring_metrics(&s->text, t, m, tokens);
@@ -227,8 +229,8 @@ static bool tell_test(struct run *r) {
     struct run_split *s = &r->test[r->tested];
     struct metrics m;
     struct metric_value tokens;
-    if (!all_finite(r)) return false;
-    measure(r, s, &m, &tokens);
+    if (!evaluate_all_finite(r)) return false;
+    evaluate_measure(r, s, &m, &tokens);
     tell_split(r, s, &m, &tokens, false);
     metrics_release(&m);
     test_done(r);
@@ -237,14 +239,14 @@ static bool tell_test(struct run *r) {
 
 static bool tell_scores(struct run *r) {
     struct mean mean = { 0 };
-    if (r->meta ? !meta_tell(r) : !all_finite(r)) return false;
+    if (r->meta ? !meta_tell(r) : !evaluate_all_finite(r)) return false;
     for (int i = 0; i < r->splits; i++) {
         struct run_split *s = &r->split[i];
         struct metrics m;
         struct metric_value tokens;
-        measure(r, s, &m, &tokens);
+        evaluate_measure(r, s, &m, &tokens);
         bool best = offer_split(r, s, &m);
-        if (!s->dev) add_task(&mean, r, &r->of[s->task], &m);
+        if (!s->dev) evaluate_add_task(&mean, r, &r->of[s->task], &m);
         tell_split(r, s, &m, &tokens, best);
         metrics_release(&m);
     }

@@ -29,7 +29,7 @@ static char *kept_path(const struct run *r) {
     return r->best.has ? checkpoint_path(r->folder, false) : NULL;
 }
 
-static int read_kept(struct run *r, const char *path, struct err *e) {
+static int evaluate_final_read_kept(struct run *r, const char *path, struct err *e) {
     struct checkpoint k;
     size_t trained = r->plan->trained, made = r->plan->made_size;
     r->kept = mem_try(trained + 1, sizeof *r->kept);
@@ -48,7 +48,7 @@ bool test_ready(struct run *r) {
     while (!r->testing && test_due(r)) {
         struct err e = ERR_INIT;
         char *path = kept_path(r);
-        r->testing = !path || !read_kept(r, path, &e);
+        r->testing = !path || !evaluate_final_read_kept(r, path, &e);
         free(path);
         if (r->testing) break;
         char text[512];

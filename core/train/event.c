@@ -1,9 +1,9 @@
 #include "core/train/event.h"
 
-static const char *const names[RUN_STATES] = {
+static const char *const event_names[RUN_STATES] = {
     [RUN_QUEUED] = "queued",   [RUN_RUNNING] = "running", [RUN_PAUSED] = "paused",
     [RUN_FINISHED] = "finished", [RUN_STOPPED] = "stopped", [RUN_FAILED] = "failed",
     [RUN_INTERRUPTED] = "interrupted",
 };
 
-const char *run_state_name(enum run_state s) { return names[s]; }
+const char *run_state_name(enum run_state s) { return event_names[s]; }

@@ -15,7 +15,7 @@
 
 enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
 
-static const char *const copied[] = {
+static const char *const export_copied[] = {
     "vocab.txt",         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
     "added_tokens.json", "vocab.json",     "merges.txt",           "generation_config.json",
     "spiece.model",      "sentencepiece.bpe.model",
@@ -34,8 +34,8 @@ static const char *const architectures[FAMILY_COUNT] = {
 
 static void remove_folder(const char *folder) {
     static const char *const ours[] = { "config.json", "model.safetensors" };
-    for (size_t i = 0; i < COUNT_OF(ours) + COUNT_OF(copied); i++) {
-        char *path = file_join(folder, i < COUNT_OF(ours) ? ours[i] : copied[i - COUNT_OF(ours)]);
+    for (size_t i = 0; i < COUNT_OF(ours) + COUNT_OF(export_copied); i++) {
+        char *path = file_join(folder, i < COUNT_OF(ours) ? ours[i] : export_copied[i - COUNT_OF(ours)]);
         remove(path);
         free(path);
     }
@@ -44,9 +44,9 @@ static void remove_folder(const char *folder) {
 
 static int copy_tokenizer(const char *from, const char *to, struct err *e) {
     int rc = 0;
-    for (size_t i = 0; i < COUNT_OF(copied) && !rc; i++) {
+    for (size_t i = 0; i < COUNT_OF(export_copied) && !rc; i++) {
         struct buf bytes = BUF_INIT;
-        char *source = file_join(from, copied[i]), *target = file_join(to, copied[i]);
+        char *source = file_join(from, export_copied[i]), *target = file_join(to, export_copied[i]);
         if (file_exists(source)) {
             rc = file_read(source, COPY_BYTES, &bytes, e);
             if (!rc) rc = file_write(target, buf_text(&bytes), bytes.size, e);
@@ -61,7 +61,7 @@ static int copy_tokenizer(const char *from, const char *to, struct err *e) {
 /* ---- config.json ---- */
 
 /* A label's bytes as JSON text; those that are not UTF-8 are replaced. */
-static json_t *label_text(const char *s) {
+static json_t *export_label_text(const char *s) {
     json_t *v = json_string(s);
     if (v) return v;
     struct buf b = BUF_INIT;
@@ -77,7 +77,8 @@ static void set_labels(json_t *config, const struct predictor *p) {
     for (int i = 0; i < n; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
-        json_t *label = predictor_is_regression(p) ? json_string("LABEL_0") : label_text(predictor_label(p, i));
+        json_t *label = predictor_is_regression(p)
+            ? json_string("LABEL_0") : export_label_text(predictor_label(p, i));
         json_object_set_new(ids, json_string_value(label), json_integer(i));
         json_object_set_new(names, id, label);
     }
@@ -145,7 +146,7 @@ static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool 
 }
 
 /* The classifier's tensors; RoBERTa's has a dense map of its own. */
-static size_t add_head(const struct predictor *p, struct st_write *list) {
+static size_t export_add_head(const struct predictor *p, struct st_write *list) {
     static const char *const parts[][2] = {{ "head.dense.weight", "classifier.dense.weight" },
                                            { "head.dense.bias", "classifier.dense.bias" },
                                            { "head.weight", "classifier.weight" },
@@ -190,7 +191,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
     }
-    n += add_head(p, list + n);
+    n += export_add_head(p, list + n);
     if (m->logits_bias)
         set_tensor(&list[n++], xstrdup("final_logits_bias"), 1, m->arch.vocabulary, false, m->logits_bias);
     const struct st_pair meta = { "format", "pt" };

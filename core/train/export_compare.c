@@ -35,7 +35,7 @@ struct logit_reading {
     double *logits;
 };
 
-static void read_rows(void *self) {
+static void export_compare_read_rows(void *self) {
     const struct logit_reading *r = self;
     struct predictor *p = r->p;
     const struct dataset *d = r->d;
@@ -68,7 +68,7 @@ static size_t logit_count(const struct predictor *p, const struct dataset *d) {
 
 static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits, struct err *e) {
     if (!p->text) return predictor_run(p, d, crew, NULL, logits, e);
-    crew_call(crew, read_rows, &(struct logit_reading){ p, d, logits });
+    crew_call(crew, export_compare_read_rows, &(struct logit_reading){ p, d, logits });
     return 0;
 }
 

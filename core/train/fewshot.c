@@ -10,9 +10,9 @@
 #include "core/data/leopard.h"
 #include "core/method/carry.h"
 
-static const char *const starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "lowest", "mean", "named" };
+static const char *const fewshot_starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "lowest", "mean", "named" };
 
-const char *fewshot_start_name(enum fewshot_start s) { return starts[s]; }
+const char *fewshot_start_name(enum fewshot_start s) { return fewshot_starts[s]; }
 
 double fewshot_stop_loss(const struct fewshot *f, int k) {
     return !f->usual_stop ? f->stop_loss : k <= 4 ? 1e-3 : 1e-2;
@@ -64,7 +64,7 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
     for (int i = 0; i < f->ks; i++) json_member_int(b, NULL, f->k[i]);
     buf_putc(b, ']');
     json_member_int(b, "draws", f->draws);
-    json_member_string(b, "start", f->start == FEWSHOT_NAMED ? f->named : starts[f->start]);
+    json_member_string(b, "start", f->start == FEWSHOT_NAMED ? f->named : fewshot_starts[f->start]);
     json_member_bool(b, "named", f->start == FEWSHOT_NAMED);
     parts_text(f->parts, &parts);
     json_member_string(b, "tune", buf_text(&parts));
@@ -93,13 +93,13 @@ static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
     return 0;
 }
 
-static int read_start(const json_t *o, struct fewshot *f, struct err *e) {
+static int fewshot_read_start(const json_t *o, struct fewshot *f, struct err *e) {
     const char *name = "";
     bool named = false;
     json_get_string(o, from, "start", &name, e);
     json_get_bool(o, from, "named", &named, e);
     int i = 0;
-    while (i < FEWSHOT_NAMED && strcmp(starts[i], name)) i++;
+    while (i < FEWSHOT_NAMED && strcmp(fewshot_starts[i], name)) i++;
     f->start = named ? FEWSHOT_NAMED : (enum fewshot_start)i;
     if ((!named && i == FEWSHOT_NAMED) || strlen(name) >= sizeof f->named)
         return err_set(e, ERR_INPUT, "%s: \"start\" is \"%s\"", from, name);
@@ -114,7 +114,7 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     if (!e) e = &own;
     e->code = 0;
     *f = (struct fewshot){ 0 };
-    if (read_ks(o, f, e) || read_start(o, f, e)) return e->code;
+    if (read_ks(o, f, e) || fewshot_read_start(o, f, e)) return e->code;
     json_get_int(o, from, "draws", &draws, e);
     json_get_string(o, from, "tune", &tune, e);
     json_get_double(o, from, "stop_loss", &f->stop_loss, e);
@@ -133,7 +133,7 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
 
 /* ---- the draws ---- */
 
-static int compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+static int fewshot_compare(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
@@ -164,7 +164,7 @@ int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *p
     free(order);
     free(count);
     if (rc) return rc;
-    qsort(pick, (size_t)n, sizeof *pick, compare);
+    qsort(pick, (size_t)n, sizeof *pick, fewshot_compare);
     return n;
 }
 
@@ -176,11 +176,12 @@ const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, cons
     return NULL;
 }
 
-static bool is_of(const struct fewshot_result *x, const char *task, int k) { return x->k == k && !strcmp(x->task, task); }
+static bool fewshot_is_of(const struct fewshot_result *x, const char *task,
+                          int k) { return x->k == k && !strcmp(x->task, task); }
 
 const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const char *task, int k, int draw) {
     for (int i = 0; i < r->count; i++)
-        if (r->of[i].draw == draw && is_of(&r->of[i], task, k)) return &r->of[i];
+        if (r->of[i].draw == draw && fewshot_is_of(&r->of[i], task, k)) return &r->of[i];
     return NULL;
 }
 
@@ -202,7 +203,7 @@ struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const cha
             const struct fewshot_result *x = &r->of[i];
             const struct fewshot_scores *scores = zero ? &x->zero : &x->scores;
             const struct fewshot_metric *m = fewshot_metric(scores, metric), *majority = fewshot_metric(scores, "majority");
-            if (!is_of(x, task, k)) continue;
+            if (!fewshot_is_of(x, task, k)) continue;
             if (majority && !*majority->undefined) s.majority = majority->value;
             if (!m || *m->undefined) continue;
             if (!pass) {
@@ -223,8 +224,9 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
     for (int i = 0; i < r->count; i++) {
         const struct fewshot_result *x = &r->of[i];
         int n = 0;
-        if (!is_of(x, task, k) || !*x->start) continue;
-        for (int j = 0; j < r->count; j++) n += is_of(&r->of[j], task, k) && !strcmp(r->of[j].start, x->start);
+        if (!fewshot_is_of(x, task, k) || !*x->start) continue;
+        for (int j = 0; j < r->count; j++) n += fewshot_is_of(&r->of[j], task, k) && !strcmp(r->of[j].start,
+                                                                                             x->start);
         if (n <= most) continue;
         most = n;
         found = x->start;
@@ -237,7 +239,7 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
 static void vote_json(const struct fewshot_results *r, const char *task, int k, const char *const *known, struct buf *b) {
     int tasks = 0;
     for (int i = 0; i < r->count; i++)
-        if (is_of(&r->of[i], task, k) && r->of[i].known) tasks = r->of[i].known;
+        if (fewshot_is_of(&r->of[i], task, k) && r->of[i].known) tasks = r->of[i].known;
     json_add_key(b, "vote");
     buf_putc(b, '[');
     for (int t = 0; t < tasks; t++) {
@@ -246,7 +248,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
         double near = 0;
         for (int i = 0; i < r->count; i++) {
             const struct fewshot_result *x = &r->of[i];
-            if (!is_of(x, task, k) || !x->known) continue;
+            if (!fewshot_is_of(x, task, k) || !x->known) continue;
             n++;
             near += x->near[t];
             cosine = x->votes != NULL;
@@ -303,7 +305,7 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
     bool any = false;
     for (int i = 0; i < r->count; i++) {
         const struct fewshot_result *x = &r->of[i];
-        if (!is_of(x, task, k) || !*x->left_out) continue;
+        if (!fewshot_is_of(x, task, k) || !*x->left_out) continue;
         if (!any) {
             json_add_key(b, "left_out");
             buf_putc(b, '[');

@@ -60,7 +60,7 @@ struct fewshot_meta *fewshot_meta_open(const char *checkpoint, struct model *m, 
 
 /* ---- rows ---- */
 
-static void add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
+static void fewshot_meta_add_row(struct episode *x, int at, const struct dataset *d, uint32_t row) {
     x->row[at] = (struct episode_row){ d, row, d->row[row].label };
 }
 
@@ -73,12 +73,12 @@ static void lay_shots(struct episode *x, const struct dataset *d, int steps, int
     x->start = xcalloc((size_t)steps + 3, sizeof *x->start);
     x->row = xcalloc((size_t)n + (size_t)steps * (size_t)batch, sizeof *x->row);
     for (int i = 0; i < n; i++)
-        if (count[d->row[i].label]++ < LABEL_ROWS) add_row(x, at++, d, (uint32_t)i);
+        if (count[d->row[i].label]++ < LABEL_ROWS) fewshot_meta_add_row(x, at++, d, (uint32_t)i);
     for (int s = 0; s < steps; s++) {
         int from = s % per_pass * batch, to = from + batch < n ? from + batch : n;
         x->start[s + 1] = at;
         if (!from) order_epoch(seed, s / per_pass, order, (size_t)n);
-        for (int i = from; i < to; i++) add_row(x, at++, d, order[i]);
+        for (int i = from; i < to; i++) fewshot_meta_add_row(x, at++, d, order[i]);
     }
     x->start[steps + 1] = x->start[steps + 2] = at;
     free(order);
@@ -90,25 +90,26 @@ static void lay_scored(struct episode *x, const struct dataset *d) {
     *x = (struct episode){ .classes = d->classes, .batches = chunks - 1 };
     x->start = xcalloc((size_t)chunks + 1, sizeof *x->start);
     x->row = xcalloc(d->rows, sizeof *x->row);
-    for (int i = 0; i < (int)d->rows; i++) add_row(x, i, d, (uint32_t)i);
+    for (int i = 0; i < (int)d->rows; i++) fewshot_meta_add_row(x, i, d, (uint32_t)i);
     for (int i = 0; i <= chunks; i++) x->start[i] = i < chunks ? i * SCORED_AT_ONCE : (int)d->rows;
 }
 
-static void release(struct episode *x) {
+static void fewshot_meta_release(struct episode *x) {
     free(x->start);
     free(x->row);
 }
 
 /* ---- scores ---- */
 
-static void add_metric(struct fewshot_scores *s, const char *name, struct metric_value v) {
+static void fewshot_meta_add_metric(struct fewshot_scores *s, const char *name, struct metric_value v) {
     struct fewshot_metric *m = &s->metric[s->count++];
     snprintf(m->name, sizeof m->name, "%s", name);
     m->value = v.value;
     if (!v.defined) snprintf(m->undefined, sizeof m->undefined, "%s", v.why);
 }
 
-static void keep_scores(struct fewshot_scores *s, const struct task *t, const int32_t *given, double loss) {
+static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task *t, const int32_t *given,
+                                     double loss) {
     const struct dataset *d = &t->dev[0];
     int32_t *gold = xmalloc((d->rows + 1) * sizeof *gold);
     struct metrics m;
@@ -118,8 +119,8 @@ static void keep_scores(struct fewshot_scores *s, const struct task *t, const in
     *s = (struct fewshot_scores){ .constant = m.constant };
     for (int id = 0; id < METRIC_COUNT; id++)
         if (metrics_have(&m, (enum metric_id)id, DATA_CLASSES))
-            add_metric(s, metric_name((enum metric_id)id), m.value[id]);
-    add_metric(s, "majority", m.majority);
+            fewshot_meta_add_metric(s, metric_name((enum metric_id)id), m.value[id]);
+    fewshot_meta_add_metric(s, "majority", m.majority);
     metrics_release(&m);
     free(gold);
 }
@@ -177,16 +178,16 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
         r->loss = out.loss;
         r->seconds = clock_seconds() - began;
         snprintf(r->rows, sizeof r->rows, "%s %zu", x->task->dev_name[0], scored->rows);
-        keep_scores(&r->scores, x->task, after, out.loss_after);
-        if (j->how->zero) keep_scores(&r->zero, x->task, before, out.loss_before);
+        fewshot_meta_keep_scores(&r->scores, x->task, after, out.loss_after);
+        if (j->how->zero) fewshot_meta_keep_scores(&r->zero, x->task, before, out.loss_before);
     }
-    release(&support);
-    release(&query);
+    fewshot_meta_release(&support);
+    fewshot_meta_release(&query);
     free(before);
     free(after);
 }
 
-static void unit(void *self, int index, int worker) {
+static void fewshot_meta_unit(void *self, int index, int worker) {
     struct adapting *j = self;
     struct adapting_seat *at = &j->seat[worker];
     if (!at->open) {
@@ -205,7 +206,7 @@ void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c
     j->c = c;
     j->how = how;
     j->draw = draws;
-    crew_do(crew, &(struct crew_work){ j, n, unit, NULL, NULL });
+    crew_do(crew, &(struct crew_work){ j, n, fewshot_meta_unit, NULL, NULL });
     for (int i = 0; i < CREW_MOST; i++) {
         if (!j->seat[i].open) continue;
         attach_free(j->seat[i].attach);

@@ -72,13 +72,13 @@ static double number_of(const json_t *v) {
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static void text_of(const json_t *o, const char *key, char *out, size_t room) {
+static void fewshot_record_text_of(const json_t *o, const char *key, char *out, size_t room) {
     const char *s = json_string_value(json_object_get(o, key));
     strncpy(out, s ? s : "", room - 1);
     out[room - 1] = '\0';
 }
 
-static void read_scores(const json_t *o, struct fewshot_scores *s) {
+static void fewshot_record_read_scores(const json_t *o, struct fewshot_scores *s) {
     const json_t *list = json_object_get(o, "metrics"), *item;
     size_t i;
     s->constant = json_is_true(json_object_get(o, "constant"));
@@ -86,23 +86,23 @@ static void read_scores(const json_t *o, struct fewshot_scores *s) {
     json_array_foreach(list, i, item) {
         if (s->count == EVENT_METRICS) break;
         struct fewshot_metric *m = &s->metric[s->count++];
-        text_of(item, "name", m->name, sizeof m->name);
-        text_of(item, "undefined", m->undefined, sizeof m->undefined);
+        fewshot_record_text_of(item, "name", m->name, sizeof m->name);
+        fewshot_record_text_of(item, "undefined", m->undefined, sizeof m->undefined);
         m->value = *m->undefined ? 0 : number_of(json_object_get(item, "value"));
     }
 }
 
-static void read_line(const json_t *o, struct fewshot_result *x) {
+static void fewshot_record_read_line(const json_t *o, struct fewshot_result *x) {
     const json_t *near = json_object_get(o, "near"), *votes = json_object_get(o, "votes");
     *x = (struct fewshot_result){ .k = (int)json_integer_value(json_object_get(o, "k")),
                                   .draw = (int)json_integer_value(json_object_get(o, "draw")),
                                   .steps = json_integer_value(json_object_get(o, "steps")),
                                   .seconds = number_of(json_object_get(o, "seconds")),
                                   .loss = number_of(json_object_get(o, "loss")) };
-    text_of(o, "task", x->task, sizeof x->task);
-    text_of(o, "start", x->start, sizeof x->start);
-    text_of(o, "left_out", x->left_out, sizeof x->left_out);
-    text_of(o, "rows", x->rows, sizeof x->rows);
+    fewshot_record_text_of(o, "task", x->task, sizeof x->task);
+    fewshot_record_text_of(o, "start", x->start, sizeof x->start);
+    fewshot_record_text_of(o, "left_out", x->left_out, sizeof x->left_out);
+    fewshot_record_text_of(o, "rows", x->rows, sizeof x->rows);
     x->known = (int)json_array_size(near);
     if (x->known) x->near = xcalloc((size_t)x->known, sizeof *x->near);
     if (x->known && votes) x->votes = xcalloc((size_t)x->known, sizeof *x->votes);
@@ -110,11 +110,11 @@ static void read_line(const json_t *o, struct fewshot_result *x) {
         x->near[i] = number_of(json_array_get(near, (size_t)i));
         if (x->votes) x->votes[i] = (int)json_integer_value(json_array_get(votes, (size_t)i));
     }
-    read_scores(json_object_get(o, "scores"), &x->scores);
-    read_scores(json_object_get(o, "zero"), &x->zero);
+    fewshot_record_read_scores(json_object_get(o, "scores"), &x->scores);
+    fewshot_record_read_scores(json_object_get(o, "zero"), &x->zero);
 }
 
-static int compare(const struct fewshot_result *a, const struct fewshot_result *b) {
+static int fewshot_record_compare(const struct fewshot_result *a, const struct fewshot_result *b) {
     int task = strcmp(a->task, b->task);
     return task ? task : a->k != b->k ? a->k - b->k : a->draw - b->draw;
 }
@@ -123,7 +123,7 @@ static int compare(const struct fewshot_result *a, const struct fewshot_result *
 static void insert_result(struct fewshot_results *r, const struct fewshot_result *x) {
     r->of = xrealloc(r->of, (size_t)r->count + 1, sizeof *r->of);
     int at = r->count++;
-    for (; at > 0 && compare(&r->of[at - 1], x) > 0; at--) r->of[at] = r->of[at - 1];
+    for (; at > 0 && fewshot_record_compare(&r->of[at - 1], x) > 0; at--) r->of[at] = r->of[at - 1];
     r->of[at] = *x;
 }
 
@@ -139,7 +139,7 @@ int fewshot_record_read(const char *path, struct fewshot_results *r, struct err 
         struct fewshot_result x;
         if (!o) rc = e->code;
         if (rc) break;
-        read_line(o, &x);
+        fewshot_record_read_line(o, &x);
         json_decref(o);
         insert_result(r, &x);
     }

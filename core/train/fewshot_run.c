@@ -35,7 +35,7 @@ void fewshot_config(struct run_config *c) {
 
 /* ---- what a run tells ---- */
 
-static void keep_scores(struct fewshot_scores *s, const struct event *e) {
+static void fewshot_run_keep_scores(struct fewshot_scores *s, const struct event *e) {
     *s = (struct fewshot_scores){ .constant = e->constant, .none_valid = e->none_valid };
     for (int i = 0; i < e->metrics; i++) {
         struct fewshot_metric *m = &s->metric[s->count++];
@@ -45,13 +45,13 @@ static void keep_scores(struct fewshot_scores *s, const struct event *e) {
     }
 }
 
-static void on_event(void *self, const struct event *e) {
+static void fewshot_run_on_event(void *self, const struct event *e) {
     struct draw *x = self;
     switch (e->kind) {
     case EVENT_POINT: x->result.loss = e->loss; break;
     case EVENT_EVALUATION:
         if (!e->decides) break;
-        keep_scores(e->step ? &x->result.scores : &x->result.zero, e);
+        fewshot_run_keep_scores(e->step ? &x->result.scores : &x->result.zero, e);
         snprintf(x->result.rows, sizeof x->result.rows, "%s", e->rows);
         break;
     case EVENT_CHECKPOINT:
@@ -70,7 +70,7 @@ static void on_event(void *self, const struct event *e) {
 
 /* ---- where a draw begins ---- */
 
-static int nearest(const double *near, int n, int sign) {
+static int fewshot_run_nearest(const double *near, int n, int sign) {
     int best = 0;
     for (int t = 1; t < n; t++)
         if (sign * near[t] > sign * near[best]) best = t;
@@ -85,7 +85,7 @@ static int vote(const struct fewshot_work *w, const struct dataset *shots, struc
     x->votes = xcalloc((size_t)tasks, sizeof *x->votes);
     for (size_t i = 0; i < shots->rows && !rc; i++) {
         const double *of = cosine + i * (size_t)tasks;
-        x->votes[nearest(of, tasks, 1)]++;
+        x->votes[fewshot_run_nearest(of, tasks, 1)]++;
         for (int t = 0; t < tasks; t++) x->near[t] += of[t] / (double)shots->rows;
     }
     free(cosine);
@@ -100,7 +100,8 @@ static int known_task(const struct fewshot_work *w, const char *name) {
 }
 
 /* The known task that a draw begins from, or CARRY_MEAN. */
-static int choose(const struct fewshot_work *w, const struct task *shots, struct fewshot_result *x, int *task, struct err *e) {
+static int fewshot_run_choose(const struct fewshot_work *w, const struct task *shots,
+                              struct fewshot_result *x, int *task, struct err *e) {
     const struct plan *p = predictor_plan(w->from);
     enum fewshot_start how = w->how->start;
     int rc = 0;
@@ -111,7 +112,7 @@ static int choose(const struct fewshot_work *w, const struct task *shots, struct
         x->near = xcalloc((size_t)p->tasks, sizeof *x->near);
         if (how == FEWSHOT_LOWEST) rc = retrieve_losses(w->from, shots, x->near, e);
         else rc = vote(w, &shots->train, x, e);
-        *task = nearest(x->near, p->tasks, how == FEWSHOT_VOTE ? 1 : -1);
+        *task = fewshot_run_nearest(x->near, p->tasks, how == FEWSHOT_VOTE ? 1 : -1);
     } else if (how == FEWSHOT_RANDOM) {
         *task = (int)rng_below(rng_key(w->c->seed, RNG_DRAW, (uint64_t)x->draw, rng_site("start")), (uint64_t)x->k,
                                (uint64_t)p->tasks);
@@ -157,7 +158,8 @@ static bool is_first(const struct fewshot_work *w, const struct fewshot_results 
 }
 
 /* Where a draw's tensors go; NULL: they are not kept.  Caller frees. */
-static char *folder_of(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw) {
+static char *fewshot_run_folder_of(const struct fewshot_work *w, const struct fewshot_results *r, int k,
+                                   int draw) {
     if (is_first(w, r, k, draw)) return xstrdup(w->folder);
     if (!w->how->keep) return NULL;
     char *name = xprintf("k%d.d%d", k, draw), *folder = file_join(w->folder, name);
@@ -165,7 +167,7 @@ static char *folder_of(const struct fewshot_work *w, const struct fewshot_result
     return folder;
 }
 
-static void let_go(struct draw *x) {
+static void fewshot_run_let_go(struct draw *x) {
     run_free(x->run);
     if (x->own.name) task_release(&x->own);
     else if (x->task.name) dataset_view_release(&x->task.train);
@@ -176,15 +178,16 @@ static void let_go(struct draw *x) {
     *x = (struct draw){ 0 };
 }
 
-static int begin(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw, struct draw *x,
-                 struct err *e) {
+static int fewshot_run_begin(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw,
+                             struct draw *x,
+                             struct err *e) {
     struct run_config c;
     struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
                                .other = w->how->other };
     if (open_draw(w, k, draw, x, e)) return e->code;
     if (*x->result.left_out) return 0;
     if (w->from) {
-        if (choose(w, &x->task, &x->result, &start.task, e)) return e->code;
+        if (fewshot_run_choose(w, &x->task, &x->result, &start.task, e)) return e->code;
         start.from = predictor_plan(w->from);
         start.values = predictor_params(w->from);
     }
@@ -197,15 +200,17 @@ static int begin(const struct fewshot_work *w, const struct fewshot_results *r, 
     c.seed += (uint64_t)draw;
     if (w->how->per_class) c.batch = w->task->classes ? w->how->per_class * w->task->classes : 16;
     c.eval_every = 1000000000; /* after the last step alone */
-    char *folder = folder_of(w, r, k, draw);
-    x->run = run_begin_at(w->run, &c, w->m, &x->task, folder, (struct event_sink){ x, on_event }, &start, e);
+    char *folder = fewshot_run_folder_of(w, r, k, draw);
+    x->run = run_begin_at(w->run, &c, w->m, &x->task, folder,
+                          (struct event_sink){ x, fewshot_run_on_event }, &start, e);
     free(folder);
     config_release(&c);
     return x->run ? 0 : e->code;
 }
 
 /* What a draw came to goes into the record. */
-static int keep(const struct fewshot_work *w, struct draw *x, struct fewshot_results *r, struct err *e) {
+static int fewshot_run_keep(const struct fewshot_work *w, struct draw *x, struct fewshot_results *r,
+                            struct err *e) {
     int k = x->result.k, draw = x->result.draw, rc = fewshot_record_add(w->record, r, &x->result, e);
     if (!rc && w->done) w->done(w->self, fewshot_find(r, w->task_name, k, draw));
     return rc;
@@ -221,7 +226,7 @@ static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_
     if (x->path && w->file)
         w->file(w->self, &(struct fewshot_file){ x->result.k, x->result.draw, is_first(w, r, x->result.k, x->result.draw),
                                                  x->path, x->sha256, x->saved });
-    return keep(w, x, r, e);
+    return fewshot_run_keep(w, x, r, e);
 }
 
 /* ---- all of them ---- */
@@ -247,22 +252,22 @@ static bool next_draw(struct hand *h, int *k, int *draw) {
     return false;
 }
 
-static void fill(struct hand *h) {
+static void fewshot_run_fill(struct hand *h) {
     int k, draw;
     for (int i = 0; i < pool_width(h->w->pool) && !h->rc; i++) {
         struct draw *x = &h->live[i];
         while (!x->run && !h->rc && next_draw(h, &k, &draw)) {
             h->next++;
-            h->rc = begin(h->w, h->r, k, draw, x, h->e);
+            h->rc = fewshot_run_begin(h->w, h->r, k, draw, x, h->e);
             if (!h->rc && x->run) pool_add(h->w->pool, x->run, 0);
-            else if (!h->rc) h->rc = keep(h->w, x, h->r, h->e); /* left out */
-            if (!x->run) let_go(x);
+            else if (!h->rc) h->rc = fewshot_run_keep(h->w, x, h->r, h->e); /* left out */
+            if (!x->run) fewshot_run_let_go(x);
         }
     }
 }
 
 /* Puts away what is over; returns how many are left. */
-static int collect(struct hand *h) {
+static int fewshot_run_collect(struct hand *h) {
     int left = 0;
     for (int i = 0; i < CREW_MOST; i++) {
         struct draw *x = &h->live[i];
@@ -280,7 +285,7 @@ static int collect(struct hand *h) {
             h->rc = rc;
             *h->e = own;
         }
-        let_go(x);
+        fewshot_run_let_go(x);
     }
     pool_wake(h->w->pool);
     return left;
@@ -303,9 +308,9 @@ static int take_some(struct hand *h) {
         struct draw *x = &h->live[n];
         h->next++;
         h->rc = open_draw(h->w, k, draw, x, h->e);
-        if (!h->rc && *x->result.left_out) h->rc = keep(h->w, x, h->r, h->e);
+        if (!h->rc && *x->result.left_out) h->rc = fewshot_run_keep(h->w, x, h->r, h->e);
         if (x->task.name) n++;
-        else let_go(x);
+        else fewshot_run_let_go(x);
     }
     return n;
 }
@@ -320,8 +325,8 @@ static int run_by_rule(struct hand *h) {
             if (!h->rc && *draw[i].failure)
                 h->rc = err_set(h->e, ERR_FAILED, "%s k=%d draw %d: %s", w->task_name, draw[i].result->k, draw[i].result->draw,
                                 draw[i].failure);
-            if (!h->rc) h->rc = keep(w, &h->live[i], h->r, h->e);
-            let_go(&h->live[i]);
+            if (!h->rc) h->rc = fewshot_run_keep(w, &h->live[i], h->r, h->e);
+            fewshot_run_let_go(&h->live[i]);
         }
         if (!h->rc && w->stop && w->stop(w->self)) h->rc = err_set(h->e, ERR_INTERRUPTED, "stopped");
     }
@@ -333,15 +338,15 @@ int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct 
     if (w->meta && !w->how->other) return run_by_rule(&h);
     do {
         if (!h.rc && w->stop && w->stop(w->self)) h.rc = err_set(e, ERR_INTERRUPTED, "stopped");
-        if (!h.rc) fill(&h);
+        if (!h.rc) fewshot_run_fill(&h);
         wait_for_one(&h);
-    } while (collect(&h) || (!h.rc && h.next < w->how->ks * w->how->draws));
+    } while (fewshot_run_collect(&h) || (!h.rc && h.next < w->how->ks * w->how->draws));
     return h.rc;
 }
 
 /* ---- before the first ---- */
 
-static int check_start(const struct fewshot_work *w, struct err *e) {
+static int fewshot_run_check_start(const struct fewshot_work *w, struct err *e) {
     const struct fewshot *f = w->how;
     if (!w->from) return 0;
     if ((f->start == FEWSHOT_VOTE || f->start == FEWSHOT_WORST) && !retrieve_has_prototypes(w->from))
@@ -384,7 +389,7 @@ int fewshot_check(const struct fewshot_work *w, struct err *e) {
         return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name, task_kind_name(w->task->gold));
     if (by_rule && !has_labels(&w->task->dev[0]))
         return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on", w->task->dev[0].path);
-    if (!by_rule && (check_start(w, e) || check_parts(w, e))) return e->code;
+    if (!by_rule && (fewshot_run_check_start(w, e) || check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;
         if (draw_rows(w, w->how->k[i], 0, &shots, e)) return e->code;

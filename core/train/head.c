@@ -22,7 +22,7 @@ static void free_labels(char **label, int n) {
     free(label);
 }
 
-static void add_names(struct buf *b, char *const *name, int n) {
+static void head_add_names(struct buf *b, char *const *name, int n) {
     for (int i = 0; i < n && i < NAMED; i++) buf_printf(b, "%s\"%.60s\"", i ? ", " : "", name[i]);
     if (n > NAMED) buf_printf(b, " and %d more", n - NAMED);
 }
@@ -36,7 +36,7 @@ static bool one_to_one(const int32_t *to, int n) {
 }
 
 /* Whether id2label gives names, not the numbers that transformers writes where nobody gave any. */
-static bool is_named(char *const *label, int n) {
+static bool head_is_named(char *const *label, int n) {
     char number[32];
     for (int i = 0; i < n; i++) {
         snprintf(number, sizeof number, "LABEL_%d", i);
@@ -47,8 +47,8 @@ static bool is_named(char *const *label, int n) {
 
 static void say_new(const struct task *t, char *const *label, int labels, struct buf *report) {
     struct buf theirs = BUF_INIT, ours = BUF_INIT;
-    add_names(&theirs, label, labels);
-    add_names(&ours, t->class_name, t->classes);
+    head_add_names(&theirs, label, labels);
+    head_add_names(&ours, t->class_name, t->classes);
     if (t->kind == DATA_CLASSES)
         text_line(report, "head: newly made: the folder's classes are %s, this task's %s", buf_text(&theirs),
                   buf_text(&ours));
@@ -84,7 +84,7 @@ bool head_rows(const struct model *m, const struct task *t, int *row, struct buf
     bool taken = m->head_rows == outputs;
     if (t->kind == DATA_CLASSES && taken) {
         int32_t *to = xcalloc((size_t)outputs, sizeof *to);
-        bool named = is_named(label, m->head_rows);
+        bool named = head_is_named(label, m->head_rows);
         enum label_match how = labels_match((const char *const *)label, m->head_rows, true,
                                             (const char *const *)t->class_name, (size_t)outputs, to);
         taken = !named || (how != LABELS_OTHER && one_to_one(to, outputs));

@@ -47,7 +47,7 @@ void meta_room_release(struct meta_room *r) {
 /* Values of one stored step: what is adapted, twice. */
 static size_t step_values(const struct work *w) { return 2 * (w->x->plan->trained + w->labels); }
 
-static bool make_room(const struct work *w, bool second) {
+static bool meta_make_room(const struct work *w, bool second) {
     struct meta_room *r = w->on->room;
     const struct plan *p = w->x->plan;
     size_t steps = second ? (size_t)w->x->regime.inner * step_values(w) : 0;
@@ -117,7 +117,8 @@ static double norm_inner(const struct work *w, struct spot of) {
 
 /* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which order.  One
  * without a label weighs nothing. */
-static void pack(const struct work *w, struct batch *b, int first, int end, const int *order, double weight) {
+static void meta_pack(const struct work *w, struct batch *b, int first, int end, const int *order,
+                      double weight) {
     int n = end - first;
     struct batch_row *rows = arena_keep(w->on->arena, (size_t)n * sizeof *rows);
     for (int i = 0; i < n; i++) {
@@ -133,7 +134,7 @@ static void pack(const struct work *w, struct batch *b, int first, int end, cons
 }
 
 /* Encodes rows; what the head reads of them. */
-static node encode(struct work *w, struct forward *f, struct batch *b, const real *params, real *grads) {
+static node meta_encode(struct work *w, struct forward *f, struct batch *b, const real *params, real *grads) {
     const struct meta *x = w->x;
     forward_init(f, w->on->tape, x->model, b, attach_begin(w->on->attach, w->on->tape, params, NULL, grads));
     f->dropout = x->dropout;
@@ -174,8 +175,8 @@ static void labels_pass(struct work *w, const real *params, real *label, const r
     attach_inner(w->on->attach, false);
     tape_reset(t, true, w->x->seed, w->pass + PASS_LABELS);
     sort_classes(w, &c);
-    pack(w, &b, 0, w->e->start[1], c.order, 1);
-    node pooled = encode(w, &f, &b, params, grads);
+    meta_pack(w, &b, 0, w->e->start[1], c.order, 1);
+    node pooled = meta_encode(w, &f, &b, params, grads);
     attach_labels(w->on->attach, &f, pooled, &c.rows, w->x->classifier_dropout, &value[0], &value[1]);
     if (!seed) {
         memcpy(label, tape_value(t, value[0]), vectors * sizeof *label);
@@ -205,8 +206,8 @@ static double loss_pass(struct work *w, int batch, uint64_t pass, double weight,
     int classes = w->e->classes, width = w->x->plan->label_width - 1;
     size_t vectors = (size_t)classes * (size_t)width;
     tape_reset(t, training, w->x->seed, w->pass + pass);
-    pack(w, &b, w->e->start[batch], w->e->start[batch + 1], NULL, weight);
-    node pooled = encode(w, &f, &b, at.params, slope.params);
+    meta_pack(w, &b, w->e->start[batch], w->e->start[batch + 1], NULL, weight);
+    node pooled = meta_encode(w, &f, &b, at.params, slope.params);
     node vector = slope.params ? tape_trained(t, classes, width, at.label, slope.label)
                                : tape_frozen(t, classes, width, at.label);
     node bias = slope.params ? tape_trained(t, 1, classes, at.label + vectors, slope.label + vectors)
@@ -284,7 +285,7 @@ static void add_outer(const struct work *w, double s, const real *from, bool ada
     }
 }
 
-static void begin(struct work *w, const real *params) {
+static void train_meta_begin(struct work *w, const real *params) {
     take_rates(w, params);
     memcpy(spot(w, AT).params, params, w->x->plan->trained * sizeof *params);
     labels_pass(w, params, spot(w, AT).label, NULL, NULL);
@@ -317,7 +318,7 @@ static double first_order(struct work *w, double weight, real *grads) {
 }
 
 /* A stored step: where it was, and its gradient. */
-static struct spot stored(const struct work *w, int step, bool slope) {
+static struct spot meta_stored(const struct work *w, int step, bool slope) {
     size_t half = w->x->plan->trained + w->labels;
     real *from = w->on->room->step + (size_t)step * step_values(w) + (slope ? half : 0);
     return (struct spot){ from, from + w->x->plan->trained };
@@ -343,7 +344,7 @@ static void curvature(struct work *w, int step, struct spot from, struct spot al
 
 /* Back through one step: `v`, the gradient by what it made, becomes that by what it began with. */
 static void step_back(struct work *w, int step, struct spot v, real *grads) {
-    struct spot along = spot(w, ALONG), slope = spot(w, SLOPE), g = stored(w, step, true);
+    struct spot along = spot(w, ALONG), slope = spot(w, SLOPE), g = meta_stored(w, step, true);
     double c = w->on->room->clip[step];
     add_rates(w, c, g, v, grads);
     clear_inner(w, along);
@@ -351,7 +352,7 @@ static void step_back(struct work *w, int step, struct spot v, real *grads) {
         kernel_add_to(t->count, (real)(c * rate_of(w, t->rate)), v.params + t->offset, along.params + t->offset);
     kernel_add_to(w->labels, (real)(c * label_rate(w)), v.label, along.label);
     if (w->x->flat || !(norm_inner(w, along) > 0)) return;
-    curvature(w, step, stored(w, step, false), along, slope, spot(w, OTHER));
+    curvature(w, step, meta_stored(w, step, false), along, slope, spot(w, OTHER));
     add_inner(w, v, -1, slope);
     add_outer(w, -1, slope.params, false, grads);
 }
@@ -371,8 +372,8 @@ static double second_order(struct work *w, double weight, real *grads) {
     const struct regime *r = &w->x->regime;
     struct spot at = spot(w, AT), v = spot(w, TOTAL);
     for (int s = 0; s < r->inner; s++) {
-        struct spot slope = stored(w, s, true);
-        copy_inner(w, stored(w, s, false), at);
+        struct spot slope = meta_stored(w, s, true);
+        copy_inner(w, meta_stored(w, s, false), at);
         support_slope(w, s, at, slope, false);
         descend(w, at, w->on->room->clip[s] = clip_of(w, slope), slope);
     }
@@ -380,7 +381,7 @@ static double second_order(struct work *w, double weight, real *grads) {
     double objective = add_query(w, r->inner, weight * loss_weight(r, r->inner), v, grads);
     for (int s = r->inner - 1; s >= 0; s--) {
         step_back(w, s, v, grads);
-        copy_inner(w, at, stored(w, s, false));
+        copy_inner(w, at, meta_stored(w, s, false));
         objective += add_query(w, s, weight * loss_weight(r, s), v, grads);
     }
     EACH_INNER(w, t)
@@ -389,7 +390,8 @@ static double second_order(struct work *w, double weight, real *grads) {
     return objective;
 }
 
-static struct work work_of(const struct meta *x, const struct meta_bench *on, const struct episode *e, uint64_t number) {
+static struct work meta_work_of(const struct meta *x, const struct meta_bench *on, const struct episode *e,
+                                uint64_t number) {
     BUG_IF(x->plan->made || !x->plan->label_width);
     return (struct work){ .x = x, .on = on, .e = e, .pass = number * PASSES,
                           .labels = (size_t)e->classes * (size_t)x->plan->label_width };
@@ -397,11 +399,11 @@ static struct work work_of(const struct meta *x, const struct meta_bench *on, co
 
 bool meta_episode(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                   uint64_t number, double weight, real *grads, double *objective, double *tokens) {
-    struct work w = work_of(x, on, e, number);
+    struct work w = meta_work_of(x, on, e, number);
     bool second = x->regime.order == META_FD;
-    if (!make_room(&w, second)) return false;
+    if (!meta_make_room(&w, second)) return false;
     memset(grads, 0, x->plan->trained * sizeof *grads);
-    begin(&w, params);
+    train_meta_begin(&w, params);
     *objective = second ? second_order(&w, weight, grads) : first_order(&w, weight, grads);
     real *slope = spot(&w, SLOPE).params;
     labels_pass(&w, params, NULL, on->room->label[OTHER], slope);
@@ -412,13 +414,13 @@ bool meta_episode(const struct meta *x, const struct meta_bench *on, const real 
 
 double meta_objective(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                       uint64_t number) {
-    struct work w = work_of(x, on, e, number);
+    struct work w = meta_work_of(x, on, e, number);
     struct spot at, slope, none = { NULL, NULL };
     double sum = 0;
-    if (!make_room(&w, false)) return NAN;
+    if (!meta_make_room(&w, false)) return NAN;
     at = spot(&w, AT);
     slope = spot(&w, SLOPE);
-    begin(&w, params);
+    train_meta_begin(&w, params);
     for (int s = 0; s <= x->regime.inner; s++) {
         double share = loss_weight(&x->regime, s);
         if (share > 0) sum += query_slope(&w, s, share, at, none);
@@ -430,7 +432,7 @@ double meta_objective(const struct meta *x, const struct meta_bench *on, const r
 }
 
 /* The query without dropout. */
-static void score(struct work *w, struct spot at, double *right, double *loss) {
+static void train_meta_score(struct work *w, struct spot at, double *right, double *loss) {
     const struct episode_row *row = w->e->row + w->e->start[w->e->batches];
     int n = w->e->start[w->e->batches + 1] - w->e->start[w->e->batches], count = 0;
     struct meta_room *m = w->on->room;
@@ -443,23 +445,23 @@ static void score(struct work *w, struct spot at, double *right, double *loss) {
 
 bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                    uint64_t number, struct meta_score *out) {
-    struct work w = work_of(x, on, e, number);
-    if (!make_room(&w, false)) return false;
+    struct work w = meta_work_of(x, on, e, number);
+    if (!meta_make_room(&w, false)) return false;
     struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
-    begin(&w, params);
-    score(&w, at, &out->before, &out->loss_before);
+    train_meta_begin(&w, params);
+    train_meta_score(&w, at, &out->before, &out->loss_before);
     for (int s = 0; s < x->regime.inner; s++) {
         support_slope(&w, s, at, slope, false);
         descend(&w, at, clip_of(&w, slope), slope);
     }
-    score(&w, at, &out->after, &out->loss_after);
+    train_meta_score(&w, at, &out->after, &out->loss_after);
     return true;
 }
 
 /* ---- a task's shots ---- */
 
 /* The answers for all batches of an episode, and the mean loss of rows with a label. */
-static double tell(struct work *w, struct spot at, int32_t *given) {
+static double train_meta_tell(struct work *w, struct spot at, int32_t *given) {
     double sum = 0;
     int labelled = 0;
     for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->row[i].label >= 0;
@@ -472,14 +474,14 @@ static double tell(struct work *w, struct spot at, int32_t *given) {
 
 bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,
                 const struct episode *scored, const struct meta_passes *passes, struct meta_adapted *out) {
-    struct work w = work_of(x, on, shots, 0), query = work_of(x, on, scored, 0);
+    struct work w = meta_work_of(x, on, shots, 0), query = meta_work_of(x, on, scored, 0);
     int steps = shots->batches - 1;
     double sum = 0;
     BUG_IF(x->regime.labels != META_LABELS_APART || x->regime.inner != steps || steps >= PASS_QUERY);
-    if (!make_room(&w, false)) return false;
+    if (!meta_make_room(&w, false)) return false;
     struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
-    begin(&w, params);
-    out->loss_before = tell(&query, at, out->before);
+    train_meta_begin(&w, params);
+    out->loss_before = train_meta_tell(&query, at, out->before);
     for (int s = 0; s < steps; s++) {
         int rows = shots->start[s + 2] - shots->start[s + 1];
         out->loss = support_slope(&w, s, at, slope, false);
@@ -492,6 +494,6 @@ bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *p
         if (sum / (shots->start[s + 2] - first) < passes->stop_loss) break;
         sum = 0;
     }
-    out->loss_after = tell(&query, at, out->after);
+    out->loss_after = train_meta_tell(&query, at, out->after);
     return true;
 }

@@ -131,7 +131,7 @@ void meta_chunk(struct run *r, int index, struct worker *w) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static void add(struct event *e, const char *name, double value) {
+static void meta_run_add(struct event *e, const char *name, double value) {
     e->metric[e->metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
 }
 
@@ -161,11 +161,11 @@ bool meta_tell(struct run *r) {
     r->best_unsaved |= best;
     snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
     struct event e = { .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best };
-    add(&e, "after", after);
-    add(&e, "before", before);
-    add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
-    add(&e, "loss", loss_after);
-    add(&e, "loss_before", loss_before);
+    meta_run_add(&e, "after", after);
+    meta_run_add(&e, "before", before);
+    meta_run_add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
+    meta_run_add(&e, "loss", loss_after);
+    meta_run_add(&e, "loss_before", loss_before);
     run_send(r, e);
     return true;
 }

@@ -13,11 +13,11 @@
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimisers[] = { "adamw", "sgd", NULL };
 /* regression is -1 … 1: the words' index less one. */
-static const char *const kinds[] = { "auto", "classes", "scores", NULL };
+static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
-static const char *const joins[] = { "auto", "held", "twice", NULL };
+static const char *const option_joins[] = { "auto", "held", "twice", NULL };
 const char *const option_averages[] = { "one", "all", NULL };
 const char *const option_bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
@@ -33,7 +33,7 @@ const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
 #define HELP(text_of_values, phrase) .values = text_of_values, .help = phrase
 
 /* In the order of the help text and of the command line. */
-static const struct option options[] = {
+static const struct option option_options[] = {
     { TEXT(model), .name = "model", .is = OPTION_MODEL, HELP("DIR|NAME", "a model folder or a name in the cache") },
     { TEXT(model_folder), .is = OPTION_MODEL },
     { TEXT(model_sha256), .is = OPTION_MODEL },
@@ -79,7 +79,7 @@ static const struct option options[] = {
       HELP("CHAR|tab", "what stands between a table's columns (default: by the file's name)") },
     { TEXT(no_gold), .name = "no-gold", .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("LABEL", "the label of rows without one, left out of training and scores") },
-    { WORD(regression, kinds), .name = "kind", .is = OPTION_ROWS | OPTION_DECIDES, .first = -1,
+    { WORD(regression, option_kinds), .name = "kind", .is = OPTION_ROWS | OPTION_DECIDES, .first = -1,
       HELP("auto|classes|scores", "what the label is; auto: decided by the data, and said") },
     { TEXT(positive), .name = "positive", .is = OPTION_ROWS | OPTION_DECIDES,
       HELP("NAME", "the class that F1 is of") },
@@ -170,7 +170,7 @@ static const struct option options[] = {
       HELP("0 … 1000", "dev rows whose generated texts are kept") },
     { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .scope = OPTION_OF_TEXTS,
       HELP("N ≥ 0", "steps between these; 0: at evaluations") },
-    { WORD(join, joins), .name = "join", .scope = OPTION_OF_JOIN,
+    { WORD(join, option_joins), .name = "join", .scope = OPTION_OF_JOIN,
       HELP("auto|held|twice", "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
     { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .scope = OPTION_OF_JOIN,
       HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
@@ -180,7 +180,7 @@ static const struct option options[] = {
       .is = OPTION_DECIDES | OPTION_SHOWN, HELP("N", "seed of all random numbers") },
 };
 
-static const char *const spellings[][2] = {
+static const char *const option_spellings[][2] = {
     { "optimizer", "optimiser" }, { "warm-up", "warmup" },
     { "decay", "weight-decay" },  { "learning-rate", "lr" },
     { "max-length", "max-len" },  { "batch-size", "batch" },
@@ -188,19 +188,19 @@ static const char *const spellings[][2] = {
 };
 
 const char *config_spelling_at(int i, const char **name) {
-    if ((size_t)i >= COUNT_OF(spellings)) return NULL;
-    *name = spellings[i][1];
-    return spellings[i][0];
+    if ((size_t)i >= COUNT_OF(option_spellings)) return NULL;
+    *name = option_spellings[i][1];
+    return option_spellings[i][0];
 }
 
-size_t option_count(void) { return COUNT_OF(options); }
-const struct option *option_at(size_t i) { return &options[i]; }
+size_t option_count(void) { return COUNT_OF(option_options); }
+const struct option *option_at(size_t i) { return &option_options[i]; }
 
 const struct option *option_find(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(spellings); i++)
-        if (!strcmp(spellings[i][0], name)) name = spellings[i][1];
-    for (size_t i = 0; i < COUNT_OF(options); i++)
-        if (options[i].name && !strcmp(options[i].name, name)) return &options[i];
+    for (size_t i = 0; i < COUNT_OF(option_spellings); i++)
+        if (!strcmp(option_spellings[i][0], name)) name = option_spellings[i][1];
+    for (size_t i = 0; i < COUNT_OF(option_options); i++)
+        if (option_options[i].name && !strcmp(option_options[i].name, name)) return &option_options[i];
     return NULL;
 }
 
@@ -291,7 +291,7 @@ void option_reset(struct run_config *c, const struct option *o) {
 
 /* ---- as text ---- */
 
-static int find_word(const struct option *o, const char *word, size_t n) {
+static int option_find_word(const struct option *o, const char *word, size_t n) {
     for (int i = 0; o->word[i]; i++)
         if (strlen(o->word[i]) == n && !memcmp(o->word[i], word, n)) return i;
     return -1;
@@ -311,7 +311,7 @@ static int take_bits(const struct option *o, const char *value) {
     int bits = 0;
     for (const char *s = value;; s++) {
         size_t n = strcspn(s, ",");
-        int i = find_word(o, s, n);
+        int i = option_find_word(o, s, n);
         if (i < 0) return -1;
         bits |= 1 << i;
         s += n;
@@ -330,7 +330,7 @@ static bool take_share(const char *value, double *v) {
     return good && *v < 1;
 }
 
-static char *print_number(double v, const char *behind) {
+static char *option_print_number(double v, const char *behind) {
     char text[32];
     if (v == floor(v) && fabs(v) < 1e16) return xprintf("%.0f%s", v, behind);
     text_from_double(v, text);
@@ -339,10 +339,10 @@ static char *print_number(double v, const char *behind) {
 
 static char *print_share(double v) {
     double again;
-    char *text = print_number(100 * v, "%");
+    char *text = option_print_number(100 * v, "%");
     if (take_share(text, &again) && again == v) return text;
     free(text);
-    return print_number(v, "");
+    return option_print_number(v, "");
 }
 
 char *option_print(const struct run_config *c, const struct option *o) {
@@ -352,7 +352,7 @@ char *option_print(const struct run_config *c, const struct option *o) {
     if (is_word(o)) return xstrdup(o->word[(int)v - o->first]);
     if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
     if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
-    return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : print_number(v, "");
+    return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : option_print_number(v, "");
 }
 
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
@@ -369,7 +369,7 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
         return true;
     }
     if (o->kind == OPTION_KEEP || is_word(o)) {
-        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : find_word(o, value, strlen(value));
+        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : option_find_word(o, value, strlen(value));
         if (i < 0) return false;
         option_set_number(c, o, is_word(o) ? i + o->first : i);
         return true;

@@ -37,7 +37,7 @@ static uint64_t length_key(size_t tokens, size_t place) {
     return (uint64_t)(UINT32_MAX - (uint32_t)tokens) << 32 | (uint32_t)place;
 }
 
-static size_t tokens_of(const size_t *start_of, const size_t *target_of, uint32_t row) {
+static size_t order_tokens_of(const size_t *start_of, const size_t *target_of, uint32_t row) {
     size_t tokens = start_of[row + 1] - start_of[row];
     return target_of ? tokens + target_of[row + 1] - target_of[row] : tokens;
 }
@@ -101,7 +101,8 @@ void order_by_task(struct row_parts *c, int tasks, const uint32_t *first) {
 
 void order_by_length(uint32_t *order, size_t rows, const size_t *start_of, const size_t *target_of) {
     uint64_t *key = xmalloc(rows * sizeof *key);
-    for (size_t i = 0; i < rows; i++) key[i] = length_key(tokens_of(start_of, target_of, (uint32_t)i), i);
+    for (size_t i = 0; i < rows; i++) key[i] = length_key(order_tokens_of(start_of, target_of, (uint32_t)i),
+                                                          i);
     sort_keys(key, rows);
     for (size_t i = 0; i < rows; i++) order[i] = (uint32_t)key[i];
     free(key);

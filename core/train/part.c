@@ -26,7 +26,7 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
 
 /* What a row weighs: the loss is the mean over rows of each task's own loss, times its weight.  A sum stays a
  * sum. */
-static struct batch_row row_of(const struct run *r, uint32_t number) {
+static struct batch_row part_row_of(const struct run *r, uint32_t number) {
     uint32_t row;
     int t = run_task_of(r, number, &row);
     const struct run_task *of = &r->of[t];
@@ -40,11 +40,11 @@ static struct batch_row row_of(const struct run *r, uint32_t number) {
     return x;
 }
 
-static void pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
+static void part_pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
     const uint32_t *rows = r->cut.row + r->cut.start[index];
     int n = r->cut.start[index + 1] - r->cut.start[index];
     struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
-    for (int i = 0; i < n; i++) all[i] = row_of(r, rows[i]);
+    for (int i = 0; i < n; i++) all[i] = part_row_of(r, rows[i]);
     batch_pack_rows(b, memory, &r->m->arch, all, n);
     if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
 }
@@ -96,7 +96,7 @@ struct bench {
 
 static void begin_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
-    pack(r, index, on->memory, &p->batch);
+    part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
                  attach_begin(on->attach, on->tape, r->params, r->made, on->grads));
     p->forward.dropout = run_dropout(&r->c, r->m->arch.dropout);
@@ -170,7 +170,7 @@ void join_init(struct run *r) {
     j->part = xcalloc((size_t)j->parts, sizeof *j->part);
 }
 
-static void let_go(struct join *j) {
+static void part_let_go(struct join *j) {
     for (int i = 0; i < j->parts; i++) {
         struct held *h = &j->part[i];
         if (!h->tape) continue;
@@ -183,7 +183,7 @@ static void let_go(struct join *j) {
 
 void join_release(struct run *r) {
     struct join *j = &r->join;
-    let_go(j);
+    part_let_go(j);
     free(j->part);
     free(j->vector);
     free(j->grad);
@@ -197,7 +197,7 @@ void join_prepare(struct run *r) {
     double bytes = (double)j->peak * r->cut.parts, most = (double)r->c.join_memory * 1048576;
     if (!j->on) return;
     j->held = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
-    if (!j->held) let_go(j);
+    if (!j->held) part_let_go(j);
 }
 
 static struct bench held_bench(struct run *r, int index) {

@@ -131,7 +131,7 @@ static bool take_unit(void *self, int worker) {
 }
 
 /* The listener may ask the pool, so it is called without the lock. */
-static void work(void *self, int worker) {
+static void pool_work(void *self, int worker) {
     struct pool *p = self;
     struct taken *h = &p->taken[worker];
     if (h->tell) p->tell(p->self);
@@ -151,7 +151,7 @@ struct pool *pool_new(int workers) {
     p->width = workers < 1 ? 1 : workers > CREW_MOST ? CREW_MOST : workers;
     p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     for (int i = 0; i < p->width; i++) worker_init(&p->worker[i], i);
-    p->crew = crew_new(p->width, &(struct crew_source){ p, take_unit, work });
+    p->crew = crew_new(p->width, &(struct crew_source){ p, take_unit, pool_work });
     return p;
 }
 
@@ -188,7 +188,7 @@ void pool_tell(struct pool *p, void (*tell)(void *self), void *self) {
 
 void pool_wake(struct pool *p) { crew_wake(p->crew); }
 
-static bool is_listed(const struct pool *p, const struct run *r) {
+static bool pool_is_listed(const struct pool *p, const struct run *r) {
     for (size_t i = 0; i < p->entries; i++)
         if (p->entry[i]->run == r) return true;
     return false;
@@ -198,11 +198,11 @@ bool pool_wait(struct pool *p, struct run *r, double seconds) {
     struct timespec until = clock_after(seconds > 0 ? seconds : 0);
     pthread_mutex_lock(&p->lock);
     bool waiting = true;
-    while (waiting && is_listed(p, r)) {
+    while (waiting && pool_is_listed(p, r)) {
         if (seconds < 0) pthread_cond_wait(&p->over, &p->lock);
         else waiting = !pthread_cond_timedwait(&p->over, &p->lock, &until);
     }
-    bool over = !is_listed(p, r);
+    bool over = !pool_is_listed(p, r);
     pthread_mutex_unlock(&p->lock);
     return over;
 }

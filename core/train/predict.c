@@ -15,7 +15,7 @@
 
 /* ---- opening ---- */
 
-static int allocate(struct predictor *p, struct err *e) {
+static int predict_allocate(struct predictor *p, struct err *e) {
     size_t made = p->plan->made_size;
     p->params = mem_try(p->plan->trained ? p->plan->trained : 1, sizeof *p->params);
     p->made = mem_try(made ? made : 1, sizeof *p->made);
@@ -38,7 +38,7 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
 }
 
 /* Keeps what one task of several uses: from here on the predictor knows of no other. */
-static int narrow(struct predictor *p, int task, struct err *e) {
+static int predict_narrow(struct predictor *p, int task, struct err *e) {
     real *params, *made;
     struct plan *own = plan_of_task(p->plan, &p->m->arch, task, p->params, p->made, &params, &made, e);
     if (!own) return e->code;
@@ -60,12 +60,12 @@ static void set_description(struct predictor *p, const struct run_config *c) {
 }
 
 /* The task of that name, or the only one. */
-static int find_task(const struct checkpoint *k, const char *name, struct err *e) {
+static int predict_find_task(const struct checkpoint *k, const char *name, struct err *e) {
     if (!name && k->tasks == 1) return 0;
     return config_task_find(&k->config, name, e);
 }
 
-static void take_tasks(struct predictor *p, const struct checkpoint_task *task, int n) {
+static void predict_take_tasks(struct predictor *p, const struct checkpoint_task *task, int n) {
     p->tasks = n;
     p->of = xcalloc((size_t)n, sizeof *p->of);
     for (int i = 0; i < n; i++) {
@@ -88,25 +88,26 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     p->facts_known = k->config.model_facts != NULL;
     set_description(p, &k->config);
     xreplace(&p->origin, st_meta(k->file, "origin"));
-    if (task == ALL_TASKS) take_tasks(p, k->task, k->tasks);
-    else take_tasks(p, &k->task[task], 1);
+    if (task == ALL_TASKS) predict_take_tasks(p, k->task, k->tasks);
+    else predict_take_tasks(p, &k->task[task], 1);
     p->plan = plan_of_checkpoint(p, k, e);
     if (!p->plan) return e->code;
-    if (allocate(p, e)) return e->code;
+    if (predict_allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->params, p->made);
     bool alone = k->tasks == 1 && !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
-    return rc || alone || task == ALL_TASKS ? rc : narrow(p, task, e);
+    return rc || alone || task == ALL_TASKS ? rc : predict_narrow(p, task, e);
 }
 
-static struct predictor *open_run(const char *checkpoint, bool all, const char *task, struct model *m, struct err *e) {
+static struct predictor *predict_open_run(const char *checkpoint, bool all, const char *task,
+                                          struct model *m, struct err *e) {
     struct err own = ERR_INIT;
     struct checkpoint k;
     if (!e) e = &own;
     if (checkpoint_open(&k, checkpoint, e)) return NULL;
     struct predictor *p = xcalloc(1, sizeof *p);
     p->m = m;
-    int at = all ? ALL_TASKS : find_task(&k, task, e), rc = all || at >= 0 ? 0 : e->code;
+    int at = all ? ALL_TASKS : predict_find_task(&k, task, e), rc = all || at >= 0 ? 0 : e->code;
     if (!rc) rc = open_checkpoint(p, &k, at, e);
     checkpoint_close(&k);
     if (!rc) return p;
@@ -120,9 +121,10 @@ struct predictor *predictor_new(const struct predictor_parts *x, struct err *e) 
     p->m = x->m;
     p->facts_known = true;
     set_description(p, x->c);
-    take_tasks(p, &(struct checkpoint_task){ .gold = x->gold, .labels = x->labels, .label = (char **)(uintptr_t)x->label }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .gold = x->gold, .labels = x->labels,
+                                                    .label = (char **)(uintptr_t)x->label }, 1);
     p->plan = plan_new(&x->c->method, &x->m->arch, outputs, e);
-    if (!p->plan || allocate(p, e)) {
+    if (!p->plan || predict_allocate(p, e)) {
         predictor_free(p);
         return NULL;
     }
@@ -146,30 +148,30 @@ int predictor_make_plain(struct predictor *p, struct err *e) {
 }
 
 struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e) {
-    return open_run(checkpoint, false, task, m, e);
+    return predict_open_run(checkpoint, false, task, m, e);
 }
 
 struct predictor *predictor_open_all(const char *checkpoint, struct model *m, struct err *e) {
-    return open_run(checkpoint, true, NULL, m, e);
+    return predict_open_run(checkpoint, true, NULL, m, e);
 }
 
 /* A model that writes, by a method that changes nothing. */
-static int open_writer(struct predictor *p, struct err *e) {
+static int predict_open_writer(struct predictor *p, struct err *e) {
     struct run_config usual;
     config_init(&usual);
     usual.form = FORM_TEXT;
     set_description(p, &usual);
-    take_tasks(p, &(struct checkpoint_task){ .gold = DATA_TEXT }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_TEXT }, 1);
     config_release(&usual);
     p->plan = plan_new(&preset_find("head")->method, &p->m->arch, 0, e);
-    return p->plan ? allocate(p, e) : e->code;
+    return p->plan ? predict_allocate(p, e) : e->code;
 }
 
 /* The folder's head as a method that changes nothing else. */
 static int open_model(struct predictor *p, struct err *e) {
     const struct preset *head = preset_find("head");
     struct model *m = p->m;
-    if (arch_generates(&m->arch)) return open_writer(p, e);
+    if (arch_generates(&m->arch)) return predict_open_writer(p, e);
     if (!m->head_w)
         return err_set(e, ERR_INPUT,
                        "%s: has no classifier of its own; give a run that was trained on it",
@@ -183,7 +185,7 @@ static int open_model(struct predictor *p, struct err *e) {
     BUG_IF(!head);
     p->max_len = arch_longest(&m->arch);
     bool scores = m->head_rows == 1;
-    take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
+    predict_take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
     if (!scores) {
         free(p->of->label);
         p->of->labels = m->head_rows;
@@ -191,7 +193,7 @@ static int open_model(struct predictor *p, struct err *e) {
     }
     p->plan = plan_new(&head->method, &m->arch, m->head_rows, e);
     if (!p->plan) return e->code;
-    if (allocate(p, e)) return e->code;
+    if (predict_allocate(p, e)) return e->code;
     plan_init(p->plan, m, 0, p->params);
     return 0;
 }
@@ -331,7 +333,7 @@ static bool score_unit(void *self, int unit, struct worker *w, struct attach *a,
     return finite;
 }
 
-static bool tell_rows(void *self, int done) {
+static bool predict_tell_rows(void *self, int done) {
     struct headed *h = self;
     (void)done;
     return h->how->watch(h->how->self, atomic_load(&h->rows));
@@ -342,7 +344,7 @@ static int score_all(const struct model *m, const struct predictor *p, struct sc
     struct headed h = { .m = m, .p = p, .s = s, .how = how };
     atomic_init(&h.rows, 0);
     const struct predictor_work work = { &h, s->chunks, score_unit, s->data->path,
-                                         how && how->watch ? tell_rows : NULL };
+                                         how && how->watch ? predict_tell_rows : NULL };
     return predictor_units(m, p, &work, crew, e);
 }
 
@@ -405,8 +407,9 @@ static int check_vectors(const struct scoring *s, const struct model *m, size_t 
     return 0;
 }
 
-static int embed(const struct model *m, const struct predictor *p, const struct dataset *d, const struct embed_how *how,
-                 real *const *layer, double *probabilities, struct err *e) {
+static int predict_embed(const struct model *m, const struct predictor *p, const struct dataset *d,
+                         const struct embed_how *how,
+                         real *const *layer, double *probabilities, struct err *e) {
     struct scoring s;
     struct err logits = ERR_INIT;
     BUG_IF(!d->max_len);
@@ -430,10 +433,10 @@ static int embed(const struct model *m, const struct predictor *p, const struct 
 
 int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how, real *const *layer,
                     double *probabilities, struct err *e) {
-    return embed(p->m, p, d, how, layer, probabilities, e);
+    return predict_embed(p->m, p, d, how, layer, probabilities, e);
 }
 
 int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
                 struct err *e) {
-    return embed(m, NULL, d, how, layer, NULL, e);
+    return predict_embed(m, NULL, d, how, layer, NULL, e);
 }

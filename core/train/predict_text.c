@@ -84,7 +84,7 @@ static int run_units(struct writing *x, struct crew *crew, struct err *e) {
 }
 
 /* The scoring's texts become the caller's. */
-static void take_texts(struct text_scoring *s, struct written *out) {
+static void predict_text_take_texts(struct text_scoring *s, struct written *out) {
     *out = (struct written){ s->data->rows, s->given, s->given_size };
     s->given = xcalloc(s->data->rows + 1, sizeof *s->given);
     s->given_size = NULL;
@@ -103,7 +103,7 @@ int predictor_evaluate_texts(struct predictor *p, const struct task *t, int spli
     rc = run_units(&x, crew, e);
     if (!rc) {
         text_scoring_metrics(&x.s, t, out, token_accuracy);
-        take_texts(&x.s, texts);
+        predict_text_take_texts(&x.s, texts);
     }
     text_scoring_release(&x.s);
     return rc;
@@ -120,7 +120,7 @@ int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *
     if (rc) return rc;
     text_scoring_init(&x.s, p->m, d, false, &how);
     rc = run_units(&x, crew, e);
-    if (!rc) take_texts(&x.s, texts);
+    if (!rc) predict_text_take_texts(&x.s, texts);
     text_scoring_release(&x.s);
     return rc;
 }

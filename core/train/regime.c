@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/train/option.h"
 
-static const char *const kinds[] = { "single", "multi", "fewshot", "meta" };
+static const char *const regime_kinds[] = { "single", "multi", "fewshot", "meta" };
 static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
@@ -48,7 +48,7 @@ static const struct regime_part parts[] = {
 };
 enum { PARTS = COUNT_OF(parts) };
 
-const char *regime_kind_name(enum regime_kind k) { return kinds[k]; }
+const char *regime_kind_name(enum regime_kind k) { return regime_kinds[k]; }
 
 int regime_batches(const struct regime *r) { return r->inner + (r->labels == META_LABELS_APART); }
 
@@ -62,12 +62,13 @@ struct regime regime_usual(enum regime_kind kind) {
     };
 }
 
-static void *at(struct regime *r, const struct regime_part *p) { return (char *)r + p->offset; }
-static const void *in(const struct regime *r, const struct regime_part *p) { return (const char *)r + p->offset; }
+static void *regime_at(struct regime *r, const struct regime_part *p) { return (char *)r + p->offset; }
+static const void *regime_in(const struct regime *r,
+                             const struct regime_part *p) { return (const char *)r + p->offset; }
 
 /* ---- printing ---- */
 
-static void print_number(struct buf *b, double v) {
+static void regime_print_number(struct buf *b, double v) {
     char text[32];
     text_from_double(v, text);
     buf_puts(b, text);
@@ -76,26 +77,27 @@ static void print_number(struct buf *b, double v) {
 static void print_part(struct buf *b, const struct regime *r, const struct regime_part *p) {
     char text[48];
     switch (p->kind) {
-    case PART_INT: buf_printf(b, "%d", *(const int *)in(r, p)); break;
+    case PART_INT: buf_printf(b, "%d", *(const int *)regime_in(r, p)); break;
     case PART_INTS:
         for (int i = 0; i < r->ks; i++) buf_printf(b, "%s%d", i ? "+" : "", r->k[i]);
         break;
     case PART_INT64:
-        if (*(const int64_t *)in(r, p)) buf_printf(b, "%lld", (long long)*(const int64_t *)in(r, p));
+        if (*(const int64_t *)regime_in(r, p)) buf_printf(b, "%lld",
+                                                          (long long)*(const int64_t *)regime_in(r, p));
         else buf_puts(b, "none");
         break;
-    case PART_WORD: buf_puts(b, p->word[*(const int *)in(r, p)]); break;
+    case PART_WORD: buf_puts(b, p->word[*(const int *)regime_in(r, p)]); break;
     case PART_SAMPLING:
         sampling_text(&r->sampling, text);
         buf_puts(b, text);
         break;
     case PART_RATE:
         if (r->learned) buf_puts(b, "learned(");
-        print_number(b, r->inner_lr);
+        regime_print_number(b, r->inner_lr);
         if (r->learned) buf_putc(b, ')');
         break;
     case PART_CLIP:
-        if (r->clip > 0) print_number(b, r->clip);
+        if (r->clip > 0) regime_print_number(b, r->clip);
         else buf_puts(b, "none");
         break;
     case PART_OUTER:
@@ -112,7 +114,7 @@ static void print_part(struct buf *b, const struct regime *r, const struct regim
 char *regime_text(const struct regime *r) {
     struct buf b = BUF_INIT;
     bool any = false;
-    buf_puts(&b, kinds[r->kind]);
+    buf_puts(&b, regime_kinds[r->kind]);
     for (int i = 0; i < PARTS; i++) {
         if (parts[i].of != r->kind) continue;
         buf_printf(&b, "%s%s=", any ? ", " : "(", parts[i].key);
@@ -125,7 +127,7 @@ char *regime_text(const struct regime *r) {
 
 /* ---- reading ---- */
 
-static int find_word(const char *const *words, const char *text) {
+static int regime_find_word(const char *const *words, const char *text) {
     for (int i = 0; words[i]; i++)
         if (!strcmp(words[i], text)) return i;
     return -1;
@@ -157,7 +159,7 @@ static bool take_outer(struct regime *r, const char *text) {
     char *copy = xstrdup(text), *rest = copy, *word;
     int bits = 0, i = 0;
     while (i >= 0 && (word = strsep(&rest, "+")))
-        if ((i = find_word(outers, word)) >= 0) bits |= 1 << i;
+        if ((i = regime_find_word(outers, word)) >= 0) bits |= 1 << i;
     free(copy);
     if (i < 0) return false;
     r->outer = bits;
@@ -187,16 +189,16 @@ static bool take_value(const struct regime_part *p, struct regime *r, const char
     switch (p->kind) {
     case PART_INT:
         if (!text_to_double(text, &v) || !take_whole(p, v)) return false;
-        *(int *)at(r, p) = (int)v;
+        *(int *)regime_at(r, p) = (int)v;
         return true;
     case PART_INTS: return take_ks(p, r, text);
     case PART_INT64:
         if (strcmp(text, "none") && (!text_to_double(text, &v) || !take_whole(p, v))) return false;
-        *(int64_t *)at(r, p) = (int64_t)v;
+        *(int64_t *)regime_at(r, p) = (int64_t)v;
         return true;
     case PART_WORD:
-        if ((i = find_word(p->word, text)) < 0) return false;
-        *(int *)at(r, p) = i;
+        if ((i = regime_find_word(p->word, text)) < 0) return false;
+        *(int *)regime_at(r, p) = i;
         return true;
     case PART_SAMPLING: return !sampling_parse(text, &r->sampling, &own);
     case PART_RATE: return take_rate(p, r, text);
@@ -213,27 +215,31 @@ static bool take_value(const struct regime_part *p, struct regime *r, const char
     BUG("part %d", (int)p->kind);
 }
 
-static int take_part(char *text, struct regime *r, struct err *e) {
+static int regime_take_part(char *text, struct regime *r, struct err *e) {
     const char *names[PARTS], *known;
     char *equals = strchr(text, '=');
     size_t n = 0;
-    if (!equals) return err_set(e, ERR_USAGE, "--regime %s: \"%s\" is no part=value", kinds[r->kind], text);
+    if (!equals) return err_set(e, ERR_USAGE, "--regime %s: \"%s\" is no part=value", regime_kinds[r->kind],
+                                text);
     *equals = 0;
     for (int i = 0; i < PARTS; i++) {
         const struct regime_part *p = &parts[i];
         if (p->of != r->kind) continue;
         names[n++] = p->key;
         if (strcmp(p->key, text)) continue;
-        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: %s is given twice", kinds[r->kind], text);
+        if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: %s is given twice",
+                                                regime_kinds[r->kind], text);
         if (!take_value(p, r, equals + 1))
-            return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", kinds[r->kind], text, equals + 1, p->values);
+            return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", regime_kinds[r->kind], text,
+                           equals + 1, p->values);
         r->said |= 1u << i;
         return 0;
     }
     known = text_nearest(text, names, n);
     if (known)
-        return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"; did you mean %s?", kinds[r->kind], text, known);
-    return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"", kinds[r->kind], text);
+        return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"; did you mean %s?",
+                       regime_kinds[r->kind], text, known);
+    return err_set(e, ERR_USAGE, "--regime %s: has no part \"%s\"", regime_kinds[r->kind], text);
 }
 
 /* The parts between the outer brackets; commas inside brackets of a value are its own. */
@@ -246,10 +252,11 @@ static int take_parts(char *text, struct regime *r, struct err *e) {
         char *last = end;
         while (last > s && last[-1] == ' ') last--;
         *last = 0;
-        if (!*s) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", kinds[r->kind]);
-        if (take_part(s, r, e)) return e->code;
+        if (!*s) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", regime_kinds[r->kind]);
+        if (regime_take_part(s, r, e)) return e->code;
         s = end + more;
-        if (more && !s[strspn(s, " ")]) return err_set(e, ERR_USAGE, "--regime %s: a part is empty", kinds[r->kind]);
+        if (more && !s[strspn(s, " ")]) return err_set(e, ERR_USAGE, "--regime %s: a part is empty",
+                                                       regime_kinds[r->kind]);
     }
     return 0;
 }
@@ -284,8 +291,8 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
     char *name = xstrndup(text, n);
     int kind = -1;
     for (int i = 0; i < REGIME_KINDS; i++)
-        if (!strcmp(kinds[i], name)) kind = i;
-    const char *near = text_nearest(name, kinds, REGIME_KINDS);
+        if (!strcmp(regime_kinds[i], name)) kind = i;
+    const char *near = text_nearest(name, regime_kinds, REGIME_KINDS);
     free(name);
     if (!strncmp(text, "stages", 6) && n == 6)
         return err_set(e, ERR_USAGE, "--regime stages: stages one after the other are not built; train a run and begin "
@@ -334,12 +341,12 @@ int config_regime(const struct run_config *c, struct regime *out, struct err *e)
     return c->regime ? regime_take(c->regime, out, e) : 0;
 }
 
-bool regime_is_fewshot(const char *text) { return text && text_starts(text, kinds[REGIME_FEWSHOT]); }
+bool regime_is_fewshot(const char *text) { return text && text_starts(text, regime_kinds[REGIME_FEWSHOT]); }
 
 bool config_is_meta(const struct run_config *c) {
     struct err ignored = ERR_INIT; /* said where it is completed */
     struct regime r;
-    if (c->regime) return text_starts(c->regime, kinds[REGIME_META]);
+    if (c->regime) return text_starts(c->regime, regime_kinds[REGIME_META]);
     return !config_regime(c, &r, &ignored) && r.kind == REGIME_META;
 }
 
@@ -351,7 +358,7 @@ char *config_regime_text(const struct run_config *c) {
 }
 
 /* One part of several tasks: said by the regime, and perhaps by an option of its own. */
-static int take_together(struct run_config *c, const struct regime *r, struct err *e) {
+static int regime_take_together(struct run_config *c, const struct regime *r, struct err *e) {
     char text[48];
     struct sampling s;
     sampling_text(&r->sampling, text);
@@ -374,7 +381,7 @@ int config_complete_regime(struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs", c->tasks);
     if (r.kind == REGIME_MULTI && !c->tasks)
         return err_set(e, ERR_USAGE, "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
-    if (r.kind == REGIME_MULTI && take_together(c, &r, e)) return e->code;
+    if (r.kind == REGIME_MULTI && regime_take_together(c, &r, e)) return e->code;
     bool told = (r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI) && usual.kind == r.kind;
     char *text = told ? NULL : regime_text(&r);
     xreplace(&c->regime, text);

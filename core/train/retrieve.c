@@ -29,8 +29,9 @@ static void passes_close(struct retrieving *x) {
 }
 
 /* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into out[0…width-1]. */
-static void row_vector(struct retrieving *x, const struct dataset *d, uint32_t row, int task, bool retrieved, int width,
-                       double *out) {
+static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, uint32_t row, int task,
+                                bool retrieved, int width,
+                                double *out) {
     struct batch b;
     struct forward f;
     tape_reset(x->w.tape, false, 0, 0);
@@ -43,15 +44,15 @@ static void row_vector(struct retrieving *x, const struct dataset *d, uint32_t r
     for (int c = 0; c < width; c++) out[c] = (double)tape_value(x->w.tape, v)[c];
 }
 
-static double dot(const double *a, const double *b, int n) {
+static double retrieve_dot(const double *a, const double *b, int n) {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += a[i] * b[i];
     return sum;
 }
 
 static double cosine_of(const double *a, const double *b, int n) {
-    double length = sqrt(dot(a, a, n)) * sqrt(dot(b, b, n));
-    return length > 0 ? dot(a, b, n) / length : 0;
+    double length = sqrt(retrieve_dot(a, a, n)) * sqrt(retrieve_dot(b, b, n));
+    return length > 0 ? retrieve_dot(a, b, n) / length : 0;
 }
 
 static int not_finite(const struct dataset *d, size_t row, struct err *e) {
@@ -75,7 +76,7 @@ int retrieve_cosines(const struct predictor *p, const struct dataset *rows, doub
     passes_open(&x, p);
     for (size_t i = 0; i < rows->rows && !rc; i++)
         for (int t = 0; t < tasks && !rc; t++) {
-            if (!t || by_task) row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
+            if (!t || by_task) retrieve_row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
             for (int c = 0; c < k->cols; c++) own[c] = (double)p->params[k->offset + (size_t)t * (size_t)k->cols + (size_t)c];
             cosine[i * (size_t)tasks + (size_t)t] = cosine_of(z, own, k->cols);
             if (!isfinite(cosine[i * (size_t)tasks + (size_t)t])) rc = not_finite(rows, i, e);
@@ -145,7 +146,8 @@ static int label_loss(struct retrieving *x, const struct task *t, int task, doub
     int width = x->p->m->arch.width;
     double *v = xmalloc((d->rows * (size_t)width + (size_t)width + (size_t)d->classes + 1) * sizeof *v), sum = 0;
     double *room = v + d->rows * (size_t)width;
-    for (size_t i = 0; i < d->rows; i++) row_vector(x, d, (uint32_t)i, task, false, width, v + i * (size_t)width);
+    for (size_t i = 0; i < d->rows; i++) retrieve_row_vector(x, d, (uint32_t)i, task, false, width,
+                                                             v + i * (size_t)width);
     for (size_t i = 0; i < d->rows; i++)
         sum += d->kind == DATA_CLASSES ? class_loss(d, v, width, i, room) : score_loss(d, v, width, i);
     free(v);

@@ -74,7 +74,7 @@ static void end(struct run *r, enum run_state state, const char *text) {
 
 /* Writes one checkpoint; when it cannot be written the run pauses, and tries again when it
  * is set going. */
-static bool save(struct run *r, int which) {
+static bool run_save(struct run *r, int which) {
     struct err e = ERR_INIT;
     if (!r->folder) return true;
     double began = clock_seconds();
@@ -107,9 +107,9 @@ bool run_save_due(double since, double took, bool evaluated) {
 /* The run's best state, or each task's own. */
 static bool save_best(struct run *r) {
     if (!(r->c.keep & KEEP_BEST)) return true;
-    if (r->best_unsaved && !save(r, CHECKPOINT_BEST)) return false;
+    if (r->best_unsaved && !run_save(r, CHECKPOINT_BEST)) return false;
     for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++)
-        if (r->of[i].best_unsaved && !save(r, i)) return false;
+        if (r->of[i].best_unsaved && !run_save(r, i)) return false;
     return true;
 }
 
@@ -120,11 +120,11 @@ static bool save_due(struct run *r, bool stopping, bool evaluate) {
     bool due = run_save_due(run_seconds(r) - r->saved_at, r->save_seconds, r->evaluated == r->step);
     if (stopping) due = true;
     else if (run_is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
-    return !due || save(r, CHECKPOINT_LAST);
+    return !due || run_save(r, CHECKPOINT_LAST);
 }
 
 /* The last checkpoint is for resuming; a finished run needs it only when it was asked for. */
-static void finish(struct run *r) {
+static void run_finish(struct run *r) {
     if (r->folder && !(r->c.keep & KEEP_LAST) && has_best(r)) {
         char *path = checkpoint_path(r->folder, true);
         remove(path);
@@ -160,7 +160,7 @@ void run_advance(struct run *r) {
     } else if (stopping) {
         end(r, RUN_STOPPED, NULL);
     } else if (!evaluate && run_is_done(r) && !test_ready(r)) {
-        finish(r);
+        run_finish(r);
     } else if (pause) {
         pause_here(r, PHASE_BEGIN, NULL);
     } else if (evaluate || r->testing) {
@@ -173,7 +173,7 @@ void run_advance(struct run *r) {
     }
 }
 
-static void fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
+static void run_fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
 
 /* ---- units ---- */
 
@@ -212,7 +212,7 @@ enum run_take run_take(struct run *r, struct unit *u) {
 }
 
 /* Start, end of a pause, or a request that came during an evaluation. */
-static void begin(struct run *r) {
+static void train_run_begin(struct run *r) {
     pthread_mutex_lock(&r->lock);
     enum phase phase = r->phase;
     bool stop = r->want_stop, pause = r->want_pause;
@@ -257,7 +257,7 @@ void run_work(struct unit *u, struct worker *w) {
     int index = (int)u->index;
     bool good = true, advance = false;
     switch ((enum unit_kind)u->kind) {
-    case UNIT_BEGIN: begin(r); break;
+    case UNIT_BEGIN: train_run_begin(r); break;
     case UNIT_FORWARD:
         step_forward(r, index, w);
         if (!count_unit(r, 0)) break;
@@ -273,7 +273,7 @@ void run_work(struct unit *u, struct worker *w) {
         if ((advance = count_unit(r, evaluation_rows(r, index)))) good = evaluation_finish(r);
         break;
     }
-    if (!good) fail(r);
+    if (!good) run_fail(r);
     else if (advance) run_advance(r);
     pthread_mutex_lock(&r->lock);
     r->in_hand--;

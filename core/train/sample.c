@@ -47,7 +47,7 @@ int samples_units(const struct run *r) {
 }
 
 /* Which task's unit it is, and its number there. */
-static int task_of(const struct run *r, int *index) {
+static int sample_task_of(const struct run *r, int *index) {
     int t = 0;
     while (*index >= text_scoring_units(&r->of[t].samples.scoring))
         *index -= text_scoring_units(&r->of[t++].samples.scoring);
@@ -55,13 +55,13 @@ static int task_of(const struct run *r, int *index) {
 }
 
 int64_t samples_rows(const struct run *r, int index) {
-    int t = task_of(r, &index);
+    int t = sample_task_of(r, &index);
     return text_scoring_rows(&r->of[t].samples.scoring, index);
 }
 
 void samples_unit(struct run *r, int index, struct worker *w) {
     uint64_t ignored; /* what is not finite the scores say, or the next step */
-    int t = task_of(r, &index);
+    int t = sample_task_of(r, &index);
     text_scoring_unit(&r->of[t].samples.scoring, index, w->tape, w->arena, run_attach(r, w), r->params, r->made,
                       &ignored);
 }

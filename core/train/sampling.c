@@ -11,14 +11,14 @@
 #include "core/train/order.h"
 
 static const double usual_temperature = 10;
-static const char *const names[SAMPLING_RULES] = { "proportional", "temperature", "one-task", "stratified" };
+static const char *const sampling_names[SAMPLING_RULES] = { "proportional", "temperature", "one-task", "stratified" };
 
 int sampling_parse(const char *text, struct sampling *out, struct err *e) {
     size_t n = strcspn(text, "(");
     const char *inner = text[n] ? text + n + 1 : NULL;
     size_t length = inner ? strlen(inner) : 0;
     for (int i = 0; i < SAMPLING_RULES; i++) {
-        if (strlen(names[i]) != n || memcmp(names[i], text, n)) continue;
+        if (strlen(sampling_names[i]) != n || memcmp(sampling_names[i], text, n)) continue;
         double t = usual_temperature;
         char number[32] = "";
         if (inner && i != SAMPLING_PROPORTIONAL && length > 1 && length <= sizeof number && inner[length - 1] == ')')
@@ -36,8 +36,8 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
 void sampling_text(const struct sampling *s, char out[48]) {
     char t[32];
     text_from_double(s->temperature, t);
-    if (s->rule == SAMPLING_PROPORTIONAL) snprintf(out, 48, "%s", names[s->rule]);
-    else snprintf(out, 48, "%s(%s)", names[s->rule], t);
+    if (s->rule == SAMPLING_PROPORTIONAL) snprintf(out, 48, "%s", sampling_names[s->rule]);
+    else snprintf(out, 48, "%s(%s)", sampling_names[s->rule], t);
 }
 
 void sampling_shares(const struct sampling *s, int tasks, const size_t *rows, double *shares) {
@@ -173,7 +173,7 @@ static uint32_t row_at(struct sampler *s, int task, int64_t k) {
 }
 
 /* The task of draw i of a step. */
-static int draw(const struct sampler *s, int64_t step, int i) {
+static int sampling_draw(const struct sampler *s, int64_t step, int i) {
     double u = rng_uniform(rng_key(s->seed, RNG_ORDER, (uint64_t)step, rng_site("task")), (uint64_t)i);
     int t = 0;
     while (t < s->tasks - 1 && u >= s->share[t]) u -= s->share[t++];
@@ -185,9 +185,9 @@ static void count_step(struct sampler *s, int64_t step) {
     memset(s->count, 0, (size_t)s->tasks * sizeof *s->count);
     switch (s->how.rule) {
     case SAMPLING_TEMPERATURE:
-        for (int i = 0; i < s->batch; i++) s->count[draw(s, step, i)]++;
+        for (int i = 0; i < s->batch; i++) s->count[sampling_draw(s, step, i)]++;
         break;
-    case SAMPLING_ONE_TASK: s->count[draw(s, step, 0)] = s->batch; break;
+    case SAMPLING_ONE_TASK: s->count[sampling_draw(s, step, 0)] = s->batch; break;
     case SAMPLING_STRATIFIED: stratify(s->tasks, s->share, s->batch, step, s->count); break;
     default: BUG("rule %d", (int)s->how.rule);
     }

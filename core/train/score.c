@@ -61,15 +61,15 @@ static double cross_entropy(const double *logits, int n, int32_t label) {
     return top + log(sum) - logits[label];
 }
 
-static double row_loss(const struct scoring *s, const struct dataset_row *row,
-                       const double *logits) {
+static double score_row_loss(const struct scoring *s, const struct dataset_row *row,
+                             const double *logits) {
     if (!row->gold) return 0;
     if (s->data->kind == DATA_CLASSES) return cross_entropy(logits, s->outputs, row->label);
     return (logits[0] - row->target) * (logits[0] - row->target);
 }
 
 /* The vectors of a batch's rows in a layer's output: out[row[i]·width …] gets sequence i's. */
-static void pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
+static void score_pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
     const struct tape_rows *rows = &f->rows;
     size_t d = (size_t)f->model->arch.width;
     const real *v = tape_value(f->tape, output);
@@ -93,7 +93,7 @@ struct kept {
 
 static void keep_layer(void *self, int layer, node output) {
     const struct kept *k = self;
-    if (k->s->layer[layer]) pool_rows(k->f, output, k->row, k->s->mean, k->s->layer[layer]);
+    if (k->s->layer[layer]) score_pool_rows(k->f, output, k->row, k->s->mean, k->s->layer[layer]);
 }
 
 static void keep_retrieved(struct attach *a, struct forward *f, node encoded, const uint32_t *row, real *out) {
@@ -134,7 +134,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
                 *bad = b.row_id[i];
             }
         }
-        s->loss[rows[i]] = row_loss(s, &s->data->row[rows[i]], logits);
+        s->loss[rows[i]] = score_row_loss(s, &s->data->row[rows[i]], logits);
     }
     return finite;
 }

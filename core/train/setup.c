@@ -23,7 +23,7 @@
 
 /* ---- making and freeing ---- */
 
-static real *block(size_t n) {
+static real *setup_block(size_t n) {
     real *p = mem_try(n ? n : 1, sizeof *p);
     if (p) memset(p, 0, (n ? n : 1) * sizeof *p);
     return p;
@@ -71,7 +71,7 @@ static void set_stand_in(struct run *r) {
 }
 
 /* The tasks, their rows' numbers, and the order that steps take them in. */
-static int set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
+static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     size_t rows[RUN_TASKS];
     if (r->c.sampling && sampling_parse(r->c.sampling, &how, e)) return e->code;
@@ -114,15 +114,15 @@ struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *ta
     return plan_new_tasks(&c->method, a, &all, e);
 }
 
-static int allocate(struct run *r, struct err *e) {
+static int setup_allocate(struct run *r, struct err *e) {
     size_t trained = r->plan->trained, made = r->plan->made_size;
     bool adam = r->c.optimiser == OPTIMISER_ADAMW, momentum = r->c.momentum > 0;
-    r->params = block(trained);
-    r->made = block(made);
-    r->sum = block(trained + made);
-    if (adam || momentum) r->adam_m = block(trained);
-    if (adam) r->adam_v = block(trained);
-    if (r->plan->made) r->prologue_grad = block(trained);
+    r->params = setup_block(trained);
+    r->made = setup_block(made);
+    r->sum = setup_block(trained + made);
+    if (adam || momentum) r->adam_m = setup_block(trained);
+    if (adam) r->adam_v = setup_block(trained);
+    if (r->plan->made) r->prologue_grad = setup_block(trained);
     if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) ||
         (adam && !r->adam_v) || (r->plan->made && !r->prologue_grad))
         return err_set(e, ERR_SYSTEM,
@@ -153,7 +153,7 @@ static int allocate(struct run *r, struct err *e) {
     return init_scoring(r, e);
 }
 
-static int check_plan(const struct plan *p, struct err *e) {
+static int setup_check_plan(const struct plan *p, struct err *e) {
     if (p->trained) return 0;
     return err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
                                  "a module, as lora");
@@ -179,7 +179,7 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     struct generate_options how;
     int rc = config_check(c, tasks, e);
     struct plan *p = rc ? NULL : run_plan_for(c, tasks, &m->arch, e);
-    if (!rc) rc = p ? check_plan(p, e) : e->code;
+    if (!rc) rc = p ? setup_check_plan(p, e) : e->code;
     if (!rc && p->meta.on) rc = check_meta(c, m, tasks, e);
     for (int i = 0; i < tasks->count && !rc; i++) {
         const struct task *t = tasks->task[i];
@@ -190,8 +190,9 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
 }
 
 /* Everything but the values of the parameters.  c is taken over, also on failure. */
-static struct run *build(int64_t id, struct run_config *c, struct model *m, const struct run_tasks *tasks,
-                         const char *folder, struct event_sink sink, struct err *e) {
+static struct run *setup_build(int64_t id, struct run_config *c, struct model *m,
+                               const struct run_tasks *tasks,
+                               const char *folder, struct event_sink sink, struct err *e) {
     struct run *r = xcalloc(1, sizeof *r);
     r->id = id;
     r->c = *c;
@@ -206,7 +207,8 @@ static struct run *build(int64_t id, struct run_config *c, struct model *m, cons
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
     r->plan = run_plan_for(&r->c, tasks, &m->arch, e);
-    if (!r->plan || check_plan(r->plan, e) || (r->plan->meta.on && meta_begin(r, tasks, e)) || set_tasks(r, tasks, e) || allocate(r, e) ||
+    if (!r->plan || setup_check_plan(r->plan, e) || (r->plan->meta.on && meta_begin(r, tasks, e)) ||
+        setup_set_tasks(r, tasks, e) || setup_allocate(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -264,32 +266,35 @@ void run_free(struct run *r) {
 
 /* ---- resuming ---- */
 
-static int changed(const char *path, const char *since, struct err *e) {
+static int setup_changed(const char *path, const char *since, struct err *e) {
     return err_set(e, ERR_INPUT, "%s: changed since %s; resume with the file as it was", path, since);
 }
 
-static bool same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
+static bool setup_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
 int run_check_model(const struct run_config *was, const struct model *m, const char *since, struct err *e) {
-    if (same(was->model_sha256, m->sha256)) return was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
+    if (setup_same(was->model_sha256, m->sha256)) return was->model_facts ? facts_check(m, was->model_facts,
+                                                                                        since, e) : 0;
     char *path = file_join(m->folder, "model.safetensors");
-    changed(file_exists(path) ? path : m->folder, since, e);
+    setup_changed(file_exists(path) ? path : m->folder, since, e);
     free(path);
     return e->code;
 }
 
 /* Whether model and files are those that the run was begun with.  `was`: its config; `c`: of now, resolved;
  * `since`: where it goes on. */
-static int check_files(const struct run_config *was, const char *since, const struct run_config *c,
-                       const struct model *m, struct err *e) {
+static int setup_check_files(const struct run_config *was, const char *since, const struct run_config *c,
+                             const struct model *m, struct err *e) {
     if (run_check_model(was, m, since, e)) return e->code;
-    if (!same(was->episodes_sha256, c->episodes_sha256)) return changed(c->episodes ? c->episodes : was->episodes, since, e);
+    if (!setup_same(was->episodes_sha256,
+                    c->episodes_sha256)) return setup_changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
-        if (!same(before->train_sha256, now->train_sha256)) return changed(now->train_file, since, e);
-        if (!same(before->dev_sha256, now->dev_sha256))
-            return changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
-        if (before->second_dev_sha256 && !same(before->second_dev_sha256, now->second_dev_sha256))
+        if (!setup_same(before->train_sha256, now->train_sha256)) return setup_changed(now->train_file,
+                                                                                       since, e);
+        if (!setup_same(before->dev_sha256, now->dev_sha256))
+            return setup_changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
+        if (before->second_dev_sha256 && !setup_same(before->second_dev_sha256, now->second_dev_sha256))
             return err_set(e, ERR_INPUT, "%s: its second dev file changed since %s; resume with the file as it was",
                            now->task_folder ? now->task_folder : now->task, since);
     }
@@ -297,8 +302,8 @@ static int check_files(const struct run_config *was, const char *since, const st
 }
 
 /* `c`: what is asked for now, resolved; the checkpoint's config is what was begun. */
-static int check_resumable(const struct checkpoint *k, const struct run_config *c,
-                           const struct model *m, struct err *e) {
+static int setup_check_resumable(const struct checkpoint *k, const struct run_config *c,
+                                 const struct model *m, struct err *e) {
     const struct run_config *was = &k->config;
     if (k->finished)
         return err_set(e, ERR_USAGE,
@@ -306,7 +311,7 @@ static int check_resumable(const struct checkpoint *k, const struct run_config *
                        (long long)k->step);
     char since[48];
     snprintf(since, sizeof since, "step %lld of this run", (long long)k->step);
-    if (check_files(was, since, c, m, e)) return e->code;
+    if (setup_check_files(was, since, c, m, e)) return e->code;
     const char *option = config_difference(was, c);
     if (!option) return 0;
     char *before = config_get(was, option), *now = config_get(c, option);
@@ -332,19 +337,19 @@ static void init_values(struct run *r) {
 }
 
 /* `again`: c is the config of a run that has been begun before. */
-static struct run *begin(int64_t id, const struct run_config *c, bool again, struct model *m,
-                         const struct run_tasks *tasks, const char *folder, struct event_sink sink,
-                         struct err *e) {
+static struct run *setup_begin(int64_t id, const struct run_config *c, bool again, struct model *m,
+                               const struct run_tasks *tasks, const char *folder, struct event_sink sink,
+                               struct err *e) {
     struct err own = ERR_INIT;
     struct run_config copy;
     if (!e) e = &own;
     config_copy(&copy, c);
     if (config_complete(&copy, m, tasks, e) ||
-        (again ? check_files(c, "this run was begun", &copy, m, e) : config_check(&copy, tasks, e))) {
+        (again ? setup_check_files(c, "this run was begun", &copy, m, e) : config_check(&copy, tasks, e))) {
         config_release(&copy);
         return NULL;
     }
-    struct run *r = build(id, &copy, m, tasks, folder, sink, e);
+    struct run *r = setup_build(id, &copy, m, tasks, folder, sink, e);
     if (!r) return NULL;
     init_values(r);
     if (!start_take(r, folder, e)) return r;
@@ -354,7 +359,7 @@ static struct run *begin(int64_t id, const struct run_config *c, bool again, str
 
 struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
                       const char *folder, struct event_sink sink, struct err *e) {
-    return begin(id, c, false, m, tasks, folder, sink, e);
+    return setup_begin(id, c, false, m, tasks, folder, sink, e);
 }
 
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
@@ -407,7 +412,7 @@ bool run_drop_end(const char *folder) {
 }
 
 /* The state that a run goes on from. */
-static void take_up(struct run *r, const struct checkpoint *k) {
+static void setup_take_up(struct run *r, const struct checkpoint *k) {
     r->step = k->step;
     r->before = k->seconds;
     r->saved_at += k->seconds;
@@ -427,22 +432,22 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run *r = NULL;
     if (!e) e = &own;
     bool begun = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
-    if (begun && !run_has_checkpoint(folder)) return begin(id, c, true, m, tasks, folder, sink, e);
+    if (begun && !run_has_checkpoint(folder)) return setup_begin(id, c, true, m, tasks, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);
     free(path);
     if (rc) return NULL;
     config_copy(&copy, c ? c : &k.config);
-    if (config_complete(&copy, m, tasks, e) || check_resumable(&k, &copy, m, e)) {
+    if (config_complete(&copy, m, tasks, e) || setup_check_resumable(&k, &copy, m, e)) {
         config_release(&copy);
     } else {
-        r = build(id, &copy, m, tasks, folder, sink, e);
+        r = setup_build(id, &copy, m, tasks, folder, sink, e);
     }
     if (r && checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e)) {
         run_free(r);
         r = NULL;
     }
-    if (r) take_up(r, &k);
+    if (r) setup_take_up(r, &k);
     checkpoint_close(&k);
     return r;
 }

@@ -34,7 +34,7 @@ double run_task_share(const struct run *r, const struct run_task *of) {
 }
 
 /* Takes the step's rows, and counts what each task's loss is a mean over. */
-static void take_rows(struct run *r) {
+static void step_take_rows(struct run *r) {
     r->rows = sampler_step(r->sampler, r->step, r->row);
     for (int t = 0; t < r->tasks; t++) {
         r->of[t].rows = 0;
@@ -60,7 +60,7 @@ void step_prepare(struct run *r) {
         meta_prepare(r);
         return;
     }
-    take_rows(r);
+    step_take_rows(r);
     order_cut(&r->cut, r->row, r->tokens, r->rows, r->c.accumulate, r->c.shards);
     order_by_task(&r->cut, r->tasks, r->first);
     run_prologue(r, true);
@@ -81,7 +81,7 @@ static void prologue_backward(struct run *r) {
 }
 
 /* The rate that the step in hand is made with. */
-static double rate(const struct run *r) {
+static double step_rate(const struct run *r) {
     static const enum rate_shape shape[] = {
         [SCHEDULE_LINEAR] = RATE_LINEAR,
         [SCHEDULE_COSINE] = RATE_COSINE,
@@ -179,7 +179,7 @@ bool step_finish(struct run *r) {
     if (j->on) loss += r->plan->method.retriever.weight * (j->instance + j->prototype);
     if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
     prologue_backward(r);
-    double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = rate(r);
+    double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
     if (r->stop_loss > 0) watch_loss(r, loss);

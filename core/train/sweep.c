@@ -31,7 +31,7 @@ void sweep_release(struct sweep_spec *s) {
 /* ---- lists ---- */
 
 /* The place after the bracket that closes the one at `at`; NULL: there is none. */
-static const char *closing(const char *at) {
+static const char *sweep_closing(const char *at) {
     int depth = 0;
     for (; *at; at++) {
         depth += *at == '{' || *at == '(' || *at == '[';
@@ -102,7 +102,7 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
 }
 
 /* "x..y:n" or "x..y:n log"; false: it is none. */
-static bool read_range(const char *inside, struct sweep_axis *a, int *n) {
+static bool sweep_read_range(const char *inside, struct sweep_axis *a, int *n) {
     const char *dots = strstr(inside, ".."), *colon = dots ? strchr(dots, ':') : NULL;
     if (!colon) return false;
     char *from = xstrndup(inside, (size_t)(dots - inside)), *to = xstrndup(dots + 2, (size_t)(colon - dots - 2));
@@ -127,12 +127,12 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
     int n, rc = 0;
     struct sweep_axis *a = &s->axis[*index = s->axes++];
     *a = (struct sweep_axis){ .key = key };
-    if (read_range(inside, a, &n)) {
+    if (sweep_read_range(inside, a, &n)) {
         rc = sweep__fill_range(a, n, e);
     } else {
         const char *item = inside;
         for (const char *c = inside; !rc; c++) {
-            if (*c && strchr("{([", *c) && closing(c)) c = closing(c);
+            if (*c && strchr("{([", *c) && sweep_closing(c)) c = sweep_closing(c);
             if (*c && *c != ',') continue;
             if (a->values == SWEEP_VALUES)
                 rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
@@ -161,7 +161,7 @@ static int take_lists(struct sweep_spec *s, const char *option, const char *text
             buf_putc(&b, *at++);
             continue;
         }
-        const char *end = closing(at);
+        const char *end = sweep_closing(at);
         if (!end) {
             rc = err_set(e, ERR_USAGE, "--%s %s: a list that begins at %s has no }", option, text, at);
             break;

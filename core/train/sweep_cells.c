@@ -27,10 +27,11 @@ struct cell_choice {
     int depth;
 };
 
-static void value_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
+static void sweep_cells_value_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
     struct cell_choice *c = self;
     c->used[axis] = true;
-    if (++c->depth <= SWEEP_AXES) sweep__put_in(s, s->axis[axis].value[c->at[axis]], value_of, c, out);
+    if (++c->depth <= SWEEP_AXES) sweep__put_in(s, s->axis[axis].value[c->at[axis]], sweep_cells_value_of,
+                                                c, out);
     c->depth--;
 }
 
@@ -53,21 +54,21 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
     memset(c->used, 0, sizeof c->used);
     for (int i = 0; i < s->options; i++) {
         struct buf b = BUF_INIT;
-        sweep__put_in(s, s->option[i].text, value_of, c, &b);
+        sweep__put_in(s, s->option[i].text, sweep_cells_value_of, c, &b);
         x.text[i] = buf_take(&b);
     }
     for (int i = 0; i < s->axes; i++) {
         if (!c->used[i]) continue;
         struct buf b = BUF_INIT;
         struct cell_choice copy = *c;
-        sweep__put_in(s, s->axis[i].value[c->at[i]], value_of, &copy, &b);
+        sweep__put_in(s, s->axis[i].value[c->at[i]], sweep_cells_value_of, &copy, &b);
         x.value[i] = buf_take(&b);
     }
     return x;
 }
 
 /* Adds the cell unless one with the same texts is there. */
-static void add_cell(struct sweep_cells *out, struct sweep_cell x) {
+static void sweep_cells_add_cell(struct sweep_cells *out, struct sweep_cell x) {
     for (int i = 0; i < out->count; i++) {
         bool same = true;
         for (int k = 0; same && k < out->options; k++) same = !strcmp(out->cell[i].text[k], x.text[k]);
@@ -102,7 +103,7 @@ static void draw_latin(const struct sweep_spec *s, struct sweep_cells *out) {
     for (int k = 0; k < s->cells; k++) {
         struct cell_choice c = { 0 };
         for (int i = 0; i < s->axes; i++) c.at[i] = (int)(order[i][k] % (uint32_t)s->axis[i].values);
-        add_cell(out, make_cell(s, &c));
+        sweep_cells_add_cell(out, make_cell(s, &c));
     }
     for (int i = 0; i < s->axes; i++) free(order[i]);
 }
@@ -135,7 +136,7 @@ int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err
     if (all > SWEEP_CELLS)
         return err_set(e, ERR_USAGE, "the lists cross to %.0f cells; %d are the most", all, SWEEP_CELLS);
     struct cell_choice c = { 0 };
-    do add_cell(out, make_cell(s, &c));
+    do sweep_cells_add_cell(out, make_cell(s, &c));
     while (next(s, &c));
     if (s->draw == SWEEP_RANDOM) draw_random(s, out);
     return 0;

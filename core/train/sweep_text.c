@@ -9,7 +9,7 @@
 #include "core/base/text.h"
 #include "core/train/sweep_private.h"
 
-static void list_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
+static void sweep_text_list_of(const struct sweep_spec *s, int axis, void *self, struct buf *out) {
     const struct sweep_axis *a = &s->axis[axis];
     char from[32], to[32];
     buf_putc(out, '{');
@@ -20,14 +20,14 @@ static void list_of(const struct sweep_spec *s, int axis, void *self, struct buf
     }
     for (int i = 0; !a->range && i < a->values; i++) {
         if (i) buf_putc(out, ',');
-        sweep__put_in(s, a->value[i], list_of, self, out);
+        sweep__put_in(s, a->value[i], sweep_text_list_of, self, out);
     }
     buf_putc(out, '}');
 }
 
 char *sweep_option_text(const struct sweep_spec *s, int option) {
     struct buf b = BUF_INIT;
-    sweep__put_in(s, s->option[option].text, list_of, NULL, &b);
+    sweep__put_in(s, s->option[option].text, sweep_text_list_of, NULL, &b);
     return buf_take(&b);
 }
 
@@ -119,7 +119,7 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
     return 0;
 }
 
-static int read_base(const char *name, const json_t *root, struct sweep_spec *s, struct err *e) {
+static int sweep_text_read_base(const char *name, const json_t *root, struct sweep_spec *s, struct err *e) {
     const char *key;
     json_t *v;
     json_object_foreach(json_object_get(root, "base"), key, v) {
@@ -159,7 +159,7 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     return 0;
 }
 
-static int read_seeds(const char *name, const json_t *list, struct sweep_spec *s, struct err *e) {
+static int sweep_text_read_seeds(const char *name, const json_t *list, struct sweep_spec *s, struct err *e) {
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < json_array_size(list); i++)
         buf_printf(&b, "%s%lld", i ? "," : "", (long long)json_integer_value(json_array_get(list, i)));
@@ -177,8 +177,8 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
         rc = err_set(e, ERR_INPUT, "%s: a sweep is a JSON object with \"version\" 1", name);
     const json_t *axes = json_object_get(root, "axes");
     for (size_t i = 0; !rc && i < json_array_size(axes); i++) rc = read_axis(name, json_array_get(axes, i), s, e);
-    if (!rc) rc = read_base(name, root, s, e);
-    if (!rc) rc = read_seeds(name, json_object_get(root, "seeds"), s, e);
+    if (!rc) rc = sweep_text_read_base(name, root, s, e);
+    if (!rc) rc = sweep_text_read_seeds(name, json_object_get(root, "seeds"), s, e);
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
     json_decref(root);
     if (rc) sweep_release(s);

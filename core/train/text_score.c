@@ -20,7 +20,7 @@ static size_t target_tokens(const struct dataset *d, size_t row) {
     return d->target_start[row + 1] - d->target_start[row];
 }
 
-static size_t tokens_of(const struct dataset *d, size_t row) {
+static size_t text_score_tokens_of(const struct dataset *d, size_t row) {
     return d->start[row + 1] - d->start[row] + target_tokens(d, row);
 }
 
@@ -37,12 +37,13 @@ static void cut_chunks(struct text_scoring *s) {
     for (size_t i = 0; i < d->rows; i++) {
         uint32_t row = s->order[i];
         if (!target_tokens(d, row)) continue;
-        bool full = tokens + tokens_of(d, row) > CHUNK_TOKENS || targets + target_tokens(d, row) > most;
+        bool full = tokens + text_score_tokens_of(d, row) > CHUNK_TOKENS || targets + target_tokens(d,
+                                                                                                    row) > most;
         if (rows > s->first[s->chunks] && full) {
             s->first[++s->chunks] = (uint32_t)rows;
             tokens = targets = 0;
         }
-        tokens += tokens_of(d, row);
+        tokens += text_score_tokens_of(d, row);
         targets += target_tokens(d, row);
         s->order[rows++] = row;
     }
@@ -128,7 +129,7 @@ struct begun {
     const real *params, *made;
 };
 
-static const struct hooks *begin(void *self, struct tape *t) {
+static const struct hooks *text_score_begin(void *self, struct tape *t) {
     const struct begun *b = self;
     return b->attach ? attach_begin(b->attach, t, b->params, b->made, NULL) : NULL;
 }
@@ -139,7 +140,7 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     struct err e = ERR_INIT;
     size_t from = s->generation.first[group], to = s->generation.first[group + 1];
     struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
-                                  .begin = begin, .self = &b };
+                                  .begin = text_score_begin, .self = &b };
     for (size_t i = from; i < to; i++) { /* of an evaluation before */
         free(s->given[i]);
         s->given[i] = NULL;

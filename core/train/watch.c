@@ -91,7 +91,7 @@ void watch_chunk(struct run *r, int index, struct worker *w) {
 }
 
 /* The row whose vectors these are has its number told where one is not finite. */
-static bool all_finite(struct run *r, const real *v, size_t width, const char *whose) {
+static bool watch_all_finite(struct run *r, const real *v, size_t width, const char *whose) {
     const struct watch *w = &r->watch;
     for (size_t i = 0; i < w->rows * width; i++) {
         if (isfinite(v[i])) continue;
@@ -125,8 +125,8 @@ bool watch_finish(struct run *r) {
     const struct dataset *of[RUN_TASKS];
     const char *name[RUN_TASKS];
     int width = r->m->arch.width, retrieved = w->retrieved ? attach_retrieved_width(r->plan, &r->m->arch) : 0;
-    if (!all_finite(r, w->vector, (size_t)width, "")) return false;
-    if (w->retrieved && !all_finite(r, w->retrieved, (size_t)retrieved, "retriever's ")) return false;
+    if (!watch_all_finite(r, w->vector, (size_t)width, "")) return false;
+    if (w->retrieved && !watch_all_finite(r, w->retrieved, (size_t)retrieved, "retriever's ")) return false;
     for (int i = 0; i < w->parts; i++) {
         of[i] = &w->part[i].rows;
         name[i] = w->part[i].name;
