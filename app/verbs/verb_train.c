@@ -148,6 +148,7 @@ static void event_text(struct watcher *w, const struct event *e) {
         fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
                 (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
     } else if (e->kind == EVENT_EVALUATION) {
+        if (e->aside) return;
         fprintf(stderr, "%s#%lld step %lld  %s%s%s:", w->tty ? "\r\033[K" : "", (long long)e->run,
                 (long long)e->step, e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
         for (int i = 0; i < e->metrics; i++) {

@@ -81,17 +81,28 @@ static int rate_place(const struct arch *a, const struct plan_tensor *t) {
 
 static bool makes_labels(const struct plan_tensor *t) { return t->role >= SLOT_LABEL_W1 && t->role <= SLOT_LABEL_B2; }
 
-/* Numbers the rates that there are; at[place] is its number or -1. */
-static void number_rates(struct plan *p, const struct arch *a, int *at) {
-    int layers = a->encoder_layers + a->decoder_layers, places = layers + RATE_ENDS;
+/* Numbers the rates that there are; at[place] is its number or -1.  Returns how many. */
+static int number_rates(const struct plan *p, const struct arch *a, int *at) {
+    int layers = a->encoder_layers + a->decoder_layers, places = layers + RATE_ENDS, count = 0;
     bool all = p->method.generated.rates == RATES_ALL;
     for (int i = 0; i < places; i++) at[i] = all ? 0 : -1;
     at[layers + RATE_LABELS] = 0;
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].inner) at[rate_place(a, &p->tensor[i])] = 0;
     for (int i = 0; i < places; i++)
-        if (!at[i]) at[i] = p->rates++;
-    p->label_rate = at[layers + RATE_LABELS];
+        if (!at[i]) at[i] = count++;
+    return count;
+}
+
+void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]) {
+    static const char *const end[RATE_ENDS] = { "embeddings", "pooler", "labels", "feature_1", "feature_2", "label_1", "label_2" };
+    int layers = a->encoder_layers + a->decoder_layers, *at = xcalloc((size_t)layers + RATE_ENDS, sizeof *at), place = 0;
+    number_rates(p, a, at);
+    while (place < layers + RATE_ENDS - 1 && at[place] != rate) place++;
+    free(at);
+    if (place >= layers) snprintf(out, PLAN_RATE, "%s", end[place - layers]);
+    else if (place < a->encoder_layers) snprintf(out, PLAN_RATE, "layer_%d", place + 1);
+    else snprintf(out, PLAN_RATE, "decoder_%d", place - a->encoder_layers + 1);
 }
 
 void learn_plan(struct build *b) {
@@ -110,7 +121,8 @@ void learn_plan(struct build *b) {
         t->decays = t->decays && t->outer;
     }
     int *at = xcalloc((size_t)(b->a->encoder_layers + b->a->decoder_layers) + RATE_ENDS, sizeof *at);
-    number_rates(p, b->a, at);
+    p->rates = number_rates(p, b->a, at);
+    p->label_rate = at[b->a->encoder_layers + b->a->decoder_layers + RATE_LABELS];
     for (int i = 0; i < p->tensors; i++) p->tensor[i].rate = p->tensor[i].inner ? at[rate_place(b->a, &p->tensor[i])] : -1;
     free(at);
     if (!meta->learned) return;

@@ -129,6 +129,9 @@ void plan_free(struct plan *p);
  * trained, kept, where; networks: name, trained, arithmetic, of the generator formula; over episodes also meta_trained, adapted, rates (how
  * many) and label_values (of one class).  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
+/* Which of the inner loop's rates this is: "layer_3", "embeddings", "labels" … */
+enum { PLAN_RATE = 24 };
+void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
 /* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have neither. */

@@ -88,6 +88,7 @@ struct event {
                         * evaluation without split) their average */
     const char *split; /* evaluation: task_split; samples, embedding: of which rows */
     bool decides;      /* evaluation: "best" is of this split, the first */
+    bool aside;        /* evaluation: numbers that go with the measure: kept, but not told in a line */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
     bool constant;     /* every prediction was the same */
     bool none_valid;   /* no answer named a class */

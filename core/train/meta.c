@@ -443,17 +443,27 @@ static void train_meta_score(struct work *w, struct spot at, double *right, doub
     *right = (double)count / n;
 }
 
+/* The loss of a batch (the episode's batches: the query) without dropout. */
+static double quiet_loss(struct work *w, int batch, struct spot at) {
+    return loss_pass(w, batch, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, NULL);
+}
+
 bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
-                   uint64_t number, struct meta_score *out) {
+                   uint64_t number, struct meta_score *out, const struct meta_trace *trace) {
     struct work w = meta_work_of(x, on, e, number);
     if (!meta_make_room(&w, false)) return false;
     struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
     train_meta_begin(&w, params);
     train_meta_score(&w, at, &out->before, &out->loss_before);
     for (int s = 0; s < x->regime.inner; s++) {
+        int batch = s + (x->regime.labels == META_LABELS_APART);
+        if (trace) trace->query[s] = quiet_loss(&w, e->batches, at);
+        if (trace) trace->before[s] = quiet_loss(&w, batch, at);
         support_slope(&w, s, at, slope, false);
         descend(&w, at, clip_of(&w, slope), slope);
+        if (trace) trace->after[s] = quiet_loss(&w, batch, at);
     }
+    if (trace) trace->query[x->regime.inner] = quiet_loss(&w, e->batches, at);
     train_meta_score(&w, at, &out->after, &out->loss_after);
     return true;
 }

@@ -75,9 +75,14 @@ bool meta_episode(const struct meta *x, const struct meta_bench *on, const real 
 /* F alone. */
 double meta_objective(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
                       uint64_t number);
-/* How well the query's rows are told before and after the inner loop.  False: no memory. */
+/* The inner loop step by step: the loss of each step's batch before it and after it, and that of the query before the first and
+ * after each; all without dropout.  The caller's. */
+struct meta_trace {
+    double *before, *after, *query; /* inner, inner, inner+1 */
+};
+/* How well the query's rows are told before and after the inner loop; trace: NULL, or to be filled.  False: no memory. */
 bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
-                   uint64_t number, struct meta_score *out);
+                   uint64_t number, struct meta_score *out, const struct meta_trace *trace);
 
 /* A task's shots adapt the values: the label vectors of batch 0, which are rows of every class, then a step a batch, with
  * a linear warm-up over a tenth of them and down to zero.  The rule's labels are apart, its inner steps those. */

@@ -11,6 +11,7 @@
 
 /* Held-out episodes have dropout of their own. */
 static const uint64_t held_numbers = 1ull << 40;
+enum { TRACE_NAME = 40 };
 static const real least_rate = (real)1e-8, most_rate = 1; /* as released */
 
 struct run_meta {
@@ -19,6 +20,9 @@ struct run_meta {
     struct meta_room room[CREW_MOST];
     struct episodes_room draw[CREW_MOST];
     struct meta_score score[EPISODES_HELD];
+    struct meta_trace trace;    /* of the first held-out episode */
+    char (*trace_name)[TRACE_NAME]; /* of its numbers: before, after, query, step by step */
+    char (*rate_name)[PLAN_RATE];
     bool no_memory;
     bool told;
     struct task stand_in;
@@ -33,6 +37,23 @@ struct meta meta_of(const struct run_config *c, const struct regime *r, const st
                           .classifier_dropout = run_dropout(c, a->classifier_dropout) };
 }
 
+/* Room for what the inner loop of one episode tells, and names for it and the rates. */
+static void name_numbers(struct run_meta *x) {
+    const struct plan *p = x->meta.plan;
+    size_t inner = (size_t)x->meta.regime.inner;
+    x->trace = (struct meta_trace){ xcalloc(inner, sizeof(double)), xcalloc(inner, sizeof(double)),
+                                    xcalloc(inner + 1, sizeof(double)) };
+    x->trace_name = xcalloc(3 * inner + 1, sizeof *x->trace_name);
+    for (size_t s = 0; s < inner; s++) {
+        snprintf(x->trace_name[3 * s], TRACE_NAME, "query_%zu", s);
+        snprintf(x->trace_name[3 * s + 1], TRACE_NAME, "support_%zu_before", s + 1);
+        snprintf(x->trace_name[3 * s + 2], TRACE_NAME, "support_%zu_after", s + 1);
+    }
+    snprintf(x->trace_name[3 * inner], TRACE_NAME, "query_%zu", inner);
+    x->rate_name = xcalloc((size_t)p->rates + 1, sizeof *x->rate_name);
+    for (int i = 0; i < p->rates; i++) plan_rate_name(p, &x->meta.model->arch, i, x->rate_name[i]);
+}
+
 int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
     struct regime regime;
@@ -40,6 +61,7 @@ int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     x->source = episodes_open(&r->c, &regime, r->m, tasks, e);
     if (!x->source) return e->code;
     x->meta = meta_of(&r->c, &regime, r->plan, r->m);
+    name_numbers(x);
     x->stand_in = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
     return 0;
 }
@@ -52,6 +74,11 @@ void meta_release(struct run *r) {
         episodes_room_release(&x->draw[i]);
     }
     episodes_free(x->source);
+    free(x->trace.before);
+    free(x->trace.after);
+    free(x->trace.query);
+    free(x->trace_name);
+    free(x->rate_name);
     free(x);
     r->meta = NULL;
 }
@@ -125,7 +152,8 @@ void meta_chunk(struct run *r, int index, struct worker *w) {
     struct run_meta *x = r->meta;
     const struct meta_bench on = bench(r, w);
     const struct episode *e = episodes_draw(x->source, true, (uint64_t)index, &x->draw[w->index]);
-    if (meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index])) return;
+    const struct meta_trace *trace = index ? NULL : &x->trace;
+    if (meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index], trace)) return;
     pthread_mutex_lock(&r->lock);
     x->no_memory = true;
     pthread_mutex_unlock(&r->lock);
@@ -133,6 +161,42 @@ void meta_chunk(struct run *r, int index, struct worker *w) {
 
 static void meta_run_add(struct event *e, const char *name, double value) {
     e->metric[e->metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
+}
+
+/* Numbers beside the measure, as many events as it takes. */
+struct asides {
+    struct run *run;
+    struct event e;
+};
+
+static void send_asides(struct asides *a) {
+    if (a->e.metrics) run_send(a->run, a->e);
+    a->e.metrics = 0;
+}
+
+static void add_aside(struct asides *a, const char *name, double value) {
+    if (a->e.metrics == EVENT_METRICS) send_asides(a);
+    add(&a->e, name, value);
+}
+
+/* The inner loop of the first held-out episode, and the rates that are learned. */
+static void tell_inside(struct run *r) {
+    const struct run_meta *x = r->meta;
+    const struct plan *p = r->plan;
+    int inner = x->meta.regime.inner;
+    struct asides a = { r, { .kind = EVENT_EVALUATION, .split = "inner", .aside = true, .rows = "the first held-out episode" } };
+    for (int s = 0; s <= inner; s++) {
+        add_aside(&a, x->trace_name[3 * s], x->trace.query[s]);
+        if (s == inner) break;
+        add_aside(&a, x->trace_name[3 * s + 1], x->trace.before[s]);
+        add_aside(&a, x->trace_name[3 * s + 2], x->trace.after[s]);
+    }
+    send_asides(&a);
+    a.e.split = "rates";
+    a.e.rows = "of the inner loop";
+    for (int i = 0; p->rate_tensor >= 0 && i < p->rates; i++)
+        add_aside(&a, x->rate_name[i], (double)r->params[p->tensor[p->rate_tensor].offset + (size_t)i]);
+    send_asides(&a);
 }
 
 bool meta_tell(struct run *r) {
@@ -167,5 +231,6 @@ bool meta_tell(struct run *r) {
     meta_run_add(&e, "loss", loss_after);
     meta_run_add(&e, "loss_before", loss_before);
     run_send(r, e);
+    tell_inside(r);
     return true;
 }

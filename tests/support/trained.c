@@ -37,6 +37,7 @@ static void keep_point(struct trained *t, const struct event *e) {
 }
 
 static void keep_evaluation(struct trained *t, const struct event *e) {
+    if (e->aside) return;
     BUG_IF(t->evaluations == TRAINED_EVALUATIONS || !e->metrics);
     int i = t->evaluations++;
     t->evaluation[i].step = e->step;
