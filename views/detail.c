@@ -170,12 +170,33 @@ static void curve(struct detail_page *p, int top, const struct detail_view *v) {
     p->y += rows;
 }
 
+/* What it came to on few rows; and inside of an episode. */
+static void few_shots(struct detail_page *p, int top, const struct detail_view *v) {
+    if (!v->few.lines) return;
+    int rows = few_rows(&v->few, p->r.h);
+    rule(p, top, "few shots", "over the tasks, against rows a class");
+    if (p->c) few_draw(p->c, (struct rect){p->r.x, detail_at(p, top), p->r.w, rows}, &v->few, p->r.h);
+    p->y += rows;
+}
+
+static void episode(struct detail_page *p, int top, const struct detail_view *v) {
+    char when[48];
+    int rows = episode_rows(&v->episode, p->r.h);
+    if (!rows) return;
+    snprintf(when, sizeof when, "the first held-out episode, step %lld", (long long)v->episode.step);
+    rule(p, top, "inner loop", when);
+    if (p->c) episode_draw(p->c, (struct rect){p->r.x, detail_at(p, top), p->r.w, rows}, &v->episode, p->r.h);
+    p->y += rows;
+}
+
 static int detail_lay(const struct detail_view *v, struct canvas *c, struct rect r) {
     struct detail_page p = {c, r, 0};
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v->top, v);
     warnings(&p, v->top, v);
     curve(&p, v->top, v);
+    few_shots(&p, v->top, v);
+    episode(&p, v->top, v);
     if (v->counts) {
         rule(&p, v->top, "counts", NULL);
         pairs(&p, v->top, v->count, v->counts, in_row);

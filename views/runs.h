@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/train/event.h"
+#include "views/few.h"
 #include "views/train.h"
 
 /* One of several tasks, at the kept checkpoint. */
@@ -120,6 +121,8 @@ struct detail_view {
     const char *const *warning; /* what looks wrong, whole sentences, beside what is flagged here */
     int warnings;
     struct series series;
+    struct few_view few;         /* of a run of few shots, with those that were asked for together */
+    struct episode_view episode; /* of a run over episodes */
     int top;                  /* the view's own: first line shown */
 };
 

@@ -9,6 +9,7 @@
 #include "app/history/task_results.h"
 #include "app/history/test_results.h"
 #include "app/jobs/jobs.h"
+#include "app/session/page_few.h"
 #include "core/model/arch.h"
 #include "store/store.h"
 #include "views/ui.h"
@@ -72,6 +73,7 @@ struct run_page {
     int texts;
     struct detail_eval *eval;
     struct run_series *series;
+    struct page_few few;
     struct task_results results;
     struct task_row *task;
     struct test_results test;

@@ -253,6 +253,7 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
     if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) rc = test_results(s, &d->stored, &d->test, e);
+    if (!rc) rc = page_few_read(s, &d->stored, &d->few, e);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);
@@ -266,6 +267,8 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
         fill_detail_evals(d);
         fill_detail_tests(d);
         d->view.series = d->series->view;
+        d->view.few = d->few.few;
+        d->view.episode = d->few.episode;
     }
     store_files_release(&files);
     if (rc) {
@@ -288,6 +291,7 @@ void run_page_free(struct run_page *d) {
     task_results_release(&d->results);
     test_results_release(&d->test);
     series_free(d->series);
+    page_few_release(&d->few);
     store_run_release(&d->stored);
     free(d);
 }

@@ -176,7 +176,7 @@ static void send_asides(struct asides *a) {
 
 static void add_aside(struct asides *a, const char *name, double value) {
     if (a->e.metrics == EVENT_METRICS) send_asides(a);
-    add(&a->e, name, value);
+    meta_run_add(&a->e, name, value);
 }
 
 /* The inner loop of the first held-out episode, and the rates that are learned. */

@@ -172,6 +172,10 @@ static void several_methods(void **state) {
     assert_non_null(strstr(text, "alpha  lora(r=1)  2"));
     assert_non_null(strstr(text, "at k = 2, head less lora(r=1)"));
     free(text);
+    text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
+    assert_non_null(strstr(text, "tasks by gain at k = 2: head less lora(r=1)"));
+    assert_non_null(strstr(text, " c head  "));
+    free(text);
     text = stage_out(0, "fewshot %d %d --db '%s' --csv", first, first + 2, stage.db);
     assert_true(!strncmp(text, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n", 55));
     assert_null(strstr(text, "lora(r=2)"));

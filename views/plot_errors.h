@@ -1,0 +1,19 @@
+/* Values at a few places with their spread: a line each, a bar of ± sd at each place.  Pure functions over the caller's
+ * arrays. */
+#ifndef VIEWS_PLOT_ERRORS_H
+#define VIEWS_PLOT_ERRORS_H
+
+#include "views/plot.h"
+
+struct plot_errors {
+    const char *name;
+    uint32_t mark;
+    struct style style;
+    int points;
+    const double *x, *mean; /* NaN: nothing there */
+    const double *sd;       /* NaN or NULL: no bar */
+};
+/* The places' own numbers stand below the axis, named x_name; log_x: doubling is as far everywhere (x above 0). */
+void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x, const char *x_name);
+
+#endif
