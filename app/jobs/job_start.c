@@ -255,8 +255,9 @@ static int job_start_look(struct job_record *job, struct err *e) {
 static int job_start_check_resumable(const struct store_run *stored, struct err *e) {
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
-        return err_set(e, ERR_USAGE, "run %lld was imported: there is no training of it to go on with; petri train --from %lld "
-                       "begins a run with its values", (long long)stored->id, (long long)stored->id);
+        return err_set(e, ERR_USAGE, "run %lld was %s: there is no training of it to go on with; petri train --from %lld "
+                       "begins a run with its values", (long long)stored->id,
+                       strstr(stored->imported, "\"format\":\"joined\"") ? "joined of others" : "imported", (long long)stored->id);
     return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
 }
 

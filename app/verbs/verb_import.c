@@ -2,66 +2,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/history/backbone.h"
-#include "app/history/run_row.h"
+#include "app/history/ready_run.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/exchange/import.h"
-
-/* ---- the run ---- */
-
-/* The description says which model it is, as that of a run which was trained here. */
-static void name_model(struct imported *x) {
-    struct run_config *c = &x->config;
-    const struct model *m = x->model;
-    char *full = realpath(m->folder, NULL);
-    if (!c->model) c->model = xstrdup(m->name);
-    free(c->model_folder);
-    c->model_folder = full ? full : xstrdup(m->folder);
-    xreplace(&c->model_sha256, m->sha256);
-    xreplace(&c->model_facts, m->facts);
-}
-
-/* Its values, in the folder of a run that has its row. */
-static int keep_values(struct store *s, int64_t id, const struct imported *x, struct err *e) {
-    char *folder = store_run_folder(s, id), *path = file_join(folder, "best.safetensors"), sha256[65];
-    struct stat st;
-    if (x->origin) predictor_set_origin(x->predictor, x->origin);
-    int rc = predictor_save(x->predictor, &x->config, path, sha256, e);
-    if (!rc)
-        rc = store_artifact(s, &(struct store_artifact){ .run = id, .kind = "best", .path = path, .sha256 = sha256,
-                                                         .bytes = stat(path, &st) ? 0 : (int64_t)st.st_size });
-    struct store_change change = { .run = id, .seconds = 0, .state = rc ? STORE_FAILED : STORE_FINISHED,
-                                   .reason = rc ? e->text : NULL, .weights_sha256 = rc ? NULL : sha256 };
-    int changed = store_change(s, &change);
-    if (!rc && changed) rc = err_set(e, ERR_SYSTEM, "run %lld: its state could not be stored", (long long)id);
-    free(folder);
-    free(path);
-    return rc;
-}
-
-static int verb_import_make_run(struct store *s, const struct imported *x, const char *note, int64_t *id,
-                                struct err *e) {
-    char *imported = import_json(x);
-    const struct history_row row = { .note = note, .imported = imported };
-    struct err closing = ERR_INIT;
-    int rc = run_row_create(s, &x->config, predictor_plan(x->predictor), &row, id, e);
-    if (!rc) {
-        rc = keep_values(s, *id, x, e);
-        int closed = store_disown(s, *id, &closing);
-        if (!rc && closed) {
-            *e = closing;
-            rc = closed;
-        }
-    }
-    free(imported);
-    return rc;
-}
 
 /* ---- what is imported ---- */
 
@@ -155,10 +104,9 @@ int verb_import(const struct args *a, struct err *e) {
     int64_t id;
     int rc = verb_import_read_any(a, a->positional[0], &x, e);
     if (!rc) {
-        name_model(&x);
         rc = verb_store(a, STORE_WRITE, &s, e);
         if (!rc) {
-            rc = verb_import_make_run(s, &x, args_get(a, "note"), &id, e);
+            rc = ready_run(s, &x, &(struct history_row){ .note = args_get(a, "note") }, &id, e);
             if (!rc) rc = verb_import_tell(a, s, id, &x, e);
             rc = verb_close(s, rc, e);
         }

@@ -342,6 +342,16 @@ static const struct option_spec IMPORT[] = {
     { "note", "TEXT", "kept with the run" },
     END,
 };
+static const struct option_spec MERGE_ADAPTERS[] = {
+    { "weights", "W,W…", "one a run (default: all the same, in sum 1); below 0 takes away" },
+    { "how", "concat|linear|ties", "exactly the weighted sum of the changes (default); each matrix averaged; of its largest "
+                                   "values those of one sign" },
+    { "density", "D", "with ties: the share of values that is kept, above 0, at most 1" },
+    { "head", "RUN", "whose head and description (default: all heads are equal)" },
+    { "note", "TEXT", "kept with the run" },
+    MOVED,
+    END,
+};
 static const struct option_spec BENCH[] = {
     { "seconds", "N", "about how long (default 80)" },
     { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
@@ -387,6 +397,8 @@ static const struct verb VERBS[] = {
     { "export", "RUN --to csv|json|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
+    { "merge-adapters", "RUN RUN… [--weights W,W] [--how concat|linear|ties]", "adapters of runs joined into one, a run of its own",
+      MERGE_ADAPTERS, 2, -1, verb_merge_adapters },
     { "merge", "INTO FROM…", "what other databases have, into one", NULL, 2, -1, verb_merge },
     { "sweep", "OPTIONS | FILE.json | ID | resume|stop|extend ID | task DIR INDEX | status DIR",
       "runs over lists of values in braces; a sweep's results", SWEEP, 0, 3,

@@ -85,6 +85,8 @@ int verb_merge(const struct args *a, struct err *e);
 /* verb_export.c, verb_import.c */
 int verb_export(const struct args *a, struct err *e);
 int verb_import(const struct args *a, struct err *e);
+/* verb_merge_adapters.c */
+int verb_merge_adapters(const struct args *a, struct err *e);
 /* verb_embed.c, verb_map.c */
 int verb_embed(const struct args *a, struct err *e);
 int verb_map(const struct args *a, struct err *e);

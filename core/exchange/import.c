@@ -29,6 +29,7 @@ void import_release(struct imported *x) {
     if (x->model) model_release(x->model);
     config_release(&x->config);
     free(x->version);
+    free(x->parents);
     free(x->origin);
     notes_release(&x->read);
     notes_release(&x->ignored);
@@ -51,6 +52,10 @@ char *import_json(const struct imported *x) {
     add_notes(&b, "read", &x->read);
     add_notes(&b, "ignored", &x->ignored);
     add_notes(&b, "assumed", &x->assumed);
+    if (x->parents) {
+        json_add_key(&b, "parents");
+        buf_puts(&b, x->parents);
+    }
     buf_putc(&b, '}');
     return buf_take(&b);
 }

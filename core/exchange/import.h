@@ -19,10 +19,11 @@ struct imported {
     struct model *model;      /* taken over: import_release lets it go */
     struct predictor *predictor; /* on it; without made values */
     struct run_config config; /* completed; its method is the predictor's plan's */
+    char *parents;            /* JSON, an array: the runs that it was joined of; NULL: none */
     char *origin;             /* the config that came with it, as it was; NULL: none */
 };
 void import_release(struct imported *x);
-/* {"format","version","read":[…],"ignored":[…],"assumed":[…]}; caller frees. */
+/* {"format","version","read":[…],"ignored":[…],"assumed":[…]}, and "parents" where there are; caller frees. */
 char *import_json(const struct imported *x);
 
 /* ---- petri's own: a file of one task's kept values, or a folder that holds it ---- */

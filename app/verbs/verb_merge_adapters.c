@@ -1,0 +1,176 @@
+/* merge-adapters: the adapters of several runs, joined into a run of their own. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/opened.h"
+#include "app/history/ready_run.h"
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/combine.h"
+
+struct joining {
+    struct opened run[COMBINE_RUNS];
+    struct combine_part part[COMBINE_RUNS];
+    struct combination how;
+    int64_t id[COMBINE_RUNS];
+};
+
+/* ---- what is asked for ---- */
+
+/* "0.7,0.3", one a run; without, all the same. */
+static int read_weights(const struct args *a, struct joining *j, struct err *e) {
+    const char *given = args_get(a, "weights");
+    char *text = xstrdup(given ? given : ""), *rest = text, *one;
+    int n = 0, rc = 0;
+    for (; given && !rc && (one = strsep(&rest, ",")); n++) {
+        double w;
+        if (!text_to_double(one, &w) || !isfinite(w) || w == 0)
+            rc = err_set(e, ERR_USAGE, "--weights: \"%s\" is no number other than 0", one);
+        else if (n < j->how.parts) j->part[n].weight = w;
+    }
+    free(text);
+    if (!rc && given && n != j->how.parts)
+        rc = err_set(e, ERR_USAGE, "--weights: %d for %d runs; there is one for each, as 0.7,0.3", n, j->how.parts);
+    for (int i = 0; i < j->how.parts && !given; i++) j->part[i].weight = 1.0 / j->how.parts;
+    return rc;
+}
+
+static int read_how(const struct args *a, struct joining *j, struct err *e) {
+    const char *how = args_get(a, "how"), *density = args_get(a, "density");
+    int h = COMBINE_CONCAT;
+    if (how)
+        for (h = 0; h < COMBINE_HOWS && strcmp(how, combine_names[h]);) h++;
+    if (h == COMBINE_HOWS) return err_set(e, ERR_USAGE, "--how %s: concat, linear and ties are the ways", how);
+    j->how.how = (enum combine_how)h;
+    if (!density != (h != COMBINE_TIES))
+        return err_set(e, ERR_USAGE, density ? "--density is for --how ties"
+                                             : "--how ties needs --density, the share of values that is kept, as 0.5");
+    if (density && (!text_to_double(density, &j->how.density) || !(j->how.density > 0 && j->how.density <= 1)))
+        return err_set(e, ERR_USAGE, "--density %s: is no number above 0 and at most 1", density);
+    return 0;
+}
+
+/* The runs' numbers, each once, and whose head is taken. */
+static int find_runs(const struct args *a, struct store *s, struct joining *j, struct err *e) {
+    const char *head = args_get(a, "head");
+    int64_t of = 0;
+    for (int i = 0; i < a->count; i++) {
+        if (store_find(s, a->positional[i], &j->id[i], e)) return e->code;
+        for (int k = 0; k < i; k++)
+            if (j->id[k] == j->id[i]) return err_set(e, ERR_USAGE, "run %lld is named twice", (long long)j->id[i]);
+    }
+    j->how.head = -1;
+    if (!head) return 0;
+    if (store_find(s, head, &of, e)) return e->code;
+    for (int i = 0; i < a->count; i++)
+        if (j->id[i] == of) j->how.head = i;
+    return j->how.head < 0 ? err_set(e, ERR_USAGE, "--head: run %lld is none of those that are joined", (long long)of) : 0;
+}
+
+static int open_runs(const struct args *a, struct store *s, struct joining *j, struct buf *said, struct err *e) {
+    int rc = 0;
+    for (int i = 0; i < j->how.parts && !rc; i++) {
+        struct opened *o = &j->run[i];
+        rc = opened_run(o, s, j->id[i], NULL, &(struct backbone_hint){ .given = args_get(a, "model") }, said, e);
+        j->part[i].name = xprintf("run %lld", (long long)j->id[i]);
+        j->part[i].predictor = o->predictor;
+        j->part[i].config = &o->config;
+        if (rc) err_prefix(e, "%s", j->part[i].name);
+    }
+    j->how.part = j->part;
+    return rc;
+}
+
+/* ---- the run ---- */
+
+/* Which runs, with the hash of the values that were taken, so that they are known whatever becomes of their numbers. */
+static int describe(struct store *s, const struct joining *j, struct imported *x, struct err *e) {
+    struct buf b = BUF_INIT;
+    int rc = 0;
+    buf_putc(&b, '[');
+    for (int i = 0; i < j->how.parts && !rc; i++) {
+        struct store_run run;
+        if ((rc = store_run(s, j->id[i], &run, e))) break;
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_int(&b, "run", (long long)j->id[i]);
+        json_member_string(&b, "method", run.method);
+        json_member_string(&b, "weights_sha256", run.weights_sha256);
+        json_member_double(&b, "weight", j->part[i].weight);
+        buf_putc(&b, '}');
+        store_run_release(&run);
+    }
+    buf_putc(&b, ']');
+    x->parents = buf_take(&b);
+    x->version = xstrdup(combine_names[j->how.how]);
+    if (j->how.how == COMBINE_TIES) notes_add(&x->assumed, "density %g", j->how.density);
+    if (j->how.how != COMBINE_CONCAT)
+        notes_add(&x->assumed, "W_d and W_u are averaged each for itself, and a product of means is no mean of products: the change is not "
+                               "the weighted sum of the runs' changes, which --how concat gives");
+    if (j->how.head >= 0) notes_add(&x->assumed, "the head and the description are those of %s", j->part[j->how.head].name);
+    return rc;
+}
+
+static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
+    struct store_run run;
+    int rc = store_flush(s, e);
+    if (!rc) rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        rc = verb_run_json(s, &run, e);
+    } else {
+        printf("run %lld: ", (long long)id);
+        out_text(run.method);
+        printf(" on ");
+        out_text(run.model);
+        printf(", joined by %s\n", x->version);
+        for (size_t i = 0; i < x->assumed.count; i++) {
+            printf("  ");
+            out_text(x->assumed.line[i]);
+            putchar('\n');
+        }
+    }
+    store_run_release(&run);
+    return rc;
+}
+
+static int join(const struct args *a, struct store *s, struct joining *j, struct err *e) {
+    struct imported x = { 0 };
+    struct buf said = BUF_INIT;
+    int64_t id;
+    int rc = find_runs(a, s, j, e);
+    if (!rc) rc = open_runs(a, s, j, &said, e);
+    struct model *m = rc ? NULL : model_share(j->run[0].model->folder, e);
+    if (!rc && !m) rc = e->code;
+    if (!rc) rc = combine_adapters(&j->how, m, &x, e);
+    if (!rc) {
+        rc = describe(s, j, &x, e);
+        if (!rc) out_report(buf_text(&said));
+        if (!rc) rc = ready_run(s, &x, &(struct history_row){ .note = args_get(a, "note"), .parent = j->id[0] }, &id, e);
+        if (!rc) rc = tell(a, s, id, &x, e);
+        import_release(&x);
+    }
+    buf_release(&said);
+    return rc;
+}
+
+int verb_merge_adapters(const struct args *a, struct err *e) {
+    struct joining j = { .how.parts = a->count };
+    struct store *s;
+    int rc = a->count > COMBINE_RUNS ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS) : 0;
+    if (!rc) rc = read_weights(a, &j, e);
+    if (!rc) rc = read_how(a, &j, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    rc = join(a, s, &j, e);
+    for (int i = 0; i < j.how.parts; i++) {
+        opened_release(&j.run[i]);
+        free(j.part[i].name);
+    }
+    return verb_close(s, rc, e);
+}
