@@ -120,6 +120,7 @@ static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                     c->id);
     for (int i = 0; !rc && i < c->n->module_count; i++)
         rc = owner_add_module(db, c->id, i, &c->n->modules[i], e);
+    if (!rc && c->n->tag) rc = db_run(db, e, "INSERT INTO tag(run,name) VALUES(?,?)", "it", c->id, c->n->tag);
     if (!rc && c->n->note && *c->n->note) rc = note_set(db, c->id, c->n->note, e);
     if (!rc) rc = event_add(db, c->id, store_now(), 0, "state", "queued", NULL, e);
     for (int i = 0; !rc && i < c->n->reports; i++) {

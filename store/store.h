@@ -114,6 +114,7 @@ struct store_new_run {
     const struct store_module *modules;
     int module_count;
     const char *note;   /* as store_note; NULL: none */
+    const char *tag;    /* that it has from its first moment; NULL: none */
     const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
 

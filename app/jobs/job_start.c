@@ -42,7 +42,7 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
                                 const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
-                                     .note = r->note, .tasks = &tasks };
+                                     .note = r->note, .tag = r->tag, .tasks = &tasks };
     return run_row_create(j->store, c, p, &row, id, e);
 }
 

@@ -157,6 +157,10 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     if (!rc) rc = file_make_folder(r->folder, e);
     if (!rc && !(c.folder = realpath(r->folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
     if (!rc) rc = check_request(r, c.folder, e);
+    for (int i = 0; !rc && i < p->cells.count; i++)
+        if (p->entry[i].tune && p->entry[i].valid)
+            rc = err_set(e, ERR_USAGE, "--slurm: tasks know nothing of one another, so a rate cannot be found by them; "
+                                       "find it here with --lr auto, and name it");
     if (!rc && !(c.working = getcwd(NULL, 0))) rc = err_set(e, ERR_SYSTEM, "the working folder is not known: %m");
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);

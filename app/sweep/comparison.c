@@ -11,7 +11,7 @@
 static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
     for (int i = 0; i < g->runs; i++) free(g->run[i].kernel);
-    free(g->axis), free(g->name), free(g->reason), free(g->run);
+    free(g->axis), free(g->name), free(g->reason), free(g->run), free(g->tune), free(g->tuned);
 }
 
 void comparison_release(struct side_by_side *c) {
@@ -130,12 +130,23 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
     return rc;
 }
 
+/* A run that only looked for a learning rate: it enters no mean. */
+static bool is_tuning(const struct store_run *r) {
+    const char *at = r->tags;
+    while (at && (at = strstr(at, "tune"))) {
+        bool begins = at == r->tags || at[-1] == ' ', ends = !at[4] || at[4] == ',';
+        if (begins && ends) return true;
+        at += 4;
+    }
+    return false;
+}
+
 int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
                     int *kind, struct err *e) {
     *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
                                   .seconds = run->seconds, .state = run->state };
     *kind = KIND_NONE;
-    bool evaluated = *run->decides && run->best.measured;
+    bool evaluated = *run->decides && run->best.measured && !is_tuning(run);
     if (!evaluated) { /* an import, or one that has not come so far: no value */
         out->kernel = xcopy(run->kernel);
         return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/jobs/typed.h"
+#include "app/sweep/tune.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -13,11 +14,14 @@
 
 int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
     struct typed_option typed[SWEEP_OPTIONS];
+    int n = 0;
     for (int i = 0; i < p->spec.options; i++)
-        typed[i] = (struct typed_option){ p->spec.option[i].name, p->cells.cell[cell].text[i] };
+        if (!tune_is_asked(p, cell, i))
+            typed[n++] = (struct typed_option){ p->spec.option[i].name, p->cells.cell[cell].text[i] };
     config_init(c);
-    int rc = typed_config(typed, p->spec.options, c, e);
+    int rc = typed_config(typed, n, c, e);
     c->seed = seed;
+    if (!rc) tune_apply(p, cell, c);
     return rc;
 }
 
@@ -38,7 +42,8 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     struct run_config c;
     int rc = sweep_plan_config(p, cell, p->spec.seed[0], &c, e);
     if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
-    for (int s = 0; !rc && s < p->spec.seeds; s++) {
+    if (!rc) rc = tune_prepare(p, cell, &c, j, e);
+    for (int s = 0; !rc && !x->tune && s < p->spec.seeds; s++) {
         c.seed = p->spec.seed[s];
         config_key(&c, x->key[s]);
     }
@@ -70,6 +75,7 @@ void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         free(x->reason), free(x->key), free(x->run), free(x->state), free(x->over);
+        tune_free(x->tune);
     }
     free(p->entry), free(p->place), free(p->known);
     sweep_cells_release(&p->cells);
@@ -92,8 +98,10 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
         json_member_int(b, "trained", (long long)x->trained);
         json_add_key(b, "keys");
         buf_putc(b, '[');
-        for (int k = 0; x->valid && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
-        buf_puts(b, "]}");
+        for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
+        buf_putc(b, ']');
+        tune_record(x->tune, b);
+        buf_putc(b, '}');
     }
     buf_puts(b, "]}");
 }
@@ -137,6 +145,7 @@ static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const
             const char *key = json_string_value(json_array_get(keys, (size_t)k));
             if (key && strlen(key) == 64) memcpy(x->key[k], key, 65);
         }
+        x->tune = tune_read(p, i, json_object_get(o, "tune"));
     }
     return 0;
 }
@@ -189,12 +198,14 @@ static int sweep_runs_by_key(const void *a, const void *b) {
     return strcmp(((const struct sweep_place *)a)->key, ((const struct sweep_place *)b)->key);
 }
 
-/* Where each key stands, for a search; nothing is known of any run. */
+/* Where each key stands, for a search. */
 static void index_keys(struct sweep_plan *p) {
+    free(p->place);
+    p->places = 0;
     p->place = xcalloc((size_t)p->cells.count * (size_t)p->spec.seeds + 1, sizeof *p->place);
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
-            p->place[p->places++] = (struct sweep_place){ p->entry[i].key[k], i, k };
+            if (*p->entry[i].key[k]) p->place[p->places++] = (struct sweep_place){ p->entry[i].key[k], i, k };
     qsort(p->place, p->places, sizeof *p->place, sweep_runs_by_key);
 }
 
@@ -208,7 +219,7 @@ static size_t first_place(const struct sweep_plan *p, const char *key) {
     return low;
 }
 
-static const struct sweep_known *find_known(const struct sweep_plan *p, int64_t run) {
+static struct sweep_known *find_known(struct sweep_plan *p, int64_t run) {
     size_t low = 0, high = p->known_count;
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -232,45 +243,65 @@ static int learn_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-struct history_match {
-    struct sweep_plan *plan;
-    const struct store *store;
-};
-
-/* A finished one is taken before any other, then the newest.  What failed elsewhere is tried here. */
-static int match_row(void *self, int count, const struct store_cell *cells) {
-    const struct history_match *of = self;
-    struct sweep_plan *p = of->plan;
-    const struct sweep_known *known = find_known(p, cells[0].integer);
+/* How runs stand by now. */
+static int state_row(void *self, int count, const struct store_cell *cells) {
+    struct sweep_plan *p = self;
+    struct sweep_known *k = find_known(p, cells[0].integer);
     int state = store_state_by_name(cells[1].text);
     (void)count;
-    if (!known || !*known->key || state < 0) return 0;
-    bool own = cells[2].integer == p->id && p->id, done = state == STORE_FINISHED;
-    for (size_t at = first_place(p, known->key); at < p->places && !strcmp(p->place[at].key, known->key); at++) {
-        if (!own && (!done || sweep_began_elsewhere(of->store, known->run))) break;
-        struct sweep_entry *x = &p->entry[p->place[at].cell];
-        int k = p->place[at].seed;
-        if (x->over[k] && !done) continue;
-        x->run[k] = known->run;
-        x->state[k] = (enum store_state)state;
-        x->over[k] = done || state == STORE_FAILED;
-    }
+    if (!k || state < 0) return 0;
+    k->there = true;
+    k->state = (enum store_state)state;
+    k->own = p->id && cells[2].integer == p->id;
     return 0;
 }
 
+/* What failed elsewhere is tried here. */
+static void consider(const struct store *s, const struct sweep_known *k, struct sweep_found *f) {
+    bool done = k->state == STORE_FINISHED;
+    if (!k->there || (!k->own && (!done || sweep_began_elsewhere(s, k->run))) || (f->over && !done)) return;
+    *f = (struct sweep_found){ k->run, k->state, done || k->state == STORE_FAILED };
+}
+
+void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out) {
+    *out = (struct sweep_found){ 0 };
+    for (size_t i = 0; i < p->known_count; i++)
+        if (!strcmp(p->known[i].key, key)) consider(s, &p->known[i], out);
+}
+
+static void match(struct sweep_plan *p, const struct store *s) {
+    for (size_t i = 0; i < p->known_count; i++) {
+        const struct sweep_known *k = &p->known[i];
+        if (!*k->key || !k->there) continue;
+        for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++) {
+            struct sweep_entry *x = &p->entry[p->place[at].cell];
+            int seed = p->place[at].seed;
+            struct sweep_found f = { x->run[seed], x->state[seed], x->over[seed] };
+            consider(s, k, &f);
+            x->run[seed] = f.run, x->state[seed] = f.state, x->over[seed] = f.over;
+        }
+    }
+}
+
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
-    if (!p->place) index_keys(p);
     for (int i = 0; i < p->cells.count; i++) {
         memset(p->entry[i].run, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].run);
         memset(p->entry[i].over, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].over);
     }
+    for (size_t i = 0; i < p->known_count; i++) p->known[i].there = false;
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
     char *sql = xprintf("SELECT id, config FROM run WHERE id > %lld ORDER BY id", (long long)newest);
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
     free(sql);
+    if (!rc)
+        rc = store_sql(s, "SELECT id, state, sweep FROM run WHERE trashed IS NULL",
+                       (struct store_rows){ .self = p, .row = state_row }, e);
+    bool news = false;
+    if (!rc) rc = tune_settle(p, s, &news, e);
     if (rc) return rc;
-    return store_sql(s, "SELECT id, state, sweep FROM run WHERE trashed IS NULL ORDER BY id",
-                     (struct store_rows){ .self = &(struct history_match){ p, s }, .row = match_row }, e);
+    if (!p->place || news) index_keys(p);
+    match(p, s);
+    return 0;
 }
 
 int sweep_plan_lacking(const struct sweep_plan *p) {
@@ -372,6 +403,7 @@ int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_sid
         g->reason = x->reason ? xstrdup(x->reason) : NULL;
         g->trained = x->trained;
         g->wanted = p->spec.seeds;
+        tune_tell(p, i, g);
         for (int a = 0; a < c->axes; a++)
             if (p->cells.cell[i].value[a]) g->axis[a] = xstrdup(p->cells.cell[i].value[a]);
         for (int k = 0; !rc && k < p->spec.seeds; k++) {

@@ -11,6 +11,8 @@
 #include "core/base/json.h"
 #include "core/train/sweep.h"
 
+struct sweep_tune; /* tune.h */
+
 struct sweep_entry {
     bool valid;
     char *reason; /* why it is none */
@@ -19,6 +21,7 @@ struct sweep_entry {
     int64_t *run;            /* of each seed; 0: none yet */
     enum store_state *state; /* of that run, as its row says: one that is live there may have lost its owner */
     bool *over;              /* that run is finished, or failed: nothing is to be done */
+    struct sweep_tune *tune; /* of --lr auto: keys are "" until the rate is known; NULL: it is said */
 };
 /* Where a key stands. */
 struct sweep_place {
@@ -28,7 +31,9 @@ struct sweep_place {
 /* A run of the history, by its key. */
 struct sweep_known {
     int64_t run;
-    char key[65]; /* "": its record cannot be read */
+    char key[65];           /* "": its record cannot be read */
+    bool there, own;        /* not in the trash; made for this sweep */
+    enum store_state state; /* as its row says */
 };
 struct sweep_plan {
     int64_t id; /* 0: not in the history */
@@ -41,6 +46,13 @@ struct sweep_plan {
     struct sweep_known *known; /* by number */
     size_t known_count, known_room;
 };
+/* What stands for a run of a key: a finished one before any other, then the newest of this sweep's own. */
+struct sweep_found {
+    int64_t run; /* 0: none */
+    enum store_state state;
+    bool over; /* finished or failed */
+};
+void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out);
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.  What is
  * wrong with every cell is an error.  sweep_plan_release, also after a failure. */
 int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e);
@@ -60,7 +72,8 @@ int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, s
 /* The record that is kept of it, and a plan of one; `name` stands in messages. */
 void sweep_plan_record(const struct sweep_plan *p, struct buf *b);
 int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record, struct err *e);
-/* The description of a cell's run with a seed, as it is asked for; config_release, also after a failure. */
+/* The description of a cell's run with a seed, as it is asked for, with the rate that was found where it is known;
+ * config_release, also after a failure. */
 int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e);
 /* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N} */
 void sweep_plan_json(const struct sweep_plan *p, struct buf *out);

@@ -3,15 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/sweep/tune.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
 /* How often what others do is looked at, where there is nothing to do here. */
 enum { LOOK_MS = 200 };
 
+/* What may be begun: a cell's run with a seed, or a leader's run at a rate. */
+struct unit_of_work {
+    int cell, seed, rate; /* seed or rate −1 */
+    double lr;            /* at that rate, whose place changes when there are more */
+    char key[65];
+};
 /* A run that this process has begun and holds. */
 struct in_work {
-    int cell, seed;
+    struct unit_of_work unit;
     int64_t run;
 };
 
@@ -28,13 +35,40 @@ struct sweep_work {
     int64_t asked;   /* when all were asked to stop, before this began */
     int64_t look_at; /* when to look for what others did, clock_ms */
     bool stopping;
+    char (*tried_rate)[65]; /* keys of runs at rates, begun here before */
+    size_t tried_rates, tried_room;
 };
 
 static int sweep_work_at(const struct sweep_work *w, int cell,
                          int seed) { return cell * w->plan->spec.seeds + seed; }
 
-static bool is_mine(const struct sweep_work *w, int cell, int seed) {
-    return w->plan->entry[cell].valid && (!w->how.mine || w->how.mine(w->how.self, cell, seed));
+static bool was_tried(const struct sweep_work *w, const struct unit_of_work *u) {
+    if (u->rate < 0) return w->tried[sweep_work_at(w, u->cell, u->seed)];
+    for (size_t i = 0; i < w->tried_rates; i++)
+        if (!strcmp(w->tried_rate[i], u->key)) return true;
+    return false;
+}
+
+static void try_now(struct sweep_work *w, const struct unit_of_work *u) {
+    if (u->rate < 0) {
+        w->tried[sweep_work_at(w, u->cell, u->seed)] = true;
+        return;
+    }
+    GROW(w->tried_rate, w->tried_room, w->tried_rates + 1);
+    memcpy(w->tried_rate[w->tried_rates++], u->key, sizeof u->key);
+}
+
+static struct unit_of_work unit(const struct sweep_work *w, int cell, int seed, int rate) {
+    const struct sweep_entry *x = &w->plan->entry[cell];
+    struct unit_of_work u = { .cell = cell, .seed = seed, .rate = rate, .lr = rate >= 0 ? x->tune->rate[rate].rate : 0 };
+    memcpy(u.key, rate >= 0 ? x->tune->rate[rate].key : x->key[seed], sizeof u.key);
+    return u;
+}
+
+static struct sweep_found found(const struct sweep_work *w, const struct unit_of_work *u) {
+    const struct sweep_entry *x = &w->plan->entry[u->cell];
+    if (u->rate >= 0) return x->tune->rate[u->rate].found;
+    return (struct sweep_found){ x->run[u->seed], x->state[u->seed], x->over[u->seed] };
 }
 
 struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j, const struct sweep_worker *how,
@@ -56,10 +90,10 @@ struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct 
 
 void sweep_work_free(struct sweep_work *w) {
     if (!w) return;
-    for (int i = 0; i < w->live_count; i++)
-        store_let_go(w->store, w->plan->entry[w->live[i].cell].key[w->live[i].seed]);
+    for (int i = 0; i < w->live_count; i++) store_let_go(w->store, w->live[i].unit.key);
     free(w->live);
     free(w->tried);
+    free(w->tried_rate);
     free(w->resumable);
     free(w);
 }
@@ -77,11 +111,14 @@ int64_t sweep_work_run(const struct sweep_work *w) { return w->live_count ? w->l
 /* ---- runs of this process ---- */
 
 /* The reason stays with the cell. */
-static int keep_failure(struct sweep_work *w, int cell, int seed, const struct err *why, struct err *e) {
-    char *line = xprintf("cell %d, seed %llu: %s", cell + 1, (unsigned long long)w->plan->spec.seed[seed], why->text);
+static int keep_failure(struct sweep_work *w, const struct unit_of_work *u, const struct err *why, struct err *e) {
+    char *what = u->rate >= 0 ? xprintf("rate %g", u->lr)
+                              : xprintf("seed %llu", (unsigned long long)w->plan->spec.seed[u->seed]);
+    char *line = xprintf("cell %d, %s: %s", u->cell + 1, what, why->text);
     w->how.say(w->how.self, line);
     free(line);
-    return store_sweep_failure(w->store, w->plan->id, w->plan->entry[cell].key[seed], why->text, e);
+    free(what);
+    return store_sweep_failure(w->store, w->plan->id, u->key, why->text, e);
 }
 
 /* Lets go of what is over.  *any: something was. */
@@ -94,86 +131,104 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
             i++;
             continue;
         }
-        if (jobs_failure(w->jobs, x.run, &why)) rc = keep_failure(w, x.cell, x.seed, &why, e);
+        if (jobs_failure(w->jobs, x.run, &why)) rc = keep_failure(w, &x.unit, &why, e);
         else rc = store_flush(w->store, e); /* whoever has the hold next reads what came of it */
-        store_let_go(w->store, w->plan->entry[x.cell].key[x.seed]);
+        store_let_go(w->store, x.unit.key);
         w->live[i] = w->live[--w->live_count];
         *any = true;
     }
     return rc;
 }
 
+static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t *run, struct err *e) {
+    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL };
+    int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
+                          : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
+    if (!rc) rc = jobs_start(w->jobs, &r, run, e);
+    config_release(&r.config);
+    return rc;
+}
+
 /* The hold is ours, and what the history has is known: begins the run, or goes on with it.  *begun false: another
  * process has it in work. */
-static int sweep_work_begin(struct sweep_work *w, int cell, int seed, bool *begun, struct err *e) {
-    struct sweep_entry *x = &w->plan->entry[cell];
+static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
     struct err why = ERR_INIT;
+    int64_t run = found(w, u).run;
     int rc;
     *begun = false;
-    if (x->run[seed]) {
-        struct store_run run;
-        if (store_run(w->store, x->run[seed], &run, e)) return e->code;
-        bool live = store_state_is_live(run.state);
-        store_run_release(&run);
+    if (run) {
+        struct store_run stored;
+        if (store_run(w->store, run, &stored, e)) return e->code;
+        bool live = store_state_is_live(stored.state);
+        store_run_release(&stored);
         if (live) return 0;
-        w->tried[sweep_work_at(w, cell, seed)] = true;
-        rc = jobs_resume(w->jobs, x->run[seed], NULL, 0, &why);
-    } else {
-        struct job_request r = { .sweep = w->plan->id };
-        w->tried[sweep_work_at(w, cell, seed)] = true;
-        rc = sweep_plan_config(w->plan, cell, w->plan->spec.seed[seed], &r.config, &why);
-        if (!rc) rc = jobs_start(w->jobs, &r, &x->run[seed], &why);
-        config_release(&r.config);
     }
+    try_now(w, u);
+    rc = run ? jobs_resume(w->jobs, run, NULL, 0, &why) : ask(w, u, &run, &why);
     if (rc == ERR_DATABASE) return *e = why, rc;
-    if (rc) return keep_failure(w, cell, seed, &why, e);
-    w->live[w->live_count++] = (struct in_work){ cell, seed, x->run[seed] };
+    if (rc) return keep_failure(w, u, &why, e);
+    w->live[w->live_count++] = (struct in_work){ *u, run };
     *begun = true;
     return 0;
 }
 
 static bool is_held_here(const struct sweep_work *w, const char *key) {
     for (int i = 0; i < w->live_count; i++)
-        if (!strcmp(w->plan->entry[w->live[i].cell].key[w->live[i].seed], key)) return true;
+        if (!strcmp(w->live[i].unit.key, key)) return true;
     return false;
 }
 
 /* Whether this process could begin it, by what is known. */
-static bool is_open(const struct sweep_work *w, int cell, int seed) {
-    const struct sweep_entry *x = &w->plan->entry[cell];
-    bool stopped = x->run[seed] && x->state[seed] == STORE_STOPPED && !w->resumable[sweep_work_at(w, cell,
-                                                                                                  seed)];
-    return is_mine(w, cell, seed) && !x->over[seed] && !stopped && !w->tried[sweep_work_at(w, cell, seed)] &&
-           !is_held_here(w, x->key[seed]);
+static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
+    struct sweep_found f = found(w, u);
+    bool mine = u->rate >= 0 || !w->how.mine || w->how.mine(w->how.self, u->cell, u->seed);
+    bool stopped = u->rate < 0 && f.run && f.state == STORE_STOPPED && !w->resumable[sweep_work_at(w,
+                                                                                                   u->cell, u->seed)];
+    return *u->key && mine && !f.over && !stopped && !was_tried(w, u) && !is_held_here(w, u->key);
+}
+
+/* Whether it is still what stands at its place. */
+static bool is_there(const struct sweep_work *w, const struct unit_of_work *u) {
+    return !strcmp(unit(w, u->cell, u->seed, u->rate).key, u->key);
 }
 
 /* Takes the hold and looks once more. */
-static int try_one(struct sweep_work *w, int cell, int seed, struct err *e) {
-    const char *key = w->plan->entry[cell].key[seed];
+static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct err *e) {
     bool held, begun = false;
-    int rc = store_hold(w->store, key, &held, e);
+    int rc = store_hold(w->store, u->key, &held, e);
     if (rc || !held) return rc;
     rc = sweep_plan_find(w->plan, w->store, e);
-    if (!rc && is_open(w, cell, seed)) rc = sweep_work_begin(w, cell, seed, &begun, e);
-    if (!begun) store_let_go(w->store, key);
+    if (!rc && is_there(w, u) && is_open(w, u)) rc = sweep_work_begin(w, u, &begun, e);
+    if (!begun) store_let_go(w->store, u->key);
     return rc;
 }
 
-/* Seed by seed, so that whole pairs are there early. */
+/* The next that is open from *step on, counted through: rates first, then seed by seed, so that whole pairs are there
+ * early. */
+static bool next_open(const struct sweep_work *w, int *step, struct unit_of_work *u) {
+    int cells = w->plan->cells.count, rates = cells * TUNE_RATES, all = rates + cells * w->plan->spec.seeds;
+    while (*step < all) {
+        int i = (*step)++, cell = i < rates ? i / TUNE_RATES : (i - rates) % cells, rate = i < rates ? i % TUNE_RATES : -1;
+        const struct sweep_entry *x = &w->plan->entry[cell];
+        if (!x->valid || (rate >= 0 && (!tune_leads(w->plan, cell) || rate >= x->tune->rates))) continue;
+        *u = unit(w, cell, rate >= 0 ? -1 : (i - rates) / cells, rate);
+        if (is_open(w, u)) return true;
+    }
+    return false;
+}
+
 static int sweep_work_fill(struct sweep_work *w, struct err *e) {
-    int rc = 0;
-    for (int k = 0; !rc && k < w->plan->spec.seeds; k++)
-        for (int i = 0; !rc && i < w->plan->cells.count && w->live_count < w->how.at_once; i++)
-            if (is_open(w, i, k)) rc = try_one(w, i, k, e);
+    struct unit_of_work u;
+    int rc = 0, step = 0;
+    while (!rc && w->live_count < w->how.at_once && next_open(w, &step, &u)) rc = try_one(w, &u, e);
     return rc;
 }
 
 /* Something that others do, or that they leave when they end. */
 static bool is_left(const struct sweep_work *w) {
-    for (int i = 0; i < w->plan->cells.count; i++)
-        for (int k = 0; k < w->plan->spec.seeds; k++)
-            if (is_open(w, i, k)) return true;
-    return false;
+    struct unit_of_work u;
+    int step = 0;
+    return next_open(w, &step, &u);
 }
 
 int sweep_work_step(struct sweep_work *w, bool *left, struct err *e) {

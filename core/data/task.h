@@ -36,6 +36,7 @@ struct task_source {
     enum data_format format;
     enum data_choice kind;
     bool official_dev;        /* dev_official.tsv in place of dev.tsv */
+    bool no_dev;              /* a folder's dev rows are left unread */
     bool no_train;            /* do not read the train split (evaluation of a saved run) */
     double split;             /* this share of the train rows is the dev split; 0: none.  Refused where there
                                * are dev rows */

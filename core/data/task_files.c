@@ -100,14 +100,15 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
         *name = xstrdup(p->layout->name);
     }
     if (wants_train(s)) p->train = find_split(p, folder, "train");
-    if (s->official_dev || s->split_validation) task_files_add_dev(p, folder, "dev_official");
-    if (!s->official_dev && !p->devs) add_devs(p, folder);
+    if (!s->no_dev && (s->official_dev || s->split_validation)) task_files_add_dev(p, folder, "dev_official");
+    if (!s->no_dev && !s->official_dev && !p->devs) add_devs(p, folder);
     int rc = 0;
     if (!p->train && wants_train(s))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
     else if (p->devs && s->split > 0)
-        rc = err_set(e, ERR_USAGE, "--split: %s has dev rows of its own, %s; leave --split out", folder, p->dev[0]);
-    else if (!p->devs && !(s->split > 0))
+        rc = err_set(e, ERR_USAGE, "--split: %s has dev rows of its own, %s; leave --split out, or these unread by --no-dev",
+                     folder, p->dev[0]);
+    else if (!p->devs && !s->no_dev && !(s->split > 0))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl%s", folder,
                      s->official_dev ? "dev_official" : "dev",
                      s->official_dev ? "" : " (val and validation are looked for too); --split 10% holds out a part "

@@ -122,6 +122,7 @@ struct task_source config_source(const struct run_config *c, const char *assets)
                 : c->regression > 0 ? DATA_KIND_REGRESSION
                                     : DATA_KIND_CLASSES,
         .official_dev = c->official_dev,
+        .no_dev = c->no_dev,
         .split = c->split,
         .split_validation = c->split_validation,
         .split_seed = c->split_seed,

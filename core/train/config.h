@@ -53,6 +53,7 @@ struct run_config {
     char *train_sha256, *dev_sha256;
     char *second_dev_sha256;     /* of a task with two dev files; NULL: one, or not known, in runs of before */
     bool official_dev;           /* dev_official.tsv in place of dev.tsv */
+    bool no_dev;                 /* the folder's dev rows are not read */
     double split;                /* share of the train rows that is held out as dev rows; 0: none */
     bool split_validation;       /* dev and test rows of the dev rows (struct task_source) */
     uint64_t split_seed;

@@ -36,7 +36,8 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         if ((only || !config_has_join(c)) && o->scope == OPTION_OF_JOIN) continue;
         if (o->scope == OPTION_OF_META && (only || !config_is_meta(c))) continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
-        if (none && (o->is & OPTION_RARE)) continue;
+        bool off = o->kind == OPTION_FLAG && !option_number(c, o);
+        if ((none || off) && (o->is & OPTION_RARE)) continue;
         char *s = option_print(c, o);
         if (is_string(o)) {
             json_member_string(b, o->key, none ? NULL : s);

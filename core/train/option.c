@@ -49,6 +49,8 @@ static const struct option option_options[] = {
     { TEXT(second_dev_sha256), .is = OPTION_ROWS | OPTION_RARE },
     { MEMBER(official_dev), .name = "official-dev", .kind = OPTION_FLAG, .is = OPTION_EACH | OPTION_ROWS, .word = switches,
       .help = "evaluate on dev_official.tsv of a GLUE folder" },
+    { MEMBER(no_dev), .name = "no-dev", .kind = OPTION_FLAG, .is = OPTION_EACH | OPTION_ROWS | OPTION_RARE, .word = switches,
+      .help = "leave the dev rows of a task's folder unread; --split holds out others" },
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
       .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true, .unset_word = "none",
       HELP("P%|none", "hold out this part of the train rows as dev rows, evenly by class") },

@@ -25,7 +25,7 @@ enum { /* what a row is besides */
     OPTION_SHOWN = 8,   /* stands in the command line even at its default */
     OPTION_READ = 16,   /* says how the rows are put and encoded */
     OPTION_EACH = 32,   /* of the rows of a run with several tasks it is said once, for each */
-    OPTION_RARE = 64,   /* a text that is left out of the JSON where it is not set */
+    OPTION_RARE = 64,   /* a text or flag that is left out of the JSON where it is not set */
 };
 /* In which runs it has a say. */
 enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN,

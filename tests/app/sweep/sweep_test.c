@@ -293,6 +293,46 @@ static void a_real_slurm_runs_it(void **state) {
     json_decref(v), free(resumed), free(line), free(folder), free(script), free(conf), free(cluster), free(task0), free(task1);
 }
 
+static json_t *shown(const json_t *id) { return stage_json("show %lld --db '%s' --json", (long long)json_integer_value(id), stage.db); }
+
+/* The rate comes of runs that hold rows out, enter no mean and are not made twice; where it is an edge, more are made. */
+static void a_rate_is_found(void **state) {
+    (void)state;
+    json_decref(sweep("--method '{lora(r=2),bitfit}' --lr auto --steps 6 --seeds 1,2"));
+    json_t *v = stage_json("sweep 1 --db '%s' --json", stage.db), *list = stage_json("runs tag=tune --db '%s' --json", stage.db);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *rates = stage_at(cell(v, i), "tune.rates");
+        double best = -1, at = 0, chosen = json_number_value(stage_at(cell(v, i), "tune.lr"));
+        assert_int_equal(json_integer_value(stage_at(cell(v, i), "n")), 2);
+        assert_in_range(json_array_size(rates), 5, 9);
+        for (size_t k = 0; k < json_array_size(rates); k++) {
+            double value = json_number_value(stage_at(json_array_get(rates, k), "value"));
+            if (value > best) best = value, at = json_number_value(stage_at(json_array_get(rates, k), "lr"));
+            if (json_number_value(stage_at(json_array_get(rates, k), "lr")) == chosen) assert_true(value >= best);
+        }
+        json_t *run = shown(json_array_get(stage_at(cell(v, i), "runs"), 0));
+        assert_true(json_number_value(stage_at(run, "config.lr")) == chosen);
+        assert_true(at > 0);
+        json_decref(run);
+    }
+    size_t tuning = json_array_size(list), all = runs();
+    assert_int_equal(all, tuning + 4);
+    for (size_t i = 0; i < tuning; i++) {
+        json_t *run = shown(stage_at(json_array_get(list, i), "id"));
+        assert_int_equal(json_integer_value(stage_at(run, "seed")), 9999);
+        assert_true(json_number_value(stage_at(run, "config.split")) == 0.1);
+        assert_string_equal(stage_text(run, "config.no_dev"), "on");
+        json_decref(run);
+    }
+    json_decref(sweep("--method '{lora(r=2),bitfit}' --lr auto --steps 6 --seeds 1,2"));
+    assert_int_equal(runs(), all);
+    json_t *mean = stage_json("compare tag=tune --db '%s' --json", stage.db);
+    assert_int_equal(json_integer_value(stage_at(cell(mean, 0), "n")), 0);
+    json_decref(v), json_decref(list), json_decref(mean);
+    stage_refused(2, "find it here", "sweep --lr auto --steps 2 --model '%s' --task '%s/toys' --db '%s' --slurm '%s/tuned'", stage.model,
+                  stage.folder, stage.db, stage.folder);
+}
+
 /* The last checkpoint is written, what the record says of the end is not: nothing is left to go on from. */
 static void a_run_killed_at_its_end_begins_anew(void **state) {
     (void)state;
@@ -348,6 +388,7 @@ int main(void) {
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
         cmocka_unit_test_setup(a_sweep_runs_as_tasks, make),
+        cmocka_unit_test_setup(a_rate_is_found, make),
         cmocka_unit_test_setup(a_real_slurm_runs_it, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),

@@ -1,0 +1,285 @@
+#include "app/sweep/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/regime.h"
+
+enum { USUAL_SEED = 9999 };
+static const double HELD = 0.1;
+
+bool tune_is_asked(const struct sweep_plan *p, int cell, int option) {
+    const char *name = config_option_name(p->spec.option[option].name);
+    return name && !strcmp(name, "lr") && !strcmp(p->cells.cell[cell].text[option], "auto");
+}
+
+static bool asks(const struct sweep_plan *p, int cell) {
+    for (int i = 0; i < p->spec.options; i++)
+        if (tune_is_asked(p, cell, i)) return true;
+    return false;
+}
+
+bool tune_leads(const struct sweep_plan *p, int cell) {
+    const struct sweep_tune *t = p->entry[cell].tune;
+    return t && p->entry[cell].valid && t->leader == cell;
+}
+
+static const struct sweep_tune *leader_of(const struct sweep_plan *p, int cell) {
+    const struct sweep_tune *t = p->entry[cell].tune;
+    return t ? p->entry[t->leader].tune : NULL;
+}
+
+/* One that no reported run has. */
+static uint64_t seed_of(const struct sweep_plan *p) {
+    uint64_t seed = USUAL_SEED;
+    for (int i = 0; i < p->spec.seeds; i++)
+        if (p->spec.seed[i] == seed) seed--, i = -1;
+    return seed;
+}
+
+/* ---- descriptions ---- */
+
+static void hold_out(struct run_config *c) {
+    c->split = HELD;
+    c->no_dev = true;
+    c->official_dev = false;
+    free(c->dev_file);
+    c->dev_file = NULL;
+}
+
+/* A tenth of the train rows in place of the dev rows. */
+static int make_held(const struct sweep_plan *p, int cell, struct run_config *c, struct err *e) {
+    int rc = sweep_plan_config(p, cell, seed_of(p), c, e);
+    if (rc) return rc;
+    if (c->split > 0 || c->split_validation)
+        return err_set(e, ERR_USAGE, "--lr auto: judges by train rows that it holds out itself; leave --split and "
+                                     "--split-validation out, or name the rate");
+    if (c->episodes || config_is_meta(c))
+        return err_set(e, ERR_USAGE, "--lr auto: is for runs on a task's rows, not over episodes; name the rate");
+    for (int i = 0; i < config_task_count(c); i++) hold_out(config_rows(c, i));
+    hold_out(c);
+    return 0;
+}
+
+/* Three digits are enough of a rate, and can be typed. */
+static double times(double usual, int thirds) {
+    char text[32];
+    double v = usual * pow(3, thirds);
+    snprintf(text, sizeof text, "%.3g", v);
+    text_to_double(text, &v);
+    return v;
+}
+
+static void key_at(const char *config, double rate, uint64_t seed, char key[65]) {
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    *key = '\0';
+    if (config_from_json(config, strlen(config), &c, &ignored)) return;
+    c.lr = rate;
+    c.seed = seed;
+    config_key(&c, key);
+    config_release(&c);
+}
+
+static void add_rate(const struct sweep_plan *p, struct sweep_tune *t, int thirds, bool below) {
+    int at = below ? 0 : t->rates;
+    memmove(t->rate + at + 1, t->rate + at, (size_t)(t->rates - at) * sizeof *t->rate);
+    t->rates++;
+    t->rate[at] = (struct tune_rate){ .rate = times(t->usual, thirds), .value = NAN };
+    key_at(t->held, t->rate[at].rate, seed_of(p), t->rate[at].key);
+}
+
+static void begin_rates(const struct sweep_plan *p, struct sweep_tune *t) {
+    t->chosen = -1;
+    for (int i = -2; t->held && i <= 2; i++) add_rate(p, t, i, false);
+}
+
+/* Method, model and task: what has one rate. */
+static char *group_of(const struct run_config *c) {
+    char *method = method_text(&c->method);
+    char *text = xprintf("%s %s %s %s %s", method, c->model_sha256 ? c->model_sha256 : "", c->task ? c->task : "",
+                         c->train_sha256 ? c->train_sha256 : "", c->regime ? c->regime : "");
+    free(method);
+    return text;
+}
+
+static int find_leader(const struct sweep_plan *p, int cell, const struct run_config *c) {
+    char *own = group_of(c);
+    int found = cell;
+    for (int i = 0; i < cell && found == cell; i++) {
+        struct run_config other;
+        struct err ignored = ERR_INIT;
+        if (!tune_leads(p, i)) continue;
+        if (config_from_json(p->entry[i].tune->config, strlen(p->entry[i].tune->config), &other, &ignored)) continue;
+        char *group = group_of(&other);
+        if (!strcmp(group, own)) found = i;
+        config_release(&other);
+        free(group);
+    }
+    free(own);
+    return found;
+}
+
+int tune_prepare(struct sweep_plan *p, int cell, const struct run_config *c, struct jobs *j, struct err *e) {
+    if (!asks(p, cell)) return 0;
+    struct sweep_tune *t = p->entry[cell].tune = xcalloc(1, sizeof *t);
+    t->usual = c->lr;
+    t->config = config_json(c);
+    t->leader = find_leader(p, cell, c);
+    int rc = 0;
+    if (t->leader == cell) {
+        struct run_config held;
+        int64_t trained;
+        rc = make_held(p, cell, &held, e);
+        if (!rc) rc = jobs_complete(j, &held, &trained, e);
+        if (!rc) t->held = config_json(&held);
+        config_release(&held);
+    }
+    begin_rates(p, t);
+    return rc;
+}
+
+void tune_free(struct sweep_tune *t) {
+    if (!t) return;
+    free(t->config);
+    free(t->held);
+    free(t);
+}
+
+void tune_record(const struct sweep_tune *t, struct buf *b) {
+    if (!t) return;
+    json_add_key(b, "tune");
+    buf_putc(b, '{');
+    json_member_int(b, "leader", t->leader);
+    json_member_double(b, "usual", t->usual);
+    json_member_string(b, "config", t->config);
+    json_member_string(b, "held", t->held);
+    buf_putc(b, '}');
+}
+
+struct sweep_tune *tune_read(const struct sweep_plan *p, int cell, const json_t *record) {
+    const char *config = json_string_value(json_object_get(record, "config")),
+               *held = json_string_value(json_object_get(record, "held"));
+    json_int_t leader = json_integer_value(json_object_get(record, "leader"));
+    if (!config || leader < 0 || leader > cell || (leader == cell && !held) || (leader < cell && !p->entry[leader].tune)) return NULL;
+    struct sweep_tune *t = xcalloc(1, sizeof *t);
+    t->leader = (int)leader;
+    t->usual = json_number_value(json_object_get(record, "usual"));
+    t->config = xstrdup(config);
+    t->held = xcopy(held);
+    begin_rates(p, t);
+    return t;
+}
+
+/* ---- what the history says ---- */
+
+static int look_at_rates(const struct sweep_plan *p, struct store *s, struct sweep_tune *t, bool *all, struct err *e) {
+    *all = true;
+    for (int i = 0; i < t->rates; i++) {
+        struct tune_rate *r = &t->rate[i];
+        struct store_run run;
+        sweep_find_key(p, s, r->key, &r->found);
+        *all &= r->found.over;
+        if (!r->found.over || r->found.state != STORE_FINISHED) continue;
+        if (store_run(s, r->found.run, &run, e)) return e->code;
+        r->value = run.best.measured && !run.best.undefined ? run.best.v : NAN;
+        r->seconds = run.seconds;
+        t->direction = run.direction;
+        store_run_release(&run);
+    }
+    return 0;
+}
+
+/* Of equal ones that nearest to the usual rate; −1: none has a value. */
+static int best_rate(const struct sweep_tune *t) {
+    int best = -1;
+    for (int i = 0; i < t->rates; i++) {
+        double v = t->rate[i].value;
+        if (!isfinite(v)) continue;
+        double far = fabs(log(t->rate[i].rate / t->usual)), of_best = best < 0 ? 0 : fabs(log(t->rate[best].rate / t->usual));
+        double more = best < 0 ? 1 : t->direction * (v - t->rate[best].value);
+        if (more > 0 || (more == 0 && far < of_best)) best = i;
+    }
+    return best;
+}
+
+/* Two rates beyond the edge that is best; false: it is no edge, or there were enough. */
+static bool go_beyond(const struct sweep_plan *p, struct sweep_tune *t, int best) {
+    if (best < 0 || (best > 0 && best < t->rates - 1) || t->rates + 2 > TUNE_RATES) return false;
+    bool below = !best;
+    int edge = (int)lround(log(t->rate[best].rate / t->usual) / log(3));
+    for (int i = 1; i <= 2; i++) add_rate(p, t, below ? edge - i : edge + i, below);
+    return true;
+}
+
+static int settle_one(struct sweep_plan *p, struct store *s, struct sweep_tune *t, struct err *e) {
+    bool all;
+    int best = -1, rc;
+    do {
+        rc = look_at_rates(p, s, t, &all, e);
+        best = best_rate(t);
+    } while (!rc && all && go_beyond(p, t, best));
+    if (rc || !all) return rc;
+    t->chosen = best;
+    t->none = best < 0;
+    return 0;
+}
+
+int tune_settle(struct sweep_plan *p, struct store *s, bool *news, struct err *e) {
+    for (int i = 0; i < p->cells.count; i++) {
+        struct sweep_entry *x = &p->entry[i];
+        if (tune_leads(p, i) && x->tune->chosen < 0 && !x->tune->none && settle_one(p, s, x->tune, e)) return e->code;
+        const struct sweep_tune *t = leader_of(p, i);
+        if (!t || !x->valid || t->chosen < 0 || *x->key[0]) continue;
+        for (int k = 0; k < p->spec.seeds; k++) key_at(x->tune->config, t->rate[t->chosen].rate, p->spec.seed[k], x->key[k]);
+        *news = true;
+    }
+    return 0;
+}
+
+void tune_apply(const struct sweep_plan *p, int cell, struct run_config *c) {
+    const struct sweep_tune *t = leader_of(p, cell);
+    if (t && t->chosen >= 0) c->lr = t->rate[t->chosen].rate;
+}
+
+int tune_config(const struct sweep_plan *p, int cell, int rate, struct run_config *c, struct err *e) {
+    int rc = make_held(p, cell, c, e);
+    c->lr = p->entry[cell].tune->rate[rate].rate;
+    return rc;
+}
+
+void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
+    const struct sweep_tune *t = leader_of(p, cell);
+    struct buf b = BUF_INIT, line = BUF_INIT;
+    double seconds = 0;
+    if (!t || !p->entry[cell].valid) return;
+    buf_putc(&b, '{');
+    json_member_measured(&b, "lr", t->chosen < 0 ? NAN : t->rate[t->chosen].rate);
+    json_member_double(&b, "usual", t->usual);
+    json_member_int(&b, "seed", (long long)seed_of(p));
+    json_add_key(&b, "rates");
+    buf_putc(&b, '[');
+    for (int i = 0; i < t->rates; i++) {
+        const struct tune_rate *r = &t->rate[i];
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_double(&b, "lr", r->rate);
+        json_member_int(&b, "run", (long long)r->found.run);
+        json_member_measured(&b, "value", r->value);
+        json_member_measured(&b, "seconds", r->seconds);
+        buf_putc(&b, '}');
+        seconds += r->seconds;
+    }
+    buf_puts(&b, "]}");
+    if (t->chosen >= 0)
+        buf_printf(&line, "lr %g of %d rates (usual %g), %.1f s of tuning runs", t->rate[t->chosen].rate, t->rates, t->usual, seconds);
+    else
+        buf_puts(&line, t->none ? "no rate gave a value" : "the rate is not known yet");
+    if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no rate gave a value");
+    g->tune = buf_take(&b);
+    g->tuned = buf_take(&line);
+}
