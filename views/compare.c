@@ -69,12 +69,18 @@ static void compare_ask(struct compare_view *v, struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", v->metric && v->metric <= v->data.metrics ? v->data.metric[v->metric - 1] : "");
 }
 
+static int by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
     struct compare_view *v = &ui->compare;
     v->left = runs > COMPARE_RUNS ? runs - COMPARE_RUNS : 0;
     v->runs = runs - v->left;
     v->run = xrealloc(v->run, (size_t)v->runs + 1, sizeof *v->run);
     memcpy(v->run, run, (size_t)v->runs * sizeof *run);
+    qsort(v->run, (size_t)v->runs, sizeof *v->run, by_number); /* groups in the order in which they were made */
     v->kind = -1;
     v->cursor = v->top = v->key = v->key_top = v->part = v->metric = 0;
     ui_show(ui, SCREEN_COMPARE);

@@ -35,6 +35,7 @@ void compose_release(struct compose_view *v) {
     clear_facts(&v->facts);
     config_release(&v->config);
     for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
+    for (int i = 0; i < v->swepts; i++) free(v->swept[i]);
     memset(v, 0, sizeof *v);
 }
 

@@ -23,7 +23,7 @@ enum axis {
     AXIS_SIZE, AXIS_LAYERS, AXIS_SOURCE, AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS,
     AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_COUNT
 };
-enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96 };
+enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96, COMPOSE_SWEPT = 64 };
 
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
 struct choice {
@@ -61,6 +61,9 @@ struct compose_view {
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
     double step_seconds, memory_mb; /* measured or estimated; 0 not known */
+    /* marked for a sweep: whole methods, and values of options as "lr=0.001"; owned */
+    char *swept[COMPOSE_SWEPT];
+    int swepts;
     /* the cursor */
     int part;                    /* 0 … count-1: a module; behind them the method's networks, then the run's options */
     enum axis axis;

@@ -129,6 +129,7 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
             if (here) canvas_text(c, x, r.y + row, INK_ACCENT, "\u25B8");
             enum ink ink = !k->allowed ? INK_DIM : k->current ? INK_ACCENT : INK_TEXT;
             canvas_text(c, x + 1, r.y + row, ink, k->name);
+            if (compose_is_marked(v, k)) canvas_text(c, x + w - 2, r.y + row, INK_ACCENT, "\u25CF");
             if (here && !k->allowed)
                 canvas_paint(c, (struct rect){x + 1, r.y + row, w - 3, 1}, canvas_style(c, INK_WARN));
         }
@@ -473,6 +474,7 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
     case REQ_DOWN: return compose_on_number(v) ? "step" : k->hint;
     case REQ_NEXT: return v->facts.findings ? k->hint : NULL;
     case REQ_RUN: return NULL;
+    case REQ_MARK: return v->swepts ? k->hint : NULL;
     default: return k->hint;
     }
 }
@@ -480,7 +482,7 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
 static const enum request compose_draw_keys[] = {
     REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
     REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
-    REQ_EXPLAIN, REQ_NONE
+    REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_NONE
 };
 
 const struct screen screen_compose = {

@@ -373,6 +373,13 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MORE: compose_edit_add_module(ui); return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
+    case REQ_MARK: compose_mark(ui); return true;
+    case REQ_SWEEP: {
+        char *line = compose_sweep_line(v);
+        sweep_prompt(ui, "petri sweep ", line, USE_SWEEP);
+        free(line);
+        return true;
+    }
     case REQ_EXPLAIN: ui_show(ui, SCREEN_EXPLAIN); return true;
     case REQ_DESCRIBE: v->describe = !v->describe; return true;
     case REQ_NEXT: next_note(ui, 1); return true;

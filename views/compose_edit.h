@@ -2,7 +2,7 @@
  * files of Compose and the interface; not for the app.
  *
  * In compose_edit.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c (the run's
- * options), compose_draw.c and formula.c. */
+ * options), compose_sweep.c (marks for a sweep), compose_draw.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 

@@ -50,6 +50,11 @@ enum effect_kind {
     EFFECT_MAP_LAYER,     /* of the panel map_focus(): `by` layers on */
     EFFECT_COMPARE,       /* run[0…] side by side into ui->compare; text: by this metric, "": what decided each;
                            * `keep`: on other rows too */
+    EFFECT_SWEEPS,        /* the list of sweeps, and run[0]'s page (0: none) into ui->sweep */
+    EFFECT_SWEEP_NEW,     /* text: options with lists; kept, opened and worked on */
+    EFFECT_SWEEP_GO,      /* what sweep run[0] lacks */
+    EFFECT_SWEEP_STOP,    /* all who work on sweep run[0] are asked to stop */
+    EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds in text; then what lacks */
     EFFECT_PICTURE,       /* the screen as an SVG file */
     EFFECT_TABLE,         /* what it shows as a CSV file */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */

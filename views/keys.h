@@ -31,6 +31,7 @@ struct press {
     _(TRAIN, train)                                                                                 \
     _(RUNS, runs)                                                                                   \
     _(COMPARE, compare)                                                                             \
+    _(SWEEP, sweep)                                                                                 \
     _(HEATMAP, heatmap)                                                                             \
     _(MAP, map)                                                                                     \
     _(DETAIL, detail)                                                                               \
@@ -44,7 +45,7 @@ enum screen_id { SCREENS(SCREEN_ID) SCREEN_COUNT };
 enum request {
     REQ_NONE,
     /* everywhere */
-    REQ_TO_COMPOSE, REQ_TO_TRAIN, REQ_TO_RUNS, REQ_TO_COMPARE, REQ_TO_HEATMAP, REQ_TO_MAP,
+    REQ_TO_COMPOSE, REQ_TO_TRAIN, REQ_TO_RUNS, REQ_TO_COMPARE, REQ_TO_SWEEP, REQ_TO_HEATMAP, REQ_TO_MAP,
     REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_UP, REQ_DOWN, REQ_FIRST, REQ_LAST,
     REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_SEARCH, REQ_NEXT, REQ_PREV, REQ_COMMAND, REQ_HELP, REQ_BACK,
     REQ_QUIT, REQ_INTERRUPT, REQ_UNDO, REQ_REDO, REQ_GLYPHS, REQ_REDRAW, REQ_SUSPEND,
@@ -58,7 +59,7 @@ enum request {
     /* heatmap and map */
     REQ_STEP, REQ_REWIND, REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE,
     /* compose and first page */
-    REQ_TRAIN, REQ_PRESETS, REQ_DESCRIBE, REQ_EXPLAIN, REQ_COMPOSE, REQ_CHOOSE,
+    REQ_TRAIN, REQ_PRESETS, REQ_DESCRIBE, REQ_EXPLAIN, REQ_COMPOSE, REQ_CHOOSE, REQ_SWEEP,
     REQ_COUNT
 };
 

@@ -161,6 +161,21 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
     else out->at[PANE_GROUPS].h += body.h;
 }
 
+void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+    if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = take_top(&body, 2);
+    if (size != LAYOUT_WIDE || body.h < 24) {
+        out->at[PANE_SWEEP + need->part] = body;
+        return;
+    }
+    struct rect right = take_right(&body, body.w / 2);
+    right.x += 2;
+    right.w -= 2;
+    out->at[PANE_SWEEP + 3] = take_bottom(&body, body.h / 2);
+    out->at[PANE_SWEEP] = body;
+    out->at[PANE_SWEEP + 2] = take_bottom(&right, right.h / 2);
+    out->at[PANE_SWEEP + 1] = right;
+}
+
 void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     (void)need;
     take_aside(size, &body, out);

@@ -24,6 +24,7 @@ enum pane_id {
     PANE_TABLE, PANE_ASIDE,                                            /* runs */
     PANE_MAP, PANE_MAP_2, PANE_FOOT,                                   /* map; also aside */
     PANE_GROUPS, PANE_DIFFERS,                                         /* compare; also loss, metric */
+    PANE_SWEEP_HEAD, PANE_SWEEP, PANE_SWEEP_LAST = PANE_SWEEP + 3,     /* sweep: four parts */
     PANE_HEAT_TITLE, PANE_MATRIX,                                      /* heatmap; also foot, aside */
     PANE_TEXT,                                                         /* the others */
     PANE_COUNT
@@ -39,6 +40,7 @@ struct layout_need {
     bool texts;   /* train: texts are wanted in place of the metric */
     bool given;   /* train: there are texts */
     int groups, differences; /* compare: lines of its table, of what differs */
+    int part;     /* sweep: which of its four parts is shown where there is room for one */
     int panels;   /* map: 1 or 2 side by side */
     bool options; /* compose: the cursor is on the run's options */
 };
@@ -53,6 +55,7 @@ void layout_compose(enum layout_size size, struct rect body, const struct layout
 void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 /* Shares out `body` (layout_frame's). */

@@ -11,7 +11,7 @@
 #include "views/canvas.h"
 #include "views/keys.h"
 
-enum { PROMPT_ROOM = 512 };
+enum { PROMPT_ROOM = 2000 };
 
 struct prompt {
     bool open;

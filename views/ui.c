@@ -149,6 +149,13 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
         ui->ask.kind = ASK_NONE;
         if (code == 's' || code == 'c') out->kind = code == 's' ? EFFECT_PICTURE : EFFECT_TABLE;
         return;
+    case ASK_SWEEP_STOP:
+        ui->ask.kind = ASK_NONE;
+        if (code != 'y') return;
+        out->kind = EFFECT_SWEEP_STOP;
+        out->run = ui->ask.run;
+        out->runs = 1;
+        return;
     case ASK_NONE: return;
     }
 }
@@ -251,6 +258,8 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         if (*ui->runs.filter_error) ui_say(ui, SAY_ERROR, "filter: %s", ui->runs.filter_error);
     } else if (ui->use == USE_COMMAND) {
         ui_command(ui, ui->prompt.text, out);
+    } else if (ui->use == USE_SWEEP || ui->use == USE_SEEDS) {
+        sweep_typed(ui, ui->prompt.text, ui->use == USE_SEEDS, out);
     } else if (ui->use == USE_NUMBER) {
         char why[200];
         if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);

@@ -18,12 +18,13 @@
 #include "views/prompt.h"
 #include "views/runs.h"
 #include "views/screen.h"
+#include "views/sweep.h"
 #include "views/train.h"
 
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
 /* A question with single-key answers; anything else is no. */
-enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT, ASK_PICTURE };
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT, ASK_PICTURE, ASK_SWEEP_STOP };
 struct ask {
     enum ask_kind kind;
     char text[200];
@@ -31,7 +32,7 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH };
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_SEEDS };
 
 struct ui {
     int w, h;

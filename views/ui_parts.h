@@ -78,6 +78,22 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void compare_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void compare_readout(const struct ui *ui, struct buf *out);
+/* Sweep: its panes' sizes, drawing, what stands above the hints. */
+void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
+void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);
+void sweep_readout(const struct ui *ui, struct buf *out);
+void sweep_value(const struct sweep_page *p, double x, char out[32]); /* in points where values are */
+void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r);
+void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r);
+void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r);
+/* A line to be edited; refused where it is too long for the prompt.  What was typed is asked for. */
+void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use);
+void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out);
+/* Marks what the cursor is on for a sweep, or takes the mark away; whether a choice is marked; the options of
+ * `petri sweep` for what is marked, or of what is there (caller frees). */
+void compose_mark(struct ui *ui);
+bool compose_is_marked(const struct compose_view *v, const struct choice *k);
+char *compose_sweep_line(const struct compose_view *v);
 /* Runs, filtered to these. */
 void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */

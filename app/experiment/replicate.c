@@ -59,20 +59,12 @@ static void add_word(struct spoken *w, const char *s, size_t n) {
 }
 
 static int replicate_add_words(struct spoken *w, const char *line, struct err *e) {
-    while (*line) {
-        if (*line == ' ') {
-            line++;
-            continue;
-        }
-        if (w->count > WORDS - 16) return err_set(e, ERR_INPUT, "a line of more than %d words", WORDS - 16);
-        struct buf b = BUF_INIT;
-        for (char quote = 0; *line && (quote || *line != ' '); line++) {
-            if (!quote && (*line == '\'' || *line == '"')) quote = *line;
-            else if (quote == *line) quote = 0;
-            else buf_putc(&b, *line);
-        }
-        add_word(w, buf_text(&b), b.size);
-        buf_release(&b);
+    char *word;
+    while ((word = text_word(&line))) {
+        bool full = w->count > WORDS - 16;
+        if (!full) add_word(w, word, strlen(word));
+        free(word);
+        if (full) return err_set(e, ERR_INPUT, "a line of more than %d words", WORDS - 16);
     }
     return 0;
 }

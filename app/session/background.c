@@ -12,6 +12,7 @@
 #include "app/history/moved.h"
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
+#include "app/session/swept.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -37,6 +38,7 @@ struct background {
     int64_t taken;
     struct background_answer *answers;
     struct result_cache tasks; /* the thread's own */
+    struct sweeping *sweeping; /* the screen's; touched by this thread alone */
 };
 
 static void order_free(struct order *o) {
@@ -231,6 +233,26 @@ static int source(const struct background_order *o, struct background_answer *a,
 
 static void background_measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
 
+/* Sweeps that this process works on. */
+static int sweep_order(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    int rc = 0;
+    char *said = NULL;
+    if (o->kind == BACKGROUND_SWEEP_NEW) rc = sweeping_begin(d->sweeping, o->text, &a->sweep, e);
+    else if (o->kind == BACKGROUND_SWEEP_GO) rc = sweeping_go(d->sweeping, o->run[0], NULL, e);
+    else if (o->kind == BACKGROUND_SWEEP_EXTEND) rc = sweeping_go(d->sweeping, o->run[0], o->text, e);
+    else if (o->kind == BACKGROUND_SWEEP_STOP) rc = sweeping_stop(d->sweeping, o->run[0], e);
+    if (!rc && o->kind == BACKGROUND_SWEEP_NEW)
+        background_say(a, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops", (long long)a->sweep);
+    else if (!rc && o->kind == BACKGROUND_SWEEP_STOP)
+        background_say(a, SAY_INFO, "all who work on sweep %lld are asked to stop; each run keeps a checkpoint", (long long)o->run[0]);
+    else if (!rc && o->kind != BACKGROUND_SWEEP_STEP) background_say(a, SAY_INFO, "sweep %lld goes on", (long long)o->run[0]);
+    struct err step = ERR_INIT;
+    int rc2 = sweeping_step(d->sweeping, &a->working, &said, rc ? &step : e);
+    if (!rc && !rc2 && said) background_say(a, SAY_ERROR, "%s", said);
+    free(said);
+    return rc ? rc : rc2;
+}
+
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
     int rc;
@@ -249,6 +271,12 @@ static int serve(struct background *d, const struct background_order *o, struct 
         store_run_release(&run);
         return rc;
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
+    case BACKGROUND_SWEEPS: return swept_page_read(d->store, o->run[0], d->sweeping, &a->swept, e);
+    case BACKGROUND_SWEEP_NEW:
+    case BACKGROUND_SWEEP_GO:
+    case BACKGROUND_SWEEP_STOP:
+    case BACKGROUND_SWEEP_EXTEND:
+    case BACKGROUND_SWEEP_STEP: return sweep_order(d, o, a, e);
     case BACKGROUND_CLONE: return background_take_config(d, o, a, e);
     case BACKGROUND_AGAIN:
     case BACKGROUND_RESUME: return background_again(d, o, a, e);
@@ -299,6 +327,8 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
     if (pthread_create(&d->thread, NULL, background_work, d)) BUG("no background thread");
     return d;
 }
+
+void background_work_on(struct background *d, struct sweeping *w) { d->sweeping = w; }
 
 void background_ask(struct background *d, const struct background_order *o) {
     struct order *mine = xcalloc(1, sizeof *mine);
@@ -356,6 +386,7 @@ void background_answer_free(struct background_answer *a) {
     run_page_free(a->detail);
     series_free(a->series);
     compared_page_free(a->compared);
+    swept_page_free(a->swept);
     source_facts_free(a->source);
     if (a->config) config_release(a->config);
     free(a->config);

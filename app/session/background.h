@@ -31,6 +31,9 @@ enum background_kind {
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
     BACKGROUND_EXPORT,  /* text: csv, json, hf; answers with a message */
     BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
+    BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
+    BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
+    BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
@@ -45,6 +48,9 @@ struct background_order {
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
     bool taken;       /* BACKGROUND_SOURCE: the config is in use already, only what is found is news */
 };
+struct sweeping;
+/* What sweeps are worked on by, borrowed; before any order. */
+void background_work_on(struct background *d, struct sweeping *w);
 void background_ask(struct background *d, const struct background_order *o);
 /* Orders taken since it was made. */
 int64_t background_orders(struct background *d);
@@ -93,6 +99,7 @@ struct source_facts {
 };
 
 struct compared_page; /* compared.h */
+struct swept_page;    /* swept.h */
 
 struct background_answer {
     struct background_answer *next;
@@ -104,6 +111,9 @@ struct background_answer {
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */
+    struct swept_page *swept;  /* BACKGROUND_SWEEPS; NULL where it could not be read */
+    int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */
+    int working;               /* BACKGROUND_SWEEP_…: sweeps that are worked on here */
     struct run_config *config; /* BACKGROUND_CLONE */
     int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
     int moved;

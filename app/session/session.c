@@ -17,7 +17,7 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
-enum { FRAME_MS = 100, IDLE_MS = 2000 };
+enum { FRAME_MS = 100, IDLE_MS = 2000, STEP_MS = 300 };
 
 static volatile sig_atomic_t session_hung_up, told_to_end;
 static int wake_fd = -1;
@@ -90,7 +90,7 @@ static void discard(struct session *s) {
 }
 
 static void loop(struct session *s) {
-    int64_t frame = 0, refreshed = clock_ms();
+    int64_t frame = 0, refreshed = clock_ms(), stepped = 0;
     bool dirty = true;
     while (!s->leaving && !session_hung_up && !told_to_end) {
         int64_t now = clock_ms();
@@ -109,7 +109,13 @@ static void loop(struct session *s) {
             refreshed = now;
             session__effect(s, &anew);
         }
+        if (s->sweeps && !s->stepping && now - stepped >= STEP_MS) { /* the next runs of sweeps are begun */
+            s->stepping = true;
+            stepped = now;
+            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEP_STEP });
+        }
         int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
+        if (s->sweeps && (wait < 0 || wait > STEP_MS)) wait = STEP_MS;
         struct pollfd fd[2] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN } };
         int n = poll(fd, 2, wait < 0 && dirty ? 0 : wait);
         if (n < 0 && errno != EINTR) break;
@@ -154,6 +160,8 @@ static void session_release(struct session *s) {
     run_page_free(s->detail);
     series_free(s->series);
     compared_page_free(s->compared);
+    swept_page_free(s->swept);
+    sweeping_free(s->sweeping);
     source_facts_free(s->source);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
@@ -210,6 +218,8 @@ int session_run(const struct session_start *with, struct err *e) {
     s.database = file_base_name(store_path(s.store));
     s.jobs = jobs_new(s.store, with->workers, (struct jobs_hook){ .notify = notify });
     s.background = background_new(s.store, s.jobs, notify, NULL);
+    s.sweeping = sweeping_new(s.store, s.jobs);
+    background_work_on(s.background, s.sweeping);
     s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     config_take_model(&s.ui.compose.config, with->model);

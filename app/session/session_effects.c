@@ -211,9 +211,9 @@ static void session_effects_table(struct session *s) {
     struct err e = ERR_INIT;
     struct outfile_guard g;
     struct buf csv = BUF_INIT;
-    bool any = s->ui.screen == SCREEN_COMPARE && s->compared;
-    if (!any) return;
-    compared_page_csv(s->compared, &csv);
+    if (s->ui.screen == SCREEN_COMPARE && s->compared) compared_page_csv(s->compared, &csv);
+    else if (s->ui.screen == SCREEN_SWEEP && s->swept) swept_page_csv(s->swept, &csv);
+    else return;
     outfile_guard_init(&g, store_path(s->store), false);
     char *stem = picture_stem(s), *path = outfile_new_name(stem, ".csv");
     int rc = outfile_write(&g, path, buf_text(&csv), csv.size, &e);
@@ -223,6 +223,10 @@ static void session_effects_table(struct session *s) {
     outfile_guard_release(&g);
     free(stem);
     free(path);
+}
+
+static void session_effects_sweep(struct session *s, enum background_kind kind, const struct effect *x) {
+    background_ask(s->background, &(struct background_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text });
 }
 
 static void session_effects_compare(struct session *s, const struct effect *x) {
@@ -314,6 +318,11 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MAP_BESIDE: insight_beside(s->insight); break;
     case EFFECT_MAP_LAYER: insight_layer(s->insight, map_focus(&s->ui.map), x->by); break;
     case EFFECT_COMPARE: session_effects_compare(s, x); break;
+    case EFFECT_SWEEPS: session__ask_sweeps(s); break;
+    case EFFECT_SWEEP_NEW: session_effects_sweep(s, BACKGROUND_SWEEP_NEW, x); break;
+    case EFFECT_SWEEP_GO: session_effects_sweep(s, BACKGROUND_SWEEP_GO, x); break;
+    case EFFECT_SWEEP_STOP: session_effects_sweep(s, BACKGROUND_SWEEP_STOP, x); break;
+    case EFFECT_SWEEP_EXTEND: session_effects_sweep(s, BACKGROUND_SWEEP_EXTEND, x); break;
     case EFFECT_PICTURE: picture(s); break;
     case EFFECT_TABLE: session_effects_table(s); break;
     case EFFECT_QUIT:

@@ -143,6 +143,10 @@ void session__ask_runs(struct session *s) {
                                                               .by_task = v->by_task, .text = v->filter });
 }
 
+void session__ask_sweeps(struct session *s) {
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEPS, .run = &s->ui.sweep.open, .runs = 1 });
+}
+
 void session__ask_source(struct session *s, const struct run_config *c) {
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SOURCE, .config = c });
 }
@@ -241,6 +245,31 @@ static void record_move(struct session *s, struct background_answer *a) {
     a->run = NULL;
 }
 
+static void take_sweeps(struct session *s, struct background_answer *a) {
+    struct sweep_view *v = &s->ui.sweep;
+    snprintf(v->failed, sizeof v->failed, "%s", a->swept ? "" : a->message);
+    if (!a->swept) return;
+    v->item = a->swept->item;
+    v->items = a->swept->items;
+    v->page = a->swept->page;
+    swept_page_free(s->swept);
+    s->swept = a->swept;
+    a->swept = NULL;
+}
+
+/* What is begun or over shows at once. */
+static void take_sweep_work(struct session *s, struct background_answer *a) {
+    bool news = s->sweeps != a->working || a->kind != BACKGROUND_SWEEP_STEP;
+    struct sweep_view *v = &s->ui.sweep;
+    if (a->kind == BACKGROUND_SWEEP_STEP) s->stepping = false;
+    s->sweeps = a->working;
+    if (a->sweep) {
+        sweep_open(v, a->sweep);
+        ui_show(&s->ui, SCREEN_SWEEP);
+    }
+    if (news) session__ask_sweeps(s);
+}
+
 static void take_answer(struct session *s, struct background_answer *a) {
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
@@ -254,6 +283,8 @@ static void take_answer(struct session *s, struct background_answer *a) {
         s->compared = a->compared;
         a->compared = NULL;
     }
+    if (a->kind == BACKGROUND_SWEEPS) take_sweeps(s, a);
+    if (a->kind >= BACKGROUND_SWEEP_NEW && a->kind <= BACKGROUND_SWEEP_STEP) take_sweep_work(s, a);
     if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);

@@ -6,6 +6,7 @@
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
 #include "app/session/compared.h"
+#include "app/session/swept.h"
 #include "views/term.h"
 #include "views/ui.h"
 
@@ -40,6 +41,10 @@ struct session {
     struct run_page *detail;
     struct run_series *series; /* of the run in focus */
     struct compared_page *compared;
+    struct swept_page *swept;
+    struct sweeping *sweeping; /* the background's while that is there */
+    int sweeps;                /* worked on here */
+    bool stepping;             /* a step of these is asked for */
     struct source_facts *source;
     struct insight_map *map;
     struct insight_heat *heat;
@@ -62,6 +67,7 @@ struct session {
 void session__fill_jobs(struct session *s);
 void session__answers(struct session *s);
 void session__ask_runs(struct session *s);
+void session__ask_sweeps(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
 /* The same of what Compose holds: only the facts are taken. */

@@ -71,6 +71,29 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
                               : e->code;
 }
 
+int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, struct err *e) {
+    struct sweep_spec more, spec = p->spec;
+    sweep_init(&more);
+    int rc = sweep_set(&more, "seeds", seeds, e);
+    int64_t id = p->id;
+    for (int i = 0; !rc && i < more.seeds; i++) {
+        bool there = false;
+        for (int k = 0; k < spec.seeds; k++) there |= spec.seed[k] == more.seed[i];
+        if (there) continue;
+        if (spec.seeds == SWEEP_SEEDS)
+            rc = err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
+        else
+            spec.seed[spec.seeds++] = more.seed[i];
+    }
+    sweep_release(&more);
+    if (rc) return rc;
+    sweep_init(&p->spec); /* taken over */
+    sweep_plan_release(p);
+    rc = sweep_plan_make(p, &spec, j, e);
+    p->id = id;
+    return rc;
+}
+
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];

@@ -61,6 +61,8 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 void sweep_plan_release(struct sweep_plan *p);
 /* Whether a run began with another's values (train --from), which no cell does and its key does not say. */
 bool sweep_began_elsewhere(const struct store *s, int64_t run);
+/* With more seeds, "4,5": the same cells, completed anew. */
+int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, struct err *e);
 /* Finds the runs that there are; again, what has come of them since. */
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 /* Runs that are neither finished nor failed. */

@@ -32,6 +32,7 @@ struct scene {
     struct insight_map *map;
     struct insight_heat *heat;
     struct compared_page *compared;
+    struct swept_page *swept;
     struct job_row job;
 };
 
@@ -184,6 +185,27 @@ static int place_compare(struct scene *s, struct store *store, const struct args
     return rc;
 }
 
+/* The list of sweeps, or --sweep's page with --part. */
+static int place_sweep(struct scene *s, struct store *store, const struct args *a, struct err *e) {
+    static const char *const parts[] = { "grid", "effects", "front", "lines" };
+    const char *part = args_get(a, "part");
+    int64_t id = 0;
+    int at = 0;
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no sweep is stored yet");
+    int rc = args_int(a, "sweep", 1, INT64_MAX, &id, e);
+    while (part && at < PART_COUNT && strcmp(part, parts[at])) at++;
+    if (!rc && at == PART_COUNT) rc = err_set(e, ERR_USAGE, "--part is grid, effects, front or lines, not \"%s\"", part);
+    if (!rc) rc = swept_page_read(store, id, NULL, &s->swept, e);
+    if (rc) return rc;
+    struct sweep_view *v = &s->ui.sweep;
+    sweep_open(v, id);
+    v->item = s->swept->item;
+    v->items = s->swept->items;
+    v->page = s->swept->page;
+    v->part = (enum sweep_part)at;
+    return 0;
+}
+
 /* The screen with its size, and its rows (or the picture) as one text. */
 static void verb_render_print_json(const struct ui *ui, const struct args *a, const char *drawn) {
     struct buf b = BUF_INIT;
@@ -247,6 +269,9 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && args_get(a, "loss"))
         rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
     if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE) rc = err_set(e, ERR_USAGE, "--filter is for --screen compare");
+    if (!rc && (args_get(a, "sweep") || args_get(a, "part")) && screen != SCREEN_SWEEP)
+        rc = err_set(e, ERR_USAGE, "--sweep and --part are for --screen sweep");
+    if (!rc && screen == SCREEN_SWEEP) rc = place_sweep(&s, store, a, e);
     if (!rc && screen == SCREEN_COMPARE) rc = place_compare(&s, store, a, e);
     if (!rc && screen_at(screen)->inside) rc = place_insight(&s, store, a, screen, e);
     if (!rc) {
@@ -264,6 +289,7 @@ int verb_render(const struct args *a, struct err *e) {
     insight_map_free(s.map);
     insight_heat_free(s.heat);
     compared_page_free(s.compared);
+    swept_page_free(s.swept);
     if (s.have_arch) arch_release(&s.arch);
     if (s.have_task) task_release(&s.task);
     ui_release(&s.ui);

@@ -190,30 +190,11 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     return rc;
 }
 
-/* More seeds: the same cells, completed anew. */
+/* More seeds. */
 static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, struct err *e) {
     const char *text = args_get(a, "seeds");
-    struct sweep_spec more, spec = p->spec;
     if (!text) return err_set(e, ERR_USAGE, "petri sweep extend ID --seeds N,N: which seeds besides those it has");
-    sweep_init(&more);
-    int rc = sweep_set(&more, "seeds", text, e);
-    int64_t id = p->id;
-    for (int i = 0; !rc && i < more.seeds; i++) {
-        bool there = false;
-        for (int k = 0; k < spec.seeds; k++) there |= spec.seed[k] == more.seed[i];
-        if (there) continue;
-        if (spec.seeds == SWEEP_SEEDS)
-            rc = err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
-        else
-            spec.seed[spec.seeds++] = more.seed[i];
-    }
-    sweep_release(&more);
-    if (rc) return rc;
-    sweep_init(&p->spec); /* taken over */
-    sweep_plan_release(p);
-    rc = sweep_plan_make(p, &spec, j, e);
-    p->id = id;
-    return rc;
+    return sweep_plan_extend(p, text, j, e);
 }
 
 static int verb_sweep_stop(const struct sweep_plan *p, struct store *s, struct err *e) {

@@ -255,11 +255,13 @@ static const struct option_spec TASKS[] = {
     END,
 };
 static const struct option_spec RENDER[] = {
-    { "screen", "NAME", "first, compose, explain, train, runs, compare, heatmap, map, detail or help" },
+    { "screen", "NAME", "first, compose, explain, train, runs, compare, sweep, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
     { "method", "TEXT", "the method on the Compose screen" },
     { "run", "ID", "the run in focus" },
     { "filter", "FILTER", "of compare: which runs, as petri runs takes them" },
+    { "sweep", "ID", "of sweep: which one (default: the list)" },
+    { "part", "grid|effects|front|lines", "of sweep: what is shown where there is room for one" },
     { "steps", NULL, "of map: the last of what the run kept while it trained" },
     { "set", "N[,N]", "of map: kept sets of vectors" },
     { "matrix", "N", "of heatmap: a kept matrix, as an attention" },

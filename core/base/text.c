@@ -251,6 +251,20 @@ void text_shell_word(struct buf *b, const char *word) {
     buf_putc(b, '\'');
 }
 
+char *text_word(const char **at) {
+    const char *s = *at + strspn(*at, " ");
+    struct buf b = BUF_INIT;
+    bool any = *s != 0;
+    for (char quote = 0; *s && (quote || *s != ' '); s++) {
+        if (!quote && (*s == '\'' || *s == '"')) quote = *s;
+        else if (quote == *s) quote = 0;
+        else buf_putc(&b, *s);
+    }
+    *at = s;
+    if (!any) return NULL;
+    return b.size ? buf_take(&b) : xstrdup("");
+}
+
 void text_csv(struct buf *b, const char *s) {
     char *shown = text_visible(s, strlen(s));
     bool plain = !shown[strcspn(shown, ",\"")];

@@ -41,6 +41,9 @@ void text_line(struct buf *b, const char *format, ...) __attribute__((format(pri
 
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
+/* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing closes goes to
+ * the end.  Caller frees. */
+char *text_word(const char **at);
 /* A field of a CSV line, made visible, quoted where it must be. */
 void text_csv(struct buf *b, const char *s);
 

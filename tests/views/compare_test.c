@@ -1,4 +1,4 @@
-/* Compare: what is asked for from where, what is shown of it. */
+/* Compare and Sweep: what is asked for from where, what is shown of it. */
 #include "tests/support/test.h"
 #include "tests/views/scene.h"
 #include "views/ui_parts.h"
@@ -66,8 +66,93 @@ static void more_is_asked_for(void **state) {
     ui_release(&ui);
 }
 
+/* From the list to a page, its grid, and a cell's runs. */
+static void a_cell_leads_to_its_runs(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    struct effect x = scene_press(&ui, '5');
+    assert_int_equal(x.kind, EFFECT_SWEEPS);
+    scene_press(&ui, 'j');
+    struct sweep_page page = ui.sweep.page;
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_SWEEPS);
+    assert_int_equal(x.run[0], 1);
+    ui.sweep.page = page; /* as the app answers */
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "12 of 15 runs"));
+    assert_int_equal(sweep_at_cursor(&ui.sweep), 0);
+    scene_press(&ui, 'j');
+    scene_press(&ui, 'l');
+    assert_int_equal(sweep_at_cursor(&ui.sweep), 3);
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(ui.runs.filter, "id=4,10,16");
+    ui_show(&ui, SCREEN_SWEEP);
+    scene_press(&ui, '>'); /* lr by method */
+    struct sweep_grid g;
+    sweep_grid(&ui.sweep, &g);
+    assert_int_equal(g.data.rows, 2);
+    assert_int_equal(g.data.columns, 3);
+    assert_int_equal(g.tile[1 * 3 + 1], 3);
+    sweep_grid_release(&g);
+    scene_press(&ui, PRESS_TAB); /* a level's runs */
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(ui.runs.filter, "id=1,7,13,2,8,14");
+    ui_release(&ui);
+}
+
+/* Going on, stopping after a question, more seeds, an edited line. */
+static void a_sweep_is_started_and_stopped(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    scene_press(&ui, '5');
+    struct effect x = scene_press(&ui, 'R');
+    assert_int_equal(x.kind, EFFECT_SWEEP_GO);
+    assert_int_equal(x.run[0], 2);
+    scene_press(&ui, 'K');
+    assert_int_equal(scene_press(&ui, 'n').kind, EFFECT_NONE);
+    scene_press(&ui, 'K');
+    assert_int_equal(scene_press(&ui, 'y').kind, EFFECT_SWEEP_STOP);
+    scene_press(&ui, '+');
+    scene_press(&ui, '7');
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_SWEEP_EXTEND);
+    assert_string_equal(x.text, "7");
+    scene_press(&ui, 'C');
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_SWEEP_NEW);
+    assert_string_equal(x.text, "--lr '{0.001,0.01}'");
+    ui_release(&ui);
+}
+
+/* Choices marked on an axis are the list of methods; values of an option its list. */
+static void marks_become_a_sweep(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_method(&ui, "bitfit");
+    scene_press(&ui, ' ');
+    scene_method(&ui, "lora(r=4)");
+    scene_press(&ui, ' ');
+    while (!compose_on_run(&ui.compose)) scene_press(&ui, PRESS_TAB);
+    ui.compose.option = compose_option_find(&ui.compose, "batch");
+    scene_press(&ui, ' ');
+    scene_press(&ui, 'j');
+    scene_press(&ui, ' ');
+    scene_press(&ui, 'A');
+    assert_true(ui.prompt.open);
+    assert_non_null(strstr(ui.prompt.text, "--method '{bitfit,lora(r=4)}'"));
+    assert_non_null(strstr(ui.prompt.text, "--batch '{32,"));
+    assert_null(strstr(ui.prompt.text, "--lr")); /* each method's own */
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_SWEEP_NEW);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
-                                       cmocka_unit_test(more_is_asked_for)};
+                                       cmocka_unit_test(more_is_asked_for), cmocka_unit_test(a_cell_leads_to_its_runs),
+                                       cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ static const struct {
     {"train", SCREEN_TRAIN, NULL},
     {"runs", SCREEN_RUNS, NULL},
     {"compare", SCREEN_COMPARE, NULL},
+    {"sweep", SCREEN_SWEEP, NULL},
     {"heatmap", SCREEN_HEATMAP, NULL},
     {"map", SCREEN_MAP, NULL},
     {"detail", SCREEN_DETAIL, NULL},
@@ -58,6 +59,29 @@ static void draw_all(int w, int h, enum glyphs g, enum colours k, const char *su
         golden(&ui, name);
         ui_release(&ui);
     }
+}
+
+/* A sweep's page, part by part where there is room for one. */
+static void sweep_parts(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    for (int part = 0; part < (w < 120 ? (int)PART_COUNT : 1); part++) {
+        struct ui ui;
+        char name[100];
+        scene_init(&ui, w, h, g, k);
+        ui.sweep.open = 1;
+        ui.sweep.part = (enum sweep_part)part;
+        ui_changed(&ui);
+        ui_show(&ui, SCREEN_SWEEP);
+        snprintf(name, sizeof name, "sweep-part%d-%s", part, suffix);
+        golden(&ui, name);
+        ui_release(&ui);
+    }
+}
+
+static void sweep_parts_at_all_sizes(void **state) {
+    (void)state;
+    sweep_parts(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    sweep_parts(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    sweep_parts(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
 /* Models with two stacks, and methods narrowed to places of them. */
@@ -237,7 +261,7 @@ static void ascii_at_80x24(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(at_80x24),
+        cmocka_unit_test(sweep_parts_at_all_sizes), cmocka_unit_test(at_80x24),
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
         cmocka_unit_test(texts_at_all_sizes),

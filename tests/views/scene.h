@@ -218,6 +218,36 @@ static inline void scene_compare(struct ui *ui) {
         .mixed = "no rank, difference or mean over these: run 5 is measured by dev.matthews of cola, run 3 by dev.accuracy of reviews"};
 }
 
+/* Sweep: methods by rates, some cells without a value, one that is no run. */
+static inline void scene_sweep(struct ui *ui) {
+    static const char *const axes[] = {"method", "r", "lr"};
+    static const int shown[] = {0, 2};
+    static const char *const value[6][3] = {{"lora(r=2)", "2", "0.001"}, {"lora(r=2)", "2", "0.01"}, {"lora(r=8)", "8", "0.001"},
+                                            {"lora(r=8)", "8", "0.01"}, {"bitfit\x1b[2J", NULL, "0.001"}, {"bitfit\x1b[2J", NULL, "0.01"}};
+    static const char *const names[] = {"lora(r=2) lr=0.001", "lora(r=2) lr=0.01", "lora(r=8) lr=0.001", "lora(r=8) lr=0.01",
+                                        "bitfit\x1b[2J lr=0.001", "bitfit\x1b[2J lr=0.01"};
+    static const double means[] = {0.8112, 0.8034, 0.8291, 0.8107, 0.7742, NAN};
+    static const int64_t runs[6][3] = {{1, 7, 13}, {2, 8, 14}, {3, 9, 15}, {4, 10, 16}, {5, 11, 17}, {0, 0, 0}};
+    static struct sweep_tile tiles[6];
+    for (int i = 0; i < 6; i++)
+        tiles[i] = (struct sweep_tile){names[i], i < 5 ? "finished" : "invalid", "1, 2, 3", i < 5 ? NULL : "bitfit: no such bias", value[i],
+                                       i < 5, i == 0 || i == 2, i < 5 ? 0 : -1, i < 5 ? 3 : 0, means[i], i < 5 ? 0.0104 : NAN,
+                                       means[i] - 0.0258, means[i] + 0.0258, 30, i < 5 ? i + 1 : NAN, i < 2 ? 18432 : i < 4 ? 73728 : 26112,
+                                       runs[i], i < 5 ? 3 : 0};
+    static const struct sweep_worth worths[] = {{"method", "lora(r=2)", NULL, 0, 6, 0.8073, 0.7951, 0.8195},
+                                                {"method", "lora(r=8)", NULL, 0, 6, 0.8199, 0.8077, 0.8321},
+                                                {"lr", NULL, NULL, 2, 15, -0.0124, -0.0301, 0.0053},
+                                                {"method", "bitfit\x1b[2J", "lr", 0, 3, NAN, NAN, NAN}};
+    static const struct sweep_item items[] = {{2, "petri sweep --lr '{0.001,0.01}'", 2, 1},
+        {1, "petri sweep --method '{lora(r={2,8}),bitfit}' --lr '{0.001,0.01}' --seeds 1,2,3", 15, 0}};
+    ui->sweep.item = items;
+    ui->sweep.items = 2;
+    ui->sweep.page = (struct sweep_page){
+        .id = 1, .text = items[1].text, .metric = "accuracy", .rows = "dev.accuracy of reviews, 2538 rows", .points = true, .axis = axes,
+        .shown_axis = shown, .axes = 3, .shown_axes = 2, .tile = tiles, .tiles = 6, .worth = worths, .worths = 4,
+        .worth_of = "15 runs; as blocks seeds 1, 2, 3", .wanted = 15, .over = 12, .live = 2, .failed = 1, .seconds_left = 94};
+}
+
 /* The interface with every screen filled. */
 static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum colours k) {
     scene_series();
@@ -260,6 +290,7 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     d->series = t->series;
     scene_inside(ui);
     scene_compare(ui);
+    scene_sweep(ui);
     ui_resize(ui, w, h);
 }
 

@@ -1,0 +1,270 @@
+#include "app/session/swept.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/sweep/sweep_work.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/config.h"
+
+struct sweeping {
+    struct store *store;
+    struct jobs *jobs;
+    struct swept_work {
+        struct sweep_plan *plan;
+        struct sweep_work *work;
+    } *of;
+    int count;
+    char *said; /* the last line of a run that could not be begun */
+};
+
+/* ---- the list and a page ---- */
+
+static char *keep(struct swept_page *p, char *text) {
+    p->text = xrealloc(p->text, (size_t)p->texts + 1, sizeof *p->text);
+    return p->text[p->texts++] = text;
+}
+
+static int swept_list_row(void *self, int count, const struct store_cell *cells) {
+    struct swept_page *p = self;
+    (void)count;
+    p->item = xrealloc(p->item, (size_t)p->items + 1, sizeof *p->item);
+    p->item[p->items++] = (struct sweep_item){ cells[0].integer, keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
+                                               cells[2].integer, cells[3].integer };
+    return 0;
+}
+
+static int read_list(struct swept_page *p, struct store *s, struct err *e) {
+    return store_sql(s,
+                     "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM sweep s"
+                     " LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL GROUP BY s.id ORDER BY s.id DESC",
+                     (struct store_rows){ .self = p, .row = swept_list_row }, e);
+}
+
+static void fill_tile(struct swept_page *p, int i) {
+    const struct side_by_side *c = &p->cells;
+    const struct compared_group *g = &c->group[i];
+    struct interval v = spread_interval(g->value, 0.95);
+    char seeds[256];
+    comparison_seeds(c, g, seeds, sizeof seeds);
+    p->run[i] = xcalloc((size_t)g->runs + 1, sizeof **p->run);
+    for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
+    p->tile[i] = (struct sweep_tile){
+        .name = g->name, .state = comparison_state(g), .seeds = keep(p, xstrdup(seeds)), .reason = g->reason,
+        .axis = (const char *const *)g->axis, .valid = g->valid, .front = comparison_on_front(c, i, COST_TRAINED), .kind = g->kind,
+        .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd, .low = v.low, .high = v.high,
+        .seconds = comparison_seconds(g), .rank = comparison_rank(c, i), .trained = g->trained, .run = p->run[i], .runs = g->runs,
+    };
+}
+
+/* Runs asked for, over, in work; how long the rest takes by the mean of those that are finished. */
+static void fill_progress(struct swept_page *p, const struct sweep_plan *plan) {
+    struct sweep_page *page = &p->page;
+    double sum = 0;
+    int finished = 0;
+    for (int i = 0; i < p->cells.groups; i++) {
+        const struct compared_group *g = &p->cells.group[i];
+        for (int k = 0; k < g->runs; k++) {
+            enum store_state state = g->run[k].state;
+            page->live += store_state_is_live(state);
+            page->failed += state == STORE_FAILED;
+            if (state == STORE_FINISHED) sum += g->run[k].seconds, finished++;
+        }
+        if (plan->entry[i].valid) page->wanted += plan->spec.seeds;
+    }
+    int lacking = sweep_plan_lacking(plan);
+    page->over = page->wanted - lacking;
+    page->seconds_left = finished ? sum / finished * lacking / (page->live > 1 ? 2 : 1) : NAN;
+}
+
+static void fill_worth(struct swept_page *p) {
+    const struct side_by_side *c = &p->cells;
+    struct sweep_page *page = &p->page;
+    comparison_effects(c, &p->effects);
+    p->worth = xcalloc((size_t)p->effects.count + 1, sizeof *p->worth);
+    for (int i = 0; i < p->effects.count; i++) {
+        const struct compared_effect *x = &p->effects.effect[i];
+        if (x->axis2 >= 0) continue; /* pairs are told by petri sweep ID --json */
+        p->worth[page->worths++] = (struct sweep_worth){ c->axis[x->axis], x->level, x->aliased, x->axis, (int)x->n,
+                                                         x->value, x->low, x->high };
+    }
+    page->worth = p->worth;
+    page->worth_of = p->effects.about;
+    page->no_worth = p->effects.why;
+}
+
+static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const struct sweeping *work) {
+    const struct side_by_side *c = &p->cells;
+    struct sweep_page *page = &p->page;
+    p->tile = xcalloc((size_t)c->groups + 1, sizeof *p->tile);
+    p->run = xcalloc((size_t)c->groups + 1, sizeof *p->run);
+    p->shown_axis = xcalloc((size_t)c->axes + 1, sizeof *p->shown_axis);
+    for (int i = 0; i < c->axes; i++)
+        if (!c->inner[i]) p->shown_axis[page->shown_axes++] = i;
+    for (int i = 0; i < c->groups; i++) fill_tile(p, i);
+    fill_progress(p, plan);
+    fill_worth(p);
+    page->id = c->id;
+    page->text = c->title;
+    page->metric = c->kinds == 1 ? c->kind[0].metric : NULL;
+    page->rows = c->kinds == 1 ? c->kind[0].rows : NULL;
+    page->mixed = c->mixed;
+    page->points = c->kinds == 1 && comparison_in_points(c, 0);
+    page->axis = (const char *const *)c->axis;
+    page->axes = c->axes;
+    page->shown_axis = p->shown_axis;
+    page->tile = p->tile;
+    page->tiles = c->groups;
+    for (int i = 0; work && i < work->count; i++) page->working |= work->of[i].plan->id == c->id;
+}
+
+int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, struct swept_page **out, struct err *e) {
+    struct swept_page *p = xcalloc(1, sizeof *p);
+    struct sweep_plan plan = { 0 };
+    int rc = read_list(p, s, e);
+    if (!rc && id) rc = sweep_plan_open(&plan, s, id, e);
+    if (!rc && id) rc = sweep_plan_find(&plan, s, e);
+    if (!rc && id) rc = sweep_plan_compare(&plan, s, &p->cells, e);
+    if (!rc && id) fill_page(p, &plan, work);
+    sweep_plan_release(&plan);
+    if (rc) swept_page_free(p);
+    else *out = p;
+    return rc;
+}
+
+void swept_page_csv(const struct swept_page *p, struct buf *out) { comparison_csv(&p->cells, out); }
+
+void swept_page_free(struct swept_page *p) {
+    if (!p) return;
+    for (int i = 0; i < p->cells.groups && p->run; i++) free(p->run[i]);
+    for (int i = 0; i < p->texts; i++) free(p->text[i]);
+    comparison_effects_release(&p->effects);
+    comparison_release(&p->cells);
+    free(p->run), free(p->text), free(p->tile), free(p->worth), free(p->shown_axis), free(p->item);
+    free(p);
+}
+
+/* ---- working ---- */
+
+struct sweeping *sweeping_new(struct store *s, struct jobs *j) {
+    struct sweeping *w = xcalloc(1, sizeof *w);
+    *w = (struct sweeping){ .store = s, .jobs = j };
+    return w;
+}
+
+static void work_free(struct swept_work *w) {
+    sweep_work_free(w->work);
+    sweep_plan_release(w->plan);
+    free(w->plan);
+}
+
+void sweeping_free(struct sweeping *w) {
+    if (!w) return;
+    for (int i = 0; i < w->count; i++) work_free(&w->of[i]);
+    free(w->of), free(w->said);
+    free(w);
+}
+
+static void say(void *self, const char *text) { xreplace(&((struct sweeping *)self)->said, text); }
+
+/* Takes the plan over. */
+static int work_on(struct sweeping *w, struct sweep_plan *plan, struct err *e) {
+    int workers = crew_width(jobs_crew(w->jobs));
+    const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .say = say, .self = w };
+    struct swept_work x = { xcalloc(1, sizeof *x.plan), NULL };
+    *x.plan = *plan;
+    x.work = sweep_work_new(x.plan, w->store, w->jobs, &how, e);
+    if (!x.work) {
+        work_free(&x);
+        return e->code;
+    }
+    w->of = xrealloc(w->of, (size_t)w->count + 1, sizeof *w->of);
+    w->of[w->count++] = x;
+    return 0;
+}
+
+/* "--lr", "--lr=1e-3": its value, which may be the next word; NULL: it has none. */
+static int take_option(struct sweep_spec *spec, char *word, const char **at, struct err *e) {
+    char *equals = strchr(word, '='), *value = NULL;
+    if (word[0] != '-' || word[1] != '-')
+        return err_set(e, ERR_USAGE, "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
+    if (equals) *equals = 0;
+    bool has_value = true;
+    for (int i = 0; i < config_option_count(); i++)
+        if (!strcmp(config_option_at(i).name, word + 2)) has_value = config_option_at(i).values != NULL;
+    if (equals) value = xstrdup(equals + 1);
+    else if (has_value) value = text_word(at);
+    int rc = has_value && !value ? err_set(e, ERR_USAGE, "%s: a value is missing", word)
+                                 : sweep_set(spec, word + 2, value ? value : "on", e);
+    free(value);
+    return rc;
+}
+
+static int read_line(const char *line, struct sweep_spec *spec, struct err *e) {
+    int rc = 0, words = 0;
+    char *word;
+    sweep_init(spec);
+    while (!rc && (word = text_word(&line))) {
+        bool prefix = words < 2 && (!strcmp(word, "petri") || !strcmp(word, "sweep"));
+        words++;
+        if (!prefix) rc = take_option(spec, word, &line, e);
+        free(word);
+    }
+    return rc;
+}
+
+int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err *e) {
+    struct sweep_spec spec;
+    struct sweep_plan p = { 0 };
+    int rc = read_line(line, &spec, e);
+    if (!rc) rc = sweep_plan_make(&p, &spec, w->jobs, e);
+    if (!rc) rc = sweep_plan_keep(&p, w->store, e);
+    sweep_release(&spec);
+    if (rc) {
+        sweep_plan_release(&p);
+        return rc;
+    }
+    *id = p.id;
+    return work_on(w, &p, e);
+}
+
+int sweeping_go(struct sweeping *w, int64_t id, const char *seeds, struct err *e) {
+    struct sweep_plan p;
+    for (int i = 0; i < w->count; i++)
+        if (w->of[i].plan->id == id)
+            return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first", (long long)id);
+    int rc = sweep_plan_open(&p, w->store, id, e);
+    if (!rc && seeds) rc = sweep_plan_extend(&p, seeds, w->jobs, e);
+    if (!rc && seeds) rc = sweep_plan_keep(&p, w->store, e);
+    if (!rc) return work_on(w, &p, e);
+    sweep_plan_release(&p);
+    return rc;
+}
+
+int sweeping_stop(struct sweeping *w, int64_t id, struct err *e) { return store_sweep_stop(w->store, id, e); }
+
+int sweeping_step(struct sweeping *w, int *left, char **said, struct err *e) {
+    int rc = 0;
+    for (int i = 0; i < w->count;) {
+        bool more = true;
+        struct err one = ERR_INIT;
+        if (sweep_work_step(w->of[i].work, &more, &one)) {
+            if (!rc) *e = one;
+            rc = one.code;
+            sweep_work_stop(w->of[i].work);
+            more = sweep_work_run(w->of[i].work) != 0;
+        }
+        if (more) {
+            i++;
+            continue;
+        }
+        work_free(&w->of[i]);
+        w->of[i] = w->of[--w->count];
+    }
+    *left = w->count;
+    *said = w->said;
+    w->said = NULL;
+    return rc;
+}

@@ -1,0 +1,392 @@
+#include "views/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* ---- the grid ---- */
+
+/* Distinct values of an axis in the order of the cells. */
+static int sweep_values_of(const struct sweep_page *p, int axis, const char **out) {
+    int n = 0;
+    for (int i = 0; i < p->tiles; i++) {
+        const char *v = p->tile[i].axis[axis] ? p->tile[i].axis[axis] : "\u2013";
+        int k = 0;
+        while (k < n && strcmp(out[k], v)) k++;
+        if (k == n) out[n++] = v;
+    }
+    return n;
+}
+
+/* Ordered pairs of axes: the first is (0, 1). */
+static void axes_of(const struct sweep_view *v, int *row, int *column) {
+    int n = v->page.shown_axes;
+    *row = -1;
+    *column = n ? v->page.shown_axis[0] : -1;
+    if (n < 2) return;
+    int pair = v->pair % (n * (n - 1)), r = pair / (n - 1), c = pair % (n - 1);
+    *row = v->page.shown_axis[r];
+    *column = v->page.shown_axis[c < r ? c : c + 1];
+}
+
+static const char *sweep_value_at(const struct sweep_page *p, int tile, int axis) {
+    return p->tile[tile].axis[axis] ? p->tile[tile].axis[axis] : "\u2013";
+}
+
+/* Whether two cells agree in all axes that the grid does not have. */
+static bool same_slice(const struct sweep_page *p, int a, int b, int row, int column) {
+    for (int k = 0; k < p->shown_axes; k++) {
+        int axis = p->shown_axis[k];
+        if (axis != row && axis != column && strcmp(sweep_value_at(p, a, axis), sweep_value_at(p, b, axis))) return false;
+    }
+    return true;
+}
+
+/* A cell of each slice, in the order of the cells; how many. */
+static int slices_of(const struct sweep_page *p, int row, int column, int *first) {
+    int n = 0;
+    for (int i = 0; i < p->tiles; i++) {
+        int k = 0;
+        while (k < n && !same_slice(p, first[k], i, row, column)) k++;
+        if (k == n) first[n++] = i;
+    }
+    return n;
+}
+
+static int sweep_place_in(const char *const *names, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return i;
+    return -1;
+}
+
+/* Colours are of one kind: that of the cell under the cursor, else of the first with a value. */
+static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, int rows, int columns) {
+    const struct sweep_tile *tile = v->page.tile;
+    int at = v->look.row < rows && v->look.column < columns ? g->tile[v->look.row * columns + v->look.column] : -1;
+    int kind = at < 0 ? -1 : tile[at].kind;
+    for (int i = 0; i < rows * columns; i++) {
+        int t = g->tile[i];
+        if (kind < 0 && t >= 0) kind = tile[t].kind;
+    }
+    for (int i = 0; i < rows * columns; i++) {
+        int t = g->tile[i];
+        if (t >= 0 && tile[t].kind == kind) g->value[i] = tile[t].mean * (v->page.points ? 100 : 1);
+    }
+}
+
+void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
+    const struct sweep_page *p = &v->page;
+    size_t room = (size_t)p->tiles + 1;
+    *g = (struct sweep_grid){.row = xcalloc(room, sizeof *g->row), .column = xcalloc(room, sizeof *g->column)};
+    axes_of(v, &g->row_axis, &g->column_axis);
+    int *first = xcalloc(room, sizeof *first), columns = 0, rows = 1;
+    struct buf others = BUF_INIT;
+    if (g->column_axis >= 0) columns = sweep_values_of(p, g->column_axis, g->column);
+    if (g->row_axis >= 0) rows = sweep_values_of(p, g->row_axis, g->row);
+    else g->row[0] = p->metric ? p->metric : "";
+    if (g->column_axis < 0) columns = p->tiles > 0, g->column[0] = p->tiles ? p->tile[0].name : "";
+    g->slices = slices_of(p, g->row_axis, g->column_axis, first);
+    int slice = g->slices ? v->slice % g->slices : 0;
+    size_t cells = (size_t)rows * (size_t)columns;
+    g->value = xcalloc(cells + 1, sizeof *g->value);
+    g->tile = xcalloc(cells + 1, sizeof *g->tile);
+    for (size_t i = 0; i < cells; i++) g->value[i] = NAN, g->tile[i] = -1;
+    for (int i = 0; i < p->tiles; i++) {
+        if (!same_slice(p, first[slice], i, g->row_axis, g->column_axis)) continue;
+        int r = g->row_axis < 0 ? 0 : sweep_place_in(g->row, rows, sweep_value_at(p, i, g->row_axis));
+        int c = g->column_axis < 0 ? 0 : sweep_place_in(g->column, columns, sweep_value_at(p, i, g->column_axis));
+        g->tile[r * columns + c] = i;
+    }
+    sweep_fill_values(v, g, rows, columns);
+    for (int k = 0; k < p->shown_axes && p->tiles; k++) {
+        int axis = p->shown_axis[k];
+        if (axis != g->row_axis && axis != g->column_axis) buf_part(&others, "%s=%s", p->axis[axis], sweep_value_at(p, first[slice], axis));
+    }
+    g->others = others.size ? buf_take(&others) : xstrdup("");
+    g->data = (struct heat_data){.rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column};
+    free(first);
+}
+
+void sweep_grid_release(struct sweep_grid *g) { free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others); }
+
+int sweep_front(const struct sweep_view *v, int *out) {
+    const struct sweep_page *p = &v->page;
+    int n = 0;
+    for (int i = 0; i < p->tiles; i++) {
+        int at = n++;
+        for (; at && p->tile[out[at - 1]].trained > p->tile[i].trained; at--) out[at] = out[at - 1];
+        out[at] = i;
+    }
+    return n;
+}
+
+int sweep_at_cursor(const struct sweep_view *v) {
+    int at = -1;
+    if (!v->page.tiles || v->part == PART_WORTH) return -1;
+    if (v->part == PART_GRID) {
+        struct sweep_grid g;
+        sweep_grid(v, &g);
+        if (g.data.rows && g.data.columns && v->look.row < g.data.rows && v->look.column < g.data.columns)
+            at = g.tile[v->look.row * g.data.columns + v->look.column];
+        sweep_grid_release(&g);
+        return at;
+    }
+    int *order = xcalloc((size_t)v->page.tiles, sizeof *order), n = sweep_front(v, order);
+    if (v->tile < n) at = order[v->tile];
+    free(order);
+    return at;
+}
+
+/* ---- asking ---- */
+
+static int into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
+
+static void scroll(int *top, int cursor, int rows) {
+    if (*top > cursor) *top = cursor;
+    if (rows > 0 && cursor >= *top + rows) *top = cursor - rows + 1;
+}
+
+/* Rows that a part's list has on the screen. */
+static int rows_of(const struct ui *ui, enum sweep_part part) {
+    struct layout_frame f;
+    struct panes p;
+    ui_panes(ui, SCREEN_SWEEP, &f, &p);
+    return p.at[PANE_SWEEP + (int)part].h - 2;
+}
+
+static void settle(struct ui *ui) {
+    struct sweep_view *v = &ui->sweep;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    v->cursor = into(v->cursor, v->items - 1);
+    scroll(&v->top, v->cursor, f.body.h - 1);
+    v->worth = into(v->worth, v->page.worths - 1);
+    v->tile = into(v->tile, v->page.tiles - 1);
+    scroll(&v->worth_top, v->worth, rows_of(ui, PART_WORTH));
+    scroll(&v->tile_top, v->tile, rows_of(ui, PART_FRONT));
+    struct sweep_grid g;
+    sweep_grid(v, &g);
+    v->look.row = into(v->look.row, g.data.rows - 1);
+    v->look.column = into(v->look.column, g.data.columns - 1);
+    if (g.slices) v->slice %= g.slices;
+    sweep_grid_release(&g);
+}
+
+/* The list, and the sweep shown, anew. */
+static void ask(struct sweep_view *v, enum effect_kind kind, int64_t id, struct effect *out) {
+    v->chosen[0] = id;
+    out->kind = kind;
+    out->run = v->chosen;
+    out->runs = 1;
+}
+
+static int64_t sweep_here(const struct sweep_view *v) {
+    return v->open ? v->open : v->cursor < v->items ? v->item[v->cursor].id : 0;
+}
+
+static void show(struct ui *ui, struct effect *out) {
+    ui_show(ui, SCREEN_SWEEP);
+    ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
+}
+
+void sweep_open(struct sweep_view *v, int64_t id) {
+    v->open = id;
+    v->part = PART_GRID;
+    v->pair = v->slice = v->worth = v->tile = v->worth_top = v->tile_top = 0;
+    v->look = (struct heat_look){.fit = true};
+    v->page = (struct sweep_page){0};
+}
+
+static bool list_request(struct ui *ui, enum request r, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    switch (r) {
+    case REQ_UP: v->cursor--; break;
+    case REQ_DOWN: v->cursor++; break;
+    case REQ_PAGE_UP: v->cursor -= 10; break;
+    case REQ_PAGE_DOWN: v->cursor += 10; break;
+    case REQ_FIRST: v->cursor = 0; break;
+    case REQ_LAST: v->cursor = v->items; break;
+    case REQ_OPEN:
+        if (!v->items) return true;
+        sweep_open(v, v->item[v->cursor].id);
+        ask(v, EFFECT_SWEEPS, v->open, out);
+        break;
+    default: return false;
+    }
+    settle(ui);
+    return true;
+}
+
+static void move(struct sweep_view *v, int down, int right) {
+    if (v->part == PART_GRID) v->look.row += down, v->look.column += right;
+    else if (v->part == PART_WORTH) v->worth += down;
+    else v->tile += down + right;
+}
+
+/* Runs of the cell under the cursor; of a level those of all cells that have it. */
+static void sweep_to_runs(struct ui *ui, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    int tile = sweep_at_cursor(v), n = 0;
+    const struct sweep_worth *w = v->part == PART_WORTH && v->worth < v->page.worths ? &v->page.worth[v->worth] : NULL;
+    int64_t *run = NULL;
+    for (int i = 0; i < v->page.tiles; i++) {
+        const struct sweep_tile *t = &v->page.tile[i];
+        bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level) : i == tile;
+        if (!mine || !t->runs) continue;
+        run = xrealloc(run, (size_t)(n + t->runs), sizeof *run);
+        memcpy(run + n, t->run, (size_t)t->runs * sizeof *run);
+        n += t->runs;
+    }
+    if (n) runs_show_only(ui, run, n, out);
+    else ui_say(ui, SAY_INFO, "%s", tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no run is there yet");
+    free(run);
+}
+
+static bool page_request(struct ui *ui, enum request r, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    switch (r) {
+    case REQ_UP: move(v, -1, 0); break;
+    case REQ_DOWN: move(v, 1, 0); break;
+    case REQ_LEFT: move(v, 0, -1); break;
+    case REQ_RIGHT: move(v, 0, 1); break;
+    case REQ_PAGE_UP: move(v, -10, 0); break;
+    case REQ_PAGE_DOWN: move(v, 10, 0); break;
+    case REQ_FIRST: move(v, -10000, -10000); break;
+    case REQ_LAST: move(v, 10000, 10000); break;
+    case REQ_NEXT_PART: v->part = (enum sweep_part)((v->part + 1) % PART_COUNT); break;
+    case REQ_PREV_PART: v->part = (enum sweep_part)((v->part + PART_COUNT - 1) % PART_COUNT); break;
+    case REQ_LATER: v->pair++; break;
+    case REQ_EARLIER: {
+        int n = v->page.shown_axes, pairs = n > 1 ? n * (n - 1) : 1;
+        v->pair = (v->pair + pairs - 1) % pairs;
+        break;
+    }
+    case REQ_NEXT: v->slice++; break;
+    case REQ_PREV: {
+        struct sweep_grid g;
+        sweep_grid(v, &g);
+        if (g.slices) v->slice = (v->slice + g.slices - 1) % g.slices;
+        sweep_grid_release(&g);
+        break;
+    }
+    case REQ_OPEN: sweep_to_runs(ui, out); return true;
+    case REQ_EXPORT:
+        if (v->page.tiles) ui_ask_picture(ui);
+        return true;
+    case REQ_BACK:
+        v->open = 0;
+        break;
+    default: return false;
+    }
+    settle(ui);
+    return true;
+}
+
+void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use) {
+    if (strlen(text) >= PROMPT_ROOM) {
+        ui_say(ui, SAY_WARNING, "this sweep's line is too long to be edited here: petri sweep takes it, or a file");
+        return;
+    }
+    prompt_open(&ui->prompt, label, text, false);
+    ui->use = use;
+}
+
+/* What may be asked of the sweep under the cursor, in the list and on its page. */
+static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    int64_t id = sweep_here(v);
+    switch (r) {
+    case REQ_SWEEP: {
+        char *line = compose_sweep_line(&ui->compose);
+        sweep_prompt(ui, "petri sweep ", line, USE_SWEEP);
+        free(line);
+        return true;
+    }
+    case REQ_RUN:
+        if (id) ask(v, EFFECT_SWEEP_GO, id, out);
+        return true;
+    case REQ_STOP:
+        if (id)
+            ui_ask(ui, ASK_SWEEP_STOP, id, "stop all who work on sweep %lld?   y each run keeps a checkpoint   Esc go on",
+                   (long long)id);
+        return true;
+    case REQ_MORE:
+        if (id) sweep_prompt(ui, "seeds besides ", "", USE_SEEDS);
+        return true;
+    case REQ_CLONE: {
+        const char *text = NULL;
+        for (int i = 0; i < v->items; i++)
+            if (v->item[i].id == id) text = v->item[i].text;
+        if (!text) return true;
+        if (!strncmp(text, "petri sweep ", 12)) text += 12;
+        sweep_prompt(ui, "petri sweep ", text, USE_SWEEP);
+        return true;
+    }
+    default: break;
+    }
+    return v->open ? page_request(ui, r, out) : list_request(ui, r, out);
+}
+
+void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    if (!*text) return;
+    ask(v, seeds ? EFFECT_SWEEP_EXTEND : EFFECT_SWEEP_NEW, seeds ? sweep_here(v) : 0, out);
+    snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+static bool refresh(struct ui *ui, struct effect *out) {
+    const struct sweep_page *p = &ui->sweep.page;
+    if (ui->sweep.open && p->id == ui->sweep.open && p->over == p->wanted) return false;
+    ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
+    return true;
+}
+
+static int64_t run(const struct ui *ui) {
+    int tile = ui->sweep.open ? sweep_at_cursor(&ui->sweep) : -1;
+    return tile >= 0 && ui->sweep.page.tile[tile].runs ? ui->sweep.page.tile[tile].run[0] : 0;
+}
+
+static void init(struct ui *ui) { ui->sweep.look.fit = true; }
+
+static const char *hint(const struct ui *ui, const struct key_entry *k) {
+    const struct sweep_view *v = &ui->sweep;
+    bool any = v->open ? v->page.tiles > 0 : v->items > 0;
+    switch (k->request) {
+    case REQ_SWEEP: return "new";
+    case REQ_OPEN: return !any ? NULL : v->open ? "its runs" : k->hint;
+    case REQ_RUN: return any ? "go on" : NULL;
+    case REQ_STOP: return any ? k->hint : NULL;
+    case REQ_MORE: return any ? "seeds" : NULL;
+    case REQ_CLONE: return any ? "edit" : NULL;
+    case REQ_EARLIER: return v->open && v->part == PART_GRID && v->page.shown_axes > 1 ? "axes" : NULL;
+    case REQ_NEXT: return NULL;
+    case REQ_NEXT_PART: return v->open ? k->hint : NULL;
+    case REQ_EXPORT: return v->open && any ? "export" : NULL;
+    default: return any ? k->hint : NULL;
+    }
+}
+
+static const char *pictured(const struct ui *ui) {
+    static const char *const names[] = {"grid", "effects", "front", "lines"};
+    return names[ui->sweep.part];
+}
+
+static const enum request keys[] = {
+    REQ_OPEN, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST,
+    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_MORE, REQ_NONE
+};
+
+const struct screen screen_sweep = {
+    .name = "sweep",
+    .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > choose them, n goes "
+             "through the others' values), what each axis is worth, what is good at its size, and all cells as lines over "
+             "the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
+    .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
+    .init = init, .changed = settle, .request = sweep_request, .run = run, .refresh = refresh,
+    .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,
+};

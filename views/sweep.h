@@ -1,0 +1,95 @@
+/* State of Sweep: the sweeps of the history, and one of them as a grid of two axes, what each axis is worth, the front of
+ * small and good, and parallel coordinates.  Data and strings belong to the app; what is shown of them to the view.
+ *
+ * In sweep.c; drawn in sweep_draw.c and sweep_charts.c. */
+#ifndef VIEWS_SWEEP_H
+#define VIEWS_SWEEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "views/heat.h"
+
+struct sweep_item {
+    int64_t id;
+    const char *text;     /* as it is typed */
+    int64_t runs;         /* that were made for it */
+    int64_t live;         /* of these, waiting or training */
+};
+struct sweep_tile {       /* a cell */
+    const char *name, *state, *seeds;
+    const char *reason;   /* why it is no run, or what became of its runs; NULL */
+    const char *const *axis; /* of each axis its value; NULL: it has none */
+    bool valid, front;    /* front: nothing as good trains fewer values */
+    int kind;             /* cells of one kind may be compared; -1: no value */
+    int n;                /* runs that count */
+    double mean, sd, low, high, seconds, rank; /* NaN: none */
+    int64_t trained;
+    const int64_t *run;
+    int runs;
+};
+struct sweep_worth {      /* of a level of an axis */
+    const char *axis, *level; /* level NULL: a slope */
+    const char *aliased;  /* with what; NULL */
+    int axis_at;
+    int n;
+    double value, low, high; /* NaN: not known */
+};
+struct sweep_page {
+    int64_t id;           /* 0: none */
+    const char *text, *metric, *rows; /* NULL while no run has a value */
+    const char *mixed;    /* in a line why not all cells can be compared; NULL */
+    bool points;          /* values are shown ×100 */
+    const char *const *axis;
+    const int *shown_axis; /* those that a reader chooses from: no part of another */
+    int axes, shown_axes;
+    const struct sweep_tile *tile;
+    int tiles;
+    const struct sweep_worth *worth;
+    int worths;
+    const char *worth_of, *no_worth; /* what the effects are of, why there are none; NULL */
+    int wanted, over, live, failed;  /* runs: asked for, done with, waiting or training, failed among those done with */
+    double seconds_left;  /* NaN: not known */
+    bool working;         /* this process works on it */
+};
+
+enum sweep_part { PART_GRID, PART_WORTH, PART_FRONT, PART_LINES, PART_COUNT };
+
+struct sweep_view {
+    /* set by the app */
+    const struct sweep_item *item;
+    int items;
+    struct sweep_page page;
+    char failed[900];     /* why there is none; "" */
+    /* the view's own */
+    int64_t open;         /* the sweep shown; 0: the list is */
+    int cursor, top;      /* in the list */
+    enum sweep_part part;
+    int pair;             /* which two axes the grid has */
+    int slice;            /* which values the others have there */
+    struct heat_look look;
+    int worth, worth_top; /* under the cursor among the effects */
+    int tile, tile_top;   /* in the front's order, or of the lines */
+    int64_t chosen[1];    /* what an effect is about */
+};
+/* The page of another sweep, from its start, once the app has filled it. */
+void sweep_open(struct sweep_view *v, int64_t id);
+/* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.  All owned:
+ * sweep_grid_release. */
+struct sweep_grid {
+    int row_axis, column_axis; /* -1: one row */
+    int slices;
+    char *others;         /* "batch=16", "" without further axes */
+    struct heat_data data;
+    double *value;
+    const char **row, **column;
+    int *tile;
+};
+void sweep_grid(const struct sweep_view *v, struct sweep_grid *out);
+void sweep_grid_release(struct sweep_grid *g);
+/* The cells in the order of what they train; how many.  out has room for all. */
+int sweep_front(const struct sweep_view *v, int *out);
+/* The cell under the cursor of the part shown, -1: none. */
+int sweep_at_cursor(const struct sweep_view *v);
+
+#endif

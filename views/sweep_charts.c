@@ -1,0 +1,213 @@
+/* Sweep, drawn: what each axis is worth with its error bars, what is good at its size, all cells as lines over the axes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/plot_raster.h"
+#include "views/sweep.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+enum { COUNT_WIDTH = 4, VALUE_WIDTH = 8 };
+
+/* ---- bars of intervals on one scale ---- */
+
+struct bar_scale {
+    double lo, hi;
+    bool set;
+};
+
+static void sweep_widen(struct bar_scale *s, double v) {
+    if (!isfinite(v)) return;
+    s->lo = s->set && s->lo < v ? s->lo : v;
+    s->hi = s->set && s->hi > v ? s->hi : v;
+    s->set = true;
+}
+
+static int column(const struct bar_scale *s, double v, int w) {
+    if (!(s->hi > s->lo)) return w / 2;
+    int at = (int)lround((v - s->lo) / (s->hi - s->lo) * (w - 1));
+    return at < 0 ? 0 : at > w - 1 ? w - 1 : at;
+}
+
+/* "├───●───┤": the value and its interval. */
+static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_scale *s, double value, double low, double high,
+                     enum ink ink, const char *mark) {
+    if (w < 3 || !isfinite(value)) return;
+    if (isfinite(low) && isfinite(high)) {
+        int from = column(s, low, w), to = column(s, high, w);
+        for (int i = from; i <= to; i++) canvas_text(c, x + i, y, INK_DIM, i == from ? "\u251C" : i == to ? "\u2524" : "\u2500");
+    }
+    canvas_text(c, x + column(s, value, w), y, ink, mark);
+}
+
+static void scale_title(const struct sweep_page *p, const struct bar_scale *s, char out[80]) {
+    char lo[32], hi[32];
+    sweep_value(p, s->lo, lo), sweep_value(p, s->hi, hi);
+    snprintf(out, 80, "%s \u2026 %s", lo, hi);
+}
+
+/* ---- effects ---- */
+
+void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    const struct sweep_page *p = &v->page;
+    struct bar_scale s = {0, 0, false};
+    char text[32], range[80] = "";
+    for (int i = 0; i < p->worths; i++)
+        if (p->worth[i].level) sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low), sweep_widen(&s, p->worth[i].high);
+    if (s.set) scale_title(p, &s, range);
+    canvas_rule(c, r.x, r.y, r.w, "what each axis is worth", range);
+    if (p->no_worth || !p->worths) {
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_DIM, p->no_worth ? p->no_worth : "no finished runs yet");
+        return;
+    }
+    int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1, w = r.x + r.w - x - 1;
+    canvas_right(c, r.x + 3 + name, r.y + 1, COUNT_WIDTH, INK_DIM, "n");
+    canvas_right(c, r.x + 3 + name + COUNT_WIDTH, r.y + 1, VALUE_WIDTH, INK_DIM, "mean");
+    canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
+    for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
+        const struct sweep_worth *e = &p->worth[v->worth_top + i];
+        bool here = v->part == PART_WORTH && v->worth_top + i == v->worth;
+        int y = r.y + 2 + i;
+        char both[160];
+        snprintf(both, sizeof both, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
+        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        canvas_fit(c, r.x + 3, y, name - 1, here ? INK_TITLE : INK_TEXT, both);
+        snprintf(text, sizeof text, "%d", e->n);
+        canvas_right(c, r.x + 3 + name, y, COUNT_WIDTH, INK_DIM, text);
+        if (e->aliased) {
+            char why[120];
+            snprintf(why, sizeof why, "aliased with %.90s", e->aliased);
+            canvas_fit(c, x - VALUE_WIDTH, y, w + VALUE_WIDTH, INK_WARN, why);
+            continue;
+        }
+        sweep_value(p, e->value, text);
+        canvas_right(c, r.x + 3 + name + COUNT_WIDTH, y, VALUE_WIDTH, INK_TEXT, text);
+        if (e->level) draw_bar(c, x, y, w, &s, e->value, e->low, e->high, INK_ACCENT, "\u25CF");
+        else if (isfinite(e->low)) {
+            char low[32], high[32];
+            sweep_value(p, e->low, low), sweep_value(p, e->high, high);
+            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", low, high);
+        }
+    }
+}
+
+/* ---- small and good ---- */
+
+void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    const struct sweep_page *p = &v->page;
+    struct bar_scale s = {0, 0, false};
+    int *order = xcalloc((size_t)p->tiles + 1, sizeof *order), n = sweep_front(v, order);
+    char text[64], range[80] = "";
+    for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
+    if (s.set) scale_title(p, &s, range);
+    canvas_rule(c, r.x, r.y, r.w, p->mixed ? "small and good, each kind by itself" : "small and good", range);
+    int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
+    int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
+    canvas_right(c, size, r.y + 1, 10, INK_DIM, "trained");
+    canvas_right(c, size + 10, r.y + 1, VALUE_WIDTH, INK_DIM, "mean");
+    canvas_right(c, size + 10 + VALUE_WIDTH, r.y + 1, 9, INK_DIM, "sd");
+    canvas_right(c, size + 19 + VALUE_WIDTH, r.y + 1, COUNT_WIDTH, INK_DIM, "n");
+    canvas_fit(c, x, r.y + 1, w, INK_DIM, "\u25CF nothing as good trains fewer");
+    for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
+        const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
+        bool here = v->part == PART_FRONT && v->tile_top + i == v->tile;
+        int y = r.y + 2 + i;
+        enum ink ink = here ? INK_TITLE : !t->valid ? INK_DIM : INK_TEXT;
+        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        canvas_fit(c, r.x + 3, y, name - 1, ink, t->name);
+        if (!t->valid) {
+            canvas_fit(c, size + 1, y, r.x + r.w - size - 2, INK_DIM, t->reason ? t->reason : t->state);
+            continue;
+        }
+        show_count(t->trained, text);
+        canvas_right(c, size, y, 10, INK_TEXT, text);
+        char mean[32], sd[32];
+        sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd);
+        canvas_right(c, size + 10, y, VALUE_WIDTH, ink, t->n ? mean : "\u2013");
+        snprintf(text, sizeof text, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sd);
+        canvas_right(c, size + 10 + VALUE_WIDTH, y, 9, INK_DIM, text);
+        snprintf(text, sizeof text, "%d", t->n);
+        canvas_right(c, size + 19 + VALUE_WIDTH, y, COUNT_WIDTH, INK_DIM, text);
+        if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front ? INK_ACCENT : INK_DIM, t->front ? "\u25CF" : "\u00B7");
+        else canvas_fit(c, x, y, w, INK_DIM, t->state);
+    }
+    free(order);
+}
+
+/* ---- all cells as lines ---- */
+
+enum { LINE_LEVELS = 256 };
+
+/* Where a cell stands on an axis, 0 … 1 from below; NaN: nowhere.  The last is its value. */
+static double level_at(const struct sweep_page *p, int tile, int at, const struct bar_scale *s) {
+    double mean = p->tile[tile].mean;
+    if (at == p->shown_axes) return !isfinite(mean) ? NAN : s->hi > s->lo ? (mean - s->lo) / (s->hi - s->lo) : 0.5;
+    const char *seen[LINE_LEVELS];
+    int n = 0, mine = -1, axis = p->shown_axis[at];
+    for (int i = 0; i < p->tiles && n < LINE_LEVELS; i++) {
+        const char *v = p->tile[i].axis[axis] ? p->tile[i].axis[axis] : "\u2013";
+        int k = 0;
+        while (k < n && strcmp(seen[k], v)) k++;
+        if (k == n) seen[n++] = v;
+        if (i == tile) mine = k;
+    }
+    return mine < 0 ? NAN : n > 1 ? (double)mine / (n - 1) : 0.5;
+}
+
+static void trace(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, int tile, const struct bar_scale *s,
+                  struct style style) {
+    int n = p->shown_axes + 1;
+    double *step = xcalloc((size_t)n, sizeof *step), *value = xcalloc((size_t)n, sizeof *value);
+    for (int k = 0; k < n; k++) step[k] = k, value[k] = level_at(p, tile, k, s);
+    struct raster curve = raster_new(f);
+    struct plot_data d = {step, value, (size_t)n};
+    raster_trace(&curve, f, &d, 0, (size_t)n, true);
+    raster_show(c, f, &curve, style, '*');
+    free(curve.bits), free(step), free(value);
+}
+
+/* The values of an axis beside it. */
+static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, int at, int x, int room) {
+    const char *before = NULL;
+    for (int i = 0; i < p->tiles; i++) {
+        const char *v = p->tile[i].axis[p->shown_axis[at]] ? p->tile[i].axis[p->shown_axis[at]] : "\u2013";
+        struct bar_scale none = {0, 1, true};
+        if (before && !strcmp(before, v)) continue;
+        int y = f->inside.y + plot_row(f, level_at(p, i, at, &none)) / f->py;
+        canvas_fit(c, x, y, room, INK_TEXT, v);
+        before = v;
+    }
+}
+
+void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    const struct sweep_page *p = &v->page;
+    struct bar_scale s = {0, 0, false};
+    char lo[32], hi[32];
+    for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
+    canvas_rule(c, r.x, r.y, r.w, "each cell a line over the axes", p->mixed ? "values of several kinds: not drawn" : p->metric);
+    int n = p->shown_axes + 1, label = 12;
+    struct plot_frame f = {.inside = {r.x + 2, r.y + 2, r.w - label - 4, r.h - 3}, .from = 0, .to = n > 1 ? n - 1 : 1,
+                           .y = {0, 1, 1, false, true}};
+    if (f.inside.w < 8 || f.inside.h < 2 || p->mixed) return;
+    raster_pixels(c, &f.px, &f.py);
+    int chosen = v->part == PART_LINES || v->part == PART_FRONT ? sweep_at_cursor(v) : -1;
+    for (int i = 0; i < p->tiles; i++)
+        if (p->tile[i].valid && i != chosen) trace(p, c, &f, i, &s, canvas_style(c, p->tile[i].front ? INK_METRIC : INK_RAW));
+    if (chosen >= 0) trace(p, c, &f, chosen, &s, canvas_style(c, INK_ACCENT));
+    for (int k = 0; k < n; k++) {
+        int x = f.inside.x + (n > 1 ? k * (f.inside.w - 1) / (n - 1) : 0);
+        int room = k + 1 < n ? f.inside.w / n - 2 : label + 1;
+        if (room > 16) room = 16;
+        for (int y = 0; y < f.inside.h; y++) canvas_text(c, x, f.inside.y + y, INK_DIM, "\u2502");
+        const char *head = k + 1 < n ? p->axis[p->shown_axis[k]] : p->metric ? p->metric : "value";
+        canvas_fit(c, x, r.y + 1, room, k + 1 < n ? INK_DIM : INK_TITLE, head);
+        if (k + 1 < n) draw_levels(p, c, &f, k, x + 1, room);
+    }
+    if (!s.set) return;
+    sweep_value(p, s.lo, lo), sweep_value(p, s.hi, hi);
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, hi);
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT, lo);
+}

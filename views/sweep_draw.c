@@ -1,0 +1,141 @@
+/* Sweep, drawn: the list, the rule of a page with its progress, the grid. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/sweep.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
+    (void)f;
+    need->part = (int)ui->sweep.part;
+}
+
+void sweep_value(const struct sweep_page *p, double x, char out[32]) {
+    if (isnan(x)) snprintf(out, 32, "\u2013");
+    else if (p->points) snprintf(out, 32, "%.2f", 100 * x);
+    else show_value(x, out);
+}
+
+/* ---- the list ---- */
+
+static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    char title[64], text[64];
+    snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
+    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    if (!v->items) {
+        const char *says = *v->failed ? v->failed
+                           : "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
+                             "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.";
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 6, r.h - 2}, *v->failed ? INK_BAD : INK_DIM, says);
+        return;
+    }
+    for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
+        const struct sweep_item *s = &v->item[v->top + i];
+        bool here = v->top + i == v->cursor;
+        int y = r.y + 1 + i;
+        enum ink ink = here ? INK_TITLE : INK_TEXT;
+        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        snprintf(text, sizeof text, "%lld", (long long)s->id);
+        canvas_right(c, r.x + 2, y, 4, ink, text);
+        snprintf(text, sizeof text, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
+        canvas_right(c, r.x + 7, y, 10, INK_DIM, text);
+        if (s->live) canvas_text(c, r.x + 18, y, INK_ACCENT, "\u25B6");
+        const char *line = !strncmp(s->text, "petri sweep ", 12) ? s->text + 12 : s->text;
+        canvas_fit(c, r.x + 20, y, r.w - 21, ink, line);
+    }
+}
+
+/* ---- a page ---- */
+
+static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    const struct sweep_page *p = &v->page;
+    char right[160], left[32], title[32];
+    show_seconds(p->seconds_left, left);
+    size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
+    if (p->failed) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 %d failed", p->failed);
+    if (p->live) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 %d in work", p->live);
+    if (p->over < p->wanted && isfinite(p->seconds_left)) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 about %s left", left);
+    if (p->over < p->wanted && !p->live && !p->working) snprintf(right + n, sizeof right - n, " \u00B7 R goes on");
+    snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
+    canvas_rule(c, r.x, r.y, r.w, title, right);
+    if (r.h < 2) return;
+    int used = 0;
+    if (p->wanted > 0) {
+        used = r.w / 4 > 30 ? 30 : r.w / 4;
+        canvas_bar(c, r.x + 1, r.y + 1, used, (double)p->over / p->wanted);
+        used += 2;
+    }
+    const char *line = !strncmp(p->text, "petri sweep ", 12) ? p->text + 12 : p->text;
+    canvas_fit(c, r.x + 1 + used, r.y + 1, r.w - used - 2, INK_DIM, line);
+}
+
+static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {
+    const struct sweep_page *p = &v->page;
+    struct sweep_grid g;
+    char title[160], right[160];
+    sweep_grid(v, &g);
+    snprintf(title, sizeof title, "%s \u00D7 %s%s%s", g.row_axis < 0 ? "cells" : p->axis[g.row_axis],
+             g.column_axis < 0 ? "one" : p->axis[g.column_axis], *g.others ? " \u00B7 " : "", g.others);
+    snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet", p->points ? " \u00D7100, mean" : ", mean",
+             g.slices > 1 ? " \u00B7 n others" : "");
+    canvas_rule(c, r.x, r.y, r.w, title, right);
+    struct rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    if (g.data.rows && g.data.columns && in.h > 0) heat_draw(c, in, &g.data, &v->look);
+    double lo, hi;
+    int undefined;
+    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined)) heat_legend(c, r.x + 1, r.y + r.h - 1, r.w - 2, &g.data);
+    sweep_grid_release(&g);
+}
+
+void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body) {
+    const struct sweep_view *v = &ui->sweep;
+    struct layout_frame f;
+    struct panes p;
+    if (!v->open) {
+        draw_list(v, c, body);
+        return;
+    }
+    ui_panes(ui, SCREEN_SWEEP, &f, &p);
+    if (v->page.id != v->open) {
+        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1}, *v->failed ? INK_BAD : INK_DIM,
+                    *v->failed ? v->failed : "reading the sweep");
+        return;
+    }
+    if (!rect_empty(p.at[PANE_SWEEP_HEAD])) draw_head(v, c, p.at[PANE_SWEEP_HEAD]);
+    if (!rect_empty(p.at[PANE_SWEEP + PART_GRID])) draw_grid(v, c, p.at[PANE_SWEEP + PART_GRID]);
+    if (!rect_empty(p.at[PANE_SWEEP + PART_WORTH])) sweep_draw_worth(v, c, p.at[PANE_SWEEP + PART_WORTH]);
+    if (!rect_empty(p.at[PANE_SWEEP + PART_FRONT])) sweep_draw_front(v, c, p.at[PANE_SWEEP + PART_FRONT]);
+    if (!rect_empty(p.at[PANE_SWEEP + PART_LINES])) sweep_draw_lines(v, c, p.at[PANE_SWEEP + PART_LINES]);
+}
+
+void sweep_readout(const struct ui *ui, struct buf *out) {
+    const struct sweep_view *v = &ui->sweep;
+    const struct sweep_page *p = &v->page;
+    int at = v->open && p->id == v->open ? sweep_at_cursor(v) : -1;
+    char mean[32], sd[32], low[32], high[32];
+    if (!v->open || p->id != v->open) return;
+    if (v->part == PART_WORTH) {
+        if (p->no_worth) buf_printf(out, "no effects: %s", p->no_worth);
+        else if (p->worth_of) buf_puts(out, p->worth_of);
+        return;
+    }
+    if (at < 0) {
+        if (p->mixed) buf_puts(out, p->mixed);
+        else if (p->tiles) buf_puts(out, "these values make no cell");
+        return;
+    }
+    const struct sweep_tile *t = &p->tile[at];
+    sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd), sweep_value(p, t->low, low), sweep_value(p, t->high, high);
+    buf_printf(out, "%s: ", t->name);
+    if (t->reason) buf_printf(out, "%s", t->reason);
+    else if (t->n) {
+        buf_puts(out, mean);
+        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s", sd);
+        if (isfinite(t->low)) buf_printf(out, " [%s, %s]", low, high);
+        buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front ? ", on the front" : "");
+    } else buf_puts(out, t->state);
+}
