@@ -118,6 +118,20 @@ static void count(struct compose_view *v) {
     plan_free(p);
 }
 
+/* What does not go with the regime, behind what is wrong with the method; errors first. */
+static void add_regime_findings(struct compose_view *v) {
+    struct compose_facts *f = &v->facts;
+    struct finding found[COMPOSE_FINDINGS];
+    int n = regime_check(&v->config, v->arch, found, COMPOSE_FINDINGS), errors = 0;
+    for (int i = 0; i < f->findings; i++) errors += f->finding[i].level == LEVEL_ERROR;
+    for (int i = 0; i < n && i < COMPOSE_FINDINGS && f->findings < COMPOSE_FINDINGS; i++) {
+        int at = found[i].level == LEVEL_ERROR ? errors++ : f->findings;
+        memmove(f->finding + at + 1, f->finding + at, (size_t)(f->findings - at) * sizeof *f->finding);
+        f->finding[at] = found[i];
+        f->findings++;
+    }
+}
+
 static void compose_find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
@@ -128,6 +142,7 @@ static void compose_find_facts(struct compose_view *v) {
     if (!v->arch) return;
     f->findings = method_check(&v->config.method, v->arch, f->finding, COMPOSE_FINDINGS);
     if (f->findings > COMPOSE_FINDINGS) f->findings = COMPOSE_FINDINGS;
+    add_regime_findings(v);
     for (int i = 0; i < f->findings; i++) f->errors += f->finding[i].level == LEVEL_ERROR;
     if (!f->errors) count(v);
 }
@@ -136,7 +151,7 @@ void compose_changed(struct compose_view *v) {
     int last = v->config.method.count + compose_networks(v);
     if (v->part > last) v->part = last;
     if (v->part < 0) v->part = 0;
-    if (v->part < v->config.method.count && !axis_applies(&v->config.method.module[v->part], v->arch, v->axis))
+    if (v->part < v->config.method.count && !compose_axis_applies(v, v->axis))
         v->axis = AXIS_FUNCTION;
     compose_list_options(v);
     if (v->option >= v->options) v->option = 0;

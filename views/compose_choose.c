@@ -5,12 +5,14 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/train/regime.h"
 #include "views/compose_edit.h"
 
 const char *axis_name(enum axis a) {
     static const char *const names[AXIS_COUNT] = {
         "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
-        "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases"};
+        "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
+        "learn"};
     return names[a];
 }
 
@@ -43,6 +45,12 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_HEADS: return function_of(m)->per_head;
     default: return true;
     }
+}
+
+bool compose_axis_applies(const struct compose_view *v, enum axis a) {
+    const struct module *m = &v->config.method.module[v->part];
+    if (a == AXIS_LEARN && m->learn == LEARN_BOTH && !config_is_meta(&v->config)) return false;
+    return axis_applies(m, v->arch, a);
 }
 
 void site_words(const struct module *m, char out[32]) {
@@ -106,6 +114,7 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_INIT: text = init_name(m->init); break;
     case AXIS_DROPOUT: snprintf(out, 64, "%g", m->dropout); return;
     case AXIS_BIASES: text = m->biases ? "yes" : "no"; break;
+    case AXIS_LEARN: text = learn_name(m->learn); break;
     case AXIS_COUNT: break;
     }
     if (*text) snprintf(out, 64, "%s", text);
@@ -306,6 +315,10 @@ static void list_details(struct compose_view *v, const struct module *m) {
         "Normal with deviation 0.02.", "Truncated normal with deviation 0.01: nearly a no-op.",
         "Normal with deviation 1.", "Normal with deviation 0.01: nearly a no-op.",
         "Truncated normal with deviation 0.02."};
+    static const char *const learns[LEARN_COUNT] = {
+        [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
+        [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
+        [LEARN_OUTER] = "Over episodes the outer loop learns it, and the inner one holds it still."};
     struct module n = *m;
     switch (v->axis) {
     case AXIS_ACTIVATION:
@@ -332,6 +345,12 @@ static void list_details(struct compose_view *v, const struct module *m) {
             n.biases = !i;
             compose_choose_add(v, i ? "no" : "yes", "b_d and b_u beside the matrices.",
                                &n)->current = m->biases == n.biases;
+        }
+        return;
+    case AXIS_LEARN:
+        for (int i = 0; i < LEARN_COUNT; i++) {
+            n.learn = (enum learn)i;
+            compose_choose_add(v, learn_name(n.learn), learns[i], &n)->current = m->learn == n.learn;
         }
         return;
     default: return;
@@ -375,7 +394,10 @@ static void judge(const struct compose_view *v, struct choice *c) {
     if (!v->arch || c->current) return;
     m.module[v->part] = c->module;
     if (v->axis == AXIS_SOURCE) network_settle(&m);
+    struct run_config changed = v->config; /* not owned: its method alone is another */
+    changed.method = m;
     int n = method_check(&m, v->arch, found, COMPOSE_FINDINGS);
+    if (n < COMPOSE_FINDINGS) n += regime_check(&changed, v->arch, found + n, COMPOSE_FINDINGS - n);
     for (int i = 0; i < n && i < COMPOSE_FINDINGS; i++) {
         if (found[i].level != LEVEL_ERROR) continue;
         bool had = false;

@@ -197,7 +197,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         /* where h and l lead */
         size_t n = 0;
         for (int a = 0; a < AXIS_COUNT; a++) {
-            if (!axis_applies(&v->config.method.module[v->part], v->arch, (enum axis)a) || a <= (int)v->axis) continue;
+            if (!compose_axis_applies(v, (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
             n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }

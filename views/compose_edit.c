@@ -230,7 +230,7 @@ static void walk_axis(struct compose_view *v, int by) {
     }
     int a = (int)v->axis;
     do a += by;
-    while (a >= 0 && a < AXIS_COUNT && !axis_applies(&v->config.method.module[v->part], v->arch, (enum axis)a));
+    while (a >= 0 && a < AXIS_COUNT && !compose_axis_applies(v, (enum axis)a));
     if (a >= 0 && a < AXIS_COUNT) v->axis = (enum axis)a;
     compose_list(v);
 }

@@ -25,6 +25,8 @@ double next_double(double value, bool up); /* the next power of two */
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
  * stack and site are axes of models with a decoder. */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
+/* The same of the module under the cursor, and whether the run has a say on it: who learns it is of runs over episodes. */
+bool compose_axis_applies(const struct compose_view *v, enum axis a);
 /* The method's networks that are there: how many, one of them, the one under the cursor (NULL: it is elsewhere), and its
  * key there; whether the cursor is on the run's options. */
 int compose_networks(const struct compose_view *v);

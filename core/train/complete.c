@@ -244,9 +244,7 @@ static int complete_corpus(struct run_config *c, struct err *e) {
 static int complete_meta(struct run_config *c, const struct model *m, struct err *e) {
     struct run_config usual;
     if (!config_is_meta(c)) return 0;
-    if (arch_generates(&m->arch))
-        return err_set(e, ERR_USAGE, "--regime meta: %s (%s) writes text; episodes are of classes, so give a BERT or RoBERTa",
-                       m->name, family_name(m->arch.family));
+    if (regime_refuse(c, &m->arch, e)) return e->code;
     config_init(&usual);
     bool epochs = c->epochs > 0 && c->epochs != usual.epochs;
     config_release(&usual);
@@ -347,16 +345,8 @@ static int check_regime(const struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
                                      "or leave + generated-head out");
     if (r.kind != REGIME_META) return 0;
-    if (config_has_join(c))
-        return err_set(e, ERR_USAGE, "--regime meta: a loss across the batch (+ retriever) has no meaning in an inner step");
     if (c->embed_every) return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
-    for (int i = 0; i < c->method.count; i++) {
-        enum source s = c->method.module[i].source;
-        if (source_width(s) || source_is_generated(s))
-            return err_set(e, ERR_USAGE, "--regime meta: module %d: weights that a network makes (source=%s) are not adapted by "
-                                         "an inner loop; use source=free or shared", i + 1, source_name(s));
-    }
-    return 0;
+    return regime_refuse(c, NULL, e);
 }
 
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {

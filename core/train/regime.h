@@ -1,6 +1,7 @@
 /* How a method is learned, as text: "single", "multi(sampling=proportional, average=one, best=average)",
  * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)".  A text gives what it wants to be other than
- * usual; the canonical form, which is stored, gives every part.  docs/meta.md. */
+ * usual; the canonical form, which is stored, gives every part.  docs/meta.md.  In regime.c; what goes with it in
+ * regime_check.c. */
 #ifndef CORE_TRAIN_REGIME_H
 #define CORE_TRAIN_REGIME_H
 
@@ -73,6 +74,11 @@ bool config_is_meta(const struct run_config *c);
 bool regime_is_fewshot(const char *text);
 /* The same as text, of a config that was completed; caller frees. */
 char *config_regime_text(const struct run_config *c);
+/* What of a description does not go with its regime, and what to know of it: findings as method_check's, of rules R1 …
+ * (docs/meta.md).  a: NULL where the model is not known yet.  Returns how many there are. */
+int regime_check(const struct run_config *c, const struct arch *a, struct finding *out, int room);
+/* ERR_USAGE for the first of these that is an error. */
+int regime_refuse(const struct run_config *c, const struct arch *a, struct err *e);
 /* What the regime says of several tasks goes to the options that say it; ERR_USAGE where they say otherwise, or where
  * tasks and regime do not go together. */
 int config_complete_regime(struct run_config *c, struct err *e);

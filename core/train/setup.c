@@ -163,13 +163,7 @@ static int setup_check_plan(const struct plan *p, struct err *e) {
 static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
-    if (r.order == META_FD && m->arch.act == ACT_RELU)
-        return err_set(e, ERR_USAGE, "--regime meta: order=fd: %s has ReLUs, whose differences are erratic; order=first has none",
-                       m->name);
-    for (int i = 0; i < c->method.count && r.order == META_FD; i++)
-        if (module_takes(&c->method.module[i], TAKES_ACT) && c->method.module[i].act == ACT_RELU)
-            return err_set(e, ERR_USAGE, "--regime meta: order=fd: module %d has act=relu, whose differences are erratic; say "
-                                         "act=gelu or order=first", i + 1);
+    if (regime_refuse(c, &m->arch, e)) return e->code;
     struct episodes *s = episodes_open(c, &r, m, tasks, e);
     episodes_free(s);
     return s ? 0 : e->code;

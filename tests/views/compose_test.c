@@ -82,7 +82,7 @@ static void walk_all(const struct arch *arch, int first, int every) {
             for (int a = 0; a < AXIS_COUNT; a++) {
                 scene_method(&ui, preset_at(p)->name);
                 ui.compose.part = part;
-                if (!axis_applies(&ui.compose.config.method.module[part], ui.compose.arch, (enum axis)a)) continue;
+                if (!compose_axis_applies(&ui.compose, (enum axis)a)) continue;
                 ui.compose.axis = (enum axis)a;
                 compose_changed(&ui.compose);
                 scene_press(&ui, 'g');
@@ -185,6 +185,39 @@ static void two_stacks_fit_any_window(void **state) {
                 ui_release(&ui);
             }
     arch_release(&a);
+}
+
+/* Who learns a module is an axis over episodes; of other runs only where a module says it, which is told. */
+static void learn_is_an_axis_over_episodes(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora");
+    struct compose_view *v = &ui.compose;
+    assert_false(compose_axis_applies(v, AXIS_LEARN));
+    scene_method(&ui, "lora(r=2,learn=outer)");
+    assert_true(compose_axis_applies(v, AXIS_LEARN));
+    assert_int_equal(v->facts.errors, 0);
+    const struct finding *last = &v->facts.finding[v->facts.findings - 1];
+    assert_true(last->level == LEVEL_WARNING && strstr(last->text, "this run has none"));
+    scene_method(&ui, "meta-adapters(m=2)");
+    v->part = 2;
+    v->axis = AXIS_LEARN;
+    compose_changed(v);
+    assert_int_equal(v->choice_count, LEARN_COUNT);
+    int known = v->facts.findings;
+    int inner = find(v, "inner");
+    while (v->choice < inner) scene_press(&ui, 'j');
+    assert_int_equal(v->config.method.module[2].learn, LEARN_INNER);
+    struct err e = ERR_INIT;
+    test_ok(config_set(&v->config, "regime", "meta(order=fd, clip=1)", &e), &e);
+    compose_changed(v);
+    assert_int_equal(v->facts.errors, 0);
+    assert_int_equal(v->facts.findings, known + 2); /* masks and clips */
+    v->config.method.module[1].act = ACT_RELU;
+    compose_changed(v);
+    assert_int_equal(v->facts.errors, 1);
+    assert_non_null(strstr(v->facts.finding[0].text, "order=fd: module 2 has act=relu"));
+    ui_release(&ui);
 }
 
 /* An encoder alone has nothing to choose there. */
@@ -591,6 +624,7 @@ int main(void) {
         cmocka_unit_test(every_walk_leaves_a_valid_point),
         cmocka_unit_test(stack_and_site_are_chosen),
         cmocka_unit_test(two_stacks_fit_any_window),
+        cmocka_unit_test(learn_is_an_axis_over_episodes),
         cmocka_unit_test(one_stack_has_no_such_axes),
         cmocka_unit_test(a_range_counts_in_each_stack),
         cmocka_unit_test(sizes_are_typed),
