@@ -118,9 +118,11 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     if (!rc) rc = take_text(o, file, "direction", true, &direction, e);
     if (!rc) rc = take_number(o, file, "margin", 0, &c->margin, e);
     if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
-    if (!rc && strcmp(direction, ">") && strcmp(direction, "<"))
-        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\" or \"<\", not \"%.20s\"", file, direction);
-    if (!rc) c->direction = *direction == '>' ? 1 : -1;
+    if (!rc && strcmp(direction, ">") && strcmp(direction, "<") && strcmp(direction, "="))
+        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\", \"<\" or \"=\", not \"%.20s\"", file, direction);
+    if (!rc) c->direction = *direction == '>' ? 1 : *direction == '<' ? -1 : 0;
+    if (!rc && !c->direction && (!(c->margin > 0) || c->over_tasks))
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality is within a \"margin\" above 0, over seeds", file, c->id);
     const json_t *terms = json_object_get(o, "terms");
     if (!rc && !terms) rc = read_term(x, o, file, c, e);
     for (size_t i = 0; !rc && i < json_array_size(terms); i++) {

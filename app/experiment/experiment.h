@@ -34,7 +34,7 @@ struct experiment_contrast {
         int a, b; /* cells; b −1: a alone */
         double x;
     } term[EXPERIMENT_TERMS];
-    int direction; /* 1: above `margin`, −1: below −margin */
+    int direction; /* 1: above `margin`, −1: below −margin, 0: within ±margin */
     double margin, published;
 };
 

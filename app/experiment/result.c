@@ -117,6 +117,10 @@ const char *experiment_verdict(const struct experiment_contrast *c, const struct
         if (sign_test(shown->up, shown->down) > 0.05) return "not shown";
         return (shown->up > shown->down) == (c->direction > 0) ? "as claimed" : "the other way";
     }
+    if (!c->direction) {
+        if (spread_p_within(s, c->margin) <= 0.05) return "as claimed";
+        return i.low > c->margin || i.high < -c->margin ? "the other way" : "not shown";
+    }
     if (low > c->margin) return "as claimed";
     if (high < -c->margin) return "the other way";
     return "not shown";
@@ -174,7 +178,7 @@ static void contrast_json(const struct experiment *x, const struct experiment_re
     json_add_key(b, NULL);
     buf_putc(b, '{');
     json_member_string(b, "id", c->id);
-    json_member_string(b, "direction", c->direction > 0 ? ">" : "<");
+    json_member_string(b, "direction", c->direction > 0 ? ">" : c->direction < 0 ? "<" : "=");
     json_member_measured(b, "published", c->published);
     json_member_int(b, "n", (long long)s.n);
     json_member_measured(b, "mean", s.mean);
@@ -292,9 +296,10 @@ static void page_contrasts(const struct experiment *x, const struct experiment_r
         struct experiment_shown shown = experiment_contrast_of(x, r, i);
         struct spread s = shown.spread;
         struct interval v = spread_interval(s, 0.95);
-        buf_printf(out, "| %s%s | %s %g | ", c->id,
-                   c->terms > 1 ? " (slope against ln x)" : c->over_tasks ? " (over tasks)" : "", c->direction > 0 ? "above" : "below",
-                   c->margin > 0 || c->margin < 0 ? c->direction * c->margin : 0.0);
+        const char *over = c->terms > 1 ? " (slope against ln x)" : c->over_tasks ? " (over tasks)" : "";
+        const char *claimed = c->direction > 0 ? "above" : c->direction < 0 ? "below" : "within \u00B1";
+        double margin = c->margin > 0 || c->margin < 0 ? (c->direction ? c->direction : 1) * c->margin : 0.0;
+        buf_printf(out, "| %s%s | %s %g | ", c->id, over, claimed, margin);
         if (isfinite(c->published)) buf_printf(out, "%+g", c->published);
         else buf_puts(out, "–");
         if (!s.n) buf_puts(out, " | – | ");

@@ -56,17 +56,15 @@ static void every_line_is_one(void **state) {
     free(folder);
 }
 
-/* docs/claims-hyper.md holds no number that its results do not. */
-static void the_page_is_made_of_its_results(void **state) {
-    (void)state;
-    static const char *const name[] = { "pha-low-data", "pha-parts", "hyperformer", "hyperprompt" };
-    char *results = test_path("docs/claims-hyper.json"), *page = test_path("docs/claims-hyper.md");
+/* A page of docs/ holds no number that its results do not. */
+static void check_page(const char *page_name, const char *results_name, const char *const *name, size_t names) {
+    char *results = test_path(results_name), *page = test_path(page_name);
     struct buf made = BUF_INIT, kept = BUF_INIT;
     struct err e = ERR_INIT;
     struct experiment *x = xcalloc(1, sizeof *x);
     struct experiment_result *r = xcalloc(1, sizeof *r);
     buf_puts(&made, EXPERIMENT_PAGE);
-    for (size_t i = 0; i < COUNT_OF(name); i++) {
+    for (size_t i = 0; i < names; i++) {
         char *part = xprintf("assets/experiments/%s.json", name[i]), *path = test_path(part);
         test_ok(experiment_read(x, path, &e), &e);
         test_ok(experiment_result_read(x, results, r, &e), &e);
@@ -82,8 +80,28 @@ static void the_page_is_made_of_its_results(void **state) {
     free(x), free(r), free(results), free(page);
 }
 
+static void pages_are_made_of_their_results(void **state) {
+    (void)state;
+    static const char *const hyper[] = { "pha-low-data", "pha-parts", "hyperformer", "hyperprompt" };
+    static const char *const unified[] = { "unified-generation", "unified-classification" };
+    check_page("docs/claims-hyper.md", "docs/claims-hyper.json", hyper, COUNT_OF(hyper));
+    check_page("docs/claims-unified.md", "docs/claims-unified.json", unified, COUNT_OF(unified));
+}
+
+/* Equality is claimed by two one-sided tests, and refuted only outside the margin. */
+static void equality_is_shown_within_a_margin(void **state) {
+    (void)state;
+    const struct experiment_contrast c = { .margin = 1 };
+    const struct experiment_shown near = { .spread = { 3, 0.1, 0.2 } }, wide = { .spread = { 3, 0.1, 2 } };
+    const struct experiment_shown off = { .spread = { 3, 5, 0.2 } };
+    assert_string_equal(experiment_verdict(&c, &near), "as claimed");
+    assert_string_equal(experiment_verdict(&c, &wide), "not shown");
+    assert_string_equal(experiment_verdict(&c, &off), "the other way");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_line_is_one),
-                                       cmocka_unit_test(the_page_is_made_of_its_results) };
+                                       cmocka_unit_test(pages_are_made_of_their_results),
+                                       cmocka_unit_test(equality_is_shown_within_a_margin) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
