@@ -42,6 +42,9 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     struct run_config c;
     int rc = sweep_plan_config(p, cell, p->spec.seed[0], &c, e);
     if (!rc) rc = jobs_complete(j, &c, &x->trained, e);
+    double most = p->spec.budget[BUDGET_TRAINED];
+    if (!rc && most > 0 && (double)x->trained > most)
+        rc = err_set(e, ERR_USAGE, "it trains %lld values, the budget is %.0f", (long long)x->trained, most);
     if (!rc) rc = tune_prepare(p, cell, &c, j, e);
     for (int s = 0; !rc && !x->tune && s < p->spec.seeds; s++) {
         c.seed = p->spec.seed[s];
@@ -325,6 +328,35 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
     if (!p->place || news) index_keys(p);
     match(p, s);
     return 0;
+}
+
+struct spent {
+    double of[SWEEP_BUDGETS];
+};
+static int sweep_runs_spent_row(void *self, int count, const struct store_cell *cells) {
+    static const enum sweep_budget column[] = { BUDGET_RUNS, BUDGET_STEPS, BUDGET_MINUTES, BUDGET_TOKENS };
+    struct spent *x = self;
+    for (int i = 0; i < count; i++)
+        x->of[column[i]] = cells[i].type == STORE_REAL ? cells[i].real : cells[i].type == STORE_INTEGER ? (double)cells[i].integer : 0;
+    return 0;
+}
+
+int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, struct err *e) {
+    struct spent spent = { { 0 } };
+    *why = NULL;
+    bool any = false;
+    for (int i = 0; i < SWEEP_BUDGETS; i++) any |= i != BUDGET_TRAINED && p->spec.budget[i] > 0;
+    if (!any) return 0;
+    char *sql = xprintf("SELECT count(*), sum(steps), sum(seconds) / 60.0, (SELECT sum(m.value) FROM metric m JOIN key k ON"
+                        " k.id = m.key JOIN run t ON t.id = m.run WHERE t.sweep = %lld AND k.name = 'tokens')"
+                        " FROM run WHERE sweep = %lld", (long long)p->id, (long long)p->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &spent, .row = sweep_runs_spent_row }, e);
+    free(sql);
+    for (int i = 0; !rc && !*why && i < SWEEP_BUDGETS; i++)
+        if (i != BUDGET_TRAINED && p->spec.budget[i] > 0 && spent.of[i] >= p->spec.budget[i])
+            *why = xprintf("%.6g of %.6g %s%s", spent.of[i], p->spec.budget[i], SWEEP_BUDGET[i],
+                           i == BUDGET_MINUTES ? ", which depend on the machine" : "");
+    return rc;
 }
 
 int sweep_plan_lacking(const struct sweep_plan *p) {

@@ -65,6 +65,9 @@ bool sweep_began_elsewhere(const struct store *s, int64_t run);
 int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, struct err *e);
 /* Finds the runs that there are; again, what has come of them since. */
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
+/* What of the sweep's budget is used up by the runs that were made for it ("3 of 3 runs"); *why NULL: nothing.  Caller
+ * frees. */
+int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, struct err *e);
 /* Runs that are neither finished nor failed. */
 int sweep_plan_lacking(const struct sweep_plan *p);
 /* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed. */

@@ -35,6 +35,7 @@ struct sweep_work {
     int64_t asked;   /* when all were asked to stop, before this began */
     int64_t look_at; /* when to look for what others did, clock_ms */
     bool stopping;
+    bool spent;      /* the budget is used up: what was begun goes on, nothing else is begun */
     char (*tried_rate)[65]; /* keys of runs at rates, begun here before */
     size_t tried_rates, tried_room;
 };
@@ -184,7 +185,28 @@ static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
     bool mine = u->rate >= 0 || !w->how.mine || w->how.mine(w->how.self, u->cell, u->seed);
     bool stopped = u->rate < 0 && f.run && f.state == STORE_STOPPED && !w->resumable[sweep_work_at(w,
                                                                                                    u->cell, u->seed)];
+    if (w->spent && !f.run) return false;
     return *u->key && mine && !f.over && !stopped && !was_tried(w, u) && !is_held_here(w, u->key);
+}
+
+/* Looks after the budget, and begins a run only while nobody else does either, so that two do not spend the same. */
+static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
+    char *why = NULL, *name = xprintf("b%015llx", (unsigned long long)w->plan->id);
+    bool fresh = !found(w, u).run, held = !fresh;
+    int rc = fresh ? store_hold(w->store, name, &held, e) : 0;
+    if (!rc && held && fresh) rc = sweep_plan_spent(w->plan, w->store, &why, e);
+    if (why && !w->spent) {
+        char *line = xprintf("the budget is used up: %s; `petri sweep resume %lld --budget …` goes on with another", why,
+                             (long long)w->plan->id);
+        w->how.say(w->how.self, line);
+        free(line);
+    }
+    w->spent |= why != NULL;
+    if (!rc && held && !why) rc = sweep_work_begin(w, u, begun, e);
+    if (fresh && held) store_let_go(w->store, name);
+    free(name);
+    free(why);
+    return rc;
 }
 
 /* Whether it is still what stands at its place. */
@@ -198,7 +220,7 @@ static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct er
     int rc = store_hold(w->store, u->key, &held, e);
     if (rc || !held) return rc;
     rc = sweep_plan_find(w->plan, w->store, e);
-    if (!rc && is_there(w, u) && is_open(w, u)) rc = sweep_work_begin(w, u, &begun, e);
+    if (!rc && is_there(w, u) && is_open(w, u)) rc = begin_within(w, u, &begun, e);
     if (!begun) store_let_go(w->store, u->key);
     return rc;
 }

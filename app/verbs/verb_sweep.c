@@ -214,6 +214,10 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
         rc = extend(a, &p, j, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
+    if (!rc && args_get(a, "budget")) {
+        rc = sweep_set(&p.spec, "budget", args_get(a, "budget"), e);
+        if (!rc) rc = sweep_plan_keep(&p, s, e);
+    }
     if (!rc) rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p,
                                                                                                          s, e);
     sweep_plan_release(&p);

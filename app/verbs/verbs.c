@@ -36,7 +36,7 @@ static const struct option_spec TRAIN_MORE[] = {
     { "note", "TEXT", "kept with the run" },
     { "from", "RUN", "begin with this run's values, by its method unless one is given, on its model and rows unless others are" },
 };
-enum { TRAIN_ROOM = 96 };
+enum { TRAIN_ROOM = 128 };
 static struct option_spec TRAIN[TRAIN_ROOM];
 
 /* What is told of runs side by side. */
@@ -53,6 +53,7 @@ static const struct option_spec SWEEP_MORE[] = {
     { "draw", "grid|random|latin", "which combinations (grid: all)" },
     { "cells", "N", "how many of them, when they are drawn" },
     { "draw-seed", "N", "seed of that draw (1)" },
+    { "budget", "runs=N,steps=N,tokens=N,trained=N,minutes=N", "begin nothing once so much was spent; trained: of each run" },
     { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
     { "slurm", "DIR", "run nothing here: what lacks as tasks for Slurm, in a new folder (docs/sweep.md)" },
     { "sbatch", "ARGS", "with --slurm: what sbatch is to have besides" },

@@ -11,6 +11,7 @@
 #include "core/train/config.h"
 #include "core/train/sweep_private.h"
 
+const char *const SWEEP_BUDGET[SWEEP_BUDGETS] = { "runs", "steps", "tokens", "trained", "minutes" };
 const char *const SWEEP_DRAW[] = { "grid", "random", "latin" };
 
 void sweep_init(struct sweep_spec *s) { *s = (struct sweep_spec){ .seeds = 1, .seed = { 1 }, .draw_seed = 1 }; }
@@ -195,10 +196,31 @@ static int set_draw(struct sweep_spec *s, const char *text, struct err *e) {
     return err_set(e, ERR_USAGE, "--draw is grid, random or latin, not \"%s\"", text);
 }
 
+static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    double budget[SWEEP_BUDGETS] = { 0 };
+    int rc = 0;
+    while (!rc && (part = strsep(&rest, ","))) {
+        char *equals = strchr(part, '=');
+        int i = 0;
+        while (equals && i < SWEEP_BUDGETS &&
+               (strncmp(SWEEP_BUDGET[i], part, (size_t)(equals - part)) || SWEEP_BUDGET[i][equals - part]))
+            i++;
+        bool read = equals && i < SWEEP_BUDGETS && text_to_double(equals + 1, &budget[i]);
+        if (!read || !(budget[i] > 0) || !isfinite(budget[i]))
+            rc = err_set(e, ERR_USAGE, "--budget takes runs, steps, tokens, trained or minutes with a number above 0, as "
+                                       "runs=10,minutes=30, not \"%s\"", part);
+    }
+    free(copy);
+    if (!rc) memcpy(s->budget, budget, sizeof budget);
+    return rc;
+}
+
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e) {
     int64_t v;
     if (!strcmp(option, "seeds") || !strcmp(option, "seed")) return set_seeds(s, text, e);
     if (!strcmp(option, "draw")) return set_draw(s, text, e);
+    if (!strcmp(option, "budget")) return set_budget(s, text, e);
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))

@@ -4,7 +4,7 @@
  * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside
  * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
  * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
- * "log"}],"seeds":[…],"draw":{"rule","cells","seed"}}. */
+ * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes"}}. */
 #ifndef CORE_TRAIN_SWEEP_H
 #define CORE_TRAIN_SWEEP_H
 
@@ -16,6 +16,10 @@
 
 enum { SWEEP_AXES = 24, SWEEP_SEEDS = 64, SWEEP_OPTIONS = 96, SWEEP_VALUES = 1000, SWEEP_CELLS = 10000 };
 enum sweep_draw { SWEEP_GRID, SWEEP_RANDOM, SWEEP_LATIN };
+/* What a sweep may spend: runs begun, their planned steps, tokens trained on, trained values of a run, minutes of training,
+ * which depend on the machine. */
+enum sweep_budget { BUDGET_RUNS, BUDGET_STEPS, BUDGET_TOKENS, BUDGET_TRAINED, BUDGET_MINUTES, SWEEP_BUDGETS };
+extern const char *const SWEEP_BUDGET[SWEEP_BUDGETS]; /* "runs" … */
 
 struct sweep_axis {
     char *key;
@@ -35,11 +39,13 @@ struct sweep_spec {
     enum sweep_draw draw;
     int cells; /* drawn; 0: all */
     uint64_t draw_seed;
+    double budget[SWEEP_BUDGETS]; /* 0: no limit */
 };
 void sweep_init(struct sweep_spec *s);
 void sweep_release(struct sweep_spec *s);
 
-/* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn.
+/* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn,
+ * "budget" ("runs=10,minutes=30") what may be spent.
  * ERR_USAGE names the option, the place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
 /* The option's text with the lists put back, "lora(r={2,4})"; caller frees. */

@@ -45,6 +45,14 @@ char *sweep_text(const struct sweep_spec *s) {
     if (s->draw) buf_printf(&b, " --draw %s", SWEEP_DRAW[s->draw]);
     if (s->cells) buf_printf(&b, " --cells %d", s->cells);
     if (s->draw_seed != 1) buf_printf(&b, " --draw-seed %llu", (unsigned long long)s->draw_seed);
+    bool first = true;
+    for (int i = 0; i < SWEEP_BUDGETS; i++) {
+        char number[32];
+        if (!(s->budget[i] > 0)) continue;
+        text_from_double(s->budget[i], number);
+        buf_printf(&b, "%s%s=%s", first ? " --budget " : ",", SWEEP_BUDGET[i], number);
+        first = false;
+    }
     return buf_take(&b);
 }
 
@@ -79,6 +87,9 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     json_member_string(out, "rule", SWEEP_DRAW[s->draw]);
     json_member_int(out, "cells", s->cells);
     json_member_int(out, "seed", (long long)s->draw_seed);
+    buf_puts(out, "},\"stop\":{");
+    for (int i = 0; i < SWEEP_BUDGETS; i++)
+        if (s->budget[i] > 0) json_member_double(out, SWEEP_BUDGET[i], s->budget[i]);
     buf_puts(out, "}}");
 }
 
@@ -159,6 +170,20 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     return 0;
 }
 
+static int read_stop(const char *name, json_t *o, struct sweep_spec *s, struct err *e) {
+    const char *key;
+    json_t *v;
+    json_object_foreach(o, key, v) {
+        int i = 0;
+        while (i < SWEEP_BUDGETS && strcmp(SWEEP_BUDGET[i], key) != 0) i++;
+        if (i == SWEEP_BUDGETS || !json_is_number(v) || !(json_number_value(v) > 0))
+            return err_set(e, ERR_INPUT, "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0; not \"%s\"",
+                           name, key);
+        s->budget[i] = json_number_value(v);
+    }
+    return 0;
+}
+
 static int sweep_text_read_seeds(const char *name, const json_t *list, struct sweep_spec *s, struct err *e) {
     struct buf b = BUF_INIT;
     for (size_t i = 0; i < json_array_size(list); i++)
@@ -180,6 +205,7 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (!rc) rc = sweep_text_read_base(name, root, s, e);
     if (!rc) rc = sweep_text_read_seeds(name, json_object_get(root, "seeds"), s, e);
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
+    if (!rc) rc = read_stop(name, json_object_get(root, "stop"), s, e);
     json_decref(root);
     if (rc) sweep_release(s);
     return rc;

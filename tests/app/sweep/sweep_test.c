@@ -293,6 +293,27 @@ static void a_real_slurm_runs_it(void **state) {
     json_decref(v), free(resumed), free(line), free(folder), free(script), free(conf), free(cluster), free(task0), free(task1);
 }
 
+/* What was spent is what the sweep's runs say; more may be spent later. */
+static void a_budget_ends_it(void **state) {
+    (void)state;
+    static const char *const cells = "--method '{lora(r=2),bitfit,full}' --lr 1e-3 --steps 4 --seeds 1,2";
+    char *line = xprintf("%s --dry-run", cells);
+    json_t *v = sweep(line);
+    long long most = (long long)json_integer_value(stage_at(cell(v, 2), "trained")) - 1;
+    json_decref(v), free(line);
+    line = xprintf("%s --budget runs=3,trained=%lld", cells, most);
+    v = sweep(line);
+    assert_int_equal(runs(), 3);
+    assert_string_equal(stage_text(cell(v, 1), "state"), "waiting");
+    assert_non_null(strstr(stage_text(cell(v, 2), "reason"), "the budget is "));
+    json_decref(v), free(line);
+    free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
+    assert_int_equal(runs(), 3);
+    free(stage_out(0, "sweep resume 1 --budget steps=16 --db '%s'", stage.db));
+    assert_int_equal(runs(), 4);
+    stage_refused(2, "--budget takes runs", "sweep --lr 1e-3 --budget hours=3 --db '%s'", stage.db);
+}
+
 static json_t *shown(const json_t *id) { return stage_json("show %lld --db '%s' --json", (long long)json_integer_value(id), stage.db); }
 
 /* The rate comes of runs that hold rows out, enter no mean and are not made twice; where it is an edge, more are made. */
@@ -388,6 +409,7 @@ int main(void) {
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
         cmocka_unit_test_setup(a_sweep_runs_as_tasks, make),
+        cmocka_unit_test_setup(a_budget_ends_it, make),
         cmocka_unit_test_setup(a_rate_is_found, make),
         cmocka_unit_test_setup(a_real_slurm_runs_it, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
