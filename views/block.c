@@ -62,7 +62,7 @@ static void block_draw_counts(const struct wire *d, int y, const struct block_co
         if (!wire_sublayer(d, site, &from, &to)) continue;
         text_thousands((int64_t)n->trained[d->stack][site], text);
         int x = to - canvas_width(d->c, text);
-        if (n->trained[d->stack][site] && wire_blank(d, x - 1, to - x + 1, y))
+        if (n->trained[d->stack][site] && wire_blank(d, x - 1, to - x + 2, y))
             canvas_text(d->c, x, y, INK_DIM, text);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/functions.h"
 #include "views/block.h"
 #include "views/compose_edit.h"
 #include "views/ui.h"
@@ -14,7 +15,7 @@ enum { TABLE_COLUMNS = 6 };
 static const struct {
     const char *title;
     int w;
-} compose_draw_table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
+} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
                           {"composition", 13}, {"sizes", 14}, {"layers", 8}};
 
 static int column_of(enum axis a) {
@@ -69,10 +70,10 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     canvas_text(c, r.x + 3, y, module_ink(i), number);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
-        canvas_fit(c, x, y, compose_draw_table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
+        canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
         if (here && k == column_of(v->axis))
-            canvas_paint(c, (struct rect){x, y, compose_draw_table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
-        x += compose_draw_table[k].w;
+            canvas_paint(c, (struct rect){x, y, table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
+        x += table[k].w;
     }
 }
 
@@ -95,9 +96,8 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         bool here = v->part < v->config.method.count && k == column_of(v->axis);
-        canvas_fit(c, x, r.y + 1, compose_draw_table[k].w - 1, here ? INK_ACCENT : INK_DIM,
-                   compose_draw_table[k].title);
-        x += compose_draw_table[k].w;
+        canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
+        x += table[k].w;
     }
     int top = v->part >= rows ? v->part - rows + 1 : 0;
     if (top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
@@ -233,6 +233,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
 struct formula {
     char delta[160], compose[160], sub[96];
     int first;
+    bool is_of[METHOD_MODULES];
 };
 
 static void add_subscript(char sub[96], int number) {
@@ -255,6 +256,7 @@ static int gather_formulas(const struct method *m, struct formula *out) {
         while (at < count && (strcmp(out[at].delta, f.delta) || strcmp(out[at].compose, f.compose))) at++;
         if (at == count) out[count++] = f;
         add_subscript(out[at].sub, i + 1);
+        out[at].is_of[i] = true;
     }
     for (int i = 0; i < count; i++) {
         formula_delta(&m->module[out[i].first], out[i].sub, out[i].delta);
@@ -263,21 +265,46 @@ static int gather_formulas(const struct method *m, struct formula *out) {
     return count;
 }
 
+/* Where not all have room: first that of the module under the cursor, last what is trained in its place, which the table
+ * says as well. */
+static int formula_rank(const struct compose_view *v, const struct formula *f) {
+    if (v->part < METHOD_MODULES && f->is_of[v->part] && !module_in_weight(&v->config.method.module[v->part])) return 0;
+    return module_in_weight(&v->config.method.module[f->first]) ? 2 : 1;
+}
+
+static void sort_formulas(const struct compose_view *v, struct formula *f, int count) {
+    for (int i = 1; i < count; i++)
+        for (int k = i; k > 0 && formula_rank(v, &f[k]) < formula_rank(v, &f[k - 1]); k--) {
+            struct formula x = f[k];
+            f[k] = f[k - 1];
+            f[k - 1] = x;
+        }
+}
+
+/* The column of how changes are composed: one for all, as far to the left as they need. */
+static int compose_column(const struct canvas *c, const struct formula *f, int count, int w) {
+    int delta = 0, compose = 0;
+    for (int i = 0; i < count; i++) {
+        if (canvas_width(c, f[i].delta) > delta) delta = canvas_width(c, f[i].delta);
+        if (canvas_width(c, f[i].compose) > compose) compose = canvas_width(c, f[i].compose);
+    }
+    int x = delta + 7 > 44 ? delta + 7 : 44;
+    if (x + compose > w) x = w - compose > delta + 5 ? w - compose : delta + 5;
+    return x;
+}
+
 /* With room for it, the tensors and the arithmetic of the first of them stand below. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
-    int count = gather_formulas(&v->config.method, f), wide = 0;
-    for (int i = 0; i < count; i++)
-        if (canvas_width(c, f[i].delta) > wide) wide = canvas_width(c, f[i].delta);
-    int x1 = wide + 7 > 44 ? wide + 7 : 44, y = r.y, last = r.y + r.h - 1;
+    int count = gather_formulas(&v->config.method, f), shown = count < r.h ? count : r.h, y = r.y, last = r.y + r.h - 1;
+    if (shown < count) sort_formulas(v, f, count);
+    int x1 = compose_column(c, f, shown, r.w);
     bool tall = r.h >= 3 * count + 1 && r.w >= 70;
     for (int i = 0; i < count && y <= last; i++, y++) {
-        if (y == last && i + 1 < count) {
-            canvas_printf(c, r.x + 3, y, INK_DIM, "\u2026 and %d more", count - i);
-            return;
-        }
+        int w = r.w - x1;
+        if (y == last && i + 1 < count) w -= canvas_printf(c, r.x + r.w - 4, y, INK_DIM, " +%d", count - i - 1) + 1;
         canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
-        canvas_fit(c, r.x + x1, y, r.w - x1 - 1, INK_TEXT, f[i].compose);
+        canvas_fit(c, r.x + x1, y, w, INK_TEXT, f[i].compose);
         if (!tall) continue;
         const char *tensors = v->facts.tensors[f[i].first], *sum = v->facts.arithmetic[f[i].first];
         if (tensors) canvas_fit(c, r.x + 5, ++y, r.w - 6, INK_DIM, tensors);
