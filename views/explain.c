@@ -161,6 +161,14 @@ static void add_equals(struct explain_page *page, const struct method *m, const 
     add_taken(page, EXPLAIN_EQUALS, is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
 }
 
+/* Of what is no preset itself, what is known of the nearest one. */
+static void add_released(struct explain_page *page, const struct method *m, const struct preset *preset) {
+    const struct preset *of = preset ? preset : method_nearest_preset(m);
+    if (!of || !of->released) add(page, EXPLAIN_RELEASED, "no difference is recorded");
+    else if (preset) add(page, EXPLAIN_RELEASED, "%s", of->released);
+    else add(page, EXPLAIN_RELEASED, "of %s, the nearest published: %s", of->name, of->released);
+}
+
 void explain_fill(struct explain_page *out, const struct method *given, const struct preset *named, const struct plan *p,
                   const struct arch *a) {
     struct method m = *given;
@@ -176,7 +184,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     if (p) add_costs(out, p);
     if (a) add_findings(out, &m, a);
     add_equals(out, &m, preset, is);
-    add(out, EXPLAIN_RELEASED, "%s", preset && preset->released ? preset->released : "no difference is recorded");
+    add_released(out, &m, preset);
 }
 
 void explain_release(struct explain_page *page) {

@@ -80,12 +80,19 @@ static const char *nearest_where(const struct module *m) {
     return m->write == TAP_NONE ? target_name(m->target) : tap_name(m->write);
 }
 
-/* Adds "a between c". */
+/* Whether the text is among those of a list with commas. */
+static bool is_said(const struct buf *list, const char *text) {
+    size_t n = strlen(text);
+    for (const char *at = buf_text(list); (at = strstr(at, text)); at += n)
+        if ((at == buf_text(list) || at[-1] == ' ') && (!at[n] || at[n] == ',')) return true;
+    return false;
+}
+
+/* Adds "a between c", once: of two modules alike it is said of both. */
 static void phrase(struct buf *b, const char *between, const char *a, const char *c) {
-    if (b->size) buf_puts(b, ", ");
-    buf_puts(b, a);
-    buf_puts(b, between);
-    buf_puts(b, c);
+    char *text = xprintf("%s%s%s", a, between, c);
+    if (!is_said(b, text)) buf_printf(b, "%s%s", b->size ? ", " : "", text);
+    free(text);
 }
 
 /* Where `x` is alone; the presets are everywhere. */
@@ -149,22 +156,36 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
 
 char *method_nearest(const struct method *m) { return method_nearest_but(m, NULL); }
 
-char *method_nearest_but(const struct method *given, const struct preset *but) {
-    struct method m = *given;
+/* The nearest of the presets but one, and which modules of m (normalised) stand for its own. */
+static const struct preset *nearest_of_presets(const struct method *m, const struct preset *but, int with[METHOD_MODULES]) {
     const struct preset *best = NULL;
-    int least = 0, partner[METHOD_MODULES], best_partner[METHOD_MODULES];
-    if (m.count == 0) return NULL;
-    method_normalise(&m);
+    int least = 0, partner[METHOD_MODULES];
     for (int i = 0; i < preset_count(); i++) {
         struct method p = preset_at(i)->method;
         if (p.count == 0 || preset_at(i)->same_as || preset_at(i) == but) continue;
         method_normalise(&p);
-        int d = pair_up(&p, &m, partner) + networks_apart(&p, &m);
+        int d = pair_up(&p, m, partner) + networks_apart(&p, m);
         if (best && d >= least) continue;
         best = preset_at(i);
         least = d;
-        memcpy(best_partner, partner, sizeof partner);
+        memcpy(with, partner, sizeof partner);
     }
+    return best;
+}
+
+const struct preset *method_nearest_preset(const struct method *given) {
+    struct method m = *given;
+    int partner[METHOD_MODULES];
+    method_normalise(&m);
+    return m.count ? nearest_of_presets(&m, NULL, partner) : NULL;
+}
+
+char *method_nearest_but(const struct method *given, const struct preset *but) {
+    struct method m = *given;
+    int best_partner[METHOD_MODULES];
+    if (m.count == 0) return NULL;
+    method_normalise(&m);
+    const struct preset *best = nearest_of_presets(&m, but, best_partner);
     struct method p = best->method;
     method_normalise(&p);
     struct buf b = BUF_INIT;

@@ -261,6 +261,8 @@ char *method_generator_formula(const struct method *m, int generator);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
  * caller frees; NULL for an empty method. */
 char *method_nearest(const struct method *m);
+/* That preset. */
+const struct preset *method_nearest_preset(const struct method *m);
 /* The same among the others. */
 char *method_nearest_but(const struct method *m, const struct preset *but);
 
