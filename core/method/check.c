@@ -323,7 +323,7 @@ static void check_whole(struct check *c) {
         ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap, c->a->encoder_layers);
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
-    else if (m->head == METHOD_HEAD_FROZEN)
+    else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */
         WARN(
             c, "V32",
             "the head stays as it is: unless the model folder brings one, accuracy rests on random "
