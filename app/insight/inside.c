@@ -100,13 +100,23 @@ static bool have_dev(const struct opened *u, const struct own_tasks *t) {
     return t->count || config_has_dev(&u->config);
 }
 
-/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed). */
-static int add_unseen(const struct inside *s, const char *unseen, struct task_source *source, struct probe_draw *draw,
-                      char **names, struct err *e) {
+/* Whether rows of other tasks have a vector at the run's retriever, but none above, where modules are each task's. */
+static bool is_retrieved_alone(const struct opened *run) {
+    const struct plan *p = predictor_plan(run->predictor);
+    return predictor_retrieved(run->predictor) > 0 && plan_encodes_by_task(p) && !plan_retrieves_by_task(p);
+}
+
+/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed), or for later. */
+static int add_unseen(struct inside *s, const struct opened *run, const char *unseen, struct task_source *source,
+                      struct probe_draw *draw, char **names, struct err *e) {
     *names = NULL;
     if (!unseen) return 0;
     if (s->task_names < 2)
         return err_set(e, ERR_USAGE, "unseen tasks stand beside all tasks of a run with several: b goes on to all of them");
+    if (is_retrieved_alone(run)) {
+        s->unseen = xstrdup(unseen);
+        return 0;
+    }
     draw->unseen = source;
     return probe_sources("unseen", unseen, &(struct task_source){ 0 }, source, &draw->unseens, names, e);
 }
@@ -119,7 +129,7 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
     struct task_source unseen[ROWSET_TASKS];
     struct own_tasks own;
     char *names;
-    int rc = add_unseen(s, what->unseen, unseen, &draw, &names, e), tasks = s->task_names + draw.unseens;
+    int rc = add_unseen(s, run, what->unseen, unseen, &draw, &names, e), tasks = s->task_names + draw.unseens;
     if (draw.most < INSIGHT_TASK_ROWS * tasks) draw.most = INSIGHT_TASK_ROWS * tasks;
     if (run && !rc) {
         rc = find_tasks(s, run, &own, e);
@@ -135,6 +145,25 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
     int n = s->probe[0].rows.n;
     if (!rc && n < 4)
         rc = err_set(e, ERR_INPUT, "%s: %d rows are too few for a map", s->probe[0].task[0].d->path, n);
+    return rc;
+}
+
+int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, struct err *e) {
+    struct task_source unseen[ROWSET_TASKS];
+    struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .unseen = unseen, .retrieved = true };
+    const struct probe_look look = { .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED };
+    char *names = NULL;
+    int rc = probe_open_all(p, s->store, run, NULL, NULL, e);
+    if (!rc) rc = probe_sources("unseen", s->unseen, &(struct task_source){ 0 }, unseen, &draw.unseens, &names, e);
+    if (!rc) {
+        int tasks = predictor_tasks(p->opened.predictor) + draw.unseens, longest = predictor_max_len(p->opened.predictor);
+        draw.max_len = longest < PROBE_MODEL_LEN ? longest : PROBE_MODEL_LEN;
+        if (draw.most < INSIGHT_TASK_ROWS * tasks) draw.most = INSIGHT_TASK_ROWS * tasks;
+        if (!strcmp(s->probe[s->sides - 1].split, "train")) draw.split = "train";
+        rc = probe_rows(p, NULL, 0, &draw, e);
+    }
+    if (!rc) rc = probe_embed(p, PROBE_RETRIEVER, &look, e);
+    free(names);
     return rc;
 }
 
@@ -248,6 +277,7 @@ void inside_release(struct inside *s) {
     matrix_list_drop(s->attention);
     free(s->drawn);
     free(s->run_task);
+    free(s->unseen);
     for (int i = 0; i < s->task_names; i++) free(s->task_name[i]);
     *s = (struct inside){ .perplexity = 30 };
     s->panel = s->live;

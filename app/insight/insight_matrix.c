@@ -135,10 +135,21 @@ static int add_others(struct inside *s, struct matrix_list *a, struct err *e) {
     return rc;
 }
 
+/* Of the run's rows, or of these and unseen ones. */
+static int add_prototypes(struct inside *s, struct matrix_list *a, const struct probe *run, struct err *e) {
+    struct probe all = { 0 };
+    const struct probe *side = s->unseen ? &all : run;
+    int rc = s->unseen ? inside_open_unseen(s, run->opened.run, &all, e) : 0;
+    if (!rc) rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_PROTOTYPES, .side = &side,
+                                                                .sides = 1 }, e);
+    probe_release(&all);
+    return rc;
+}
+
 /* What a run's tasks have in common and apart, and what it looks at of a prefix. */
 static int add_of_run(struct inside *s, struct matrix_list *a, const struct probe *run, struct err *e) {
-    static const enum matrix_of all[] = { OF_PROTOTYPES, OF_TASKS, OF_WEIGHTS, OF_MASS };
-    int rc = 0;
+    static const enum matrix_of all[] = { OF_TASKS, OF_WEIGHTS, OF_MASS };
+    int rc = add_prototypes(s, a, run, e);
     for (size_t i = 0; !rc && i < COUNT_OF(all); i++)
         rc = insight_matrix_add(s, a, &(struct comparison){ .of = all[i], .side = &run, .sides = 1 }, e);
     return rc;

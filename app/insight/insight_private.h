@@ -55,6 +55,7 @@ struct inside {
     double perplexity;         /* asked for */
     char *task_name[ROWSET_TASKS]; /* of them those that are looked at */
     int task_names;
+    char *unseen;              /* tasks whose rows have a retriever's vector alone: they stand by the prototypes */
     int sides;                 /* probes that are open */
     int panels, shown, plays;  /* panels of `live`; of what is shown; of `play` */
     struct inside_panel live[MAP_PANELS], play[MAP_PANELS];
@@ -89,6 +90,9 @@ int inside_moments(const struct inside *s); /* of the longest panel; 0 when none
 /* Another perplexity: everything is laid out anew. */
 int inside_perplexity(struct inside *s, double perplexity, struct err *e);
 
+/* All of a run's tasks with the unseen ones, and the retriever's vectors of their rows.  probe_release, also after a
+ * failure. */
+int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, struct err *e);
 /* Fills matrices and attention where they are not there. */
 int inside_matrices(struct inside *s, struct err *e);
 /* Another row, layer or head of the attention, by -1 or 1. */

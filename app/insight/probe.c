@@ -140,8 +140,9 @@ static int open_all(struct probe *p, const struct probe_draw *how, struct err *e
 /* Tasks that the run does not know; which of its own stands in for one does not matter. */
 static int open_unseen(struct probe *p, const struct probe_draw *how, struct err *e) {
     const struct opened *run = how->own ? how->own : &p->opened;
+    const struct plan *plan = how->unseens && run->predictor ? predictor_plan(run->predictor) : NULL;
     int rc = 0;
-    if (how->unseens && run->predictor && plan_encodes_by_task(predictor_plan(run->predictor)))
+    if (plan && (how->retrieved ? plan_retrieves_by_task(plan) : plan_encodes_by_task(plan)))
         return err_set(e, ERR_USAGE, "run %lld: modules of its encoder are each task's own, so that rows of another task "
                        "have no vector in it", (long long)run->run);
     if (p->tasks + how->unseens > ROWSET_TASKS)

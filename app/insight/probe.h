@@ -46,6 +46,7 @@ struct probe_draw {
     int tasks;             /* 0: all */
     const struct task_source *unseen; /* and tasks that it was not trained on */
     int unseens;
+    bool retrieved;        /* nothing but the retriever's vectors is asked for */
     int max_len;           /* 0: the run's, or what the model takes */
 };
 

@@ -118,6 +118,7 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
     buf_release(&said);
     layer = p.layers;
     if (!rc) rc = asked_layer(a, 0, p.layers, &layer, e);
+    q->draw.retrieved = layer == PROBE_RETRIEVER;
     if (!rc) rc = asked_rows(q, &p, e);
     q->look.store = s;
     q->look.keep = true;

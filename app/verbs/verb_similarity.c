@@ -327,6 +327,7 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)
         rc = err_set(e, ERR_USAGE, "--layer retriever is for --of classes and rows");
     q->look.store = s;
+    q->draw.retrieved = c->of == OF_PROTOTYPES || c->layer == PROBE_RETRIEVER;
     draw_enough(a, q, &p[0]);
     if (!rc) rc = matrix_possible(&p[0], c->of, e);
     if (!rc && matrix_needs_rows(&p[0], c->of)) rc = verb_similarity_draw_sides(q, p, sides, c, e);

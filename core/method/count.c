@@ -1,6 +1,7 @@
 /* Counts for people: as JSON, and as the arithmetic behind each module's number. */
 #include "core/method/count.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,17 +30,29 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         if (p->made_tensor[i].module == module) *kept += p->made_tensor[i].count;
 }
 
-bool plan_encodes_by_task(const struct plan *p) {
-    for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].blocks > 1 && p->tensor[i].stack == STACK_ENCODER) return true;
-    for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].blocks > 1 && p->made_tensor[i].stack == STACK_ENCODER) return true;
+/* Of the encoder's first so many layers. */
+static bool encodes_by_task(const struct plan *p, int layers) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind == PLAN_OWN && t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
+    }
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *t = &p->made_tensor[i];
+        if (t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
+    }
     /* what is made for each row may be made for its task as well */
     const struct hyper *of_rows = hyper_of_rows(&p->method);
     bool by_task = p->tasks > 1 && of_rows && (of_rows->task || of_rows->prototype);
     for (int i = 0; i < p->by_row; i++)
-        if (by_task && p->row_tensor[i].stack == STACK_ENCODER) return true;
+        if (by_task && p->row_tensor[i].stack == STACK_ENCODER && p->row_tensor[i].layer < layers) return true;
     return false;
+}
+
+bool plan_encodes_by_task(const struct plan *p) { return encodes_by_task(p, INT_MAX); }
+
+bool plan_retrieves_by_task(const struct plan *p) {
+    int tap = p->method.retriever.tap;
+    return encodes_by_task(p, tap ? tap : INT_MAX);
 }
 
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site) {

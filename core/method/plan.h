@@ -138,6 +138,8 @@ bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
 const struct plan_tensor *plan_prototypes(const struct plan *p);
 /* Whether what the encoder makes of a row depends on whose task it is. */
 bool plan_encodes_by_task(const struct plan *p);
+/* The same of the retriever's vector, which may be of a lower layer. */
+bool plan_retrieves_by_task(const struct plan *p);
 /* Trained values of a module at one place; a site that it is not at has 0. */
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */

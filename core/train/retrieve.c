@@ -68,7 +68,7 @@ bool retrieve_has_prototypes(const struct predictor *p) {
 
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
-    bool by_task = plan_encodes_by_task(p->plan); /* else one pass is every task's */
+    bool by_task = plan_retrieves_by_task(p->plan); /* else one pass is every task's */
     int tasks = p->plan->tasks, rc = 0;
     struct retrieving x;
     BUG_IF(!retrieve_has_prototypes(p));

@@ -14,8 +14,9 @@
 #include "tests/support/writer.h"
 
 /* Runs: 1 pha and 2 adapters of each task on a tiny T5, 3 hyperformer++ on a tiny BERT, 4 a prefix on it, 5 a retriever
- * alone, 6 hyperdecoder and 7 a prefix on the T5. */
-enum { PHA = 1, ADAPTERS, HYPERFORMER, PREFIX, RETRIEVER, HYPERDECODER, BOTH_STACKS };
+ * alone, 6 hyperdecoder and 7 a prefix on the T5, 8 pha on
+ * the BERT, in whose upper half modules are each task's. */
+enum { PHA = 1, ADAPTERS, HYPERFORMER, PREFIX, RETRIEVER, HYPERDECODER, BOTH_STACKS, PHA_ALONE };
 static struct store *store;
 
 static void train(const char *model, const char *tasks, const char *method) {
@@ -44,6 +45,7 @@ static int make(void **state) {
     both = xprintf("--tasks '%s/alpha,%s/beta' --eval-rows 4", stage.folder, stage.folder);
     train(t5, both, "hyperdecoder(r=2)");
     train(t5, both, "prefix(l=2)");
+    train(stage.model, both, "pha(r=2)");
     free(both);
     free(t5);
     return store_open(&store, stage.db, STORE_WRITE, &e);
@@ -318,6 +320,20 @@ static void unseen_tasks_stand_beside(void **state) {
     json_decref(j);
 }
 
+/* Below the retriever an encoder alone treats all tasks alike: there their rows have a vector, above they have none. */
+static void unseen_tasks_have_a_retrieved_vector(void **state) {
+    (void)state;
+    json_t *j = stage_json("similarity %d --of prototypes --unseen '%s/gamma' --db '%s' --json", PHA_ALONE, stage.folder, stage.db);
+    assert_int_equal(json_array_size(json_object_get(j, "rows")), 3);
+    json_decref(j);
+    char *out = stage_out(0, "render --screen heatmap --run %d --unseen '%s/gamma' --db '%s'", PHA_ALONE, stage.folder, stage.db);
+    assert_non_null(strstr(out, "gamma (unseen)"));
+    free(out);
+    stage_refused(2, "modules of its encoder are each task's own", "embed --run %d --unseen '%s/gamma' --db '%s'", PHA_ALONE,
+                  stage.folder, stage.db);
+    free(stage_out(0, "embed --run %d --layer retriever --unseen '%s/gamma' --db '%s'", PHA_ALONE, stage.folder, stage.db));
+}
+
 /* Both panels show one run: pooled vectors, and what the retriever makes of the same rows of all tasks. */
 static void a_retriever_stands_beside_what_it_reads(void **state) {
     (void)state;
@@ -464,6 +480,7 @@ int main(void) {
         cmocka_unit_test(a_decoder_looks_at_prefixes_too),
         cmocka_unit_test(what_a_run_has_not_is_said),
         cmocka_unit_test(unseen_tasks_stand_beside),
+        cmocka_unit_test(unseen_tasks_have_a_retrieved_vector),
         cmocka_unit_test(a_retriever_stands_beside_what_it_reads),
         cmocka_unit_test(training_keeps_the_same_vectors),
         cmocka_unit_test(both_vectors_are_played),
