@@ -204,8 +204,6 @@ static void check_source(struct check *c, const struct module *m) {
     if (source_is_prompt(m->source)) check_prompt(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
-    else if (source_is_hyper(m->source) && m->comp == COMP_LEARNED)
-        ERROR(c, "V47", "a learned scale made by the generator is not built: use add or scaled");
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
               keys ? "of a softmax of its own" : "behind a norm");

@@ -370,6 +370,7 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
         if (of[i].module == module) made += of[i].count / (size_t)of[i].blocks;
     function_of(m)->terms(&t, m, a);
     if (m->norm == NORM_OWN) norm_terms(&t, a, m);
+    if (m->comp == COMP_LEARNED) terms_add(&t, "1", "1");
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);
     snprintf(tail, sizeof tail, " made for each %s; trained of its own: %s",

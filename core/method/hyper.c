@@ -94,8 +94,8 @@ int hyper_of_prototypes(const struct method *m) {
 /* Columns of I. */
 static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
 
-/* What is made for a module at one layer: the slots of its function, but for those that are one for all tasks, or the
- * maps of its prompts. */
+/* What is made for a module at one layer: the slots of its function, but for those that are one for all tasks, and its
+ * learned s; or the maps of its prompts. */
 struct head_slot {
     enum slot slot;
     const char *name;
@@ -117,6 +117,8 @@ static int head_slots(const struct module *m, const struct arch *a, struct head_
         BUG_IF(n == HEAD_SLOTS);
         out[n++] = (struct head_slot){s->slot, s->name, shape.rows, shape.cols, s->vector};
     }
+    BUG_IF(n == HEAD_SLOTS);
+    if (m->comp == COMP_LEARNED) out[n++] = (struct head_slot){SLOT_SCALE, "s", 1, 1, true};
     return n;
 }
 
@@ -369,6 +371,9 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
+        /* what multiplies what is there starts as the identity, s where it is said to start; a change, and a norm behind
+         * it, near 0 */
+        at.start = s->slot == SLOT_CHANNEL ? 1 : s->slot == SLOT_SCALE ? m->scale : 0;
         hyper_add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word,
                   s->name);
         if (h->biases) hyper_add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "%s.%s.bias", word,
@@ -480,8 +485,7 @@ void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_ke
         else init_normal(key, out, t->count, 0.01);
         return;
     case SLOT_HYPER_NORM_W: init_fill(out, t->count, 1); return;
-    /* What multiplies what is there starts as the identity; a norm behind a change starts near 0 as the rest. */
-    case SLOT_HYPER_HEAD_B: init_fill(out, t->count, t->of_slot == SLOT_CHANNEL); return;
+    case SLOT_HYPER_HEAD_B: init_fill(out, t->count, t->start); return;
     case SLOT_HYPER_NORM_B: init_fill(out, t->count, 0); return;
     default: BUG("role %d of a generator", t->role);
     }

@@ -32,6 +32,7 @@ struct plan_tensor {
     bool decays;        /* weight decay applies: matrices, not vectors */
     int generator;      /* of a generator's: which one */
     int place, of_slot, fan; /* of a generator's head: which place, which slot it makes, columns of that (1: a vector) */
+    double start;       /* of the bias of such a head: what it begins as */
     int role;           /* private to core/method */
     bool pooler;        /* the model's own */
     bool inner, outer;  /* over episodes: the inner loop adapts it, the outer one learns it */

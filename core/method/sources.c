@@ -76,6 +76,9 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
             else if (hyper_makes_rows(&b->p->method, module)) build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_made(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
         }
+        if (m->comp != COMP_LEARNED) continue;
+        if (hyper_makes_rows(&b->p->method, module)) build_by_row(b, module, s, i, SLOT_SCALE, 1, 1);
+        else build_made(b, module, s, i, SLOT_SCALE, b->p->tasks, 1, 1);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/method/attach.h"
+#include "core/method/hyper.h"
 #include "core/method/plan.h"
 #include "tests/method/loops.h"
 #include "tests/method/published.h"
@@ -181,6 +182,7 @@ static void made_values_are_those_of_loops(void **state) {
         {"linear(r=2; write=a.q, site=self, source=hyper) + linear(r=2; write=a.v, site=self, source=hyper)", "stack",
          {".q.", ".v."}},
         {"softmax(l=2; site=self, source=hyper)", "stack", {"self/"}},
+        {"linear(r=2; write=a.q, site=self, comp=learned(0.5), source=hyper)", "stack", {".q."}},
         {"scale(write=a.v, source=hyper)", "stack", {"self/", "cross/"}},
         {"scale(write=embed, source=hyper)", "stack", {"embed/"}},
         {"bottleneck(r=2; write=f.out, source=hyper, norm=own) + softmax(l=3; site=self, source=hyper) + "
@@ -303,6 +305,24 @@ static void formulas_say_what_is_computed(void **state) {
     arch_release(&a);
 }
 
+/* A learned s begins where it is said to, whoever makes it. */
+static void a_made_scale_begins_where_it_is_said(void **state) {
+    (void)state;
+    struct arch a = shape(T5_OF_LOOPS);
+    struct plan *p = plan_of("linear(r=2; write=a.q, site=self, comp=learned(0.5), source=hyper) + hyper", &a, TASKS);
+    int heads = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        real one = 7;
+        if (!strstr(p->tensor[i].name, ".s.bias")) continue;
+        hyper_init(p, &p->tensor[i], rng_key(1, RNG_INIT, 0, 0), &one);
+        assert_true(p->tensor[i].count == 1 && one == 0.5);
+        heads++;
+    }
+    assert_int_equal(heads, 2);
+    plan_free(p);
+    arch_release(&a);
+}
+
 /* Whether a row's vector is another one with each task's weights. */
 static void an_encoder_may_know_whose_row_it_is(void **state) {
     (void)state;
@@ -373,6 +393,7 @@ int main(void) {
         cmocka_unit_test(made_values_are_those_of_loops),
         cmocka_unit_test(two_generators_make_what_each_makes_alone),
         cmocka_unit_test(formulas_say_what_is_computed),
+        cmocka_unit_test(a_made_scale_begins_where_it_is_said),
         cmocka_unit_test(an_encoder_may_know_whose_row_it_is),
         cmocka_unit_test(what_cannot_be_made_is_refused),
     };

@@ -77,7 +77,7 @@ static void gradients(void **state) {
         "bottleneck(r=2; act=gelu-tanh, read=a.out, write=a.out, site=self, source=hyper, norm=own) + "
         "bottleneck(r=2; act=gelu-tanh, read=f.out, write=f.out, source=hyper, norm=own) + full(target=norms) + "
         "hyper(task=3, layer=2, place=4, hidden=5, inner=3)",
-        "linear(r=2; read=a.in, write=a.q, source=hyper) + scale(write=f.act, source=hyper) + "
+        "linear(r=2; read=a.in, write=a.q, comp=learned, source=hyper) + scale(write=f.act, source=hyper) + "
         "hyper(task=3, layer=0, place=0, hidden=5, inner=3, norm=no, net=layer)",
         "softmax(l=2; source=hyper) + bottleneck(r=2; act=tanh, read=f.in, write=f.out, layers=2, source=hyper, norm=shared) + "
         "hyper(task=4, layer=2, place=2, hidden=5, inner=3, net=layer, start=fan) + "
@@ -107,7 +107,7 @@ static void gradients_of_rows(void **state) {
     (void)state;
     static const char *const of_t5[] = {
         "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=encoder) + "
-        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, stack=decoder, source=hyper) + "
+        "bottleneck(r=2; act=gelu, read=f.res, write=f.out, comp=learned(0.5), stack=decoder, source=hyper) + "
         "hyper(task=0, layer=3, place=0, instance=mlp, hidden=5, inner=0, norm=no)",
         "lora(r=2,stack=encoder) + softmax(l=2; stack=decoder, source=hyper) + scale(write=f.act, stack=decoder, source=hyper) + "
         "hyper(task=2, prototype=3, layer=2, place=2, instance=retriever, hidden=5, inner=3, net=layer) + "
