@@ -36,14 +36,14 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " coalesce((SELECT constant FROM evaluation WHERE run=r.id AND split=coalesce(d.split,split)"  \
     " ORDER BY step DESC LIMIT 1),0), d.name,"                                                     \
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason,"            \
-    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime"
+    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256"
 /* d: the name of the deciding metric on the deciding split */
 #define RUN_TABLES                                                                                 \
     " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 40, SORTED_WIDTH = 4 /* store_value_of */ };
+enum { RUN_WIDTH = 41, SORTED_WIDTH = 4 /* store_value_of */ };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -84,6 +84,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->rows = sqlite3_column_int64(st, 37);
     r->lr = sqlite3_column_type(st, 38) == SQLITE_NULL ? NAN : sqlite3_column_double(st, 38);
     r->regime = db_text(st, 39, true);
+    r->dev_sha256 = db_text(st, 40, false);
 }
 
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after
@@ -306,7 +307,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
     sqlite3_stmt *st = db_prepare(s->reader, e,
                                   "SELECT " RUN_COLUMNS ", r.config, r.canonical, r.method_json,"
                                   " r.model_folder, r.model_sha256, r.task_folder, r.train_file,"
-                                  " r.dev_file, r.train_sha256, r.dev_sha256, r.kernel, r.imported" RUN_TABLES
+                                  " r.dev_file, r.train_sha256, r.kernel, r.imported" RUN_TABLES
                                   " WHERE r.id=?", "i", run);
     if (!st) return e->code;
     int rc = db_step(st, e);
@@ -315,7 +316,7 @@ static int fill_whole(struct store *s, int64_t run, struct store_run *out, struc
         char **const texts[] = { &out->config,       &out->canonical,    &out->method_json,
                                  &out->model_folder, &out->model_sha256, &out->task_folder,
                                  &out->train_file,   &out->dev_file,     &out->train_sha256,
-                                 &out->dev_sha256,   &out->kernel,       &out->imported };
+                                 &out->kernel,       &out->imported };
         for (int i = 0; i < (int)COUNT_OF(texts); i++)
             *texts[i] = db_text(st, RUN_WIDTH + i, false);
         out->folder = store_run_folder(s, run);

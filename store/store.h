@@ -316,9 +316,10 @@ struct store_run {
     bool none_valid;               /* or no answer of it was one */
     int64_t rows;                  /* dev rows that best was measured on; 0: not known */
     double lr;                     /* of the config; NaN: it has none */
+    char *dev_sha256;              /* of the rows that decide; NULL: not known */
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
-        *train_file, *dev_file, *train_sha256, *dev_sha256, *kernel, *folder;
+        *train_file, *dev_file, *train_sha256, *kernel, *folder;
     char *imported;                /* JSON: where it came from; NULL: it was trained here */
     int module_count;
     struct store_module *module;   /* strings owned */

@@ -14,6 +14,7 @@ enum effect_kind {
     EFFECT_STOP,          /* run[0]; `keep`: with a checkpoint, otherwise what it wrote goes */
     EFFECT_RESUME,        /* run[0…]: go on where it stopped, and nothing else */
     EFFECT_AGAIN,         /* run[0…]: go on where it stopped, or the same config once more */
+    EFFECT_RESEED,        /* run[0]: the same config once more with the next seed */
     EFFECT_QUEUE,         /* run[0] by `by` places in the queue (-1 earlier) */
     EFFECT_TRASH,         /* run[0…] */
     EFFECT_RESTORE,       /* run[0…] */

@@ -88,6 +88,11 @@ static const struct key_entry views_keys_table[] = {
     {REQ_TRASH_VIEW, 'V', {0}, false, KEYS_RUNS, 0, 0, NULL, "view the trash, or leave it"},
     {REQ_EXPORT, 'e', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "export: asks for the form (csv, json, hf; SVG of tables); of a map or matrix an SVG picture"},
+    {REQ_GROUP, 'J', {0}, false, KEYS_LISTS, 0, 0, NULL,
+     "join runs that share this column's value: n, seeds, mean and deviation; again: each by itself"},
+    {REQ_BEST, 'X', {0}, false, KEYS_RUNS, 0, 0, NULL,
+     "to the best finished run of this task, metric and rows"},
+    {REQ_RESEED, 'Z', {0}, false, KEYS_RUNS, 0, 0, NULL, "run again with another seed: the next that is not used"},
     {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},
 

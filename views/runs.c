@@ -22,6 +22,8 @@ void runs_release(struct runs_view *v) {
     free(v->order);
     free(v->marked);
     free(v->chosen);
+    free(v->group);
+    free(v->member);
     memset(v, 0, sizeof *v);
 }
 
@@ -37,11 +39,13 @@ static int runs_by_number(double a, double b) {
 static int runs_by_text(const char *a, const char *b) { return strcasecmp(a ? a : "", b ? b : ""); }
 static int by_int(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 
-/* Best values are comparable on one task, by one metric, of one number of dev rows. */
-static int by_kind(const struct run_row *a, const struct run_row *b) {
+/* Best values are comparable on one task, by one metric, of the same split and rows. */
+int runs_by_kind(const struct run_row *a, const struct run_row *b) {
     int by = runs_by_text(a->task, b->task);
     if (!by) by = runs_by_text(a->metric, b->metric);
-    return by ? by : by_int(b->rows, a->rows);
+    if (!by) by = by_int(b->rows, a->rows);
+    if (!by) by = runs_by_text(a->decides, b->decides);
+    return by ? by : runs_by_text(a->rows_sha256, b->rows_sha256);
 }
 
 static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
@@ -82,7 +86,7 @@ static int by_order(const void *pa, const void *pb, void *self) {
     bool none = best              ? isnan(a->best) || isnan(b->best)
                 : v->sort == COL_LR ? isnan(a->lr) || isnan(b->lr)
                                     : false;
-    int kind = best && !none ? by_kind(a, b) : 0;
+    int kind = best && !none ? runs_by_kind(a, b) : 0;
     if (kind) return kind;
     int by = runs_compare(a, b, v->sort);
     if (v->reverse && !none) by = -by;
@@ -93,7 +97,7 @@ const char *const runs_column_name[COL_COUNT] = {"id",   "state", "method",  "ta
                                                  "rows", "lr",    "trained", "time", "seed"};
 
 /* What a column holds, as a filter says it; false: nothing. */
-static bool cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
+bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
     double number = NAN;
     switch (column) {
     case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); return true;
@@ -185,6 +189,7 @@ void runs_changed(struct runs_view *v) {
     if (v->cursor >= v->shown) v->cursor = v->shown - 1;
     if (v->cursor < 0) v->cursor = 0;
     keep_marks(v);
+    runs_find_groups(v);
     const struct run_row *row = runs_at_cursor(v);
     v->cursor_id = row ? row->id : 0;
     if (v->top > v->cursor) v->top = v->cursor;
@@ -251,7 +256,7 @@ static void filter_cell(struct runs_view *v) {
     if (!row) return;
     bool task = (int)v->column >= COL_COUNT; /* a task's column: runs that were trained on it */
     if (task) snprintf(text, sizeof text, "%s", v->task[(int)v->column - COL_COUNT]);
-    else if (!cell_value(row, v->column, text)) return;
+    else if (!runs_cell_value(row, v->column, text)) return;
     const char *quote = !strpbrk(text, " '\"") ? "" : strchr(text, '"') ? "'" : "\"";
     snprintf(word, sizeof word, "%s%s%s%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
              task ? "~" : "=", quote, text, quote);
@@ -314,6 +319,13 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         v->sort = v->column;
         runs_changed(v);
         break;
+    case REQ_GROUP:
+        if ((int)v->column >= COL_COUNT) return true;
+        v->grouped = true;
+        v->group_by = v->column;
+        v->group_cursor = v->group_top = 0;
+        runs_find_groups(v);
+        break;
     case REQ_SORT_REVERSE:
         v->reverse = !v->reverse;
         runs_changed(v);
@@ -351,8 +363,26 @@ bool runs_can_go(struct ui *ui, const struct run_row *r) {
     return false;
 }
 
+/* The best of what may be compared with the run under the cursor. */
+static void to_best(struct ui *ui) {
+    struct runs_view *v = &ui->runs;
+    const struct run_row *row = runs_at_cursor(v), *best = NULL;
+    int at = -1;
+    for (int i = 0; row && i < v->shown; i++) {
+        const struct run_row *r = &v->row[v->order[i]];
+        if (r->state != RUN_FINISHED || isnan(r->best) || runs_by_kind(r, row)) continue;
+        if (best && (r->smaller_better ? r->best >= best->best : r->best <= best->best)) continue;
+        best = r;
+        at = i;
+    }
+    if (best) runs_move_to(v, at);
+    else ui_say(ui, SAY_INFO, "no finished run is measured as this one is");
+    if (best) ui_say(ui, SAY_INFO, "the best %s of %s: Z trains it again with another seed", best->metric, best->task);
+}
+
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
+    if (v->grouped && runs_groups_request(ui, r, out)) return true;
     if (table_request(ui, r, out)) return true;
     if (r == REQ_BACK) {
         if (!v->trash) return false;
@@ -377,6 +407,8 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         ui_show(ui, SCREEN_DETAIL);
         return true;
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
+    case REQ_BEST: to_best(ui); return true;
+    case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
     case REQ_RUN:
         if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;
         return true;

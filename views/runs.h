@@ -1,7 +1,7 @@
 /* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
  * to the app; order, filter, marks and cursor to the view.
  *
- * In runs.c and runs_tasks.c; drawn in runs_draw.c and detail.c. */
+ * In runs.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -47,11 +47,20 @@ struct run_row {
     const struct task_row *task_result; /* of a run with several tasks, where they were asked for */
     int task_results;
     bool none_valid;          /* no answer of the last evaluation was one */
+    const char *decides, *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
                    COL_TRAINED, COL_TIME, COL_SEED, COL_COUNT /* and on: a column a task */ };
 enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
+
+/* Runs that share a column's value, and what their best values are of. */
+struct runs_group {
+    char value[64];
+    int first, runs;          /* in member[] */
+    int n;                    /* finished with a value */
+    double mean, sd, best;    /* NaN: none */
+};
 
 struct runs_view {
     /* set by the app, then runs_changed() */
@@ -76,6 +85,11 @@ struct runs_view {
     bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
     const char *task[RUNS_TASKS]; /* their names, of all runs shown, in their order */
     int tasks, task_left, task_room; /* task_left: the first in sight, of task_room that fit */
+    bool grouped;             /* by the column group_by: groups are shown in place of runs */
+    enum runs_column group_by;
+    struct runs_group *group; /* owned */
+    int *member;              /* of each group its rows one after the other, owned */
+    int groups, group_cursor, group_top;
     char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 

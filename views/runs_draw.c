@@ -172,6 +172,10 @@ static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect 
     ui_panes(ui, SCREEN_RUNS, &f, &p);
     struct rect r = p.at[PANE_TABLE];
     struct column_places k;
+    if (v->grouped) {
+        runs_draw_groups(v, c, r);
+        return;
+    }
     runs_draw_place(v, &k);
     runs_draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
@@ -193,6 +197,10 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (*v->filter) buf_printf(out, "filter: %s   %d/%d   ", v->filter, v->shown, v->rows);
+    if (v->grouped) {
+        runs_groups_readout(v, out);
+        return;
+    }
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);
     if (row) run_flag(row, flag);
     const struct task_row *t = row ? runs_task_at(v, row, (int)v->column) : NULL;
@@ -254,14 +262,16 @@ static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k
 static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
-    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_EXPORT, REQ_COPY, REQ_TASKS, REQ_NONE
+    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_EXPORT, REQ_COPY, REQ_TASKS, REQ_GROUP,
+    REQ_BEST, REQ_RESEED, REQ_NONE
 };
 
 const struct screen screen_runs = {
     .name = "runs",
     .about = "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
              "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C takes "
-             "it to Compose, d puts it into the trash.",
+             "it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, deviation and "
+             "n; X then Z trains the best run of a task again with another seed.",
     .keys = runs_draw_keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
     .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
     .run = runs_draw_run, .marked = marked,

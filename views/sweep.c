@@ -178,7 +178,7 @@ static void settle(struct ui *ui) {
 }
 
 /* The list, and the sweep shown, anew. */
-static void ask(struct sweep_view *v, enum effect_kind kind, int64_t id, struct effect *out) {
+static void sweep_ask(struct sweep_view *v, enum effect_kind kind, int64_t id, struct effect *out) {
     v->chosen[0] = id;
     out->kind = kind;
     out->run = v->chosen;
@@ -191,7 +191,7 @@ static int64_t sweep_here(const struct sweep_view *v) {
 
 static void show(struct ui *ui, struct effect *out) {
     ui_show(ui, SCREEN_SWEEP);
-    ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
+    sweep_ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
 }
 
 void sweep_open(struct sweep_view *v, int64_t id) {
@@ -214,7 +214,7 @@ static bool list_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_OPEN:
         if (!v->items) return true;
         sweep_open(v, v->item[v->cursor].id);
-        ask(v, EFFECT_SWEEPS, v->open, out);
+        sweep_ask(v, EFFECT_SWEEPS, v->open, out);
         break;
     default: return false;
     }
@@ -308,7 +308,7 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     case REQ_RUN:
-        if (id) ask(v, EFFECT_SWEEP_GO, id, out);
+        if (id) sweep_ask(v, EFFECT_SWEEP_GO, id, out);
         return true;
     case REQ_STOP:
         if (id)
@@ -335,14 +335,14 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
 void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     if (!*text) return;
-    ask(v, seeds ? EFFECT_SWEEP_EXTEND : EFFECT_SWEEP_NEW, seeds ? sweep_here(v) : 0, out);
+    sweep_ask(v, seeds ? EFFECT_SWEEP_EXTEND : EFFECT_SWEEP_NEW, seeds ? sweep_here(v) : 0, out);
     snprintf(out->text, sizeof out->text, "%s", text);
 }
 
 static bool refresh(struct ui *ui, struct effect *out) {
     const struct sweep_page *p = &ui->sweep.page;
     if (ui->sweep.open && p->id == ui->sweep.open && p->over == p->wanted) return false;
-    ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
+    sweep_ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
     return true;
 }
 

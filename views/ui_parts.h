@@ -94,6 +94,14 @@ void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out
 void compose_mark(struct ui *ui);
 bool compose_is_marked(const struct compose_view *v, const struct choice *k);
 char *compose_sweep_line(const struct compose_view *v);
+/* Runs by a column: the groups anew; drawn; where they lead; what stands above the hints. */
+void runs_find_groups(struct runs_view *v);
+void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r);
+bool runs_groups_request(struct ui *ui, enum request r, struct effect *out);
+void runs_groups_readout(const struct runs_view *v, struct buf *out);
+/* What a column of a run holds, as a filter says it; false: nothing.  Whether best values may be compared. */
+bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]);
+int runs_by_kind(const struct run_row *a, const struct run_row *b);
 /* Runs, filtered to these. */
 void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */

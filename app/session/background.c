@@ -114,6 +114,49 @@ static int background_go_on(struct background *d, int64_t id, bool anew, struct 
     return rc;
 }
 
+/* The largest seed of runs that differ in nothing else from it. */
+struct seed_search {
+    char key[65];
+    uint64_t most;
+};
+static int seed_row(void *self, int count, const struct store_cell *cells) {
+    struct seed_search *s = self;
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    char key[65];
+    (void)count;
+    if (config_from_json(cells[0].text, cells[0].size, &c, &ignored)) return 0;
+    uint64_t seed = c.seed;
+    c.seed = 0;
+    config_key(&c, key);
+    config_release(&c);
+    if (!strcmp(key, s->key) && seed > s->most) s->most = seed;
+    return 0;
+}
+
+static int background_reseed(struct background *d, const struct background_order *o, struct background_answer *a,
+                             struct err *e) {
+    struct job_request r = { .parent = o->run[0] };
+    int rc = stored_config(d->store, o->run[0], &r.config, NULL, e);
+    if (rc) return rc;
+    struct seed_search found = { .most = r.config.seed };
+    r.config.seed = 0;
+    config_key(&r.config, found.key);
+    char *sql = xprintf("SELECT config FROM run WHERE trashed IS NULL AND method = (SELECT method FROM run WHERE id = %lld)",
+                        (long long)o->run[0]);
+    rc = store_sql(d->store, sql, (struct store_rows){ .self = &found, .row = seed_row }, e);
+    free(sql);
+    if (!rc) {
+        config_reuse(&r.config);
+        r.config.seed = found.most + 1;
+        jobs_start_later(d->jobs, &r);
+        background_say(a, SAY_INFO, "run #%lld is trained again with seed %llu", (long long)o->run[0],
+                       (unsigned long long)r.config.seed);
+    }
+    config_release(&r.config);
+    return rc;
+}
+
 /* All that were marked; one that cannot go on does not keep the others. */
 static int background_again(struct background *d, const struct background_order *o,
                             struct background_answer *a, struct err *e) {
@@ -280,6 +323,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_CLONE: return background_take_config(d, o, a, e);
     case BACKGROUND_AGAIN:
     case BACKGROUND_RESUME: return background_again(d, o, a, e);
+    case BACKGROUND_RESEED: return background_reseed(d, o, a, e);
     case BACKGROUND_STOP: return background_stop(d, o, a, e);
     case BACKGROUND_TRASH:
     case BACKGROUND_RESTORE: return background_move(d, o, a, e);

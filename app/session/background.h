@@ -26,6 +26,7 @@ enum background_kind {
     BACKGROUND_SERIES,  /* one run's series, from the store */
     BACKGROUND_CLONE,   /* one run's config */
     BACKGROUND_AGAIN,   /* resume, or train the same config anew; answers with a message */
+    BACKGROUND_RESEED,  /* the same config with the next seed; answers with a message */
     BACKGROUND_RESUME,  /* resume, and nothing else; answers with a message */
     BACKGROUND_STOP,    /* ask the process that trains the run to stop it; answers with a message */
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */

@@ -31,7 +31,7 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
         .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
         .none_valid = r->none_valid,
-        .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit,
+        .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
     };
 }
 

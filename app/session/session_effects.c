@@ -282,6 +282,7 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_STOP: session_effects_stop(s, x->run[0], x->keep); break;
     case EFFECT_RESUME: order_runs(s, BACKGROUND_RESUME, x); break;
     case EFFECT_AGAIN: order_runs(s, BACKGROUND_AGAIN, x); break;
+    case EFFECT_RESEED: order_runs(s, BACKGROUND_RESEED, x); break;
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
     case EFFECT_TRASH: order_runs(s, BACKGROUND_TRASH, x); break;
     case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;

@@ -22,7 +22,7 @@ struct sweeping {
 
 /* ---- the list and a page ---- */
 
-static char *keep(struct swept_page *p, char *text) {
+static char *swept_keep(struct swept_page *p, char *text) {
     p->text = xrealloc(p->text, (size_t)p->texts + 1, sizeof *p->text);
     return p->text[p->texts++] = text;
 }
@@ -31,7 +31,7 @@ static int swept_list_row(void *self, int count, const struct store_cell *cells)
     struct swept_page *p = self;
     (void)count;
     p->item = xrealloc(p->item, (size_t)p->items + 1, sizeof *p->item);
-    p->item[p->items++] = (struct sweep_item){ cells[0].integer, keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
+    p->item[p->items++] = (struct sweep_item){ cells[0].integer, swept_keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
                                                cells[2].integer, cells[3].integer };
     return 0;
 }
@@ -52,7 +52,7 @@ static void fill_tile(struct swept_page *p, int i) {
     p->run[i] = xcalloc((size_t)g->runs + 1, sizeof **p->run);
     for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
     p->tile[i] = (struct sweep_tile){
-        .name = g->name, .state = comparison_state(g), .seeds = keep(p, xstrdup(seeds)), .reason = g->reason,
+        .name = g->name, .state = comparison_state(g), .seeds = swept_keep(p, xstrdup(seeds)), .reason = g->reason,
         .axis = (const char *const *)g->axis, .valid = g->valid, .front = comparison_on_front(c, i, COST_TRAINED), .kind = g->kind,
         .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd, .low = v.low, .high = v.high,
         .seconds = comparison_seconds(g), .rank = comparison_rank(c, i), .trained = g->trained, .run = p->run[i], .runs = g->runs,

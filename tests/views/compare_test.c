@@ -150,9 +150,58 @@ static void marks_become_a_sweep(void **state) {
     ui_release(&ui);
 }
 
+/* Runs of one kind share a mean, with n and seeds; others are groups of their own. */
+static void runs_are_joined_by_a_column(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    struct run_row rows[4];
+    for (int i = 0; i < 4; i++) {
+        rows[i] = scene_rows[1];
+        rows[i].id = 10 + i;
+        rows[i].seed = (uint64_t)i + 1;
+        rows[i].best = 0.80 + 0.01 * i;
+        rows[i].decides = "dev.accuracy";
+        rows[i].rows_sha256 = i < 3 ? "aa" : "bb"; /* the same number of other rows */
+    }
+    ui.runs.row = rows;
+    ui.runs.rows = 4;
+    ui_show(&ui, SCREEN_RUNS);
+    ui_changed(&ui);
+    while (ui.runs.column != COL_METHOD) scene_press(&ui, ui.runs.column > COL_METHOD ? 'h' : 'l');
+    scene_press(&ui, 'J');
+    assert_int_equal(ui.runs.groups, 2);
+    assert_int_equal(ui.runs.group[0].n, 3);
+    assert_true(fabs(ui.runs.group[0].mean - 0.81) < 1e-12);
+    assert_true(fabs(ui.runs.group[0].sd - 0.01) < 1e-12);
+    assert_true(isnan(ui.runs.group[1].sd));
+    assert_true(scene_shows(&ui, "1, 2, 3"));
+    assert_true(scene_shows(&ui, "81.00"));
+    scene_press(&ui, PRESS_ENTER);
+    assert_string_equal(ui.runs.filter, "id=10,11,12");
+    assert_false(ui.runs.grouped);
+    ui_release(&ui);
+}
+
+/* Two keys: to the best of what may be compared, and once more with another seed. */
+static void the_best_again_with_another_seed(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, 'j'); /* from a run on reviews */
+    scene_press(&ui, 'X');
+    struct effect x = scene_press(&ui, 'Z');
+    assert_int_equal(x.kind, EFFECT_RESEED);
+    assert_int_equal(x.run[0], 5);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
                                        cmocka_unit_test(more_is_asked_for), cmocka_unit_test(a_cell_leads_to_its_runs),
-                                       cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep)};
+                                       cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
+                                       cmocka_unit_test(runs_are_joined_by_a_column),
+                                       cmocka_unit_test(the_best_again_with_another_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

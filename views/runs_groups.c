@@ -1,0 +1,202 @@
+/* Runs by a column: mean and deviation of the best values of the finished ones, with n and the seeds.  Runs of other
+ * tasks, metrics, splits or rows are groups of their own (runs.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/analysis/statistics.h"
+#include "core/base/mem.h"
+#include "core/data/metrics.h"
+#include "views/runs.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best); }
+
+struct grouped_rows {
+    const struct runs_view *v;
+    char **text; /* of each row, what its column holds */
+};
+
+static int by_group(const void *pa, const void *pb, void *self) {
+    const struct grouped_rows *g = self;
+    int a = *(const int *)pa, b = *(const int *)pb, by = runs_by_kind(&g->v->row[a], &g->v->row[b]);
+    if (!by) by = strcmp(g->text[a], g->text[b]);
+    if (by) return by;
+    uint64_t x = g->v->row[a].seed, y = g->v->row[b].seed;
+    return x != y ? (x < y ? -1 : 1) : a - b;
+}
+
+static const struct run_row *row_of(const struct runs_view *v, const struct runs_group *g) { return &v->row[v->member[g->first]]; }
+
+/* Kind by kind, the best mean first. */
+static int by_mean(const void *pa, const void *pb, void *self) {
+    const struct runs_group *a = pa, *b = pb;
+    const struct run_row *x = row_of(self, a), *y = row_of(self, b);
+    int by = runs_by_kind(x, y);
+    if (by) return by;
+    if (isnan(a->mean) || isnan(b->mean)) return isnan(a->mean) ? !isnan(b->mean) : -1;
+    if (a->mean != b->mean) return (a->mean > b->mean) == x->smaller_better ? 1 : -1;
+    return a->first - b->first;
+}
+
+static void measure_group(const struct runs_view *v, struct runs_group *g) {
+    double *value = xmalloc((size_t)g->runs * sizeof *value);
+    g->best = NAN;
+    for (int i = 0; i < g->runs; i++) {
+        const struct run_row *r = &v->row[v->member[g->first + i]];
+        if (!counts_in_group(r)) continue;
+        value[g->n++] = r->best;
+        if (isnan(g->best) || (r->smaller_better ? r->best < g->best : r->best > g->best)) g->best = r->best;
+    }
+    struct spread s = spread_of(value, (size_t)g->n);
+    g->mean = s.mean;
+    g->sd = s.sd;
+    free(value);
+}
+
+void runs_find_groups(struct runs_view *v) {
+    v->groups = 0;
+    if (!v->grouped) return;
+    struct grouped_rows g = {v, xcalloc((size_t)v->rows + 1, sizeof *g.text)};
+    v->member = xrealloc(v->member, (size_t)v->shown + 1, sizeof *v->member);
+    v->group = xrealloc(v->group, (size_t)v->shown + 1, sizeof *v->group);
+    for (int i = 0; i < v->shown; i++) {
+        char text[256] = "\u2013";
+        int row = v->member[i] = v->order[i];
+        if (!runs_cell_value(&v->row[row], v->group_by, text)) snprintf(text, sizeof text, "\u2013");
+        g.text[row] = xstrdup(text);
+    }
+    qsort_r(v->member, (size_t)v->shown, sizeof *v->member, by_group, &g);
+    for (int i = 0; i < v->shown; i++) {
+        struct runs_group *last = v->groups ? &v->group[v->groups - 1] : NULL;
+        int row = v->member[i];
+        if (last && !runs_by_kind(&v->row[v->member[i - 1]], &v->row[row]) && !strcmp(g.text[v->member[i - 1]], g.text[row])) {
+            last->runs++;
+            continue;
+        }
+        v->group[v->groups] = (struct runs_group){.first = i, .runs = 1};
+        snprintf(v->group[v->groups++].value, sizeof last->value, "%.60s", g.text[row]);
+    }
+    for (int i = 0; i < v->groups; i++) measure_group(v, &v->group[i]);
+    qsort_r(v->group, (size_t)v->groups, sizeof *v->group, by_mean, v);
+    for (int i = 0; i < v->rows; i++) free(g.text[i]);
+    free(g.text);
+    if (v->group_cursor >= v->groups) v->group_cursor = v->groups - 1;
+    if (v->group_cursor < 0) v->group_cursor = 0;
+}
+
+static void to_group(struct runs_view *v, int at) {
+    v->group_cursor = at >= v->groups ? v->groups - 1 : at;
+    if (v->group_cursor < 0) v->group_cursor = 0;
+    if (v->group_top > v->group_cursor) v->group_top = v->group_cursor;
+    if (v->group_cursor >= v->group_top + v->page) v->group_top = v->group_cursor - v->page + 1;
+}
+
+static void open_group(struct ui *ui, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    if (!v->groups) return;
+    const struct runs_group *g = &v->group[v->group_cursor];
+    int64_t *run = xcalloc((size_t)g->runs, sizeof *run);
+    for (int i = 0; i < g->runs; i++) run[i] = v->row[v->member[g->first + i]].id;
+    v->grouped = false;
+    runs_show_only(ui, run, g->runs, out);
+    free(run);
+}
+
+bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    switch (r) {
+    case REQ_UP: to_group(v, v->group_cursor - 1); return true;
+    case REQ_DOWN: to_group(v, v->group_cursor + 1); return true;
+    case REQ_FIRST: to_group(v, 0); return true;
+    case REQ_LAST: to_group(v, v->groups - 1); return true;
+    case REQ_PAGE_UP: to_group(v, v->group_cursor - v->page); return true;
+    case REQ_PAGE_DOWN: to_group(v, v->group_cursor + v->page); return true;
+    case REQ_OPEN: open_group(ui, out); return true;
+    case REQ_GROUP:
+    case REQ_BACK: v->grouped = false; return true;
+    case REQ_SEARCH:
+    case REQ_FILTER_CLEAR: return false;
+    default: ui_say(ui, SAY_INFO, "Enter goes to a group's runs, J shows all runs again"); return true;
+    }
+}
+
+/* In points where the metric is a share. */
+static void group_value(const struct run_row *r, double x, char out[32]) {
+    if (isnan(x)) snprintf(out, 32, "\u2013");
+    else if (r->metric && metric_in_points(r->metric)) snprintf(out, 32, "%.2f", 100 * x);
+    else show_value(x, out);
+}
+
+static void group_seeds(const struct runs_view *v, const struct runs_group *g, char *out, size_t room) {
+    size_t at = 0;
+    *out = 0;
+    for (int i = 0; i < g->runs; i++) {
+        const struct run_row *r = &v->row[v->member[g->first + i]];
+        if (!counts_in_group(r)) continue;
+        int n = snprintf(out + at, room - at, "%s%llu", at ? ", " : "", (unsigned long long)r->seed);
+        if (n < 0 || at + (size_t)n + 4 >= room) {
+            snprintf(out + at, room - at, "\u2026");
+            return;
+        }
+        at += (size_t)n;
+    }
+}
+
+void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r) {
+    enum { VALUE = 9, RUNS = 6, COUNT = 5, SEEDS = 14, METRIC = 10 };
+    int rest = r.w - 4 - 3 * VALUE - RUNS - COUNT - SEEDS - METRIC, name = rest * 2 / 3 < 10 ? 10 : rest * 2 / 3, x = r.x + 3;
+    int task = rest - name < 6 ? 6 : rest - name, metric = x + name + task, runs = metric + METRIC, n = runs + RUNS, seeds = n + COUNT + 1;
+    int mean = seeds + SEEDS, sd = mean + VALUE, best = sd + VALUE;
+    canvas_fit(c, x, r.y, name - 1, INK_ACCENT, runs_column_name[v->group_by]);
+    canvas_fit(c, x + name, r.y, task - 1, INK_DIM, "task");
+    canvas_fit(c, metric, r.y, METRIC - 1, INK_DIM, "metric");
+    canvas_right(c, runs, r.y, RUNS, INK_DIM, "runs");
+    canvas_right(c, n, r.y, COUNT, INK_DIM, "n");
+    canvas_fit(c, seeds, r.y, SEEDS - 1, INK_DIM, "seeds");
+    canvas_right(c, mean, r.y, VALUE, INK_DIM, "mean");
+    canvas_right(c, sd, r.y, VALUE, INK_DIM, "sd");
+    canvas_right(c, best, r.y, VALUE, INK_DIM, "best");
+    for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
+    for (int i = 0; i < r.h - 2 && v->group_top + i < v->groups; i++) {
+        const struct runs_group *g = &v->group[v->group_top + i];
+        const struct run_row *row = row_of(v, g);
+        bool here = v->group_top + i == v->group_cursor;
+        enum ink ink = here ? INK_TITLE : INK_TEXT;
+        char text[32], both[40], list[64];
+        int y = r.y + 2 + i;
+        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        canvas_fit(c, x, y, name - 1, ink, g->value);
+        canvas_fit(c, x + name, y, task - 1, INK_TEXT, row->task);
+        canvas_fit(c, metric, y, METRIC - 1, INK_DIM, row->metric ? row->metric : "\u2013");
+        snprintf(text, sizeof text, "%d", g->runs);
+        canvas_right(c, runs, y, RUNS, INK_DIM, text);
+        snprintf(text, sizeof text, "%d", g->n);
+        canvas_right(c, n, y, COUNT, INK_TEXT, text);
+        group_seeds(v, g, list, sizeof list);
+        canvas_fit(c, seeds, y, SEEDS - 1, INK_DIM, list);
+        group_value(row, g->mean, text);
+        canvas_right(c, mean, y, VALUE, ink, text);
+        group_value(row, g->sd, text);
+        snprintf(both, sizeof both, "%s%s", isfinite(g->sd) ? "\u00B1" : "", text);
+        canvas_right(c, sd, y, VALUE, INK_TEXT, both);
+        group_value(row, g->best, text);
+        canvas_right(c, best, y, VALUE, INK_TEXT, text);
+    }
+}
+
+void runs_groups_readout(const struct runs_view *v, struct buf *out) {
+    if (!v->groups) return;
+    const struct runs_group *g = &v->group[v->group_cursor];
+    const struct run_row *row = row_of(v, g);
+    char list[256], mean[32];
+    group_seeds(v, g, list, sizeof list);
+    group_value(row, g->mean, mean);
+    buf_printf(out, "%s %s", runs_column_name[v->group_by], g->value);
+    if (!g->n) buf_puts(out, ": no finished run with a value");
+    else
+        buf_printf(out, ": mean %s of %d run%s, seed%s %s, %s of %s, %lld rows", mean, g->n, g->n == 1 ? "" : "s",
+                   g->n == 1 ? "" : "s", list, row->decides ? row->decides : row->metric, row->task, (long long)row->rows);
+}
