@@ -111,7 +111,7 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_MID: snprintf(out, 64, "%d", m->mid); return;
     case AXIS_ACTIVATION: text = method_act_name(m->act); break;
     case AXIS_HEADS: text = heads_name(m->heads); break;
-    case AXIS_INIT: text = init_name(m->init); break;
+    case AXIS_INIT: module_init_text(m, out); return;
     case AXIS_DROPOUT: snprintf(out, 64, "%g", m->dropout); return;
     case AXIS_BIASES: text = m->biases ? "yes" : "no"; break;
     case AXIS_LEARN: text = learn_name(m->learn); break;
@@ -335,9 +335,15 @@ static void list_details(struct compose_view *v, const struct module *m) {
         }
         return;
     case AXIS_INIT:
+        if (m->from_run) {
+            char run[INIT_TEXT];
+            module_init_text(m, run);
+            compose_choose_add(v, run, "The values of that run, a copy of which is kept.", &n)->current = true;
+        }
+        n.from_run = 0;
         for (int i = INIT_LORA; i < INIT_COUNT; i++) {
             n.init = (enum init)i;
-            compose_choose_add(v, init_name(n.init), inits[i], &n)->current = m->init == n.init;
+            compose_choose_add(v, init_name(n.init), inits[i], &n)->current = !m->from_run && m->init == n.init;
         }
         return;
     case AXIS_BIASES:

@@ -68,7 +68,9 @@ static void explain_add_axes(struct explain_page *page, const struct module *m, 
     if (module_is_sized(m)) buf_printf(&b, " · %s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size);
     if (module_takes(m, TAKES_ACT)) buf_printf(&b, " · %s", method_act_name(m->act));
     if (m->norm != NORM_NONE) buf_printf(&b, " · norm %s", norm_name(m->norm));
-    if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · starts %s", init_name(m->init));
+    char init[INIT_TEXT];
+    module_init_text(m, init);
+    if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · starts %s", init);
     key_layers_text(m, layers);
     buf_printf(&b, " · layers %s", layers);
     if (m->stack != STACK_ALL) buf_printf(&b, " of the %s", stack_name(m->stack));

@@ -37,7 +37,7 @@ static void fill_module(struct store_module *row, const struct method *method, i
         .insertion = module_insertion(m),
         .composition = comp_name(m->comp), .source = source_name(m->source),
         .heads = heads_name(m->heads),
-        .init = module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
+        .init = m->from_run ? "run" : module_takes(m, TAKES_INIT) ? init_name(m->init) : NULL,
         .target = module_in_weight(m) ? target_name(m->target) : NULL,
         .layers = layers, .size = m->size, .mid = m->mid, .scale = m->scale,
         .dropout = m->dropout, .has_scale = m->comp == COMP_SCALED || m->comp == COMP_LEARNED,

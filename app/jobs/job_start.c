@@ -13,6 +13,7 @@
 #include "app/jobs/jobs_private.h"
 #include "app/jobs/shots.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/plan.h"
@@ -38,12 +39,33 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
+/* Whose values a run begins with, as a member of its description: number and hash, so that it is known whatever becomes of it. */
+static int job_start_say(struct jobs *j, int64_t parent, char **out, struct err *e) {
+    struct store_run run;
+    int rc = store_run(j->store, parent, &run, e);
+    if (rc) return rc;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "\"start\":{");
+    json_member_int(&b, "run", (long long)parent);
+    json_member_string(&b, "method", run.method);
+    json_member_string(&b, "weights_sha256", run.weights_sha256);
+    buf_putc(&b, '}');
+    *out = buf_take(&b);
+    store_run_release(&run);
+    return 0;
+}
+
 static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
                                 const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
-    const struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
-                                     .note = r->note, .tag = r->tag, .tasks = &tasks };
-    return run_row_create(j->store, c, p, &row, id, e);
+    struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
+                               .note = r->note, .tag = r->tag, .tasks = &tasks };
+    char *start = NULL;
+    int rc = r->from_parent ? job_start_say(j, r->parent, &start, e) : 0;
+    row.more = start;
+    if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
+    free(start);
+    return rc;
 }
 
 /* ---- looking at what was asked ---- */
@@ -158,13 +180,15 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
 /* The parent's values, for a run that begins with them; NULL with *e where they are none for it. */
 static struct predictor *open_start(struct job_record *job, struct model *m, const struct plan *p, struct err *e) {
     const struct job_request *r = job->request;
+    int lacking = -1;
     char *path = opened_checkpoint(job->jobs->store, r->parent, NULL, NULL, e);
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
     free(path);
     if (from && p->tasks > 1)
         err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
-    else if (from && !predictor_make_plain(from, e) && !start_values(p, from))
-        err_set(e, ERR_USAGE, "--from: run %lld has no values for this method: no module of it is the same", (long long)r->parent);
+    else if (from && !predictor_make_plain(from, e) && !start_values(p, from, &lacking))
+        err_set(e, ERR_USAGE, "%s: run %lld has no values for module %d of this method: no module of it is the same",
+                lacking >= 0 ? "init" : "--from", (long long)r->parent, lacking >= 0 ? lacking + 1 : 1);
     if (!from || !e->code) return from;
     predictor_free(from);
     return NULL;
@@ -181,11 +205,25 @@ static int keep_start(struct job_record *job, const struct predictor *from, cons
     return rc;
 }
 
+/* The run that the method's modules begin with is then the parent. */
+static int take_start(struct job_request *r, struct err *e) {
+    int run = method_from_run(&r->config.method, e);
+    if (run < 0) return run;
+    if (run && r->from_parent && r->parent != run)
+        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%d)", (long long)r->parent, run);
+    if (run) {
+        r->parent = run;
+        r->from_parent = true;
+    }
+    return 0;
+}
+
 /* A new run, with model and rows read. */
 static int freeze(struct job_record *job, struct model *m, const struct job_tasks *t, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     const struct run_tasks tasks = job_tasks_of(t);
+    if (take_start(job->request, e)) return e->code;
     struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;

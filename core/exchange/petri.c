@@ -12,6 +12,11 @@
 
 static const char own_name[] = "petri.safetensors";
 
+/* The number of a run says nothing in another history. */
+static void forget_start(struct method *m) {
+    for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
+}
+
 /* ---- import ---- */
 
 static bool petri_is_own(const char *file) {
@@ -52,6 +57,7 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
         return rc;
     }
     out->config.method = predictor_plan(out->predictor)->method;
+    forget_start(&out->config.method);
     if (!out->config.task) notes_add(&out->assumed, "the file names no task");
     return 0;
 }
@@ -68,6 +74,7 @@ int export_petri(struct predictor *p, const struct run_config *c, const char *pa
     if (folder) rc = export_folder(path, e);
     config_copy(&plain, c);
     plain.method = predictor_plan(p)->method;
+    forget_start(&plain.method);
     if (!rc) rc = predictor_save(p, &plain, *file, sha256, e);
     config_release(&plain);
     return rc;

@@ -109,3 +109,47 @@ void plan_carry(const struct plan *p, real *params, const struct plan *from, con
     for (int i = 0; i < p->tensors; i++) all += p->tensor[i].kind == PLAN_HEAD ? 0 : p->tensor[i].count;
     BUG_IF(plan_carry_common(p, params, from, values, task) != all);
 }
+
+/* What of a module its values do not depend on is left out. */
+static struct module as_start(const struct module *m) {
+    struct module x = *m;
+    x.from_run = 0;
+    x.init = INIT_DEFAULT;
+    x.dropout = 0;
+    x.learn = LEARN_BOTH;
+    module_normalise(&x);
+    return x;
+}
+
+/* Of modules that are the same each takes the one of its turn. */
+static int start_origin(const struct plan *p, const struct plan *from, int module) {
+    struct module own = as_start(&p->method.module[module]);
+    int before = 0;
+    for (int i = 0; i < module; i++) {
+        struct module x = as_start(&p->method.module[i]);
+        before += p->method.module[i].from_run && module_equal(&x, &own);
+    }
+    for (int i = 0; i < from->method.count; i++) {
+        struct module x = as_start(&from->method.module[i]);
+        if (module_equal(&x, &own) && !before--) return i;
+    }
+    return -1;
+}
+
+size_t plan_carry_run(const struct plan *p, real *params, const struct plan *from, const real *values, int *lacking) {
+    size_t taken = 0;
+    *lacking = -1;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i], *o = NULL;
+        if (t->kind != PLAN_OWN || !p->method.module[t->module].from_run) continue;
+        int module = start_origin(p, from, t->module);
+        if (module >= 0) o = plan_slot(from, module, (enum slot)t->role, t->stack, t->site, t->layer);
+        if (!o || o->count != t->count) {
+            *lacking = t->module;
+            continue;
+        }
+        memcpy(params + t->offset, values + o->offset, t->count * sizeof *params);
+        taken += t->count;
+    }
+    return taken;
+}

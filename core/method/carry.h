@@ -30,5 +30,8 @@ void plan_carry(const struct plan *p, real *params, const struct plan *from, con
 /* The same of another method's values: those of tensors that both have, of modules that are the same.  Returns how many
  * values were taken over. */
 size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values, int task);
+/* Values of the modules that begin with a run's (module.from_run), out of that run's plan: modules are the same but for
+ * start, dropout and learning.  Returns how many values were taken; *lacking: a module that `from` has not, else -1. */
+size_t plan_carry_run(const struct plan *p, real *params, const struct plan *from, const real *values, int *lacking);
 
 #endif

@@ -82,8 +82,9 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (m->heads != usual.heads) format_pair(b, "heads", heads_name(m->heads));
     format_add_source(b, m);
     if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
-    if (m->init != INIT_DEFAULT && (full || m->init != usual.init))
-        format_pair(b, "init", init_name(m->init));
+    char init[INIT_TEXT];
+    module_init_text(m, init);
+    if (m->from_run || (m->init != INIT_DEFAULT && (full || m->init != usual.init))) format_pair(b, "init", init);
     if (m->dropout != 0) format_number(b, "dropout", m->dropout);
     char layers[32];
     key_layers_text(m, layers);

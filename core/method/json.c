@@ -50,7 +50,9 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     }
     if (source_width(m->source)) buf_printf(b, ",\"mid\":%d", m->mid);
     if (m->source == SOURCE_MLP) word(b, "mid_activation", method_act_name(m->mid_act));
-    if (module_takes(m, TAKES_INIT)) word(b, "init", init_name(m->init));
+    char init[INIT_TEXT];
+    module_init_text(m, init);
+    if (module_takes(m, TAKES_INIT)) word(b, "init", init);
     if (module_takes(m, TAKES_DROPOUT)) {
         buf_puts(b, ",\"dropout\":");
         json_add_double(b, m->dropout);
@@ -214,7 +216,9 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("source", json_source_at, SOURCE_COUNT, source);
     WORD("mid_activation", json_act_at, ACT_COUNT, mid_act);
     WORD("norm", json_norm_at, NORM_COUNT, norm);
-    WORD("init", json_init_at, INIT_COUNT, init);
+    const char *init = json_string_value(json_object_get(o, "init"));
+    m->from_run = init ? init_text_run(init) : 0;
+    if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);
     WORD("learn", json_learn_at, LEARN_COUNT, learn);
     if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;

@@ -219,7 +219,10 @@ static int set_b(struct module *m, const char *v, struct err *e) {
 }
 
 static int set_init(struct module *m, const char *v, struct err *e) {
-    int i = key_word("init", v, keys_init_at, INIT_COUNT - INIT_LORA, e);
+    int i;
+    if ((m->from_run = init_text_run(v))) return 0;
+    if (!strncmp(v, "run(", 4)) return err_set(e, ERR_USAGE, "init=%s: a run's number stands there, as run(3)", v);
+    i = key_word("init", v, keys_init_at, INIT_COUNT - INIT_LORA, e);
     if (i >= 0) m->init = (enum init)(i + INIT_LORA);
     return i < 0 ? ERR_USAGE : 0;
 }

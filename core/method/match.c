@@ -115,8 +115,10 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         match_add(c, "heads", heads_name(x->heads), FAR_SWITCH);
         if (x->read != y->read) match_add(c, "read", tap_name(x->read), FAR_SWITCH);
     }
-    if (takers("init", run, base, n, &x, &y) && x->init != y->init)
-        match_add(c, "init", init_name(x->init), FAR_SWITCH);
+    if (takers("init", run, base, n, &x, &y) && (x->init != y->init || x->from_run != y->from_run)) {
+        module_init_text(x, text);
+        match_add(c, "init", text, FAR_SWITCH);
+    }
     if (run->first != base->first || run->last != base->last) {
         key_layers_text(run, text);
         match_add(c, "layers", text, FAR_SWITCH);
@@ -318,6 +320,7 @@ const struct preset *method_preset(const struct method *m) {
     struct match found = {NULL, false};
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
     if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
+    for (int i = 0; i < x.count; i++) x.module[i].from_run = 0; /* the method is the same */
     method_normalise(&x);
     if (networks_on(&x)) free(match_networks(&x, &found));
     else free(match_run(x.module, x.count, &found));

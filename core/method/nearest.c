@@ -128,7 +128,9 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         phrase(b, " biases at ", x->biases ? "with" : "without", nearest_where(x));
     if (x->norm != y->norm && x->fn == y->fn)
         phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), nearest_where(x));
-    if (x->init != y->init && x->fn == y->fn) phrase(b, " start at ", init_name(x->init), nearest_where(x));
+    char init[INIT_TEXT];
+    module_init_text(x, init);
+    if ((x->init != y->init || x->from_run != y->from_run) && x->fn == y->fn) phrase(b, " start at ", init, nearest_where(x));
     if (x->first != y->first || x->last != y->last) {
         char layers[48];
         bool one = x->last == x->first;

@@ -1,6 +1,7 @@
 #include "core/method/space.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -122,6 +123,7 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
     if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
     if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
+    if (!module_takes(m, TAKES_INIT)) m->from_run = 0;
     if (!module_takes(m, TAKES_COMP)) m->comp = usual->comp;
     if (!module_takes(m, TAKES_HEADS)) m->heads = usual->heads;
     if (!module_takes(m, TAKES_SOURCE)) m->source = usual->source;
@@ -144,7 +146,7 @@ void module_normalise(struct module *m) {
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
-    if (m->init == INIT_DEFAULT) m->init = usual_init(m);
+    if (m->from_run || m->init == INIT_DEFAULT) m->init = usual_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
     if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
@@ -160,12 +162,35 @@ void module_normalise(struct module *m) {
     m->site = space_site_of(m);
 }
 
+void module_init_text(const struct module *m, char out[INIT_TEXT]) {
+    if (m->from_run) snprintf(out, INIT_TEXT, "run(%d)", m->from_run);
+    else snprintf(out, INIT_TEXT, "%s", init_name(m->init));
+}
+
+int init_text_run(const char *text) {
+    int run = 0, end = 0;
+    if (sscanf(text, "run(%9d)%n", &run, &end) != 1 || !end || text[end] || run < 1) return 0;
+    return run;
+}
+
+int method_from_run(const struct method *m, struct err *e) {
+    int run = 0;
+    for (int i = 0; i < m->count; i++) {
+        int own = m->module[i].from_run;
+        if (own && run && own != run)
+            return err_set(e, ERR_USAGE, "init=run(%d) and init=run(%d): a method's modules begin with the values of one run; "
+                                         "merge-adapters joins several", run, own);
+        if (own) run = own;
+    }
+    return run;
+}
+
 bool module_equal(const struct module *a, const struct module *b) {
     return a->fn == b->fn && a->act == b->act && a->read == b->read && a->write == b->write &&
            a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
-           a->init == b->init && a->dropout == b->dropout && a->first == b->first &&
+           a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn;
 }
 

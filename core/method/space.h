@@ -102,6 +102,7 @@ struct module {
     bool biases;          /* of a bottleneck: b_d and b_u exist */
     enum norm norm;       /* of a bottleneck: behind it */
     enum init init;
+    int from_run;         /* the run of the history whose values it begins with, init=run(N); 0: none */
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
     int first, last;      /* layers of each stack, 1-based inclusive; last 0: the stack's last */
     int stack;            /* enum stack, or STACK_ALL: every stack that the model has */
@@ -188,6 +189,12 @@ bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", "shared" */
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
+/* "lora", or "run(3)"; and the run of such a text, 0: it is none. */
+enum { INIT_TEXT = 32 };
+void module_init_text(const struct module *m, char out[INIT_TEXT]);
+int init_text_run(const char *text);
+/* The run that modules of the method begin with the values of; 0: none; ERR_USAGE where there are several. */
+int method_from_run(const struct method *m, struct err *e);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */

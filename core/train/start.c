@@ -13,9 +13,19 @@
 /* Caller frees. */
 static char *start_path(const char *folder) { return file_join(folder, "start.safetensors"); }
 
-size_t start_values(const struct plan *p, const struct predictor *from) {
+/* Of modules that say so, or of all that both have. */
+static size_t carry_start(const struct plan *p, real *params, const struct predictor *from, int *lacking) {
+    bool said = false;
+    for (int i = 0; i < p->method.count; i++) said = said || p->method.module[i].from_run;
+    *lacking = -1;
+    if (said) return plan_carry_run(p, params, predictor_plan(from), predictor_params(from), lacking);
+    return plan_carry_common(p, params, predictor_plan(from), predictor_params(from), 0);
+}
+
+size_t start_values(const struct plan *p, const struct predictor *from, int *lacking) {
     real *values = mem_try(p->trained + 1, sizeof *values);
-    size_t n = values ? plan_carry_common(p, values, predictor_plan(from), predictor_params(from), 0) : 0;
+    size_t n = values ? carry_start(p, values, from, lacking) : 0;
+    if (*lacking >= 0) n = 0;
     free(values);
     return n;
 }
@@ -70,17 +80,25 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
 }
 
 int start_take(struct run *r, const char *folder, struct err *e) {
+    int said = method_from_run(&r->c.method, e), lacking;
+    if (said < 0) return said;
+    if (said && (!folder || !start_is_kept(folder)))
+        return err_set(e, ERR_USAGE, "init=run(%d): another run's values are a start for `petri train` alone, which keeps a copy of them",
+                       said);
     if (!folder || !start_is_kept(folder)) return 0;
     char *path = start_path(folder);
     struct predictor *from = predictor_open(path, NULL, r->m, e);
     free(path);
     if (!from) return e->code;
     int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
-    size_t taken = plan_carry_common(r->plan, r->params, predictor_plan(from), predictor_params(from), 0);
-    bool head = outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
+    size_t taken = carry_start(r->plan, r->params, from, &lacking);
+    bool head = !said && outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
     if (head) take_head(r, from, row);
-    char *text = xprintf("begins with %zu values of another run%s", taken,
-                         head ? " and its head" : outputs ? "; its head is another's, for other classes or of other maps" : "");
+    const char *of_head = said ? ", those of its modules that say so"
+                          : head ? " and its head"
+                          : outputs ? "; its head is another's, for other classes or of other maps"
+                                    : "";
+    char *text = xprintf("begins with %zu values of another run%s", taken, of_head);
     run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
     free(text);
     free(row);

@@ -148,6 +148,53 @@ static void a_joined_run_stands_alone(void **state) {
     free(out);
 }
 
+/* What a module begins with is the run's whose number it says: at a rate that moves nothing its change is that one's, the
+ * others' are their own, and the run is needed no more. */
+static void modules_begin_with_a_runs_values(void **state) {
+    (void)state;
+    struct stage own = stage;
+    own.db = file_join(stage.folder, "begun.db");
+    json_t *of = stage_train(&own, 0, "--steps 3 --lr 1e-2 --method 'lora(r=2,at=q)'");
+    json_t *run = stage_train(&own, 0, "--steps 1 --lr 1e-30 --method 'lora(r=2,at=q,init=run(1),dropout=0.1) + lora(r=3,at=v)'");
+    assert_string_equal(stage_text(run, "method"), "lora(at=q,r=2,dropout=0.1,init=run(1)) + lora(at=v,r=3)");
+    assert_int_equal(json_integer_value(stage_at(run, "parent")), 1);
+    assert_int_equal(json_integer_value(stage_at(run, "config.start.run")), 1);
+    assert_string_equal(stage_text(run, "config.start.weights_sha256"), stage_text(of, "weights_sha256"));
+    struct err e = ERR_INIT;
+    char *file = file_join(stage.folder, "begun.safetensors"), *was = file_join(stage.folder, "was.safetensors");
+    free(stage_out(0, "export 1 --to petri '%s' --db '%s'", was, own.db));
+    free(stage_out(0, "export 2 --to petri '%s' --db '%s'", file, own.db));
+    struct st_file *a = st_open(was, &e), *b = st_open(file, &e);
+    assert_true(a && b);
+    int same = 0;
+    for (size_t i = 0; i < st_count(a); i++) {
+        const struct st_tensor *t = st_at(a, i), *u = st_find(b, t->name);
+        size_t n, m;
+        if (!strstr(t->name, "W_")) continue;
+        assert_non_null(u);
+        real *v = values(a, t, &n), *w = values(b, u, &m);
+        assert_true(n == m && !memcmp(v, w, n * sizeof *v));
+        free(v);
+        free(w);
+        same++;
+    }
+    assert_int_equal(same, 4); /* two matrices a layer */
+    assert_null(strstr(st_meta(b, "method_text"), "run("));
+    st_close(a);
+    st_close(b);
+    stage_refused(2, "run 1 has no values for module 1", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+                  "'lora(r=3,at=q,init=run(1))' --db '%s'", stage.model, stage.toy, own.db);
+    stage_refused(2, "begin with the values of one run", "train --model '%s' --train '%s' --text text --label label --steps 1 --method "
+                  "'lora(r=2,at=q,init=run(1)) + lora(r=2,at=v,init=run(2))' --db '%s'", stage.model, stage.toy, own.db);
+    stage_refused(3, "run 99", "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'lora(r=2,init=run(99))' "
+                  "--db '%s'", stage.model, stage.toy, own.db);
+    json_decref(of);
+    json_decref(run);
+    free(file);
+    free(was);
+    free(own.db);
+}
+
 /* Twice a change and a trace of another, less the change once, is the change: concat is the weighted sum itself. */
 static void the_weights_add_up(void **state) {
     (void)state;
@@ -215,6 +262,7 @@ int main(void) {
         cmocka_unit_test(they_are_joined_as_the_library_does),
         cmocka_unit_test(a_joined_run_stands_alone),
         cmocka_unit_test(the_weights_add_up),
+        cmocka_unit_test(modules_begin_with_a_runs_values),
         cmocka_unit_test(what_cannot_be_joined_is_refused),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -182,6 +182,8 @@ static void faults_are_refused_by_name(void **state) {
     refused("linear(r=3; layers=6-4)", "layers=6-4");
     refused("linear(r=3; comp=scaled)", "the factor is missing");
     refused("mam(init=lora)", "write them out");
+    refused("lora(init=run(0))", "a run's number stands there");
+    refused("ia3(init=run(3))", "init");
     refused("head(warm)", "frozen");
     refused("lora\x1b[31m", "expected");
 }
@@ -210,6 +212,7 @@ static struct module random_module(struct dice *d) {
         .biases = roll(d, 2),
         .norm = (enum norm)roll(d, NORM_COUNT),
         .init = (enum init)roll(d, INIT_COUNT),
+        .from_run = roll(d, 4) ? 0 : 1 + roll(d, 99),
         .dropout = roll(d, 2) ? 0 : rng_uniform(d->key, d->count++),
         .first = 1 + roll(d, 3),
         .stack = roll(d, 2) ? STACK_ALL : roll(d, STACK_ALL),
@@ -380,6 +383,7 @@ static void other_words_keep_the_first_name(void **state) {
     assert_written("shared-adapter(r=3)", "parallel-adapter-ffn(r=3)");
     assert_written("parallel-adapter-ffn(source=shared)", "parallel-adapter-ffn(source=shared)");
     assert_written("parallel-adapter-ffn(source=task)", "adapter-per-task");
+    assert_written("lora(r=3,init=run(12))", "lora(r=3,init=run(12))");
     assert_written("shared-adapter(source=task,r=3,init=lora)", "adapter-per-task(r=3,init=lora)");
     assert_written("adapter-houlsby(site=self,act=gelu-tanh,norm=own,init=hyperformer)",
                    "adapter-houlsby(act=gelu-tanh,norm=own,init=hyperformer,site=self)");

@@ -305,6 +305,24 @@ static void options_are_typed_and_in_the_command(void **state) {
     ui_release(&ui);
 }
 
+/* A start that is another run's values is a choice while it stands, and the method is the published one all the same. */
+static void a_runs_values_are_a_start(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8,init=run(3))");
+    struct compose_view *v = &ui.compose;
+    assert_true(scene_shows(&ui, "LoRA, Hu et al. 2022"));
+    v->axis = AXIS_INIT;
+    compose_changed(v);
+    assert_true(v->choices[find(v, "run(3)")].current);
+    assert_false(v->choices[find(v, "lora")].current);
+    scene_press(&ui, 'j');
+    assert_int_equal(v->config.method.module[0].from_run, 0);
+    scene_press(&ui, 'u');
+    assert_int_equal(v->config.method.module[0].from_run, 3);
+    ui_release(&ui);
+}
+
 static void modules_come_and_go(void **state) {
     (void)state;
     struct ui ui;
@@ -629,6 +647,7 @@ int main(void) {
         cmocka_unit_test(a_range_counts_in_each_stack),
         cmocka_unit_test(sizes_are_typed),
         cmocka_unit_test(options_are_typed_and_in_the_command),
+        cmocka_unit_test(a_runs_values_are_a_start),
         cmocka_unit_test(modules_come_and_go),
         cmocka_unit_test(training_is_asked_for),
         cmocka_unit_test(the_nearest_name),
