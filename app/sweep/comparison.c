@@ -12,6 +12,7 @@ static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
     for (int i = 0; i < g->runs; i++) free(g->run[i].kernel);
     free(g->axis), free(g->name), free(g->reason), free(g->run), free(g->tune), free(g->tuned);
+    free(g->size), free(g->sized);
 }
 
 void comparison_release(struct side_by_side *c) {

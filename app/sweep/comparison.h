@@ -36,6 +36,7 @@ struct compared_group {
     int kind;        /* of comparison's kinds; KIND_NONE without a value; KIND_SEVERAL: no mean is told */
     bool other_rows; /* one of its runs is */
     struct spread value, final; /* over the runs that count; of one kind */
+    char *size, *sized; /* its size beside the one asked for, likewise; NULL: none was */
     char *tune, *tuned; /* how its learning rate was found, as JSON and in a line; NULL: it was said */
 };
 struct compared_kind {

@@ -54,6 +54,10 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     json_member_measured(b, "final", g->final.mean);
     json_member_int(b, "trained", (long long)g->trained);
     json_member_measured(b, "seconds", comparison_seconds(g));
+    if (g->size) {
+        json_add_key(b, "size");
+        buf_puts(b, g->size);
+    }
     if (g->tune) {
         json_add_key(b, "tune");
         buf_puts(b, g->tune);
@@ -295,6 +299,8 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
     if (c->mixed) buf_printf(out, "%s.\n\n", c->mixed);
     for (int k = 0; k < c->kinds; k++) comparison_output_table(c, k, o, !why, out);
     comparison_output_table(c, KIND_NONE, o, false, out);
+    for (int i = 0; i < c->groups; i++)
+        if (c->group[i].sized) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].sized);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].tuned) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].tuned);
     const char *cheaper = o->cost == COST_TRAINED ? "has fewer trained values" : "took less time";

@@ -21,6 +21,8 @@ struct sweep_entry {
     int64_t *run;            /* of each seed; 0: none yet */
     enum store_state *state; /* of that run, as its row says: one that is live there may have lost its owner */
     bool *over;              /* that run is finished, or failed: nothing is to be done */
+    char *method;            /* of --size-of: the cell's in the size that was found; NULL: as it is said */
+    int64_t kept, wanted;    /* of that: values that it keeps, and those that it should */
     struct sweep_tune *tune; /* of --lr auto: keys are "" until the rate is known; NULL: it is said */
 };
 /* Where a key stands. */

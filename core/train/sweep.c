@@ -26,6 +26,7 @@ static void axis_release(struct sweep_axis *a) {
 void sweep_release(struct sweep_spec *s) {
     for (int i = 0; i < s->options; i++) free(s->option[i].name), free(s->option[i].text);
     for (int i = 0; i < s->axes; i++) axis_release(&s->axis[i]);
+    free(s->size_of);
     sweep_init(s);
 }
 
@@ -221,6 +222,12 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
     if (!strcmp(option, "seeds") || !strcmp(option, "seed")) return set_seeds(s, text, e);
     if (!strcmp(option, "draw")) return set_draw(s, text, e);
     if (!strcmp(option, "budget")) return set_budget(s, text, e);
+    if (!strcmp(option, "size-of")) {
+        struct method m;
+        if (method_parse(text, &m, e)) return err_prefix(e, "--size-of");
+        xreplace(&s->size_of, text);
+        return 0;
+    }
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))

@@ -4,7 +4,8 @@
  * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside
  * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
  * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
- * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes"}}. */
+ * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes"},
+ * "size_of":METHOD}. */
 #ifndef CORE_TRAIN_SWEEP_H
 #define CORE_TRAIN_SWEEP_H
 
@@ -40,12 +41,13 @@ struct sweep_spec {
     int cells; /* drawn; 0: all */
     uint64_t draw_seed;
     double budget[SWEEP_BUDGETS]; /* 0: no limit */
+    char *size_of; /* a method, of whose size those of all cells are made; NULL: as they are */
 };
 void sweep_init(struct sweep_spec *s);
 void sweep_release(struct sweep_spec *s);
 
 /* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn,
- * "budget" ("runs=10,minutes=30") what may be spent.
+ * "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all.
  * ERR_USAGE names the option, the place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
 /* The option's text with the lists put back, "lora(r={2,4})"; caller frees. */

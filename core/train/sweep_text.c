@@ -53,6 +53,10 @@ char *sweep_text(const struct sweep_spec *s) {
         buf_printf(&b, "%s%s=%s", first ? " --budget " : ",", SWEEP_BUDGET[i], number);
         first = false;
     }
+    if (s->size_of) {
+        buf_puts(&b, " --size-of ");
+        text_shell_word(&b, s->size_of);
+    }
     return buf_take(&b);
 }
 
@@ -90,7 +94,9 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_puts(out, "},\"stop\":{");
     for (int i = 0; i < SWEEP_BUDGETS; i++)
         if (s->budget[i] > 0) json_member_double(out, SWEEP_BUDGET[i], s->budget[i]);
-    buf_puts(out, "}}");
+    buf_putc(out, '}');
+    if (s->size_of) json_member_string(out, "size_of", s->size_of);
+    buf_putc(out, '}');
 }
 
 /* A list's item as text, from a string or a number. */
@@ -205,6 +211,8 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (!rc) rc = sweep_text_read_base(name, root, s, e);
     if (!rc) rc = sweep_text_read_seeds(name, json_object_get(root, "seeds"), s, e);
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
+    const char *size_of = json_string_value(json_object_get(root, "size_of"));
+    if (!rc && size_of && sweep_set(s, "size-of", size_of, e)) rc = err_prefix(e, "%s", name);
     if (!rc) rc = read_stop(name, json_object_get(root, "stop"), s, e);
     json_decref(root);
     if (rc) sweep_release(s);

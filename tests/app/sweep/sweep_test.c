@@ -316,6 +316,27 @@ static void a_budget_ends_it(void **state) {
 
 static json_t *shown(const json_t *id) { return stage_json("show %lld --db '%s' --json", (long long)json_integer_value(id), stage.db); }
 
+/* Every method keeps about as many values; where none of its sizes does, that is marked. */
+static void methods_get_one_size(void **state) {
+    (void)state;
+    const char *line = "--method '{lora-ffn,adapter-pfeiffer,bitfit}' --lr 1e-3 --steps 2 --size-of 'lora(r=8)' --seeds 1";
+    json_decref(sweep(line));
+    json_t *v = stage_json("sweep 1 --db '%s' --json", stage.db);
+    for (size_t i = 0; i < 3; i++) {
+        double kept = json_number_value(stage_at(cell(v, i), "size.kept")), wanted = json_number_value(stage_at(cell(v, i), "size.wanted"));
+        json_t *run = shown(json_array_get(stage_at(cell(v, i), "runs"), 0));
+        assert_true(json_is_true(stage_at(cell(v, i), "size.near")) == (fabs(kept / wanted - 1) <= 0.03));
+        assert_true(json_integer_value(stage_at(run, "kept")) == (json_int_t)kept);
+        json_decref(run);
+    }
+    assert_true(json_is_false(stage_at(cell(v, 2), "size.near")));
+    json_decref(v);
+    v = sweep(line);
+    assert_int_equal(runs(), 3);
+    json_decref(v);
+    stage_refused(2, "--size-of", "sweep --lr 1e-3 --size-of 'no(r=2)' --db '%s'", stage.db);
+}
+
 /* The rate comes of runs that hold rows out, enter no mean and are not made twice; where it is an edge, more are made. */
 static void a_rate_is_found(void **state) {
     (void)state;
@@ -410,6 +431,7 @@ int main(void) {
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
         cmocka_unit_test_setup(a_sweep_runs_as_tasks, make),
         cmocka_unit_test_setup(a_budget_ends_it, make),
+        cmocka_unit_test_setup(methods_get_one_size, make),
         cmocka_unit_test_setup(a_rate_is_found, make),
         cmocka_unit_test_setup(a_real_slurm_runs_it, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),

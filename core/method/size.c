@@ -1,0 +1,78 @@
+#include "core/method/size.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/base/mem.h"
+
+/* What is kept grows evenly with the size, or nearly so: few sizes around the one that this gives are tried. */
+enum { AROUND = 8, LARGEST = 1 << 20, NAMES = 64 };
+
+static int kept_of(const struct method *m, const struct arch *a, int tasks, size_t *out, struct err *e) {
+    char names[NAMES][8];
+    const char *name[NAMES];
+    int outputs[NAMES];
+    BUG_IF(tasks < 1 || tasks > NAMES);
+    for (int i = 0; i < tasks; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i + 1);
+        name[i] = names[i];
+        outputs[i] = arch_generates(a) ? 0 : 2;
+    }
+    const struct plan_tasks all = { tasks, name, outputs, NULL };
+    struct plan *p = plan_new_tasks(m, a, &all, e);
+    if (!p) return e->code;
+    *out = p->kept_method;
+    plan_free(p);
+    return 0;
+}
+
+static int first_size(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].size > 0) return m->module[i].size;
+    return 0;
+}
+
+static struct method at_size(const struct method *m, int size) {
+    struct method out = *m;
+    double by = (double)size / first_size(m);
+    for (int i = 0; i < out.count; i++)
+        if (out.module[i].size > 0) out.module[i].size = (int)fmax(1, round(out.module[i].size * by));
+    return out;
+}
+
+/* How much a size more keeps; 0: not known. */
+static double growth(const struct method *m, const struct arch *a, int tasks, size_t kept) {
+    int size = first_size(m);
+    const int other[] = { 2 * size, size + 1, (size + 1) / 2 };
+    for (size_t i = 0; i < COUNT_OF(other); i++) {
+        struct method x = at_size(m, other[i]);
+        struct err ignored = ERR_INIT;
+        size_t n;
+        if (other[i] != size && !kept_of(&x, a, tasks, &n, &ignored)) return ((double)n - (double)kept) / (other[i] - size);
+    }
+    return 0;
+}
+
+int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks, struct size_fit *out,
+                     struct err *e) {
+    int size = first_size(m);
+    if (kept_of(like, a, tasks, &out->wanted, e) || kept_of(m, a, tasks, &out->kept, e)) return e->code;
+    double by = size ? growth(m, a, tasks, out->kept) : 0;
+    if (!(by > 0)) return 0;
+    double guess = round(size + ((double)out->wanted - (double)out->kept) / by);
+    int middle = (int)fmin(fmax(guess, 1), LARGEST);
+    struct method best = *m;
+    for (int s = middle - AROUND; s <= middle + AROUND; s++) {
+        if (s < 1) continue;
+        struct method x = at_size(m, s);
+        struct err ignored = ERR_INIT; /* a size that the method cannot have */
+        size_t n;
+        if (kept_of(&x, a, tasks, &n, &ignored)) continue;
+        double far = fabs((double)n - (double)out->wanted), before = fabs((double)out->kept - (double)out->wanted);
+        if (far >= before) continue;
+        best = x;
+        out->kept = n;
+    }
+    *m = best;
+    return 0;
+}
