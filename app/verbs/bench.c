@@ -88,6 +88,7 @@ static struct run *bench_begin(const struct bench_work *w, int64_t steps, struct
 int bench_config(const struct bench_work *w, struct run_config *c, struct err *e) {
     config_init(c);
     c->batch = w->batch;
+    if (w->shards) c->shards = w->shards;
     c->epochs = 0;
     c->lr = 1e-4;
     c->keep = 0;

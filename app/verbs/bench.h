@@ -22,6 +22,7 @@ struct bench_work {
     const char *method, *sampling; /* the latter of several tasks */
     enum join_way join;
     int batch, warm, steps;        /* steps: at most BENCH_STEPS */
+    int shards;                    /* 0: the usual ones */
     bool products;                 /* without workers: the last step's are recorded and replayed */
 };
 /* The run's description but for its steps; config_release, also on failure. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/verbs/bench_episodes.h"
 #include "app/verbs/bench_made.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"
@@ -10,7 +11,7 @@
 #include "core/data/text_form.h"
 #include "core/model/generate.h"
 
-enum what { MADE_BERT, MADE_ROBERTA, MADE_TASKS, MADE_WEIGHTS, CLASSES, TEXT, GENERATE };
+enum what { MADE_BERT, MADE_ROBERTA, MADE_TASKS, MADE_WEIGHTS, MADE_EPISODES, CLASSES, TEXT, GENERATE };
 
 static const struct peer_work {
     const char *name;
@@ -31,6 +32,7 @@ static const struct peer_work {
     { "hyperformer++-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "hyperformer++(r=16)" },
     { "pha-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "pha(r=64)" },
     { "hyperdecoder-t5-small", MADE_TASKS, BENCH_GLUE, 6, 1, 0, "hyperdecoder(r=64)" },
+    { "meta-adapters-minilm", MADE_EPISODES, 16, 4, 1, 0, NULL },
 };
 
 enum { NEW_TOKENS = 20 };
@@ -152,6 +154,7 @@ int bench_peer(const struct bench_peer *p, struct bench_times *out, struct err *
     const struct peer_work *w = bench_peer_find(p->name, e);
     if (!w) return e->code;
     if (w->what == MADE_BERT || w->what == MADE_ROBERTA) return work_made(w, p->threads, out, e);
+    if (w->what == MADE_EPISODES) return bench_episodes(p->threads, w->warm, w->steps, out, e);
     if (w->what == MADE_TASKS) return work_tasks(w, p->threads, out, e);
     struct model *reader = model_load(p->model, e);
     if (!reader) return e->code;

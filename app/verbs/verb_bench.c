@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/verbs/bench_episodes.h"
 #include "app/verbs/bench_made.h"
 #include "app/verbs/bench_peer.h"
 #include "app/verbs/bench_ratios.h"
@@ -57,7 +58,8 @@ struct bench_measured {
     double one, two; /* callers of sgemm */
     int steps;
     struct bench_times alone, both;
-    struct bench_ratio ratio[BENCH_RATIOS];
+    struct bench_ratio ratio[BENCH_RATIOS], outer;
+    double outer_scaling;
 };
 
 static int verb_bench_measure(double seconds, struct bench_measured *out, struct err *e) {
@@ -80,11 +82,12 @@ static int verb_bench_measure(double seconds, struct bench_measured *out, struct
     out->steps = w.steps;
     bench_task_free(&t);
     bench_model_free(m);
-    return rc ? rc : bench_ratios(0.5 * seconds, out->ratio, e);
+    if (!rc) rc = bench_ratios(0.5 * seconds, out->ratio, e);
+    return rc ? rc : bench_episodes_ratio(&out->outer, &out->outer_scaling, e);
 }
 
-static void say_ratios(const struct args *a, const struct bench_ratio *r, struct buf *b) {
-    for (int i = 0; i < BENCH_RATIOS; i++) {
+static void say_ratios(const struct args *a, const struct bench_ratio *r, int n, struct buf *b) {
+    for (int i = 0; i < n; i++) {
         char *what = xprintf("%s (bound %.3g)", r[i].what, r[i].bound);
         verb_bench_say(a, r[i].key, r[i].value, "", what, b);
         free(what);
@@ -122,7 +125,9 @@ int verb_bench(const struct args *a, struct err *e) {
         verb_bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
         verb_bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
         verb_bench_say(a, "steps", m->steps, "", "counted in each", &b);
-        say_ratios(a, m->ratio, &b);
+        say_ratios(a, m->ratio, BENCH_RATIOS, &b);
+        say_ratios(a, &m->outer, 1, &b);
+        verb_bench_say(a, "outer_scaling", m->outer_scaling, "×", "gain of a second worker over episodes", &b);
         verb_bench_say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
         close_object(a, &b);
     }

@@ -15,6 +15,8 @@
     hyperformer++-t5-small, pha-t5-small, hyperdecoder-t5-small
                            32 rows of eight tasks, as long as GLUE's, T5-small's shapes with random weights:
                            forward, backward, AdamW (peer_hyper.py)
+    meta-adapters-minilm   outer steps of 16 first-order episodes of 20 + 10 rows of 32 tokens, MiniLM's shapes
+                           with random weights (peer_meta.py)
 
 Prints one JSON object: {work: {threads: {"seconds", "median", "steps", "tokens", "padded", "peak_bytes"}}},
 or with --work and --threads the inner object alone.  Each pair is measured in a process of its own.
@@ -40,9 +42,10 @@ WORKS = {  # rows a step, counted steps, steps before counting
     "hyperformer++-t5-small": (32, 6, 1),
     "pha-t5-small": (32, 6, 1),
     "hyperdecoder-t5-small": (32, 6, 1),
+    "meta-adapters-minilm": (16, 4, 1),
 }
 MADE = ("lora-bert-base-8x128", "lora-roberta-base-8x128", "hyperformer++-t5-small", "pha-t5-small",
-        "hyperdecoder-t5-small")  # no data needed
+        "hyperdecoder-t5-small", "meta-adapters-minilm")  # no data needed
 
 
 def peak_bytes():
@@ -96,12 +99,15 @@ def train_classes(work, rows, steps, warm):
 def measure(work, threads):
     import torch
     import peer_hyper
+    import peer_meta
     import peer_text
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     rows, steps, warm = WORKS[work]
     if work.endswith("-t5-small"):
         seconds, sizes = peer_hyper.train(work, steps, warm)
+    elif work == "meta-adapters-minilm":
+        seconds, sizes = peer_meta.train(steps, warm)
     elif work.startswith("generate"):
         seconds, sizes = peer_text.generate(rows, steps, warm, beams=4 if work.endswith("beam4") else 1)
     elif work.startswith("lora-t5"):
