@@ -84,6 +84,8 @@ static void pages_are_made_of_their_results(void **state) {
     (void)state;
     static const char *const hyper[] = { "pha-low-data", "pha-parts", "hyperformer", "hyperprompt" };
     static const char *const unified[] = { "unified-generation", "unified-classification" };
+    static const char *const meta[] = { "meta-adapters" };
+    check_page("docs/claims-meta.md", "docs/claims-meta.json", meta, COUNT_OF(meta));
     check_page("docs/claims-hyper.md", "docs/claims-hyper.json", hyper, COUNT_OF(hyper));
     check_page("docs/claims-unified.md", "docs/claims-unified.json", unified, COUNT_OF(unified));
 }

@@ -1,4 +1,5 @@
 /* Runs over episodes from the command line to the history. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,12 +114,42 @@ static void counts(void **state) {
     json_decref(count);
 }
 
+/* A number of the run's evaluations over held-out episodes. */
+static double of_episodes(int step, const char *metric) {
+    double v;
+    char *text = stage_out(0, "sql \"SELECT value FROM v_evaluations WHERE run = (SELECT max(id) FROM v_runs) AND split = 'episodes' AND "
+                              "step = %d AND metric = '%s'\" --db %s", step, metric, stage.db);
+    char *line = strchr(text, '\n');
+    if (!line || sscanf(line + 1, "%lf", &v) != 1) fail_msg("step %d has no %s: %s", step, metric, text);
+    free(text);
+    return v;
+}
+
+/* 200 outer steps on MiniLM make adapting worth more than two standard errors, and more than it is without them. */
+static void meta_training_pays(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("200 outer steps of MiniLM are made in make test-slow");
+    test_needs("assets/models/all-MiniLM-L6-v2");
+    test_needs("assets/tasks/corpus.txt");
+    char *model = test_path("assets/models/all-MiniLM-L6-v2"), *sentences = test_path("assets/tasks/corpus.txt");
+    free(stage_out(0, "train --model '%s' --method 'meta-adapters(m=8)' --episodes 'smlmt:%s' --regime 'meta(inner=4, support=20, "
+                      "query=10, tasks=4, inner-lr=learned(0.1), clip=1)' --steps 200 --max-len 32 --lr 1e-3 --eval-every 200 "
+                      "--seed 1 --db %s", model, sentences, stage.db));
+    double after = of_episodes(200, "after"), before = of_episodes(200, "before"), error = of_episodes(200, "gain_error");
+    print_message("after %.4f, before %.4f, error %.4f, without meta-training %.4f\n", after, before, error, of_episodes(0, "after"));
+    assert_true(after > before + 2 * error);
+    assert_true(after > of_episodes(0, "after"));
+    free(model);
+    free(sentences);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_corpus_is_trained_on_and_kept),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_stored),
         cmocka_unit_test(a_resumed_run_has_the_same_bits),
         cmocka_unit_test(counts),
+        cmocka_unit_test(meta_training_pays),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
