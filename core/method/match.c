@@ -223,12 +223,20 @@ static bool match_by_task(const struct module *m, int n) {
     return false;
 }
 
-/* Whether the preset may name the run.  One of several tasks does not name what is no one's own, lest
- * its shorter name take the place of the one that is known. */
+static bool match_has_source(const struct module *m, int n, enum source s) {
+    for (int i = 0; i < n; i++)
+        if (m[i].source == s) return true;
+    return false;
+}
+
+/* Whether the preset may name the run.  One whose weights are each task's does not name what is no one's own or what a
+ * generator makes, lest its shorter name take the place of the one that is known. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
     if (prompts_of(run, n) != SOURCE_FREE && prompts_of(run, n) != prompts_of(p->method.module, p->method.count)) return false;
-    return match_by_task(run, n) || !match_by_task(p->method.module, p->method.count);
+    const struct module *own = p->method.module;
+    if (match_has_source(own, p->method.count, SOURCE_TASK) && !match_has_source(run, n, SOURCE_TASK)) return false;
+    return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
 
 /* The call of one preset, or NULL.  `run` is normalised. */

@@ -385,6 +385,7 @@ static void other_words_keep_the_first_name(void **state) {
     assert_written("parallel-adapter-ffn(source=task)", "adapter-per-task");
     assert_written("lora(r=3,init=run(12))", "lora(r=3,init=run(12))");
     assert_written("shared-adapter(source=task,r=3,init=lora)", "adapter-per-task(r=3,init=lora)");
+    assert_written("adapter-per-task(r=3,source=hyper,init=lora) + hyper", "parallel-adapter-ffn(r=3,source=hyper,init=lora) + hyper");
     assert_written("adapter-houlsby(site=self,act=gelu-tanh,norm=own,init=hyperformer)",
                    "adapter-houlsby(act=gelu-tanh,norm=own,init=hyperformer,site=self)");
     assert_written("adapters-dagger(r=8)", "adapters-dagger(r=8)");
