@@ -87,12 +87,31 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
     compare_ask(v, out);
 }
 
+/* All runs of the sweep that is shown. */
+static void compare_sweep(struct ui *ui, struct effect *out) {
+    const struct sweep_page *p = &ui->sweep.page;
+    int64_t *run = NULL;
+    int n = 0;
+    for (int i = 0; i < p->tiles; i++) {
+        run = xrealloc(run, (size_t)(n + p->tile[i].runs) + 1, sizeof *run);
+        memcpy(run + n, p->tile[i].run, (size_t)p->tile[i].runs * sizeof *run);
+        n += p->tile[i].runs;
+    }
+    if (n) compare_runs(ui, run, n, out);
+    else ui_say(ui, SAY_INFO, "the sweep has no run yet");
+    free(run);
+}
+
 /* What is marked where one comes from, or on Runs; else what passes the filter there. */
 static void compare_show(struct ui *ui, struct effect *out) {
     const struct screen *from = screen_at(ui->screen);
     const struct runs_view *r = &ui->runs;
     const int64_t *marked = NULL;
     int n = from->marked ? from->marked(ui, &marked) : 0;
+    if (ui->screen == SCREEN_SWEEP && ui->sweep.open) {
+        compare_sweep(ui, out);
+        return;
+    }
     if (!n) n = screen_runs.marked(ui, &marked);
     if (n) {
         compare_runs(ui, marked, n, out);

@@ -248,6 +248,7 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
 }
 
 static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k) {
+    if (ui->runs.grouped) return k->request == REQ_OPEN ? "its runs" : k->request == REQ_SEARCH ? k->hint : NULL;
     switch (k->request) {
     case REQ_STOP:
     case REQ_LEFT:

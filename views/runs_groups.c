@@ -146,19 +146,23 @@ static void group_seeds(const struct runs_view *v, const struct runs_group *g, c
 }
 
 void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r) {
-    enum { VALUE = 9, RUNS = 6, COUNT = 5, SEEDS = 14, METRIC = 10 };
-    int rest = r.w - 4 - 3 * VALUE - RUNS - COUNT - SEEDS - METRIC, name = rest * 2 / 3 < 10 ? 10 : rest * 2 / 3, x = r.x + 3;
-    int task = rest - name < 6 ? 6 : rest - name, metric = x + name + task, runs = metric + METRIC, n = runs + RUNS, seeds = n + COUNT + 1;
-    int mean = seeds + SEEDS, sd = mean + VALUE, best = sd + VALUE;
+    enum { VALUE = 9, RUNS = 6, COUNT = 4, METRIC = 10 };
+    bool wide = r.w >= 100; /* else the best gives way */
+    int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC, name = rest * 2 / 3;
+    int x = r.x + 3;
+    if (name < 10) name = 10;
+    int task = rest - name < 6 ? 6 : rest - name, metric = x + name + task, runs = metric + METRIC;
+    int n = runs + RUNS, seeds = n + COUNT + 1;
+    int mean = seeds + list_w, sd = mean + VALUE, best = sd + VALUE;
     canvas_fit(c, x, r.y, name - 1, INK_ACCENT, runs_column_name[v->group_by]);
     canvas_fit(c, x + name, r.y, task - 1, INK_DIM, "task");
     canvas_fit(c, metric, r.y, METRIC - 1, INK_DIM, "metric");
     canvas_right(c, runs, r.y, RUNS, INK_DIM, "runs");
     canvas_right(c, n, r.y, COUNT, INK_DIM, "n");
-    canvas_fit(c, seeds, r.y, SEEDS - 1, INK_DIM, "seeds");
+    canvas_fit(c, seeds, r.y, list_w - 1, INK_DIM, "seeds");
     canvas_right(c, mean, r.y, VALUE, INK_DIM, "mean");
     canvas_right(c, sd, r.y, VALUE, INK_DIM, "sd");
-    canvas_right(c, best, r.y, VALUE, INK_DIM, "best");
+    if (wide) canvas_right(c, best, r.y, VALUE, INK_DIM, "best");
     for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
     for (int i = 0; i < r.h - 2 && v->group_top + i < v->groups; i++) {
         const struct runs_group *g = &v->group[v->group_top + i];
@@ -176,14 +180,14 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
         snprintf(text, sizeof text, "%d", g->n);
         canvas_right(c, n, y, COUNT, INK_TEXT, text);
         group_seeds(v, g, list, sizeof list);
-        canvas_fit(c, seeds, y, SEEDS - 1, INK_DIM, list);
+        canvas_fit(c, seeds, y, list_w - 1, INK_DIM, list);
         group_value(row, g->mean, text);
         canvas_right(c, mean, y, VALUE, ink, text);
         group_value(row, g->sd, text);
         snprintf(both, sizeof both, "%s%s", isfinite(g->sd) ? "\u00B1" : "", text);
         canvas_right(c, sd, y, VALUE, INK_TEXT, both);
         group_value(row, g->best, text);
-        canvas_right(c, best, y, VALUE, INK_TEXT, text);
+        if (wide) canvas_right(c, best, y, VALUE, INK_TEXT, text);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/verbs/bench_episodes.h"
+#include "app/verbs/bench_history.h"
 #include "app/verbs/bench_made.h"
 #include "app/verbs/bench_peer.h"
 #include "app/verbs/bench_ratios.h"
@@ -94,7 +95,29 @@ static void say_ratios(const struct args *a, const struct bench_ratio *r, int n,
     }
 }
 
+/* --history: looking at many runs, and one long one. */
+static int bench_a_history(const struct args *a, struct err *e) {
+    struct bench_history_time times[BENCH_HISTORY_TIMES];
+    int64_t runs = 10000, points = 1000000;
+    int rc = args_int(a, "runs", 1, 1000000, &runs, e);
+    if (!rc) rc = args_int(a, "points", 1, 100000000, &points, e);
+    if (!rc) rc = bench_history((int)runs, (int)points, times, e);
+    if (rc) return rc;
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (args_flag(a, "json")) {
+        json_member_int(&b, "runs", runs);
+        json_member_int(&b, "points", points);
+    } else {
+        printf("a made history of %lld runs, and of one run of %lld points\n", (long long)runs, (long long)points);
+    }
+    for (int i = 0; i < BENCH_HISTORY_TIMES; i++) verb_bench_say(a, times[i].key, 1000 * times[i].seconds, "ms", times[i].what, &b);
+    close_object(a, &b);
+    return 0;
+}
+
 int verb_bench(const struct args *a, struct err *e) {
+    if (args_flag(a, "history")) return bench_a_history(a, e);
     const char *peer = args_get(a, "peer-work");
     if (peer) return peer_work(a, peer, e);
     int64_t seconds = 80;

@@ -358,6 +358,9 @@ static const struct option_spec MERGE_ADAPTERS[] = {
 };
 static const struct option_spec BENCH[] = {
     { "seconds", "N", "about how long (default 80)" },
+    { "history", NULL, "in place of that: a made history, opened, sorted, filtered, grouped and drawn" },
+    { "runs", "N", "runs of that history (10000)" },
+    { "points", "N", "points of its long run (1000000)" },
     { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
     { "threads", "N", "workers for --peer-work" },
     MODEL,

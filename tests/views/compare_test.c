@@ -95,6 +95,10 @@ static void a_cell_leads_to_its_runs(void **state) {
     assert_int_equal(g.data.columns, 3);
     assert_int_equal(g.tile[1 * 3 + 1], 3);
     sweep_grid_release(&g);
+    x = scene_press(&ui, '4'); /* all of the sweep's side by side */
+    assert_int_equal(x.kind, EFFECT_COMPARE);
+    assert_int_equal(x.runs, 15);
+    ui_show(&ui, SCREEN_SWEEP);
     scene_press(&ui, PRESS_TAB); /* a level's runs */
     x = scene_press(&ui, PRESS_ENTER);
     assert_string_equal(ui.runs.filter, "id=1,7,13,2,8,14");

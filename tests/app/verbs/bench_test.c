@@ -1,7 +1,9 @@
 /* What petri bench trains: made models and tasks, small ones here. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "app/verbs/bench.h"
+#include "app/verbs/bench_history.h"
 #include "app/verbs/bench_made.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -43,10 +45,27 @@ static void a_folder_that_cannot_be_made_is_told(void **state) {
     free(kept);
 }
 
+/* What is measured of a history was done: each time is there, and nothing of it stays. */
+static void a_history_is_made_and_removed(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct bench_history_time times[BENCH_HISTORY_TIMES];
+    char *folder = test_folder(), *was = xcopy(getenv("TMPDIR"));
+    setenv("TMPDIR", folder, 1);
+    test_ok(bench_history(12, 50, times, &e), &e);
+    for (int i = 0; i < BENCH_HISTORY_TIMES; i++) assert_true(times[i].seconds > 0);
+    assert_int_equal(rmdir(folder), 0);
+    if (was) setenv("TMPDIR", was, 1);
+    else unsetenv("TMPDIR");
+    free(was);
+    free(folder);
+}
+
 int main(int argc, char **argv) {
     (void)argc;
     blas_start(argv);
     const struct CMUnitTest tests[] = { cmocka_unit_test(eight_tasks_are_in_every_step),
-                                        cmocka_unit_test(a_folder_that_cannot_be_made_is_told) };
+                                        cmocka_unit_test(a_folder_that_cannot_be_made_is_told),
+                                        cmocka_unit_test(a_history_is_made_and_removed) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,16 @@
+/* What looking at a long history costs: made runs in a folder of their own, opened, sorted, filtered, grouped and drawn as
+ * the screen does it, and one run of many points. */
+#ifndef APP_VERBS_BENCH_HISTORY_H
+#define APP_VERBS_BENCH_HISTORY_H
+
+#include "core/base/err.h"
+
+enum { BENCH_HISTORY_TIMES = 7 };
+struct bench_history_time {
+    const char *key, *what; /* static */
+    double seconds;
+};
+/* So many runs, and one with so many points. */
+int bench_history(int runs, int points, struct bench_history_time out[BENCH_HISTORY_TIMES], struct err *e);
+
+#endif
