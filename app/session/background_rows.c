@@ -253,7 +253,8 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
     if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) rc = test_results(s, &d->stored, &d->test, e);
-    if (!rc) rc = page_few_read(s, &d->stored, &d->few, e);
+    struct err lost = ERR_INIT; /* where a record cannot be read, the rest of the page is shown all the same */
+    if (!rc) page_few_read(s, &d->stored, &d->few, &lost);
     if (!rc) {
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);

@@ -176,6 +176,17 @@ static void several_methods(void **state) {
     assert_non_null(strstr(text, "tasks by gain at k = 2: head less lora(r=1)"));
     assert_non_null(strstr(text, " c head  "));
     free(text);
+    char *record = xprintf("%s-files/%d/draws.jsonl", stage.db, first);
+    struct buf kept = BUF_INIT;
+    struct err e = ERR_INIT;
+    test_ok(file_read(record, 1 << 20, &kept, &e), &e);
+    test_ok(file_write(record, "{\n", 2, &e), &e); /* one that cannot be read takes nothing else of the page away */
+    text = stage_out(0, "render --screen detail --run %d --size 100x60 --db '%s'", first + 1, stage.db);
+    assert_true(!strstr(text, "tasks by gain") && strstr(text, "frozen before step 0"));
+    free(text);
+    test_ok(file_write(record, buf_text(&kept), kept.size, &e), &e);
+    buf_release(&kept);
+    free(record);
     text = stage_out(0, "fewshot %d %d --db '%s' --csv", first, first + 2, stage.db);
     assert_true(!strncmp(text, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n", 55));
     assert_null(strstr(text, "lora(r=2)"));
